@@ -1,0 +1,92 @@
+"""Three-pass softmax: rows longer than any block, one loop over blocks for each pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from grader.spec import (
+    LARGEST,
+    Case,
+    Draw,
+    Gates,
+    Inputs,
+    Scored,
+    Spec,
+    Tolerance,
+    reads,
+    writes,
+)
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+MEBIBYTE = 2**20
+
+
+def inputs(case: Case, draw: Draw) -> Inputs:
+    # Half of the largest, so that x - max stays a float32 however far apart the two are.
+    return {"x": draw.tensor(case.shape, extreme=LARGEST[case.dtype] / 2)}
+
+
+def reference(inputs: Inputs) -> Mapping[str, Tensor]:
+    return {"out": inputs["x"].softmax(-1)}
+
+
+def magnitude(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+    """y * (1 + max - x): rounding x - max by one part in 2**24 changes exp(x - max) by
+    (max - x) parts in 2**24, and the sum and the division add a few parts more."""
+    x = inputs["x"].double()
+    return {"out": expected["out"] * (1 + x.amax(-1, keepdim=True) - x)}
+
+
+SPEC = Spec(
+    title="Three-pass softmax",
+    summary="softmax of rows longer than any block: maximum, sum, answer",
+    backend="triton",
+    entry="softmax",
+    arguments=(reads("x"), writes("out", like="x")),
+    dtypes=("float32", "float16", "bfloat16"),
+    draws=("rows", "ties", "constant", "extremes", "denormals", "integers"),
+    strided=True,
+    edges=(
+        Case((1, 1), "float32"),
+        Case((2, 3), "float16"),
+        Case((3, 2), "bfloat16", pad=3),
+        Case((5, 7), "float32", pad=3),
+        Case((2, 127), "float16", draw="ties"),
+        Case((1, 128), "float32", draw="constant"),
+        Case((3, 129), "bfloat16", draw="extremes", offset=1),
+        Case((2, 1023), "float32", draw="extremes"),
+        Case((2, 1024), "float16", draw="denormals"),
+        Case((3, 1025), "float32", pad=3, offset=1),
+        Case((2, 4097), "bfloat16", draw="integers", pad=1),
+        Case((6, 10_007), "float32"),
+        Case((4, 12_289), "float16", draw="extremes"),
+        Case((3, 20_011), "float16", pad=5),
+        Case((2, 131_072), "float32", pad=8),
+        Case((1, 131_072), "bfloat16"),
+    ),
+    largest=(32, 20_000),
+    most_elements=2**15,
+    inputs=inputs,
+    reference=reference,
+    tolerance=Tolerance(terms=lambda case: case.shape[-1], magnitude=magnitude),
+    scored=Scored(dtype="float32", columns=65_536),
+    gates=Gates(passing=0.42, great=0.48),
+    memory_budget=lambda case: 4 * MEBIBYTE,
+    hints=(
+        "Give each row its own program. Within it, a loop `for start in range(0, columns, BLOCK)` "
+        "walks over the row, and `start + tl.arange(0, BLOCK)` are the columns of one block.",
+        "The last block may reach past the row. Load with `mask=offsets < columns` and with "
+        '`other=float("-inf")`: minus infinity never wins a maximum, and exp of it is 0, which '
+        "adds nothing to a sum. The store needs the same mask.",
+        "Keep one running value for each of the BLOCK lanes (a maximum in the first pass, a sum in "
+        "the second) and reduce over the lanes once, after the loop. Convert what you load with "
+        "`.to(tl.float32)` first: float16 and bfloat16 are too coarse for a long sum.",
+        "`tl.maximum(highest, x)` compares lane by lane, and `tl.max(highest, axis=0)` makes one "
+        "number of it. The second pass adds `tl.exp(x - row_max)`, the third stores "
+        "`tl.exp(x - row_max) / total`. `x` starts a row at `x_ptr + row * x_stride`, `out` at "
+        "`out_ptr + row * out_stride`: they are two different strides.",
+    ),
+)

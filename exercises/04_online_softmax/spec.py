@@ -1,0 +1,92 @@
+"""Online softmax: maximum and sum in one pass, so that a row is read twice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from grader.spec import (
+    LARGEST,
+    Case,
+    Draw,
+    Gates,
+    Inputs,
+    Scored,
+    Spec,
+    Tolerance,
+    reads,
+    writes,
+)
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+MEBIBYTE = 2**20
+
+
+def inputs(case: Case, draw: Draw) -> Inputs:
+    # Half of the largest, so that x - max stays a float32 however far apart the two are.
+    return {"x": draw.tensor(case.shape, extreme=LARGEST[case.dtype] / 2)}
+
+
+def reference(inputs: Inputs) -> Mapping[str, Tensor]:
+    return {"out": inputs["x"].softmax(-1)}
+
+
+def magnitude(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+    """y * (1 + max - x): rounding x - max by one part in 2**24 changes exp(x - max) by
+    (max - x) parts in 2**24, and the sum and the division add a few parts more."""
+    x = inputs["x"].double()
+    return {"out": expected["out"] * (1 + x.amax(-1, keepdim=True) - x)}
+
+
+SPEC = Spec(
+    title="Online softmax",
+    summary="softmax with maximum and sum in one pass: one read fewer",
+    backend="triton",
+    entry="softmax",
+    arguments=(reads("x"), writes("out", like="x")),
+    dtypes=("float32", "float16", "bfloat16"),
+    draws=("rows", "ties", "constant", "extremes", "denormals", "integers"),
+    strided=True,
+    edges=(
+        Case((1, 1), "float32"),
+        Case((2, 3), "float16"),
+        Case((3, 2), "bfloat16", pad=3),
+        Case((5, 7), "float32", pad=3),
+        Case((2, 127), "float16", draw="ties"),
+        Case((1, 128), "float32", draw="constant"),
+        Case((3, 129), "bfloat16", draw="extremes", offset=1),
+        Case((2, 1023), "float32", draw="extremes"),
+        Case((2, 1024), "float16", draw="denormals"),
+        Case((3, 1025), "float32", pad=3, offset=1),
+        Case((2, 4097), "bfloat16", draw="integers", pad=1),
+        Case((6, 10_007), "float32"),
+        Case((4, 12_289), "float16", draw="extremes"),
+        Case((3, 20_011), "float16", pad=5),
+        Case((2, 131_072), "float32", pad=8),
+        Case((1, 131_072), "bfloat16"),
+    ),
+    largest=(32, 20_000),
+    most_elements=2**15,
+    inputs=inputs,
+    reference=reference,
+    tolerance=Tolerance(terms=lambda case: case.shape[-1], magnitude=magnitude),
+    scored=Scored(dtype="float32", columns=65_536),
+    gates=Gates(passing=0.56, great=0.80),
+    memory_budget=lambda case: 4 * MEBIBYTE,
+    hints=(
+        "Start from your three-pass softmax and merge its first two loops. The sum needs a maximum "
+        "before the maximum of the whole row is known: use the largest value seen so far.",
+        "Suppose that the sum so far holds exp(x - 3) for some numbers, and then a 5 arrives. "
+        "Since exp(x - 5) = exp(x - 3) * exp(3 - 5), one multiplication makes the whole old sum "
+        "right for the new maximum. The factor is exp(old - new), never more than 1.",
+        "For each block: load it with minus infinity where the mask is false; `new_max` is the "
+        "larger of the old maximum and the block's; multiply the old sum by "
+        "`exp(old_max - new_max)`; add the block's `exp(x - new_max)`; remember `new_max`.",
+        'Start with a maximum of `float("-inf")` and a sum of zero. With one maximum for the whole '
+        "program (`tl.max` of each block) it is finite after the first block. With a maximum for "
+        "each lane, a lane that has seen only masked elements computes -inf - -inf, which is NaN: "
+        "replace the factor by 0 there, and rescale the lanes to one maximum at the end.",
+    ),
+)

@@ -1,0 +1,260 @@
+"""Is this answer right, and if not, where and how.
+
+The expected answer is computed in float64 from the inputs as the kernel saw them. An element passes
+when its error is at most
+
+    max(k · torch's own relative error, 8 · √terms · 2⁻²⁴) · magnitude  +  1 ulp of the output dtype
+
+and a row when the root mean square of its errors is at most
+
+    max(k · rms of torch's errors, 8 · √terms · 2⁻²⁴ · rms of magnitude)  +  0.6 ulp (rms),
+
+with k = 4 for float32 and 2 for 16-bit outputs, where torch's own error is the rounding already.
+`terms` is the number of terms that one output sums over; 8 · √terms · 2⁻²⁴ is at least four times
+what honest sequential float32 accumulation was measured to lose, and far below what skipping 1 % of
+the terms costs. `magnitude` is the condition of the output (`spec.Tolerance`). Every part scales
+with the answer, so zeros never pass; only where the answer is below the smallest normal number,
+which GPUs flush to zero, is the limit absolute.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from grader.inputs import DTYPES
+from grader.spec import Case, Inputs, Spec
+
+UNIT_ROUNDOFF = 2.0**-24  # of float32, in which kernels accumulate
+SAFETY = 8.0
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """The worst element of one argument, and how far the damage goes."""
+
+    argument: str
+    kind: str  # never_written, not_finite, value or rms
+    index: tuple[int, ...]
+    expected: float
+    got: float
+    limit: float
+    wrong: int
+    total: int
+    where: str
+
+    @property
+    def message(self) -> str:
+        place = f"{self.argument}{list(self.index)}"
+        if self.kind == "never_written":
+            return f"{place} was never written"
+        if self.kind == "rms":
+            return f"the errors in the row of {place} are too large as a whole, though each is small"
+        return f"{place} is wrong"
+
+    @property
+    def got_text(self) -> str:
+        return "what was there before the call" if self.kind == "never_written" else _number(self.got)
+
+    @property
+    def expected_text(self) -> str:
+        slack = f" ± {self.limit:.2g}" if self.kind == "value" and self.limit else ""
+        return _number(self.expected) + slack
+
+
+def _number(value: float) -> str:
+    return f"{value:.7g}"
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the kernel should have written, and by how much it may miss it; all in float64."""
+
+    answer: Mapping[str, Tensor]
+    own: Mapping[str, Tensor]
+    magnitude: Mapping[str, Tensor]
+    terms: int
+    exact: bool
+
+
+def expect(spec: Spec, case: Case, inputs: Inputs) -> Expected:
+    """The answer to a case, from the judge's own copy of the inputs."""
+    wide = _computed_in(torch.float64, inputs)
+    answer = spec.reference(wide)
+    own = spec.reference(_computed_in(torch.float32, inputs))
+    sizes = {name: value.abs() for name, value in answer.items()}
+    if spec.tolerance.magnitude is not None:
+        sizes |= spec.tolerance.magnitude(wide, answer)
+    return Expected(
+        answer=answer,
+        own=own,
+        magnitude=sizes,
+        terms=spec.tolerance.terms(case),
+        exact=case.draw in spec.tolerance.exact,
+    )
+
+
+def _computed_in(dtype: torch.dtype, inputs: Inputs) -> dict[str, Tensor | float]:
+    return {
+        name: value.to(dtype) if isinstance(value, Tensor) and value.is_floating_point() else value
+        for name, value in inputs.items()
+    }
+
+
+def first_mismatch(
+    expected: Expected, got: Mapping[str, Tensor], unwritten: Mapping[str, Tensor]
+) -> Mismatch | None:
+    """Compare every filled argument. `unwritten` marks elements that still hold the poison."""
+    for name, answer in expected.answer.items():
+        found = compare(
+            name,
+            got[name],
+            answer,
+            own=expected.own[name].to(got[name].dtype).double(),
+            magnitude=expected.magnitude[name],
+            terms=expected.terms,
+            exact=expected.exact,
+            unwritten=unwritten.get(name),
+        )
+        if found is not None:
+            return found
+    return None
+
+
+def compare(
+    argument: str,
+    got: Tensor,
+    answer: Tensor,
+    *,
+    own: Tensor,
+    magnitude: Tensor,
+    terms: int,
+    exact: bool = False,
+    unwritten: Tensor | None = None,
+) -> Mismatch | None:
+    """The worst element of `got` that is not acceptable, or None.
+
+    `got` has the output's dtype; `answer`, `own` (torch's answer, rounded to that dtype) and
+    `magnitude` are float64 of the same shape.
+    """
+    candidate = got.double()
+    if unwritten is not None and bool(unwritten.any()):
+        return _mismatch(argument, "never_written", unwritten, unwritten, candidate, answer)
+    same = (candidate == answer) | (candidate.isnan() & answer.isnan())
+    strange = ~same & (~candidate.isfinite() | ~answer.isfinite())
+    if bool(strange.any()):
+        return _mismatch(argument, "not_finite", strange, strange, candidate, answer)
+    if exact:
+        limit, rms_limit = torch.zeros_like(answer), None
+    else:
+        limit, rms_limit = _limits(got.dtype, answer, own, magnitude, terms)
+    error = torch.where(same, 0.0, (candidate - answer).abs())
+    wrong = error > limit
+    if bool(wrong.any()):
+        badness = torch.where(wrong, error / (limit + magnitude * UNIT_ROUNDOFF + 1e-300), 0.0)
+        return _mismatch(argument, "value", wrong, badness, candidate, answer, limit)
+    if rms_limit is None:
+        return None
+    bad_rows = (_rms(error) > rms_limit).expand_as(error)
+    if bool(bad_rows.any()):
+        return _mismatch(argument, "rms", bad_rows, error * bad_rows, candidate, answer, limit)
+    return None
+
+
+def _limits(
+    dtype: torch.dtype, answer: Tensor, own: Tensor, magnitude: Tensor, terms: int
+) -> tuple[Tensor, Tensor]:
+    """The limit of each element's error, and of each row's root mean square."""
+    k = 4.0 if dtype == torch.float32 else 2.0
+    accumulation = SAFETY * math.sqrt(terms) * UNIT_ROUNDOFF
+    spacing = ulp(answer, dtype)
+    # torch overflowing in float32 must not loosen the limit, nor its flushing of tiny answers.
+    own_error = torch.where(own.isfinite(), (own - answer).abs(), 0.0)
+    own_error = (own_error - _flushed_below(dtype)).clamp(min=0.0)
+    relative = torch.where(magnitude > 0, own_error / magnitude, 0.0)
+    worst = relative.amax(-1, keepdim=True) if relative.ndim else relative
+    limit = (k * worst).clamp(min=accumulation) * magnitude + spacing
+    rms_limit = torch.maximum(k * _rms(own_error), accumulation * _rms(magnitude))
+    return limit, rms_limit + 0.6 * _rms(spacing)
+
+
+def _rms(values: Tensor) -> Tensor:
+    # Scaled first: squares of float32's largest numbers are fine in float64, those of its
+    # smallest are not.
+    scale = values.abs().amax(-1, keepdim=True).clamp(min=1e-300)
+    return scale * (values / scale).square().mean(-1, keepdim=True).sqrt()
+
+
+def ulp(values: Tensor, dtype: torch.dtype) -> Tensor:
+    """The spacing of `dtype` at each of the float64 `values`, at least what GPUs flush to zero."""
+    _, exponent = torch.frexp(values)
+    spacing = torch.ldexp(torch.full_like(values, torch.finfo(dtype).eps), exponent - 1)
+    return torch.where(values == 0, 0.0, spacing).clamp(min=_flushed_below(dtype))
+
+
+def _flushed_below(dtype: torch.dtype) -> float:
+    """Answers smaller than this may come out as zero.
+
+    float32 arithmetic on a GPU may flush subnormals; float16 subnormals are ordinary float32
+    numbers, so only the rounding to the smallest of them is lost.
+    """
+    info = torch.finfo(dtype)
+    return info.smallest_normal * (info.eps if dtype == torch.float16 else 1.0)
+
+
+def _mismatch(
+    argument: str,
+    kind: str,
+    wrong: Tensor,
+    badness: Tensor,
+    got: Tensor,
+    answer: Tensor,
+    limit: Tensor | None = None,
+) -> Mismatch:
+    flat = int(badness.double().argmax())
+    index = tuple(int(i) for i in torch.unravel_index(torch.tensor(flat), got.shape))
+    return Mismatch(
+        argument=argument,
+        kind=kind,
+        index=index,
+        expected=float(answer[index]),
+        got=float(got[index]),
+        limit=0.0 if limit is None else float(limit[index]),
+        wrong=int(wrong.sum()),
+        total=wrong.numel(),
+        where=describe_where(wrong),
+    )
+
+
+def describe_where(wrong: Tensor) -> str:
+    """Which elements are marked, in words: `columns 1024 to 2047 of every row`."""
+    if bool(wrong.all()):
+        return "every element"
+    if wrong.ndim < 2:
+        return _extent("element", wrong.nonzero().flatten())
+    rows = wrong.reshape(-1, wrong.shape[-1]).any(-1).nonzero().flatten()
+    columns = wrong.reshape(-1, wrong.shape[-1]).any(0).nonzero().flatten()
+    all_rows = len(rows) == wrong.numel() // wrong.shape[-1]
+    all_columns = len(columns) == wrong.shape[-1]
+    of_rows = "every row" if all_rows and len(rows) > 1 else _extent("row", rows)
+    if all_columns:
+        return of_rows if not all_rows else "columns all over, in every row"
+    return f"{_extent('column', columns)} of {of_rows}"
+
+
+def _extent(noun: str, marked: Tensor) -> str:
+    first, last, count = int(marked[0]), int(marked[-1]), len(marked)
+    if count == 1:
+        return f"{noun} {first}"
+    if last - first + 1 == count:
+        return f"{noun}s {first} to {last}"
+    return f"{count} {noun}s between {first} and {last}"
+
+
+def eps(dtype: str) -> float:
+    """The spacing of a dtype's numbers at 1.0."""
+    return float(torch.finfo(DTYPES[dtype]).eps)

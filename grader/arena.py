@@ -1,0 +1,154 @@
+"""The memory that judge and worker both map, and how a call's arguments lie in it.
+
+Nothing secret is in an arena: inputs, outputs, and random bytes around them. On the CPU it is an
+anonymous file, sealed so that a worker cannot shrink it under the judge; on CUDA one dedicated
+cudaMalloc, whose legacy IPC handle the worker opens. Both are one `torch.uint8` tensor here.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from grader.errors import BrokenExercise, CannotGrade
+from grader.inputs import NAMES
+from grader.spec import Argument
+from grader.wire import TensorRef
+
+REDZONE = 512  # bytes of random pattern before, between and after the tensors
+ALIGNMENT = 256  # bytes; what torch's allocators give at least
+
+
+class Arena(Protocol):
+    memory: Tensor
+
+    def ticket(self) -> dict[str, object]:
+        """What the worker needs to map the same memory, as JSON."""
+
+    def close(self) -> None: ...
+
+
+class HostArena:
+    """An anonymous file of `size` bytes, mapped by both; pages that nobody touches cost nothing."""
+
+    def __init__(self, size: int) -> None:
+        self.fd = os.memfd_create("grader-arena", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.ftruncate(self.fd, size)
+        fcntl.fcntl(
+            self.fd,
+            fcntl.F_ADD_SEALS,
+            fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL,
+        )
+        self._map = mmap.mmap(self.fd, size)
+        self.memory = torch.frombuffer(self._map, dtype=torch.uint8)
+
+    def ticket(self) -> dict[str, object]:
+        return {"kind": "host", "size": self.memory.numel()}
+
+    def close(self) -> None:
+        # The mapping goes with the last tensor that views it.
+        os.close(self.fd)
+
+
+class CudaArena:
+    """`size` bytes of this GPU, in an allocation of their own, shared by a legacy IPC handle.
+
+    A handle shares the whole allocation, which is why torch's own allocator stays out of it.
+    Raises CannotGrade when the card has not that much free memory.
+    """
+
+    fd = None
+
+    def __init__(self, size: int) -> None:
+        from cuda.bindings import runtime
+
+        torch.cuda.init()
+        torch.cuda.synchronize()
+        error, pointer = runtime.cudaMalloc(size)
+        if error != runtime.cudaError_t.cudaSuccess:
+            free, total = torch.cuda.mem_get_info()
+            raise CannotGrade(
+                f"The GPU has {free / 2**20:,.0f} MiB of {total / 2**20:,.0f} MiB free and the "
+                f"check needs {size / 2**20:,.0f} MiB more: another program holds the rest.",
+                "See who does with `nvidia-smi`, or grade without the GPU: --device cpu.",
+            )
+        error, handle = runtime.cudaIpcGetMemHandle(pointer)
+        if error != runtime.cudaError_t.cudaSuccess:
+            raise CannotGrade(
+                f"This driver cannot share GPU memory between processes: {error.name}.",
+                "Grade without the GPU: --device cpu.",
+            )
+        self._pointer = pointer
+        self._handle = bytes(handle.reserved)
+        self.memory = torch.as_tensor(DevicePointer(int(pointer), size), device="cuda")
+
+    def ticket(self) -> dict[str, object]:
+        return {"kind": "cuda", "size": self.memory.numel(), "handle": self._handle.hex()}
+
+    def close(self) -> None:
+        from cuda.bindings import runtime
+
+        torch.cuda.synchronize()
+        runtime.cudaFree(self._pointer)
+
+
+class DevicePointer:
+    """Bytes of device memory as an object that torch can wrap without copying."""
+
+    def __init__(self, pointer: int, size: int) -> None:
+        self.__cuda_array_interface__ = {
+            "shape": (size,),
+            "typestr": "|u1",
+            "data": (pointer, False),
+            "version": 3,
+        }
+
+
+@dataclass(frozen=True)
+class Placed:
+    """One tensor argument: where it lies in the arena, and the view of it there."""
+
+    argument: Argument
+    ref: TensorRef
+    view: Tensor
+    start: int  # bytes from the arena's start, of the first element
+    stop: int  # bytes, past the last element
+
+
+def place(memory: Tensor, arguments: Sequence[tuple[Argument, Tensor]]) -> tuple[list[Placed], int]:
+    """Lay tensors of these shapes, strides and alignments out in the arena, redzones around each.
+
+    Returns the places and the bytes used. Raises BrokenExercise when they do not fit.
+    """
+    cursor, placed = 0, []
+    for argument, like in arguments:
+        cursor = _round_up(cursor + REDZONE, ALIGNMENT) + like.data_ptr() % 16
+        extent = 1 + sum((n - 1) * s for n, s in zip(like.shape, like.stride(), strict=True))
+        start, stop = cursor, cursor + extent * like.element_size()
+        if stop + REDZONE > memory.numel():
+            raise BrokenExercise(
+                f"A case needs more than the arena's {memory.numel()} bytes.",
+                "Make the cases of the exercise smaller.",
+            )
+        view = memory[start:stop].view(like.dtype).as_strided(like.shape, like.stride())
+        ref = TensorRef(
+            name=argument.name,
+            offset=start,
+            shape=tuple(like.shape),
+            strides=tuple(like.stride()),
+            dtype=NAMES[like.dtype],
+        )
+        placed.append(Placed(argument, ref, view, start, stop))
+        cursor = stop
+    return placed, cursor + REDZONE
+
+
+def _round_up(value: int, multiple: int) -> int:
+    return -(-value // multiple) * multiple

@@ -1,0 +1,142 @@
+"""`grader check`: start a judge for some kernel files and collect what it decides."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from grader.course import Exercise
+from grader.errors import CannotGrade, GraderError, UsageError
+from grader.results import Result, from_json
+
+STOP_S = 15.0  # seconds that an interrupted judge gets to end its worker
+
+
+@dataclass(frozen=True)
+class Request:
+    """One kernel file to grade against one exercise.
+
+    `device` is auto, cpu or cuda; `seed` None means a new one; `case` restricts the check to one
+    case in the form of `spec.Case`; without `shrink`, the first failing case is reported as it is.
+    """
+
+    exercise: Exercise
+    kernel: Path
+    device: str = "auto"
+    seed: int | None = None
+    case: str | None = None
+    require_speed: bool = False
+    shrink: bool = True
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "exercise": str(self.exercise.folder.resolve()),
+            "kernel": str(self.kernel.resolve()),
+            "device": self.device,
+            "seed": self.seed,
+            "case": self.case,
+            "require_speed": self.require_speed,
+            "shrink": self.shrink,
+        }
+
+
+def run(requests: Sequence[Request], progress: Callable[[str], None]) -> list[Result]:
+    """Grade the requests in their order; one judge serves neighbours of the same exercise.
+
+    `progress` is told what is being graded. Raises UsageError for a kernel file that is not there,
+    and whatever keeps a judge from judging: CannotGrade, BrokenExercise, KeyboardInterrupt.
+    """
+    for request in requests:
+        _must_be_readable(request)
+        _ = request.exercise.spec  # a broken spec is told before anything starts
+    results: list[Result] = []
+    for name, group in groupby(requests, key=lambda r: r.exercise.name):
+        progress(f"grading {name} …")
+        results += _judge(list(group), progress)
+    return results
+
+
+def _must_be_readable(request: Request) -> None:
+    kernel, name = request.kernel, request.exercise.name
+    if not kernel.is_file():
+        what = "is a folder, not a kernel file" if kernel.is_dir() else "does not exist"
+        raise UsageError(
+            f"The kernel file {kernel} {what}.",
+            f"`grader stub {name}` writes the stub to start from."
+            if kernel == request.exercise.kernel
+            else "Name the kernel file with --kernel FILE.",
+        )
+    if not os.access(kernel, os.R_OK):
+        raise UsageError(f"The kernel file {kernel} cannot be read.", "See its permissions.")
+
+
+def _judge(requests: Sequence[Request], progress: Callable[[str], None]) -> list[Result]:
+    reader, writer = os.pipe()
+    judge = subprocess.Popen(
+        [sys.executable, "-I", "-m", "grader.judge", str(writer)],
+        stdin=subprocess.PIPE,
+        stdout=sys.stderr.fileno() if _has_descriptor(sys.stderr) else subprocess.DEVNULL,
+        pass_fds=[writer],
+        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    os.close(writer)
+    assert judge.stdin is not None
+    try:
+        with suppress(BrokenPipeError):
+            judge.stdin.write(json.dumps([r.to_json() for r in requests]).encode())
+            judge.stdin.close()
+        results = []
+        with os.fdopen(reader, "rb") as lines:
+            for line in lines:
+                results.append(_parsed(line))
+                if len(requests) > 1:
+                    progress(f"  {len(results)}/{len(requests)} {results[-1].kernel.path}")
+        code = judge.wait()
+    except BaseException:
+        _stop(judge)
+        raise
+    if code == 130 and results:
+        return results
+    if len(results) != len(requests):
+        raise GraderError(
+            f"The judge ended (exit status {code}) before it had graded everything: "
+            f"{len(results)} of {len(requests)}.",
+            "This is a fault of the grader, not of the kernel; what it said is above.",
+        )
+    return results
+
+
+def _has_descriptor(stream: object) -> bool:
+    try:
+        return stream.fileno() >= 0  # type: ignore[attr-defined,no-any-return]
+    except (OSError, AttributeError):
+        return False
+
+
+def _parsed(line: bytes) -> Result:
+    try:
+        return from_json(line)
+    except ValidationError:
+        message = json.loads(line)
+    kind = CannotGrade if message.get("exit_code") == CannotGrade.exit_code else GraderError
+    raise kind(message["error"], message["next_step"])
+
+
+def _stop(judge: subprocess.Popen[bytes]) -> None:
+    """Let the judge end its worker; kill it when it does not."""
+    judge.send_signal(signal.SIGINT)
+    try:
+        judge.wait(STOP_S)
+    except subprocess.TimeoutExpired:
+        judge.kill()
+        judge.wait()

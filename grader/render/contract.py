@@ -1,0 +1,145 @@
+"""What an exercise asks for, as text: the rows of `grader list` and the page of `grader show`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from rich.text import Text
+
+from grader.course import Exercise
+from grader.errors import BrokenExercise
+from grader.render.layout import WIDEST, filled
+from grader.spec import ITEMSIZE, Argument, Case, Spec
+
+_ROLES = {
+    "in": "read, must not change",
+    "out": "filled by the kernel",
+    "inout": "read and overwritten",
+    "scalar": "a Python float",
+}
+
+
+def course_list(exercises: Sequence[Exercise]) -> Text:
+    """A line for each exercise. One whose spec.py is broken says so; it does not hide the rest."""
+    rows = [("EXERCISE", "TITLE", "BACKEND", "POINTS"), *map(_list_row, exercises)]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    table = Text()
+    for number, row in enumerate(rows):
+        cells = "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False))
+        table.append(f"{cells}  {row[3]:>6}\n", style="" if number else "bold")
+    return table
+
+
+def _list_row(exercise: Exercise) -> tuple[str, str, str, str]:
+    try:
+        spec = exercise.spec
+    except BrokenExercise:
+        return (exercise.name, "its spec.py is broken", "", "")
+    return (exercise.name, spec.title, spec.backend, str(spec.points.total))
+
+
+def contract(exercise: Exercise, sizes: dict[str, int], case: Case, width: int = WIDEST) -> Text:
+    """The page of `grader show`.
+
+    `sizes` holds each tensor's bytes for `case`, from which the least traffic follows.
+    """
+    spec, width = exercise.spec, min(width, WIDEST)
+    page = Text()
+    page.append(exercise.name, style="bold")
+    page.append(f"   {spec.title} · {spec.backend} · {spec.points.total} points\n")
+    page.append(filled(spec.summary, width))
+    for title, lines in (
+        (f"entry  {spec.signature}", _arguments(spec)),
+        ("least traffic", _traffic(spec, sizes, case)),
+        ("graded", _graded(spec, case)),
+    ):
+        page.append(f"\n{title}\n", style="bold")
+        for line in lines:
+            page.append(filled(line, width, "  "))
+    page.append(f"\n{_hints_left(exercise)}\n")
+    return page
+
+
+def _hints_left(exercise: Exercise) -> str:
+    return f"{len(exercise.spec.hints)} hints: `grader show {exercise.name} --hints 1` prints the first"
+
+
+def hints(exercise: Exercise, count: int, width: int = WIDEST) -> Text:
+    """The first `count` hints, or as many as there are."""
+    text = Text()
+    for number, hint in enumerate(exercise.spec.hints[:count], start=1):
+        text.append(filled(hint, min(width, WIDEST), "   ", first=f"{number}. "))
+    return text
+
+
+def _arguments(spec: Spec) -> Iterator[str]:
+    longest = max(len(argument.name) for argument in spec.arguments)
+    for argument in spec.arguments:
+        shape = f", shape {_shape(argument.shape)}" if argument.shape else ""
+        like = f", shape of {argument.like}" if argument.like else ""
+        dtype = f", {argument.dtype}" if argument.dtype else ""
+        yield f"{argument.name:<{longest}}  {_ROLES[argument.role]}{shape}{like}{dtype}"
+    yield f"dtypes  {', '.join(spec.dtypes)}"
+    if spec.strided:
+        yield "rows    may lie further apart than they are long: use the strides"
+
+
+def _shape(extents: tuple[int, ...]) -> str:
+    return "(1,)" if extents == (1,) else str(extents)
+
+
+def _traffic(spec: Spec, sizes: dict[str, int], case: Case) -> Iterator[str]:
+    """The bytes model, term by term, for one sample case."""
+    tensors = [a for a in spec.arguments if a.role != "scalar"]
+    longest = max(len(argument.name) for argument in tensors)
+    for argument in tensors:
+        yield f"{argument.name:<{longest}}  {_moves(argument)}, {sizes[argument.name]:,} bytes"
+    read, written = spec.least_bytes(sizes)
+    each = (read + written) / case.elements
+    yield f"{case.headline}: {read:,} bytes read + {written:,} written = {each:.2f} per element"
+
+
+def _moves(argument: Argument) -> str:
+    """How often a perfect kernel moves each element."""
+    parts = [
+        f"{word} {times} ×"
+        for word, times in (("read", argument.reads), ("written", argument.writes))
+        if times
+    ]
+    return " and ".join(parts) or "not moved"
+
+
+def _graded(spec: Spec, case: Case) -> Iterator[str]:
+    points, gates, scored = spec.points, spec.gates, spec.scored
+    columns = f", rows of {scored.columns:,}" if scored.columns else ""
+    yield (
+        f"points  load {points.load}, correctness {points.correctness}, "
+        f"properties {points.properties}, speed {points.speed}"
+    )
+    yield f"speed   {scored.dtype}{columns}, sized to the GPU; share of this GPU's ceiling:"
+    yield f"        pass {gates.passing:.0%}, great {gates.great:.0%}"
+    yield (f"memory  at most {spec.memory_budget(case):,} bytes of its own for {case.headline}")
+    yield f"time    {spec.limits.load_s:g} s to load, {spec.limits.call_s:g} s for a call"
+
+
+def sample_case(spec: Spec) -> Case:
+    """The scored case, small enough to draw on any machine: one row of it."""
+    columns = spec.scored.columns or 65_536
+    rows = (1,) * (len(spec.largest) - 1)
+    return Case(shape=(*rows, columns), dtype=spec.scored.dtype)
+
+
+def tensor_bytes(spec: Spec, case: Case) -> dict[str, int]:
+    """The size of each tensor of a case in bytes. Imports torch, to draw the inputs."""
+    from grader.inputs import NAMES, CaseDraw
+
+    shapes: dict[str, tuple[tuple[int, ...], str]] = {}
+    for name, value in spec.inputs(case, CaseDraw(case)).items():
+        if not isinstance(value, float):
+            shapes[name] = (tuple(value.shape), NAMES[value.dtype])
+    for argument in spec.arguments:
+        if argument.role == "out":
+            shape, dtype = shapes.get(argument.like or "", ((), case.dtype))
+            shapes[argument.name] = (argument.shape or shape, argument.dtype or dtype)
+    return {name: math.prod(shape) * ITEMSIZE[dtype] for name, (shape, dtype) in shapes.items()}

@@ -1,0 +1,40 @@
+"""Wrapping text for a terminal.
+
+Lines are wrapped here and not by rich, so that a command stays in one piece to be copied: print
+what is made from them with `soft_wrap=True`.
+"""
+
+from __future__ import annotations
+
+import textwrap
+
+WIDEST = 100  # characters; longer lines are hard to read
+MOST_LINES = 30  # of one text; a compiler can write hundreds
+
+# What a terminal gets that lacks the character, each as wide as what it stands for.
+PLAIN = str.maketrans("✔✘○‼–−×·…±≤≥", "+xo!--x|~~<>")
+
+
+def filled(text: str, width: int, indent: str = "", first: str | None = None) -> str:
+    """The text in lines of `width`, each ending with a newline.
+
+    `indent` stands before each line, and `first` instead of it before the first one.
+    """
+    lines = wrap(text, width - len(indent))
+    if len(lines) > MOST_LINES:
+        left_out = len(lines) - MOST_LINES
+        lines = [*lines[:MOST_LINES], f"… and {left_out} more lines, which `--json` has"]
+    heads = [indent if first is None else first] + [indent] * (len(lines) - 1)
+    return "".join(f"{head}{line}\n" for head, line in zip(heads, lines, strict=True))
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Lines of at most `width`, unless a word is longer; at least one. Line breaks are kept."""
+    lines = []
+    for line in text.expandtabs(4).splitlines():
+        # A long word stays whole: it may be a path or a command.
+        wrapped = textwrap.wrap(
+            line, max(width, 20), break_long_words=False, break_on_hyphens=False
+        )
+        lines += wrapped or [""]
+    return lines or [""]

@@ -1,0 +1,258 @@
+"""A check, or a verification, as text for a terminal.
+
+Texts from the learner's process go through `rich.text.Text.append`, which does not read markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from grader.render.layout import WIDEST, filled, wrap
+from grader.results import Environment, Failure, Frame, Result, Speed, Step
+from grader.terms import Outcome, Status, StepName
+from grader.verdict import first_problem
+
+if TYPE_CHECKING:
+    from grader.verify import Verified
+
+MOST_FRAMES = 4  # the innermost lines of the learner's code
+_DETAIL = " " * 6
+_LABEL = 10  # characters of a label such as `expected`, with the space after it
+
+_MARKS = {
+    Outcome.PASS: ("✔", "green"),
+    Outcome.FAIL: ("✘", "red"),
+    Outcome.NOT_STARTED: ("○", "yellow"),
+    Outcome.SKIP: ("–", "dim"),
+    Outcome.NOT_RUN: ("–", "dim"),
+    Outcome.ERROR: ("‼", "magenta"),
+    Outcome.CANNOT_GRADE: ("‼", "yellow"),
+}
+_WORDS = {
+    Status.PASS: ("PASS", "bold green"),
+    Status.FAIL: ("FAIL", "bold red"),
+    Status.NOT_STARTED: ("NOT STARTED", "bold yellow"),
+    Status.CANNOT_GRADE: ("CANNOT GRADE", "bold yellow"),
+    Status.ERROR: ("GRADER ERROR", "bold magenta"),
+    Status.INTERRUPTED: ("INTERRUPTED", "bold yellow"),
+    Status.UNFINISHED: ("UNFINISHED", "bold magenta"),
+}
+
+
+def check_report(result: Result, width: int = WIDEST) -> Text:
+    """One check: a line for each step, the failures under theirs, the verdict, what to do next."""
+    width = min(width, WIDEST)
+    report = _heading(result, width)
+    for step in result.steps:
+        report.append_text(_step(step, Path(result.kernel.path).name, width))
+    if result.message:
+        report.append(filled(result.message, width))
+    report.append_text(_verdict(result))
+    report.append(filled(next_step(result), width, " " * 6, first="next: "), style="bold")
+    return report
+
+
+def several(results: Sequence[Result]) -> Text:
+    """The line under more than one report."""
+    passed = sum(result.status is Status.PASS for result in results)
+    points = sum(result.points for result in results)
+    most = sum(result.max_points for result in results)
+    style = "bold green" if passed == len(results) else "bold"
+    return Text(f"{passed} of {len(results)} passed · {points}/{most} points\n", style=style)
+
+
+def next_step(result: Result) -> str:
+    """What its reader can do about a result."""
+    name = result.exercise
+    match result.status:
+        case Status.NOT_STARTED:
+            return (
+                f"write the missing part of {result.kernel.path}; the README.md beside the "
+                f"exercise explains it, `grader show {name}` states the contract"
+            )
+        case Status.FAIL:
+            return _after_failure(result)
+        case Status.CANNOT_GRADE:
+            return "your kernel was not judged; put this machine right, or check on another"
+        case Status.ERROR | Status.UNFINISHED:
+            return (
+                "this is not your kernel's fault; tell whoever runs the course, with the output "
+                f"of `grader check {name} --seed {result.seed} --json`"
+            )
+        case Status.INTERRUPTED:
+            return f"nothing was decided; run `grader check {name}` again"
+        case Status.PASS:
+            return _after_pass(result)
+
+
+def _after_failure(result: Result) -> str:
+    problem = first_problem(result)
+    hint = f"`grader show {result.exercise} --hints 1` gives a first hint"
+    if problem is None or problem.name is StepName.LOAD:
+        return f"make {Path(result.kernel.path).name} load, then check again"
+    if problem.name is StepName.SPEED:
+        return f"it is right but slow: look for bytes moved twice and idle threads; {hint}"
+    if problem.failure and problem.failure.replay:
+        return f"change the kernel and replay the case above; {hint}"
+    return f"change the kernel and check again; {hint}"
+
+
+def _after_pass(result: Result) -> str:
+    speed = next((step for step in result.steps if step.name is StepName.SPEED), None)
+    if speed and speed.outcome is Outcome.SKIP:
+        return (
+            f"right, as far as this machine can tell; check on one with a CUDA GPU for the "
+            f"{speed.max_points} points of speed"
+        )
+    if speed and speed.speed and speed.speed.share < speed.speed.great:
+        return f"passed; {_percent(speed.speed.great)} of the ceiling would be great"
+    return "`grader list` shows the other exercises"
+
+
+def _heading(result: Result, width: int) -> Text:
+    heading = Text()
+    heading.append(result.exercise, style="bold")
+    heading.append(f"   {result.title} · {result.max_points} points")
+    where = _environment(result.environment)
+    space = width - heading.cell_len - len(where)
+    heading.append(" " * space if space >= 3 else "\n  ")
+    heading.append(f"{where}\n", style="dim")
+    return heading
+
+
+def _environment(env: Environment) -> str:
+    device = "CPU" if env.device == "cpu" else env.device
+    parts = [f"{device}, simulated" if env.simulated else device]
+    libraries = (("torch", env.torch), ("triton", env.triton), ("numba", env.numba))
+    parts += [f"{name} {version}" for name, version in libraries if version]
+    return " · ".join(parts)
+
+
+def _step(step: Step, file: str, width: int) -> Text:
+    mark, style = _MARKS[step.outcome]
+    earned = step.points if step.outcome in (Outcome.PASS, Outcome.FAIL) else "–"
+    points = f"{earned}/{step.max_points}"
+    indent = " " * 18  # of the summary: after the mark and the step's name
+    first, *more = wrap(step.summary, width - len(indent) - len(points) - 2)
+    line = Text("  ")
+    line.append(mark, style=style)
+    line.append(f" {step.name.value:<14}{first}")
+    line.append(f"{points:>{max(width - line.cell_len, 2)}}\n")
+    for part in more:
+        line.append(f"{indent}{part}\n")
+    if step.speed:
+        line.append_text(_speed(step.speed, width))
+    if step.failure:
+        line.append_text(_failure(step.failure, file, width))
+    return line
+
+
+def _failure(failure: Failure, file: str, width: int) -> Text:
+    block = Text()
+    case = f"{failure.case}: " if failure.case else ""
+    block.append(filled(f"{case}{failure.message}", width, _DETAIL))
+    both = _labelled("expected", failure.expected or "")
+    both += " " * 6 + f"got  {failure.got}"
+    if failure.expected and failure.got and len(both) <= width and "\n" not in both:
+        block.append(f"{both}\n")
+    else:
+        block.append(_row("expected", failure.expected, width))
+        block.append(_row("got", failure.got, width))
+    block.append(_row("where", failure.where, width))
+    if failure.replay:
+        block.append(f"{_labelled('replay', failure.replay)}\n", style="cyan")
+    for label, frame in zip(_once("at"), failure.frames[-MOST_FRAMES:], strict=False):
+        block.append(_row(label, _frame(frame, file), width))
+    block.append(_row("hint", failure.hint, width))
+    return block
+
+
+def _frame(frame: Frame, file: str) -> str:
+    return f"{file}:{frame.line} in {frame.function}: {frame.code.strip()}"
+
+
+def _once(label: str) -> Iterator[str]:
+    yield label
+    while True:
+        yield ""
+
+
+def _speed(speed: Speed, width: int) -> Text:
+    measured = (
+        f"{speed.time_ms:.3g} ms per call · {speed.bandwidth_gbps:,.0f} GB/s · "
+        f"{_percent(speed.share)} of this GPU's ceiling ({speed.ceiling_gbps:,.0f} GB/s)"
+    )
+    gates = f"pass {_percent(speed.passing)}, great {_percent(speed.great)}"
+    return Text(_row("measured", measured, width) + _row("gates", gates, width))
+
+
+def _percent(share: float) -> str:
+    """`61.2 %`, or `56 %` when there is nothing behind the point."""
+    return f"{share * 100:.1f}".removesuffix(".0") + " %"
+
+
+def _verdict(result: Result) -> Text:
+    word, style = _WORDS[result.status]
+    line = Text(word, style=style)
+    facts = [f"  {result.points}/{result.max_points} points"]
+    facts += ["great speed"] if _is_great(result) else []
+    facts += [f"{result.duration_s:.1f} s", f"seed {result.seed}"]
+    line.append(" · ".join(facts) + "\n", style="not bold default")
+    return line
+
+
+def _is_great(result: Result) -> bool:
+    measured = [step.speed for step in result.steps if step.outcome is Outcome.PASS and step.speed]
+    return result.status is Status.PASS and any(s.share >= s.great for s in measured)
+
+
+def verification(verified: Sequence[Verified], width: int = WIDEST) -> Text:
+    """What `grader verify` found: a line for each exercise, and under it what went wrong."""
+    width = min(width, WIDEST)
+    report = Text()
+    for exercise, group in groupby(verified, key=lambda one: one.exercise):
+        kernels = list(group)
+        sound = all(one.ok for one in kernels)
+        report.append("✔ " if sound else "✘ ", style="green" if sound else "red")
+        report.append(exercise, style="bold")
+        report.append("  " + " · ".join(_tally(kernels)) + "\n")
+        for one in kernels:
+            if not one.ok:
+                report.append(f"{_DETAIL}{one.kernel}\n", style="red")
+                report.append(_row("expected", one.expected, width))
+                report.append(_row("actual", one.actual, width))
+                report.append(_row("detail", one.detail, width))
+    return report
+
+
+def _tally(kernels: Sequence[Verified]) -> Iterator[str]:
+    """How many kernels of each kind did as they must."""
+    for kernel, good, bad in (
+        ("stub", "stub ok", "stub not ok"),
+        ("solution", "solution passes", "solution does not pass"),
+    ):
+        yield from (good if one.ok else bad for one in kernels if one.kernel == kernel)
+    rest = [one for one in kernels if one.kernel not in ("stub", "solution")]
+    wrong = [one for one in rest if one.kernel.startswith("wrong_")]
+    degenerate = [one for one in rest if not one.kernel.startswith("wrong_")]
+    for kind, group in (("wrong kernels", wrong), ("degenerate answers", degenerate)):
+        good_ones = sum(one.ok for one in group)
+        count = f"{len(group)}" if good_ones == len(group) else f"{good_ones} of {len(group)}"
+        if group:
+            yield f"{count} {kind} rejected"
+
+
+def _labelled(label: str, text: str) -> str:
+    return f"{_DETAIL}{label:<{_LABEL}}{text}"
+
+
+def _row(label: str, text: str | None, width: int) -> str:
+    """A labelled line, wrapped under its own start; nothing when there is no text."""
+    if not text:
+        return ""
+    return filled(text, width, _labelled("", ""), first=_labelled(label, ""))

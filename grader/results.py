@@ -1,0 +1,134 @@
+"""The record of one check, `grader/result/v1`, from which every export and every page is derived.
+
+The published schema is docs/result.schema.json; `python -m grader.results` prints it.
+Readers ignore fields that they do not know. Nothing here defaults to a pass: a record that was
+never finished says `unfinished`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from grader.terms import Outcome, Status, StepName
+
+SCHEMA = "grader/result/v1"
+
+
+class Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Frame(Record):
+    """One line of the learner's own code on the way to an error."""
+
+    line: int
+    function: str
+    code: str
+
+
+class Failure(Record):
+    """Why a step failed, in words for the learner.
+
+    `kind` is a stable word for programs; `case` is what a person reads, `replay` the command that
+    runs that case again. `frames` holds the learner's frames only, outermost first.
+    """
+
+    kind: str
+    message: str
+    expected: str | None = None
+    got: str | None = None
+    where: str | None = None
+    case: str | None = None
+    replay: str | None = None
+    frames: tuple[Frame, ...] = ()
+    hint: str | None = None
+
+
+class Speed(Record):
+    """What the speed step measured. Bandwidths count the least bytes that the work needs."""
+
+    case: str
+    bytes_moved: int = Field(description="bytes read and written by a perfect kernel, per call")
+    time_ms: float = Field(description="milliseconds per call, median of the goes")
+    bandwidth_gbps: float = Field(description="bytes_moved / time, in 1e9 bytes per second")
+    ceiling_gbps: float = Field(description="a trusted kernel of the same mix in the same run")
+    share: float = Field(description="bandwidth_gbps / ceiling_gbps")
+    passing: float
+    great: float
+    goes: int
+    calls_per_go: int
+
+
+class Step(Record):
+    name: StepName
+    outcome: Outcome
+    points: int
+    max_points: int
+    summary: str = Field(description="what was tried, or why it was not")
+    duration_s: float
+    failure: Failure | None = None
+    speed: Speed | None = None
+
+
+class Kernel(Record):
+    """The file that was graded."""
+
+    path: str
+    sha256: str
+
+
+class Environment(Record):
+    """Where the check ran. `simulated` results hold no speed."""
+
+    grader: str
+    python: str
+    torch: str | None = None
+    triton: str | None = None
+    numba: str | None = None
+    device: str = Field(description="`cpu`, or the GPU's name")
+    simulated: bool
+    capability: str | None = None
+    driver: str | None = None
+
+
+class Result(Record):
+    """One kernel file graded once."""
+
+    schema_: Literal["grader/result/v1"] = Field(alias="schema", default=SCHEMA)
+    exercise: str
+    title: str
+    status: Status
+    points: int
+    max_points: int
+    message: str = Field(default="", description="one sentence when no step can tell it")
+    kernel: Kernel
+    environment: Environment
+    seed: int
+    started_at: str = Field(description="UTC, ISO 8601")
+    duration_s: float
+    steps: tuple[Step, ...]
+    output: str = Field(default="", description="what the kernel printed, its first part")
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+
+def to_json(result: Result, indent: int | None = None) -> str:
+    return result.model_dump_json(by_alias=True, indent=indent)
+
+
+def from_json(text: str | bytes) -> Result:
+    """Raises pydantic.ValidationError when the text is not a result of this version."""
+    return Result.model_validate_json(text)
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of a result."""
+    schema = Result.model_json_schema(by_alias=True, mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+if __name__ == "__main__":
+    print(json.dumps(json_schema(), indent=2))

@@ -1,0 +1,188 @@
+"""Start and stop workers: the process wall between the judge and a learner's code.
+
+One `Nursery` keeps one parent process with the heavy libraries imported; each worker is a fork of
+it, so that a new one after a crash costs milliseconds. When a worker ends, or the judge does, the
+parent kills all that the worker started.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+from grader.errors import CannotGrade
+from grader.wire import Channel, printable
+
+# What a worker may know of the environment; everything else stays outside.
+PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "CUDA_PATH")
+START_S = 120.0  # seconds for importing torch and its kin on a slow disk
+END_S = 10.0
+KEPT_OUTPUT = 4096  # bytes of what a kernel prints
+
+
+class Nursery:
+    """The parent of all workers of one backend ("triton", "numba") on one device ("cpu", "cuda").
+
+    Raises CannotGrade when it cannot start.
+    """
+
+    def __init__(self, backend: str, device: str) -> None:
+        self.backend, self.device = backend, device
+        self._home: Path | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+
+    def start(self) -> None:
+        """Begin the imports without waiting for them."""
+        self._home = Path(tempfile.mkdtemp(prefix="grader-worker-"))
+        ours, theirs = socket.socketpair()
+        environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ} | {
+            "HOME": str(self._home),
+            "TMPDIR": str(self._home),
+            "TRITON_CACHE_DIR": str(self._home / "triton"),
+            "NUMBA_CACHE_DIR": str(self._home / "numba"),
+            "OMP_NUM_THREADS": "1",
+            "LC_ALL": "C.UTF-8",
+        }
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
+        self._process = subprocess.Popen(
+            [
+                *(sys.executable, "-I", "-m", "grader.worker"),
+                *(str(theirs.fileno()), self.backend, self.device),
+            ],
+            cwd=self._home,
+            env=environment,
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
+            start_new_session=True,  # a Ctrl-C in the terminal is the judge's to handle
+        )
+        theirs.close()
+        self._control = ours
+        self._ready = False
+
+    def fork(self, arena_fd: int | None) -> Worker:
+        """A new worker. Restarts the parent if something killed it."""
+        if self._process is None or self._process.poll() is not None:
+            self.close()
+            self.start()
+        assert self._control is not None
+        if not self._ready:
+            self._expect(START_S)
+            self._ready = True
+        sock, their_sock = socket.socketpair()
+        output, their_output = os.pipe()
+        handed = [their_sock.fileno(), their_output]
+        handed += [] if arena_fd is None else [arena_fd]
+        try:
+            socket.send_fds(self._control, [b"f"], handed)
+            self._expect(END_S)
+        finally:
+            their_sock.close()
+            os.close(their_output)
+        return Worker(Channel(sock), output)
+
+    def kill(self) -> int | None:
+        """End the worker and all that it started; its wait status if the parent still knows it."""
+        assert self._control is not None
+        try:
+            self._control.sendall(b"k")
+            answer = self._expect(END_S)
+        except (CannotGrade, OSError):
+            self.close()
+            return None
+        return int(answer) if answer.lstrip("-").isdigit() else None
+
+    def _expect(self, timeout_s: float) -> str:
+        assert self._control is not None
+        self._control.settimeout(timeout_s)
+        line = b""
+        try:
+            while not line.endswith(b"\n"):
+                chunk = self._control.recv(64)
+                if not chunk:
+                    raise OSError("it ended")
+                line += chunk
+        except OSError as error:
+            self._log.seek(0)
+            said = printable(self._log.read().decode(errors="replace")[-2000:])
+            raise CannotGrade(
+                f"The worker process could not start ({error}).\n{said}".rstrip(),
+                "Check the installation: `python -c 'import torch, triton, numba'`.",
+            ) from None
+        return line.decode().strip()
+
+    def home_for(self, kernel: bytes) -> Path:
+        """A new private directory with nothing in it but a copy of the kernel file."""
+        assert self._home is not None
+        folder = Path(tempfile.mkdtemp(prefix="kernel-", dir=self._home))
+        (folder / "kernel.py").write_bytes(kernel)
+        return folder / "kernel.py"
+
+    def close(self) -> None:
+        """End everything and remove its files."""
+        if self._control is not None:
+            self._control.close()  # the parent kills its descendants and ends
+            self._control = None
+        if self._process is not None:
+            try:
+                self._process.wait(END_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = None
+            self._log.close()
+        if self._home is not None:
+            shutil.rmtree(self._home, ignore_errors=True)
+            self._home = None
+
+
+class Worker:
+    """One forked worker, as the judge holds it: a channel, and the first part of what it prints."""
+
+    def __init__(self, channel: Channel, output: int) -> None:
+        self.channel = channel
+        self._kept = bytearray()
+        self._output = output
+        self._reader = threading.Thread(target=self._drain, daemon=True)
+        self._reader.start()
+
+    def _drain(self) -> None:
+        while chunk := os.read(self._output, 1 << 16):
+            self._kept += chunk[: max(0, KEPT_OUTPUT - len(self._kept))]
+        os.close(self._output)
+
+    def close(self) -> str:
+        """Hang up and return what it printed. Call it after `Nursery.kill`, which ends the writers."""
+        self.channel.close()
+        self._reader.join(END_S)
+        return printable(self._kept.decode(errors="replace"))
+
+
+def describe_end(status: int | None) -> str:
+    """A wait status in words that help: `was killed by SIGSEGV (a segmentation fault)`."""
+    if status is None:
+        return "disappeared"
+    if os.WIFSIGNALED(status):
+        number = signal.Signals(os.WTERMSIG(status))
+        meaning = SIGNALS.get(number)
+        return f"was ended by {number.name}" + (f" ({meaning})" if meaning else "")
+    return f"ended itself with exit status {os.waitstatus_to_exitcode(status)}"
+
+
+SIGNALS = {
+    signal.SIGSEGV: "it touched memory that it does not own",
+    signal.SIGABRT: "the C library or the code itself gave up",
+    signal.SIGKILL: "the system killed it, often for want of memory",
+    signal.SIGBUS: "it touched memory that is not there",
+    signal.SIGFPE: "an arithmetic fault",
+}
+

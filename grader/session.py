@@ -1,0 +1,280 @@
+"""One kernel file being graded against one exercise: its worker, its steps so far, its result."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+
+import grader
+from grader.arena import Arena, HostArena
+from grader.course import Exercise
+from grader.errors import CannotGrade, GraderError
+from grader.remote import KernelFailure, RemoteKernel
+from grader.results import Environment, Failure, Kernel, Result, Speed, Step
+from grader.sandbox import Nursery
+from grader.spec import Case
+from grader.terms import Outcome, Status, StepName
+from grader.verdict import status_of
+
+CHECK_ARENA = 256 << 20  # bytes; on the CPU only the pages that are touched exist
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to grade."""
+
+    seed: int
+    device: str = "cpu"  # cpu or cuda
+    case: Case | None = None
+    require_speed: bool = False
+    shrink: bool = True
+    judged: bool = False  # by a judge that goes on to the next kernel
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one step found: nothing wrong, unless it says otherwise."""
+
+    summary: str
+    failure: Failure | None = None
+    outcome: Outcome = Outcome.PASS
+    speed: Speed | None = None
+
+
+class Workshop:
+    """The parents of workers, shared by all kernels that one judge grades."""
+
+    def __init__(self) -> None:
+        self._nurseries: dict[tuple[str, str], Nursery] = {}
+
+    def nursery(self, backend: str, device: str) -> Nursery:
+        """The nursery for this backend and device, started if it is new."""
+        key = (backend, device)
+        if key not in self._nurseries:
+            self._nurseries[key] = Nursery(*key)
+            self._nurseries[key].start()
+        return self._nurseries[key]
+
+    def adopt(self, nursery: Nursery) -> None:
+        """Use a nursery that is started already."""
+        self._nurseries[nursery.backend, nursery.device] = nursery
+
+    def close(self) -> None:
+        for nursery in self._nurseries.values():
+            nursery.close()
+        self._nurseries.clear()
+
+
+@dataclass
+class Grading:
+    exercise: Exercise
+    kernel_path: Path
+    options: Options
+    workshop: Workshop
+    steps: dict[StepName, Step] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.spec = self.exercise.spec
+        self.kernel = self.kernel_path.read_bytes()
+        self.started_at = datetime.now(UTC)
+        self._began = time.monotonic()
+        self._properties: list[tuple[str, float, Outcome, Failure | None]] = []
+        self._arena: Arena | None = None
+        self._remote: RemoteKernel | None = None
+        self._printed = ""
+
+    @property
+    def remote(self) -> RemoteKernel:
+        """The kernel as a callable; its worker starts with the first use."""
+        if self._remote is None:
+            self._arena = self._new_arena(CHECK_ARENA)
+            nursery = self.workshop.nursery(self.spec.backend, self.options.device)
+            self._remote = RemoteKernel(self.spec, self.kernel, nursery, self._arena)
+        return self._remote
+
+    def _new_arena(self, size: int) -> Arena:
+        if self.options.device == "cpu":
+            return HostArena(size)
+        from grader.arena import CudaArena
+
+        return CudaArena(size)
+
+    # -- steps
+
+    def needs(self, name: StepName) -> StepName | None:
+        """The earliest step before `name` that has not passed, if there is one."""
+        order = list(StepName)
+        for earlier in order[: order.index(name)]:
+            step = self.steps.get(earlier)
+            if step is None or step.outcome is not Outcome.PASS:
+                return earlier
+        return None
+
+    def run(self, name: StepName, work: Callable[[Grading], Finding]) -> Step:
+        """Carry a step out and record it; whatever happens, a step comes out."""
+        began = time.monotonic()
+        needed = self.needs(name)
+        if needed is not None:
+            found = Finding(f"not run: needs {needed.value}", outcome=Outcome.NOT_RUN)
+        else:
+            found = self._settled(work)
+        return self._record(name, found, time.monotonic() - began)
+
+    def _settled(self, work: Callable[[Grading], Finding]) -> Finding:
+        try:
+            return work(self)
+        except KernelFailure as error:
+            return Finding("", error.failure, outcome_of(error.failure))
+        except GraderError as error:
+            outcome = (
+                Outcome.CANNOT_GRADE if isinstance(error, CannotGrade) else Outcome.ERROR
+            )
+            failure = Failure(
+                kind=outcome.value, message=error.message, hint=error.next_step or None
+            )
+            return Finding(error.message.splitlines()[0], failure, outcome)
+
+    def _record(self, name: StepName, found: Finding, duration_s: float) -> Step:
+        most = getattr(self.spec.points, name.value)
+        outcome = found.outcome
+        earned = most if outcome is Outcome.PASS and self.options.case is None else 0
+        step = Step(
+            name=name,
+            outcome=outcome,
+            points=earned,
+            max_points=most,
+            summary=found.summary,
+            duration_s=round(duration_s, 3),
+            failure=found.failure,
+            speed=found.speed,
+        )
+        self.steps[name] = step
+        return step
+
+    def record_property(
+        self, title: str, duration_s: float, outcome: Outcome, failure: Failure | None
+    ) -> None:
+        """Take down one test of test_kernel.py; together they are the step `properties`."""
+        self._properties.append((title, duration_s, outcome, failure))
+
+    def settle_properties(self) -> None:
+        """Make the step `properties` from the tests that ran."""
+        needed = self.needs(StepName.PROPERTIES)
+        ran = self._properties
+        if needed is not None:
+            found = Finding(f"not run: needs {needed.value}", outcome=Outcome.NOT_RUN)
+        elif not ran:
+            found = Finding(
+                "no property was tried",
+                Failure(
+                    kind="error",
+                    message=f"{self.exercise.tests} holds no test: nothing passes by default",
+                    hint="Tell whoever wrote the exercise; your kernel is not at fault.",
+                ),
+                Outcome.ERROR,
+            )
+        else:
+            bad = [(t, o, f) for t, _, o, f in ran if o is not Outcome.PASS]
+            found = Finding(_summary_of([t for t, *_ in ran], [t for t, *_ in bad]))
+            if bad:
+                found = Finding(found.summary, bad[0][2], bad[0][1])
+        self._record(StepName.PROPERTIES, found, sum(d for _, d, _, _ in ran))
+
+    # -- the end
+
+    def result(self, interrupted: bool = False) -> Result:
+        """The record of this check. Steps that never ran leave it unfinished, never passed."""
+        steps = tuple(self.steps[name] for name in StepName if name in self.steps)
+        status = Status.INTERRUPTED if interrupted else status_of(steps)
+        message = ""
+        if self.options.case is not None:
+            message = f"only the case {self.options.case} was tried: this earns no points"
+        return Result(
+            exercise=self.exercise.name,
+            title=self.spec.title,
+            status=status,
+            points=sum(step.points for step in steps),
+            max_points=self.spec.points.total,
+            message=message,
+            kernel=Kernel(
+                path=_shown(self.kernel_path, self.exercise.root),
+                sha256=hashlib.sha256(self.kernel).hexdigest(),
+            ),
+            environment=environment(self.options.device),
+            seed=self.options.seed,
+            started_at=self.started_at.isoformat(timespec="seconds"),
+            duration_s=round(time.monotonic() - self._began, 3),
+            steps=steps,
+            output=self._printed,
+        )
+
+    def close(self) -> None:
+        if self._remote is not None:
+            self._printed = self._remote.close()
+            self._remote = None
+        if self._arena is not None:
+            self._arena.close()
+            self._arena = None
+
+
+def outcome_of(failure: Failure) -> Outcome:
+    """The stub's own NotImplementedError is no failure: the work has not begun."""
+    return Outcome.NOT_STARTED if failure.kind == "not_started" else Outcome.FAIL
+
+
+def _summary_of(tried: list[str], failed: list[str]) -> str:
+    if failed:
+        return f"{len(failed)} of {len(tried)} properties fail: {', '.join(failed)}"
+    return f"{len(tried)} properties hold: {', '.join(tried)}"
+
+
+def _shown(path: Path, root: Path) -> str:
+    with suppress(ValueError):
+        return str(path.resolve().relative_to(root.resolve()))
+    return str(path)
+
+
+def environment(device: str) -> Environment:
+    """Versions and device of this run."""
+    name, capability, driver = "cpu", None, None
+    if device == "cuda":
+        import torch
+
+        name = torch.cuda.get_device_name()
+        capability = "{}.{}".format(*torch.cuda.get_device_capability())
+        driver = _driver_version()
+    return Environment(
+        grader=grader.__version__,
+        python=platform.python_version(),
+        torch=_version("torch"),
+        triton=_version("triton"),
+        numba=_version("numba-cuda"),
+        device=name,
+        simulated=device == "cpu",
+        capability=capability,
+        driver=driver,
+    )
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _driver_version() -> str | None:
+    try:
+        import pynvml
+
+        pynvml.nvmlInit()
+        return str(pynvml.nvmlSystemGetDriverVersion())
+    except Exception:
+        return None  # a figure for the reader; nothing depends on it

@@ -1,0 +1,282 @@
+"""What an exercise is, as frozen data and plain functions: the types that a `spec.py` is made of.
+
+Nothing here imports torch: `grader list` reads every spec and must answer at once. A spec's
+functions receive tensors and use their methods.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Backend = Literal["triton", "numba"]
+Role = Literal["in", "out", "inout", "scalar"]
+Inputs = Mapping[str, "Tensor | float"]
+
+ITEMSIZE = {"float32": 4, "float16": 2, "bfloat16": 2, "int64": 8}  # bytes per element
+LARGEST = {"float32": 3.4e38, "float16": 65504.0, "bfloat16": 3.38e38}  # at most the largest finite
+
+
+@dataclass(frozen=True, kw_only=True)
+class Argument:
+    """One parameter of the entry, in the order in which the entry takes them.
+
+    `reads` and `writes` are the least number of times that a perfect kernel moves each element
+    between memory and the chip; bytes follow from them and the tensor's size.
+    An `out` has the shape and dtype of the argument named by `like`, unless given here.
+    """
+
+    name: str
+    role: Role
+    reads: int = 0
+    writes: int = 0
+    like: str | None = None
+    shape: tuple[int, ...] | None = None
+    dtype: str | None = None
+
+    @property
+    def filled(self) -> bool:
+        """Whether the kernel writes this argument."""
+        return self.role in ("out", "inout")
+
+
+def reads(name: str) -> Argument:
+    """A tensor that the kernel reads and must not change."""
+    return Argument(name=name, role="in", reads=1)
+
+
+def writes(
+    name: str,
+    *,
+    like: str | None = None,
+    shape: tuple[int, ...] | None = None,
+    dtype: str | None = None,
+) -> Argument:
+    """A tensor that the kernel fills."""
+    return Argument(name=name, role="out", writes=1, like=like, shape=shape, dtype=dtype)
+
+
+def updates(name: str) -> Argument:
+    """A tensor that the kernel reads and overwrites."""
+    return Argument(name=name, role="inout", reads=1, writes=1)
+
+
+def scalar(name: str) -> Argument:
+    """A Python float."""
+    return Argument(name=name, role="scalar")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A small description of one input, from which the judge draws the tensors.
+
+    `draw` names a distribution of `inputs.Draw`. `pad` is the number of unused elements between
+    the end of a row and the start of the next, `offset` the number of elements by which the first
+    one lies past a 16-byte boundary.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    draw: str = "rows"
+    pad: int = 0
+    offset: int = 0
+    seed: int = 0
+
+    @property
+    def elements(self) -> int:
+        count = 1
+        for extent in self.shape:
+            count *= extent
+        return count
+
+    @property
+    def headline(self) -> str:
+        """What a person reads first, such as `1×1025 float16`."""
+        extras = [self.draw] if self.draw != "rows" else []
+        extras += [f"row padding {self.pad}"] if self.pad else []
+        extras += [f"offset {self.offset}"] if self.offset else []
+        shape = "×".join(map(str, self.shape))
+        return f"{shape} {self.dtype}" + (f" ({', '.join(extras)})" if extras else "")
+
+    def __str__(self) -> str:
+        """The form that `--case` takes, such as `1x1025,float16,draw=ties,pad=3,seed=7`."""
+        parts = ["x".join(map(str, self.shape)), self.dtype]
+        parts += [f"draw={self.draw}"] if self.draw != "rows" else []
+        parts += [
+            f"{name}={value}"
+            for name, value in (("pad", self.pad), ("offset", self.offset), ("seed", self.seed))
+            if value
+        ]
+        return ",".join(parts)
+
+    @classmethod
+    def parse(cls, text: str) -> Case:
+        """The inverse of `str`. Raises ValueError with the part that is not understood."""
+        shape, _, rest = text.strip().partition(",")
+        dtype, _, rest = rest.partition(",")
+        if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*)*", shape):
+            raise ValueError(f"a case starts with its shape, such as 2x1025, not {shape!r}")
+        if dtype not in ITEMSIZE:
+            raise ValueError(f"{dtype!r} is not a dtype: use float32, float16 or bfloat16")
+        case = cls(shape=tuple(map(int, shape.split("x"))), dtype=dtype)
+        for part in filter(None, rest.split(",")):
+            name, _, value = part.partition("=")
+            if name == "draw" and value.isidentifier():
+                case = replace(case, draw=value)
+            elif name in ("pad", "offset", "seed") and re.fullmatch(r"\d+", value):
+                case = replace(case, **{name: int(value)})
+            else:
+                raise ValueError(f"{part!r} is not one of draw=NAME, pad=N, offset=N, seed=N")
+        return case
+
+
+class Draw(Protocol):
+    """What a spec's `inputs` draws tensors with; `grader.inputs` implements it for one case.
+
+    Every tensor comes out with the case's layout (padding and offset) and on the judge's device.
+    """
+
+    def tensor(
+        self, shape: tuple[int, ...], *, dtype: str | None = None, extreme: float | None = None
+    ) -> Tensor:
+        """Finite values of the case's distribution, rounded to `dtype` (the case's own).
+
+        In the distribution `extremes` they reach ±`extreme` (the dtype's largest finite value):
+        a spec lowers it so that the correctly rounded answer stays finite.
+        """
+
+    def indices(self, count: int, below: int, ignored: int | None = None) -> Tensor:
+        """`count` int64 in [0, below); about one in five is `ignored` when that is given."""
+
+    def number(self, low: float, high: float) -> float:
+        """A float, log-uniform in [low, high], that float32 holds exactly."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tolerance:
+    """What the acceptance rule (docs/trust.md, "Acceptance") needs to know about the arithmetic.
+
+    `terms(case)` is the number of terms that one output sums over. `magnitude(inputs, expected)`
+    is, in float64, the size by which rounding errors of each output scale (its condition): the sum
+    of the absolute terms for a sum. Where it is missing, that is the output's own size.
+    `exact` lists distributions whose answers float32 holds exactly, so that no error is accepted.
+    """
+
+    terms: Callable[[Case], int]
+    magnitude: Callable[[Inputs, Mapping[str, Tensor]], Mapping[str, Tensor]] | None = None
+    exact: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gates:
+    """Shares of the ceiling: at least `passing` passes the speed step, `great` earns the word."""
+
+    passing: float
+    great: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scored:
+    """The case whose speed is scored. Its size follows from the GPU, so only its form is here.
+
+    `columns` is the length of a row, or None for 1-D arguments.
+    """
+
+    dtype: str
+    columns: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Seconds of wall clock after which the worker is killed."""
+
+    load_s: float = 60.0
+    call_s: float = 30.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Points:
+    """Points per step. Loading earns none, or an untouched stub would score."""
+
+    load: int = 0
+    correctness: int = 5
+    properties: int = 2
+    speed: int = 3
+
+    @property
+    def total(self) -> int:
+        return self.load + self.correctness + self.properties + self.speed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """One exercise.
+
+    `edges` are cases that every check tries, smallest first; `cases` bounds what Hypothesis draws
+    beyond them: `dimensions` extents, each at most the matching entry of `largest`, whose product
+    is at most `most_elements` when simulated.
+    `reference(inputs)` returns every filled argument, computed in the dtype that it is given: the
+    judge calls it in float64 for the answer and in float32 for torch's own error.
+    """
+
+    title: str
+    summary: str
+    backend: Backend
+    entry: str
+    arguments: tuple[Argument, ...]
+    dtypes: tuple[str, ...]
+    draws: tuple[str, ...]
+    edges: tuple[Case, ...]
+    largest: tuple[int, ...]
+    most_elements: int
+    inputs: Callable[[Case, Draw], Inputs]
+    reference: Callable[[Inputs], Mapping[str, Tensor]]
+    tolerance: Tolerance
+    scored: Scored
+    gates: Gates
+    memory_budget: Callable[[Case], int]
+    hints: tuple[str, ...]
+    strided: bool = False
+    independent_rows: bool = True
+    points: Points = Points()
+    limits: Limits = Limits()
+
+    def __post_init__(self) -> None:
+        faults = [
+            (not self.entry.isidentifier(), f"entry {self.entry!r} is not a Python name"),
+            (not self.arguments, "arguments is empty"),
+            (not any(a.filled for a in self.arguments), "no argument is written by the kernel"),
+            (not self.edges, "edges is empty: a check would try nothing that must be tried"),
+            (not self.dtypes or not self.draws, "dtypes and draws each need an entry"),
+            (len(self.hints) < 3, "hints has fewer than three entries"),
+            (
+                not 0 < self.gates.passing <= self.gates.great <= 1,
+                "gates must satisfy 0 < passing <= great <= 1",
+            ),
+        ]
+        for wrong, message in faults:
+            if wrong:
+                raise ValueError(message)
+
+    @property
+    def signature(self) -> str:
+        """The entry as a learner calls it, such as `softmax(x, out)`."""
+        return f"{self.entry}({', '.join(a.name for a in self.arguments)})"
+
+    def least_bytes(self, sizes: Mapping[str, int]) -> tuple[int, int]:
+        """The fewest bytes that a kernel can read and write, given each argument's size in bytes."""
+        tensors = [a for a in self.arguments if a.role != "scalar"]
+        return (
+            sum(a.reads * sizes[a.name] for a in tensors),
+            sum(a.writes * sizes[a.name] for a in tensors),
+        )
+
+
+def describe(value: Any) -> str:
+    """A type's name for a message, `float` rather than `<class 'float'>`."""
+    return type(value).__name__

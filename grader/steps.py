@@ -1,0 +1,208 @@
+"""The steps of a check that every exercise has: load, correctness, speed."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import hypothesis
+from hypothesis import HealthCheck, Phase
+
+from grader.acceptance import Mismatch, expect, first_mismatch
+from grader.errors import BrokenExercise, GraderError
+from grader.inputs import reseeded
+from grader.remote import KernelFailure
+from grader.results import Failure
+from grader.session import Finding, Grading
+from grader.spec import Case
+from grader.terms import Outcome, StepName
+from grader.testing import cases
+
+T = TypeVar("T")
+
+DRAWN_SIMULATED, DRAWN_ON_GPU = 20, 60  # cases beyond the spec's edges
+SHRINK_S = 10.0  # seconds spent on looking for a smaller failing case
+
+# Failures that come from the file and not from the case, or that cost a time limit each.
+NOT_WORTH_SHRINKING = ("not_started", "timeout", "missing_entry", "syntax", "import", "exit")
+
+
+def load(grading: Grading) -> Finding:
+    """Import the kernel file in a worker and find its entry."""
+    if not grading.kernel.strip():
+        raise KernelFailure(
+            Failure(
+                kind="empty",
+                message="the kernel file is empty",
+                hint=f"`grader stub {grading.exercise.name} --force` puts the stub back.",
+            )
+        )
+    grading.remote.load()
+    return Finding(grading.spec.signature)
+
+
+def correctness(grading: Grading) -> Finding:
+    """Compare with torch in float64: the spec's edges first, then what Hypothesis draws."""
+    options, spec = grading.options, grading.spec
+    if options.case is not None:
+        return _finding(grading, "one case", options.case, try_case(grading, options.case))
+    edges = [reseeded(case, options.seed) for case in spec.edges]
+    drawn = DRAWN_SIMULATED if options.device == "cpu" else DRAWN_ON_GPU
+    tried = f"{len(edges)} edge cases and {drawn} drawn ones"
+    for number, case in enumerate(edges):
+        failure = try_case(grading, case)
+        if failure is not None:
+            if number and options.shrink and failure.kind not in NOT_WORTH_SHRINKING:
+                case, failure = _smaller(grading, case, failure)
+            return _finding(grading, tried, case, failure)
+    return _finding(grading, tried, *_drawn(grading, drawn))
+
+
+def try_case(grading: Grading, case: Case) -> Failure | None:
+    """Run one case and compare; what is wrong, or None."""
+    try:
+        mismatch = check_case(grading, case)
+    except KernelFailure as error:
+        return error.failure
+    return None if mismatch is None else failure_from(mismatch)
+
+
+def check_case(grading: Grading, case: Case) -> Mismatch | None:
+    """Raises KernelFailure when the call itself goes wrong, BrokenExercise when the spec does."""
+    kernel = grading.remote
+    inputs = _trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
+    outputs = kernel.run(inputs)
+    expected = _trusted(lambda: expect(grading.spec, case, inputs), "the reference", case)
+    return first_mismatch(expected, outputs, kernel.unwritten(outputs))
+
+
+def _trusted(work: Callable[[], T], what: str, case: Case) -> T:
+    """Run a function of the spec; whatever it raises is the exercise's fault."""
+    try:
+        return work()
+    except GraderError:
+        raise
+    except Exception as error:
+        raise BrokenExercise(
+            f"The exercise is broken: {what} fails for {case}: {type(error).__name__}: {error}",
+            "Tell whoever wrote the exercise; your kernel is not at fault.",
+        ) from error
+
+
+def failure_from(mismatch: Mismatch) -> Failure:
+    """A wrong answer in words."""
+    hint = None
+    if mismatch.kind == "never_written":
+        hint = "Does the grid cover the whole output, and does the mask let the last block write?"
+    elif mismatch.kind == "not_finite":
+        hint = "A NaN comes from inf - inf, 0 * inf or memory that was never written."
+    return Failure(
+        kind=mismatch.kind,
+        message=mismatch.message,
+        expected=mismatch.expected_text,
+        got=mismatch.got_text,
+        where=f"{mismatch.where} ({mismatch.wrong:,} of {mismatch.total:,} elements)",
+        hint=hint,
+    )
+
+
+def _finding(
+    grading: Grading, tried: str, case: Case | None, failure: Failure | None
+) -> Finding:
+    if failure is None:
+        return Finding(tried)
+    assert case is not None
+    named = with_case(failure, grading.exercise.name, case)
+    outcome = Outcome.NOT_STARTED if failure.kind == "not_started" else Outcome.FAIL
+    return Finding(tried, named, outcome)
+
+
+def with_case(failure: Failure, exercise: str, case: Case) -> Failure:
+    """The failure with the case that shows it and the command that replays it."""
+    return failure.model_copy(
+        update={"case": case.headline, "replay": f"grader check {exercise} --case '{case}'"}
+    )
+
+
+def _settings(examples: int, *phases: Phase) -> hypothesis.settings:
+    return hypothesis.settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        phases=phases,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+def _drawn(grading: Grading, count: int) -> tuple[Case | None, Failure | None]:
+    """What Hypothesis finds wrong, as small as it can make it; (None, None) if nothing."""
+    strategy = cases(grading.spec, roomy=grading.options.device == "cuda")
+    phases = (Phase.generate, Phase.shrink) if grading.options.shrink else (Phase.generate,)
+    seen: dict[Case, Failure] = {}
+
+    def fails(case: Case) -> bool:
+        failure = try_case(grading, case)
+        if failure is not None:
+            seen[case] = failure
+        return failure is not None
+
+    try:
+        smallest = hypothesis.find(
+            strategy,
+            fails,
+            settings=_settings(count, *phases),
+            random=random.Random(grading.options.seed),
+        )
+    except hypothesis.errors.NoSuchExample:
+        # Seen to fail, but not again: a race, or memory read before it is written.
+        return next(iter(seen.items()), (None, None))
+    return smallest, seen[smallest]
+
+
+def _smaller(grading: Grading, case: Case, failure: Failure) -> tuple[Case, Failure]:
+    """The smallest case within SHRINK_S that fails in the same way, or the case itself."""
+    deadline = time.monotonic() + SHRINK_S
+    best = {case: failure}
+
+    def fails(candidate: Case) -> bool:
+        if time.monotonic() > deadline:
+            return candidate in best
+        found = try_case(grading, candidate)
+        if found is None or found.kind != failure.kind:
+            return False
+        best[candidate] = found
+        return True
+
+    same_kind = replace(case, seed=0)
+    strategy = cases(grading.spec, within=same_kind)
+    try:
+        smallest = hypothesis.find(
+            strategy,
+            fails,
+            settings=_settings(40, Phase.generate, Phase.shrink),
+            random=random.Random(grading.options.seed),
+        )
+    except hypothesis.errors.NoSuchExample:
+        return case, failure
+    return smallest, best[smallest]
+
+
+def speed(grading: Grading) -> Finding:
+    """The share of this GPU's ceiling that the kernel reaches."""
+    if grading.options.device == "cpu":
+        reason = "needs a CUDA GPU: this check was simulated on the CPU"
+        outcome = Outcome.CANNOT_GRADE if grading.options.require_speed else Outcome.SKIP
+        return Finding(reason, outcome=outcome)
+    from grader import timing
+
+    return timing.measure(grading)
+
+
+BUILT_IN: Sequence[tuple[StepName, Callable[[Grading], Finding]]] = (
+    (StepName.LOAD, load),
+    (StepName.CORRECTNESS, correctness),
+    (StepName.SPEED, speed),
+)

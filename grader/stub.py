@@ -1,0 +1,194 @@
+"""From a model solution to the stub that a learner starts from.
+
+A solution marks what the learner shall write, each marker alone on its line:
+
+    # BEGIN SOLUTION: add up the squares of the row
+    total = tl.sum(x * x, axis=0)
+    # END SOLUTION
+
+In the stub such a region becomes `raise NotImplementedError`, and `pass` inside a jitted kernel,
+where a compiler would stumble over the `raise`. The text after the colon tells the learner what
+is missing. Everything outside the regions stays as it is, to the letter.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import re
+import textwrap
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from grader.course import Exercise
+from grader.errors import BrokenExercise, UsageError
+
+DEFAULT_TEXT = "write this part"
+WIDTH = 100  # characters of a line, as for all code of a course
+_MENTION = re.compile(r"\b(BEGIN|END)[ _-]*SOLUTION\b", re.IGNORECASE)
+_MARKER = re.compile(r"# (?P<word>BEGIN|END) SOLUTION(?:: *(?P<text>\S.*))?")
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Region:
+    """Lines `first` to `last`, counted from 1, with both markers; `indent` is that of BEGIN."""
+
+    first: int
+    last: int
+    indent: str
+    text: str
+
+
+def make_stub(source: str, name: str, path: str = "kernel.py") -> str:
+    """The stub of the exercise `name` from its solution. Raises BrokenExercise.
+
+    `path` is what messages call the file.
+    """
+    tree = _parse(source, path)
+    regions = list(_regions(source, path))
+    if not regions:
+        raise BrokenExercise(
+            f"{path} marks no part as the solution, so that its stub would give it all away.",
+            "Put `# BEGIN SOLUTION` and `# END SOLUTION` around what the learner shall write.",
+        )
+    functions = [node for node in ast.walk(tree) if isinstance(node, _Function)]
+    lines = source.removesuffix("\n").split("\n")
+    kept: list[str] = []
+    copied = 0  # lines of the source that are dealt with
+    for region in regions:
+        kept += lines[copied : region.first - 1]
+        kept += _replacement(region, _is_jitted(region, functions, lines, path), name)
+        copied = region.last
+    stub = "\n".join(kept + lines[copied:]) + "\n"
+    _parse(stub, f"the stub of {path}")
+    return stub
+
+
+def stub_of(exercise: Exercise) -> str:
+    """Raises UsageError in a course without solutions, and BrokenExercise."""
+    if not exercise.solution.is_file():
+        raise UsageError(
+            f"There is no solution to make a stub from: {exercise.solution} is missing.",
+            "A learner's copy of a course has none: copy kernel.py again from the course.",
+        )
+    source = exercise.solution.read_text(encoding="utf-8")
+    return make_stub(source, exercise.name, str(exercise.solution))
+
+
+def drifted(exercise: Exercise) -> bool:
+    """Whether the exercise's kernel.py is not what its solution makes of it, or is missing."""
+    stub = stub_of(exercise)
+    return not exercise.kernel.is_file() or exercise.kernel.read_bytes() != stub.encode()
+
+
+def write(exercise: Exercise, force: bool = False) -> bool:
+    """Write kernel.py; False when it was right already.
+
+    Raises UsageError, unless `force`, when it holds something else: that is somebody's work.
+    """
+    stub = stub_of(exercise)
+    if not drifted(exercise):
+        return False
+    if exercise.kernel.exists() and not force:
+        raise UsageError(
+            f"{exercise.kernel} differs from the stub; somebody may have worked on it.",
+            f"`grader stub {exercise.name} --force` overwrites it for good.",
+        )
+    exercise.kernel.write_bytes(stub.encode())
+    return True
+
+
+def _parse(source: str, path: str) -> ast.Module:
+    try:
+        return ast.parse(source)
+    except SyntaxError as error:
+        raise BrokenExercise(
+            f"{path}, line {error.lineno}: not valid Python: {error.msg}",
+            "Let each marked region hold whole statements, indented like its BEGIN marker.",
+        ) from error
+
+
+def _regions(source: str, path: str) -> Iterator[Region]:
+    """The marked regions in order. Strings that mention a marker are not markers."""
+    opened: tuple[int, str, str] | None = None
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type != tokenize.COMMENT or not _MENTION.search(token.string):
+            continue
+        line, column = token.start
+        marker = _MARKER.fullmatch(token.string.rstrip())
+        indent = token.line[:column]
+        if marker is None or indent.strip() or (marker["word"] == "END" and marker["text"]):
+            raise _misplaced(path, line, f"this is not a marker: {token.line.strip()}")
+        if marker["word"] == "BEGIN":
+            if opened:
+                raise _misplaced(path, line, f"the region of line {opened[0]} is still open")
+            opened = (line, indent, marker["text"] or DEFAULT_TEXT)
+        else:
+            if not opened:
+                raise _misplaced(path, line, "this END SOLUTION has no BEGIN SOLUTION")
+            yield Region(first=opened[0], last=line, indent=opened[1], text=opened[2])
+            opened = None
+    if opened:
+        raise _misplaced(path, opened[0], "this BEGIN SOLUTION has no END SOLUTION")
+
+
+def _misplaced(path: str, line: int, fault: str) -> BrokenExercise:
+    return BrokenExercise(
+        f"{path}, line {line}: {fault}",
+        "Write `# BEGIN SOLUTION` or `# BEGIN SOLUTION: what is missing`, then `# END SOLUTION`, "
+        "each alone on its line and never one pair inside another.",
+    )
+
+
+def _is_jitted(region: Region, functions: list[_Function], lines: list[str], path: str) -> bool:
+    """Whether the region's function is a jitted kernel. Raises BrokenExercise outside functions."""
+    code = [
+        number
+        for number in range(region.first + 1, region.last)
+        if lines[number - 1].strip() and not lines[number - 1].lstrip().startswith("#")
+    ]
+    if not code:
+        raise _misplaced(path, region.first, "the region holds no code")
+    around = [f for f in functions if f.lineno < region.first and (f.end_lineno or 0) >= code[-1]]
+    if not around:
+        raise BrokenExercise(
+            f"{path}, line {region.first}: the region is not inside one function",
+            "Put the markers inside the function's body: a learner gets whole functions to fill.",
+        )
+    return any(_names_jit(decorator) for f in around for decorator in f.decorator_list)
+
+
+def _names_jit(decorator: ast.expr) -> bool:
+    """Whether a decorator is `triton.jit`, `cuda.jit`, or a call of one."""
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return ast.unparse(called).split(".")[-1] == "jit"
+
+
+def _replacement(region: Region, jitted: bool, name: str) -> list[str]:
+    if jitted:
+        todo = textwrap.wrap(
+            f"TODO: {region.text}",
+            width=WIDTH,
+            initial_indent=f"{region.indent}# ",
+            subsequent_indent=f"{region.indent}# ",
+        )
+        return [*todo, f"{region.indent}pass"]
+    message = json.dumps(f"{name}: {region.text}", ensure_ascii=False)
+    line = f"{region.indent}raise NotImplementedError({message})"
+    if len(line) <= WIDTH:
+        return [line]
+    return list(_folded(f"{name}: {region.text}", region.indent))
+
+
+def _folded(message: str, indent: str) -> Iterator[str]:
+    """A `raise` whose text is too long for one line."""
+    yield f"{indent}raise NotImplementedError("
+    parts = textwrap.wrap(message, width=WIDTH - len(indent) - 8)  # room for quotes and a space
+    for part in parts:
+        text = part if part is parts[-1] else f"{part} "
+        yield f"{indent}    {json.dumps(text, ensure_ascii=False)}"
+    yield f"{indent})"

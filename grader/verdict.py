@@ -1,0 +1,60 @@
+"""From the steps of a check to its status, its points and the exit code: pure decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from grader.results import Result, Step
+from grader.terms import Outcome, Status, StepName
+
+EXIT_CODES = {
+    Status.PASS: 0,
+    Status.FAIL: 1,
+    Status.NOT_STARTED: 1,
+    Status.CANNOT_GRADE: 3,
+    Status.ERROR: 4,
+    Status.UNFINISHED: 4,
+    Status.INTERRUPTED: 130,
+}
+
+# When a command graded several kernels, the gravest code is the command's: an interruption before
+# our own faults, those before the machine's, and those before the learner's.
+_GRAVEST_FIRST = (130, 4, 3, 2, 1, 0)
+
+
+def status_of(steps: Sequence[Step]) -> Status:
+    """The status of a check whose steps are these.
+
+    A check passes only when every step is there and passed; speed alone may be skipped.
+    """
+    outcomes = {step.outcome for step in steps}
+    for outcome, status in (
+        (Outcome.ERROR, Status.ERROR),
+        (Outcome.CANNOT_GRADE, Status.CANNOT_GRADE),
+        (Outcome.NOT_STARTED, Status.NOT_STARTED),
+        (Outcome.FAIL, Status.FAIL),
+    ):
+        if outcome in outcomes:
+            return status
+    if {step.name for step in steps} != set(StepName):
+        return Status.UNFINISHED
+    if all(_counts_as_passed(step) for step in steps):
+        return Status.PASS
+    return Status.UNFINISHED
+
+
+def _counts_as_passed(step: Step) -> bool:
+    may_skip = step.name is StepName.SPEED
+    return step.outcome is Outcome.PASS or (may_skip and step.outcome is Outcome.SKIP)
+
+
+def exit_code(results: Iterable[Result]) -> int:
+    """The exit code of a command that made these results; with none at all, the grader is broken."""
+    codes = {EXIT_CODES[result.status] for result in results} or {4}
+    return next(code for code in _GRAVEST_FIRST if code in codes)
+
+
+def first_problem(result: Result) -> Step | None:
+    """The first step that neither passed nor was skipped, which is the one to look at."""
+    settled = (Outcome.PASS, Outcome.SKIP)
+    return next((step for step in result.steps if step.outcome not in settled), None)

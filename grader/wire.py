@@ -1,0 +1,153 @@
+"""The lines that cross the wall between judge and worker: JSON, one message a line, capped.
+
+The judge believes nothing that comes from a worker: `Reply.parse` accepts only known fields of the
+known types and cuts every text. No pickle crosses in either direction.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+LONGEST_LINE = 1 << 20  # bytes; a longer line is a broken or hostile peer
+LONGEST_TEXT = 4000  # characters of any one text that a worker sends
+MOST_FRAMES = 20
+
+
+class WireError(Exception):
+    """The peer sent something that is not a message."""
+
+
+class Closed(WireError):
+    """The peer is gone."""
+
+
+class TimedOut(WireError):
+    """No whole message came in time."""
+
+
+@dataclass(frozen=True)
+class TensorRef:
+    """A tensor in the arena: byte offset of its first element, extents and strides in elements."""
+
+    name: str
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What went wrong in the worker, as it tells it.
+
+    `frames` are (line, function, source line) of the kernel file, outermost first.
+    """
+
+    kind: str
+    message: str
+    frames: tuple[tuple[int, str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A worker's answer to the message numbered `seq`. An acknowledgement is only a hint."""
+
+    seq: int
+    fault: Fault | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+    def dump(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def parse(cls, message: Mapping[str, Any]) -> Reply:
+        """Raises WireError when the message has another form."""
+        try:
+            fault = message.get("fault")
+            return cls(
+                seq=_integer(message["seq"]),
+                fault=None if fault is None else _fault(fault),
+                facts={_text(k): _text(v) for k, v in dict(message.get("facts", {})).items()},
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise WireError(f"a reply of another form: {error}") from None
+
+
+def _integer(value: Any) -> int:
+    if type(value) is not int:
+        raise TypeError(f"{value!r} is not an integer")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a text")
+    return printable(value)
+
+
+def _fault(value: Mapping[str, Any]) -> Fault:
+    frames = tuple(
+        (_integer(line), _text(function), _text(code))
+        for line, function, code in list(value.get("frames", ()))[-MOST_FRAMES:]
+    )
+    return Fault(kind=_text(value["kind"]), message=_text(value["message"]), frames=frames)
+
+
+def printable(text: str, limit: int = LONGEST_TEXT) -> str:
+    """The text without control characters (a terminal obeys those), cut to `limit` characters."""
+    kept = "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text[:limit])
+    return kept if len(text) <= limit else kept + " … (cut)"
+
+
+class Channel:
+    """One end of a socketpair that carries messages."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._buffer = bytearray()
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Raises Closed when nobody listens."""
+        try:
+            self._sock.sendall(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+        except OSError as error:
+            raise Closed(str(error)) from None
+
+    def receive(self, timeout_s: float | None = None) -> dict[str, Any]:
+        """The next message. Raises TimedOut, Closed, or WireError when it is not a JSON object."""
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        while (end := self._buffer.find(b"\n")) < 0:
+            if len(self._buffer) > LONGEST_LINE:
+                raise WireError(f"a line longer than {LONGEST_LINE} bytes")
+            self._buffer += self._chunk(deadline)
+        line, self._buffer = bytes(self._buffer[:end]), self._buffer[end + 1 :]
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise WireError(f"a line that is not JSON: {error}") from None
+        if not isinstance(message, dict):
+            raise WireError("a line that is not a JSON object")
+        return message
+
+    def _chunk(self, deadline: float | None) -> bytes:
+        left = None if deadline is None else deadline - time.monotonic()
+        if left is not None and left <= 0:
+            raise TimedOut
+        self._sock.settimeout(left)
+        try:
+            chunk = self._sock.recv(1 << 16)
+        except TimeoutError:
+            raise TimedOut from None
+        except OSError as error:
+            raise Closed(str(error)) from None
+        if not chunk:
+            raise Closed("the other end was closed")
+        return chunk
+
+    def close(self) -> None:
+        self._sock.close()

@@ -1,0 +1,77 @@
+"""Import one kernel file by its path and find the entry in it."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import inspect
+import itertools
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+_numbers = itertools.count()
+
+
+class LoadError(Exception):
+    """The file has no entry that can be called as the exercise says. `kind` is a stable word."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+def load_entry(path: Path, entry: str, parameters: Sequence[str]) -> Callable[..., object]:
+    """The function `entry` of the file, which must take these parameters.
+
+    Raises LoadError, or whatever the file's own code raises while it is imported.
+    """
+    # A name of its own, so that no installed module is shadowed and none is reused.
+    name = f"learner_kernel_{next(_numbers)}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    found = getattr(module, entry, None)
+    if found is None:
+        raise LoadError("missing_entry", _missing(entry, parameters, vars(module)))
+    if not callable(found):
+        raise LoadError(
+            "not_callable",
+            f"{entry} is a {type(found).__name__}, not a function. "
+            f"Define it as: def {entry}({', '.join(parameters)}):",
+        )
+    if not hasattr(found, "__wrapped__") and not inspect.isroutine(found):
+        raise LoadError(
+            "not_callable",
+            f"{entry} is a {type(found).__name__}: write a plain function of that name that "
+            "launches the kernel, so that the grader can call it without a grid.",
+        )
+    _check_parameters(found, entry, parameters)
+    return found  # type: ignore[no-any-return]
+
+
+def _missing(entry: str, parameters: Sequence[str], names: dict[str, object]) -> str:
+    own = [n for n, value in names.items() if callable(value) and not n.startswith("_")]
+    close = difflib.get_close_matches(entry, own, n=1, cutoff=0.6)
+    hint = f" There is {close[0]}: rename it." if close else ""
+    return f"The file defines no function {entry}({', '.join(parameters)}).{hint}"
+
+
+def _check_parameters(
+    function: Callable[..., object], entry: str, parameters: Sequence[str]
+) -> None:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return  # nothing to read; the first call will tell
+    try:
+        signature.bind(*parameters)
+    except TypeError:
+        raise LoadError(
+            "parameters",
+            f"{entry}{signature} cannot take the {len(parameters)} arguments that it is called "
+            f"with. Write: def {entry}({', '.join(parameters)}):",
+        ) from None

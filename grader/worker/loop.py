@@ -1,0 +1,150 @@
+"""The worker's loop: map the arena, load the kernel file, call its entry, say what happened.
+
+Whatever it says is only a hint: the judge looks at the arena. This module runs in the same process
+as the learner's code and holds nothing that must be trusted.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from grader.wire import Channel, Closed, Fault, Reply
+from grader.worker import faults
+from grader.worker.load import LoadError, load_entry
+
+
+class Backend(Protocol):
+    """How kernels of one kind meet the arena, on the CPU or on a GPU."""
+
+    def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
+        """Make the arena's memory reachable."""
+
+    def argument(self, ref: Mapping[str, Any]) -> object:
+        """The tensor that the entry receives for a `wire.TensorRef`."""
+
+    def before_call(self, refs: list[Mapping[str, Any]]) -> None:
+        """Told which tensors the next call gets."""
+
+    def synchronize(self) -> None:
+        """Wait until all started work is done; raises what it raised."""
+
+    def root_cause(self, error: BaseException) -> BaseException:
+        """The learner's error inside whatever the library wrapped around it."""
+
+
+@dataclass(frozen=True)
+class Toolbox:
+    """What the parent of all workers has imported once."""
+
+    make_backend: Callable[[], Backend]
+    simulated: bool
+
+
+def prepare(backend: str, device: str) -> Toolbox:
+    """Import what workers of this kind need, before any is forked."""
+    # Set before the first import: both libraries read them then.
+    if device == "cpu":
+        os.environ["TRITON_INTERPRET"] = "1"
+        os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
+    sys.dont_write_bytecode = True
+    if backend == "triton":
+        from grader.worker import triton_backend
+
+        return Toolbox(triton_backend.maker(device), simulated=device == "cpu")
+    from grader.worker import numba_backend
+
+    return Toolbox(numba_backend.maker(device), simulated=device == "cpu")
+
+
+HOST_MEMORY = 8 << 30  # bytes of address space beyond what the libraries hold at the start
+
+
+def serve(toolbox: Toolbox, sock: socket.socket, arena_fd: int | None) -> None:
+    """Answer the judge's messages until it hangs up."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    _limit_resources(toolbox.simulated)
+    channel = Channel(sock)
+    worker = Worker(toolbox.make_backend(), arena_fd)
+    while True:
+        try:
+            message = channel.receive()
+        except Closed:
+            return
+        fault = facts = None
+        try:
+            facts = worker.do(message)
+        except BaseException as error:
+            # A KeyboardInterrupt or SystemExit that the learner's code raises is a fault like any.
+            fault = worker.fault(error)
+        reply = Reply(seq=int(message["seq"]), fault=fault, facts=facts or {})
+        try:
+            channel.send(reply.dump())
+        except Closed:
+            return
+
+
+def _limit_resources(simulated: bool) -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (256 << 20, 256 << 20))
+    if simulated:
+        # On a GPU the driver reserves address space by the hundred gigabytes.
+        held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (held + HOST_MEMORY, held + HOST_MEMORY))
+
+
+class Worker:
+    def __init__(self, backend: Backend, arena_fd: int | None) -> None:
+        self._backend = backend
+        self._arena_fd = arena_fd
+        self._entry: Callable[..., object] | None = None
+        self._file = ""
+
+    def do(self, message: Mapping[str, Any]) -> dict[str, str]:
+        """Carry one message out and return what there is to tell."""
+        operation: Callable[[Mapping[str, Any]], dict[str, str]] = {
+            "map": self._map,
+            "load": self._load,
+            "call": self._call,
+        }[message["op"]]
+        return operation(message)
+
+    def fault(self, error: BaseException) -> Fault:
+        if not isinstance(error, LoadError):
+            error = self._backend.root_cause(error)
+        return faults.describe(error, self._file)
+
+    def _map(self, message: Mapping[str, Any]) -> dict[str, str]:
+        self._backend.map(message["ticket"], self._arena_fd)
+        return {}
+
+    def _load(self, message: Mapping[str, Any]) -> dict[str, str]:
+        self._file = message["path"]
+        self._entry = load_entry(Path(self._file), message["entry"], message["parameters"])
+        return {}
+
+    def _call(self, message: Mapping[str, Any]) -> dict[str, str]:
+        """Call the entry once for each argument list, then wait for all the work."""
+        assert self._entry is not None
+        calls = [
+            [self._backend.argument(a) if isinstance(a, dict) else a for a in arguments]
+            for arguments in message["calls"]
+        ]
+        started = time.perf_counter()
+        for refs, arguments in zip(message["calls"], calls, strict=True):
+            self._backend.before_call([ref for ref in refs if isinstance(ref, dict)])
+            self._entry(*arguments)
+        self._backend.synchronize()
+        return {"seconds": f"{time.perf_counter() - started:.6f}"}
+
+

@@ -1,0 +1,49 @@
+"""The worker's side of the arena: map it, and view tensors in it."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+
+def map_arena(ticket: Mapping[str, Any], fd: int | None) -> torch.Tensor:
+    """The arena that a ticket of `grader.arena` describes, as one uint8 tensor."""
+    size = ticket["size"]
+    if ticket["kind"] == "host":
+        assert fd is not None
+        return torch.frombuffer(mmap.mmap(fd, size), dtype=torch.uint8)
+    from cuda.bindings import runtime
+
+    torch.cuda.init()
+    torch.cuda.synchronize()
+    handle = runtime.cudaIpcMemHandle_t()
+    handle.reserved = bytes.fromhex(ticket["handle"])
+    error, pointer = runtime.cudaIpcOpenMemHandle(handle, runtime.cudaIpcMemLazyEnablePeerAccess)
+    if error != runtime.cudaError_t.cudaSuccess:
+        raise RuntimeError(f"the judge's GPU memory cannot be opened: {error.name}")
+    return torch.as_tensor(_DevicePointer(int(pointer), size), device="cuda")
+
+
+class _DevicePointer:
+    """Bytes of device memory as an object that torch can wrap without copying."""
+
+    def __init__(self, pointer: int, size: int) -> None:
+        self.__cuda_array_interface__ = {
+            "shape": (size,),
+            "typestr": "|u1",
+            "data": (pointer, False),
+            "version": 3,
+        }
+
+
+def tensor_at(memory: torch.Tensor, ref: Mapping[str, Any]) -> torch.Tensor:
+    """The tensor of a `wire.TensorRef`."""
+    dtype = getattr(torch, ref["dtype"])
+    shape, strides = ref["shape"], ref["strides"]
+    extent = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+    start = ref["offset"]
+    window = memory[start : start + extent * dtype.itemsize].view(dtype)
+    return window.as_strided(shape, strides)

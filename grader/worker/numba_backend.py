@@ -1,0 +1,73 @@
+"""numba CUDA kernels in a worker: device arrays that view the arena, simulated or compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from grader.worker.mapping import map_arena, tensor_at
+
+
+class Simulated:
+    """Kernels run in numba's CUDA simulator."""
+
+    def __init__(self) -> None:
+        self._memory = torch.empty(0, dtype=torch.uint8)
+
+    def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
+        self._memory = map_arena(ticket, fd)
+
+    def argument(self, ref: Mapping[str, Any]) -> object:
+        from grader.worker import numba_sim
+
+        return numba_sim.device_array(tensor_at(self._memory, ref).numpy())
+
+    def before_call(self, refs: list[Mapping[str, Any]]) -> None:
+        """The simulator checks every index against its array itself."""
+
+    def synchronize(self) -> None:
+        """Simulated kernels have finished when they return."""
+
+    def root_cause(self, error: BaseException) -> BaseException:
+        return error
+
+
+class Compiled:
+    """Kernels are compiled for this GPU."""
+
+    def __init__(self) -> None:
+        self._memory = torch.empty(0, dtype=torch.uint8)
+
+    def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
+        self._memory = map_arena(ticket, fd)
+
+    def argument(self, ref: Mapping[str, Any]) -> object:
+        from numba import cuda
+
+        return cuda.as_cuda_array(tensor_at(self._memory, ref))
+
+    def before_call(self, refs: list[Mapping[str, Any]]) -> None:
+        """Nothing to prepare."""
+
+    def synchronize(self) -> None:
+        from numba import cuda
+
+        cuda.synchronize()
+
+    def root_cause(self, error: BaseException) -> BaseException:
+        return error
+
+
+def maker(device: str) -> Callable[[], Simulated | Compiled]:
+    """Import numba for `device` (cpu or cuda), and say how a worker makes its backend."""
+    torch.set_num_threads(1)
+    if device == "cuda":
+        from numba import cuda  # noqa: F401  imported once, before the workers are forked
+
+        return Compiled
+    from grader.worker import numba_sim
+
+    numba_sim.install()
+    return Simulated

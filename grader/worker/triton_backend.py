@@ -1,0 +1,80 @@
+"""Triton kernels in a worker: torch tensors that view the arena, interpreted or compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from grader.worker.guard import AddressGuard, Span
+from grader.worker.mapping import map_arena, tensor_at
+
+
+class Simulated:
+    """Kernels run in Triton's interpreter; every access is checked before it happens."""
+
+    def __init__(self, guard: AddressGuard) -> None:
+        self._guard = guard
+        self._memory = torch.empty(0, dtype=torch.uint8)
+
+    def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
+        self._memory = map_arena(ticket, fd)
+        start = self._memory.data_ptr()
+        self._guard.arena = Span(start, start + self._memory.numel(), "arena")
+
+    def argument(self, ref: Mapping[str, Any]) -> object:
+        return tensor_at(self._memory, ref)
+
+    def before_call(self, refs: list[Mapping[str, Any]]) -> None:
+        self._guard.allow([_span(ref, tensor_at(self._memory, ref)) for ref in refs])
+
+    def synchronize(self) -> None:
+        """Simulated kernels have finished when they return."""
+
+    def root_cause(self, error: BaseException) -> BaseException:
+        from grader.worker import triton_sim
+
+        return triton_sim.root_cause(error)
+
+
+def _span(ref: Mapping[str, Any], tensor: torch.Tensor) -> Span:
+    extent = 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
+    start = tensor.data_ptr()
+    return Span(start, start + extent * tensor.element_size(), ref["name"])
+
+
+class Compiled:
+    """Kernels are compiled for this GPU."""
+
+    def __init__(self) -> None:
+        self._memory = torch.empty(0, dtype=torch.uint8)
+
+    def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
+        self._memory = map_arena(ticket, fd)
+
+    def argument(self, ref: Mapping[str, Any]) -> object:
+        return tensor_at(self._memory, ref)
+
+    def before_call(self, refs: list[Mapping[str, Any]]) -> None:
+        """Nothing to prepare."""
+
+    def synchronize(self) -> None:
+        torch.cuda.synchronize()
+
+    def root_cause(self, error: BaseException) -> BaseException:
+        return error
+
+
+def maker(device: str) -> Callable[[], Simulated | Compiled]:
+    """Import Triton for `device` (cpu or cuda), and say how a worker makes its backend."""
+    torch.set_num_threads(1)
+    if device == "cuda":
+        import triton  # noqa: F401  imported once, before the workers are forked
+
+        return Compiled
+    from grader.worker import triton_sim
+
+    guard = AddressGuard()
+    triton_sim.install(guard)
+    return lambda: Simulated(guard)

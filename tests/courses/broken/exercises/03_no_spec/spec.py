@@ -1,0 +1,1 @@
+SPEC = "not a Spec"

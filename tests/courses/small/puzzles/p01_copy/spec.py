@@ -1,0 +1,23 @@
+"""out = x, thread by thread."""
+
+from grader.spec import Case, Gates, Scored, Spec, Tolerance, reads, writes
+
+SPEC = Spec(
+    title="Copy",
+    summary="Each thread moves one element.",
+    backend="numba",
+    entry="copy",
+    arguments=(reads("x"), writes("out", like="x")),
+    dtypes=("float32",),
+    draws=("rows",),
+    edges=(Case((1,), "float32"),),
+    largest=(100,),
+    most_elements=100,
+    inputs=lambda case, draw: {"x": draw.tensor(case.shape)},
+    reference=lambda inputs: {"out": inputs["x"]},
+    tolerance=Tolerance(terms=lambda case: 1),
+    scored=Scored(dtype="float32"),
+    gates=Gates(passing=0.5, great=0.9),
+    memory_budget=lambda case: 0,
+    hints=("Which thread am I?", "Am I inside?", "Move one element."),
+)
