@@ -3,13 +3,14 @@
 The expected answer is computed in float64 from the inputs as the kernel saw them. An element passes
 when its error is at most
 
-    max(k · torch's own relative error, 8 · √terms · 2⁻²⁴) · magnitude  +  1 ulp of the output dtype
+    max(4 · torch's own relative error, 8 · √terms · 2⁻²⁴) · magnitude  +  r · ulp of the output
 
 and a row when the root mean square of its errors is at most
 
-    max(k · rms of torch's errors, 8 · √terms · 2⁻²⁴ · rms of magnitude)  +  0.6 ulp (rms),
+    max(4 · rms of torch's errors, 8 · √terms · 2⁻²⁴ · rms of magnitude)  +  0.6 · r · rms of the ulps.
 
-with k = 4 for float32 and 2 for 16-bit outputs, where torch's own error is the rounding already.
+Torch's own error is that of the same formula in float32. r is 1 for float32 outputs and 2 for 16-bit
+ones: an honest kernel may round an intermediate to the output's dtype, as torch's own operators do.
 `terms` is the number of terms that one output sums over; 8 · √terms · 2⁻²⁴ is at least four times
 what honest sequential float32 accumulation was measured to lose, and far below what skipping 1 % of
 the terms costs. `magnitude` is the condition of the output (`spec.Tolerance`). Every part scales
@@ -31,6 +32,7 @@ from grader.spec import Case, Inputs, Spec
 
 UNIT_ROUNDOFF = 2.0**-24  # of float32, in which kernels accumulate
 SAFETY = 8.0
+TORCH_FACTOR = 4.0
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ def first_mismatch(
             name,
             got[name],
             answer,
-            own=expected.own[name].to(got[name].dtype).double(),
+            own=expected.own[name].double(),
             magnitude=expected.magnitude[name],
             terms=expected.terms,
             exact=expected.exact,
@@ -138,8 +140,8 @@ def compare(
 ) -> Mismatch | None:
     """The worst element of `got` that is not acceptable, or None.
 
-    `got` has the output's dtype; `answer`, `own` (torch's answer, rounded to that dtype) and
-    `magnitude` are float64 of the same shape.
+    `got` has the output's dtype; `answer`, `own` (torch's float32 answer) and `magnitude` are float64
+    of the same shape.
     """
     candidate = got.double()
     if unwritten is not None and bool(unwritten.any()):
@@ -151,7 +153,7 @@ def compare(
     if exact:
         limit, rms_limit = torch.zeros_like(answer), None
     else:
-        limit, rms_limit = _limits(got.dtype, answer, own, magnitude, terms)
+        limit, rms_limit = limits(got.dtype, answer, own, magnitude, terms)
     error = torch.where(same, 0.0, (candidate - answer).abs())
     wrong = error > limit
     if bool(wrong.any()):
@@ -165,20 +167,20 @@ def compare(
     return None
 
 
-def _limits(
+def limits(
     dtype: torch.dtype, answer: Tensor, own: Tensor, magnitude: Tensor, terms: int
 ) -> tuple[Tensor, Tensor]:
     """The limit of each element's error, and of each row's root mean square."""
-    k = 4.0 if dtype == torch.float32 else 2.0
+    roundings = 1.0 if dtype == torch.float32 else 2.0
     accumulation = SAFETY * math.sqrt(terms) * UNIT_ROUNDOFF
-    spacing = ulp(answer, dtype)
+    spacing = roundings * ulp(answer, dtype)
     # torch overflowing in float32 must not loosen the limit, nor its flushing of tiny answers.
     own_error = torch.where(own.isfinite(), (own - answer).abs(), 0.0)
-    own_error = (own_error - _flushed_below(dtype)).clamp(min=0.0)
+    own_error = (own_error - _flushed_below(torch.float32)).clamp(min=0.0)
     relative = torch.where(magnitude > 0, own_error / magnitude, 0.0)
     worst = relative.amax(-1, keepdim=True) if relative.ndim else relative
-    limit = (k * worst).clamp(min=accumulation) * magnitude + spacing
-    rms_limit = torch.maximum(k * _rms(own_error), accumulation * _rms(magnitude))
+    limit = (TORCH_FACTOR * worst).clamp(min=accumulation) * magnitude + spacing
+    rms_limit = torch.maximum(TORCH_FACTOR * _rms(own_error), accumulation * _rms(magnitude))
     return limit, rms_limit + 0.6 * _rms(spacing)
 
 

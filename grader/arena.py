@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from grader.errors import BrokenExercise, CannotGrade
-from grader.inputs import NAMES
+from grader.inputs import DTYPES, NAMES
 from grader.spec import Argument
 from grader.wire import TensorRef
 
@@ -27,7 +27,13 @@ ALIGNMENT = 256  # bytes; what torch's allocators give at least
 
 
 class Arena(Protocol):
-    memory: Tensor
+    @property
+    def memory(self) -> Tensor:
+        """The whole arena, as uint8."""
+
+    @property
+    def fd(self) -> int | None:
+        """The descriptor to hand to the worker, if the arena is a file."""
 
     def ticket(self) -> dict[str, object]:
         """What the worker needs to map the same memory, as JSON."""
@@ -39,7 +45,9 @@ class HostArena:
     """An anonymous file of `size` bytes, mapped by both; pages that nobody touches cost nothing."""
 
     def __init__(self, size: int) -> None:
-        self.fd = os.memfd_create("grader-arena", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        self.fd: int | None = os.memfd_create(
+            "grader-arena", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING
+        )
         os.ftruncate(self.fd, size)
         fcntl.fcntl(
             self.fd,
@@ -54,7 +62,9 @@ class HostArena:
 
     def close(self) -> None:
         # The mapping goes with the last tensor that views it.
-        os.close(self.fd)
+        if self.fd is not None:
+            os.close(self.fd)
+            self.fd = None
 
 
 class CudaArena:
@@ -64,13 +74,12 @@ class CudaArena:
     Raises CannotGrade when the card has not that much free memory.
     """
 
-    fd = None
+    fd: int | None = None
 
     def __init__(self, size: int) -> None:
         from cuda.bindings import runtime
 
-        torch.cuda.init()
-        torch.cuda.synchronize()
+        torch.cuda.synchronize()  # which makes the CUDA context
         error, pointer = runtime.cudaMalloc(size)
         if error != runtime.cudaError_t.cudaSuccess:
             free, total = torch.cuda.mem_get_info()
@@ -137,7 +146,6 @@ def place(memory: Tensor, arguments: Sequence[tuple[Argument, Tensor]]) -> tuple
                 f"A case needs more than the arena's {memory.numel()} bytes.",
                 "Make the cases of the exercise smaller.",
             )
-        view = memory[start:stop].view(like.dtype).as_strided(like.shape, like.stride())
         ref = TensorRef(
             name=argument.name,
             offset=start,
@@ -145,9 +153,17 @@ def place(memory: Tensor, arguments: Sequence[tuple[Argument, Tensor]]) -> tuple
             strides=tuple(like.stride()),
             dtype=NAMES[like.dtype],
         )
-        placed.append(Placed(argument, ref, view, start, stop))
+        placed.append(Placed(argument, ref, view(memory, ref), start, stop))
         cursor = stop
     return placed, cursor + REDZONE
+
+
+def view(memory: Tensor, ref: TensorRef) -> Tensor:
+    """The tensor that a ref describes, in this memory."""
+    dtype = DTYPES[ref.dtype]
+    extent = 1 + sum((n - 1) * s for n, s in zip(ref.shape, ref.strides, strict=True))
+    window = memory[ref.offset : ref.offset + extent * dtype.itemsize].view(dtype)
+    return window.as_strided(ref.shape, ref.strides)
 
 
 def _round_up(value: int, multiple: int) -> int:

@@ -27,7 +27,8 @@ class Request:
     """One kernel file to grade against one exercise.
 
     `device` is auto, cpu or cuda; `seed` None means a new one; `case` restricts the check to one
-    case in the form of `spec.Case`; without `shrink`, the first failing case is reported as it is.
+    case in the form of `spec.Case`; without `shrink`, the first failing case is reported as
+    it is; `pretend` names one of pretend.ANSWERS to grade in place of the file.
     """
 
     exercise: Exercise
@@ -37,6 +38,7 @@ class Request:
     case: str | None = None
     require_speed: bool = False
     shrink: bool = True
+    pretend: str | None = None
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -47,6 +49,7 @@ class Request:
             "case": self.case,
             "require_speed": self.require_speed,
             "shrink": self.shrink,
+            "pretend": self.pretend,
         }
 
 

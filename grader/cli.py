@@ -37,6 +37,9 @@ app = typer.Typer(
 )
 
 
+BROKEN = BrokenExercise.exit_code
+
+
 class Device(StrEnum):
     AUTO = "auto"
     CPU = "cpu"
@@ -63,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             args=None if argv is None else list(argv), prog_name="grader"
         )
     except SystemExit as done:
-        return done.code if isinstance(done.code, int) else 0
+        return done.code if isinstance(done.code, int) else BROKEN
     except KeyboardInterrupt:
         return 130
     except GraderError as error:
@@ -75,8 +78,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _tell(traceback.format_exc().rstrip())
         _tell("error: This is a fault of the grader, not of your kernel.")
         _tell("next: Report it with the lines above to whoever runs the course.")
-        return 4
-    return 0
+        return BROKEN
+    return BROKEN  # typer always exits: whatever ends here is no pass
 
 
 @app.command()
@@ -140,7 +143,7 @@ def _check(requests: Sequence[Request], json: bool) -> int:
         if result.output:
             _tell(f"printed by {result.kernel.path}:\n{result.output.rstrip()}")
         if json:
-            _write_json(results.to_json(result))
+            _write_json(results.to_json(result).encode())
             continue
         if number:
             _show_text("")
@@ -155,7 +158,7 @@ def _incomplete(graded: Sequence[Result]) -> int:
     """The exit code where kernels were left out: that of an interruption, or a fault of ours."""
     from grader import verdict
 
-    return max(verdict.exit_code(graded), BrokenExercise.exit_code)
+    return max(verdict.exit_code(graded), BROKEN)
 
 
 @app.command(name="list")
@@ -235,8 +238,7 @@ def verify(
 ) -> None:
     """Prove that exercises tell right from wrong."""
     exercises = _selected(names, every)
-    from dataclasses import asdict
-    from json import dumps
+    from pydantic import TypeAdapter
 
     from grader import verify
     from grader.render import terminal
@@ -245,12 +247,12 @@ def verify(
         verified = verify.run(exercises, device.value, progress)
     if json:
         for one in verified:
-            _write_json(dumps(asdict(one)))
+            _write_json(TypeAdapter(verify.Verified).dump_json(one, by_alias=True))
     else:
         _show(terminal.verification(verified, _width()))
     seen = {one.exercise for one in verified}
     complete = seen == {exercise.name for exercise in exercises}
-    raise typer.Exit(0 if complete and all(one.ok for one in verified) else 4)
+    raise typer.Exit(0 if complete and all(one.ok for one in verified) else BROKEN)
 
 
 def _selected(names: Sequence[str] | None, every: bool) -> list[Exercise]:
@@ -269,20 +271,15 @@ def _selected(names: Sequence[str] | None, every: bool) -> list[Exercise]:
 
 
 def _kernel_file(exercise: Exercise, given: Path | None, solution: bool) -> Path:
-    """The file to grade, which can be read. Raises UsageError."""
-    path = given or (exercise.solution if solution else exercise.kernel)
-    fresh = f"`grader stub {exercise.name}` writes a fresh {exercise.kernel}"
-    if solution:
-        fresh = "A learner's copy of a course has no solutions: grade your own kernel"
-    if not path.exists():
-        raise UsageError(f"There is no kernel file {path}.", f"{fresh}.")
-    if not path.is_file():
-        raise UsageError(f"{path} is not a file.", "Name the kernel file itself.")
-    try:
-        path.open("rb").close()
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.", "Make it readable.") from None
-    return path
+    """The file to grade. Raises UsageError in a course without solutions."""
+    if not solution:
+        return given or exercise.kernel
+    if not exercise.solution.exists():
+        raise UsageError(
+            f"There is no solution {exercise.solution}.",
+            "A learner's copy of a course has none: grade your own kernel.",
+        )
+    return exercise.solution
 
 
 def _require_case(exercise: Exercise, text: str) -> None:
@@ -308,14 +305,13 @@ def _require_case(exercise: Exercise, text: str) -> None:
 @contextmanager
 def _progress() -> Iterator[Callable[[str], None]]:
     """A function that tells how far a command is: one changing line on a terminal, else lines."""
+    if not sys.stderr.isatty():
+        yield _tell
+        return
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield _tell
-        return
-    with console.status(Text("starting")) as status:
+    with Console(stderr=True).status(Text("starting")) as status:
         yield lambda text: status.update(Text(text))
 
 
@@ -355,9 +351,9 @@ def _fitting(text: str, encoding: str | None) -> str:
     return text
 
 
-def _write_json(line: str) -> None:
+def _write_json(line: bytes) -> None:
     """JSON is UTF-8, whatever the terminal takes."""
-    typer.echo(line.encode())
+    typer.echo(line)
 
 
 if __name__ == "__main__":

@@ -128,12 +128,24 @@ def find(root: Path, wanted: str) -> Exercise:
     )
 
 
+def needs_simulator(kernel: Path) -> bool:
+    """Whether a wrong kernel is wrong in a way that a GPU may hide, such as a race.
+
+    Its docstring says so in a line `On a GPU: may pass by luck` with the reason behind it.
+    """
+    return bool(re.search(r"^On a GPU: may pass by luck", _text(kernel), re.MULTILINE))
+
+
+def _text(kernel: Path) -> str:
+    return kernel.read_text(encoding="utf-8")
+
+
 def rejected_at(kernel: Path) -> StepName:
     """The step that must reject a wrong kernel, from the `Rejected at:` line of its docstring.
 
     Raises BrokenExercise when the file does not say.
     """
-    match = re.search(r"^Rejected at: (\w+)", kernel.read_text(encoding="utf-8"), re.MULTILINE)
+    match = re.search(r"^Rejected at: (\w+)", _text(kernel), re.MULTILINE)
     if match is None or match.group(1) not in list(StepName):
         raise BrokenExercise(
             f"{kernel} does not say which step must reject it.",

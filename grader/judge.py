@@ -35,9 +35,8 @@ def main(argv: list[str]) -> int:
     if early is not None:
         workshop.adopt(early)
     try:
-        device = choose_device(requests[0]["device"])
         for request in requests:
-            line, interrupted = _grade(request, device, workshop)
+            line, interrupted = _grade(request, choose_device(request["device"]), workshop)
             results.write(line + "\n")
             results.flush()
             if interrupted:
@@ -51,12 +50,13 @@ def main(argv: list[str]) -> int:
 
 
 def _early_nursery(requests: list[Mapping[str, Any]]) -> Nursery | None:
-    """Start the parent of workers at once where the device needs no asking."""
-    if requests[0]["device"] != "cpu":
-        return None
+    """Start the parent of workers at once, on the device that will most likely be chosen."""
+    device = requests[0]["device"]
+    if device == "auto":
+        device = "cuda" if Path("/dev/nvidiactl").exists() else "cpu"
     with contextlib.suppress(GraderError):  # a broken spec is reported when it is graded
         spec = Exercise(Path(requests[0]["exercise"])).spec
-        nursery = Nursery(spec.backend, "cpu")
+        nursery = Nursery(spec.backend, device)
         nursery.start()
         return nursery
     return None
@@ -78,6 +78,7 @@ def _grade(request: Mapping[str, Any], device: str, workshop: Any) -> tuple[str,
         case=None if case is None else Case.parse(case),
         require_speed=request["require_speed"],
         shrink=request["shrink"],
+        pretend=request["pretend"],
         judged=True,
     )
     gradings = plugin.Gradings(workshop, options, Path(request["kernel"]))

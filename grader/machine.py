@@ -23,7 +23,7 @@ def _what_is_missing() -> str | None:
     """Why kernels cannot run on a GPU here, or None when they can."""
     import torch
 
-    if not torch.backends.cuda.is_built():
+    if torch.version.cuda is None:
         return "There is no GPU to grade on: this torch was built without CUDA."
     if not torch.cuda.is_available():
         return "There is no GPU to grade on: torch sees none (does `nvidia-smi` show one?)."

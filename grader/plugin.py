@@ -207,7 +207,7 @@ def _judged(
     """Whose fault a test's exception is, and what to tell."""
     from hypothesis.errors import Flaky
 
-    from grader.remote import KernelFailure
+    from grader.link import KernelFailure
     from grader.results import Failure
     from grader.session import outcome_of
     from grader.steps import with_case

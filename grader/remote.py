@@ -9,28 +9,16 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from grader.arena import Arena, Placed, place
+from grader.arena import Arena, Placed, place, view
 from grader.inputs import DTYPES, CaseDraw, with_layout
-from grader.results import Failure, Frame
-from grader.sandbox import Nursery, Worker, describe_end
+from grader.link import Executor, KernelFailure
+from grader.results import Failure
 from grader.spec import Argument, Case, Inputs, Spec
-from grader.wire import Closed, Fault, Reply, TensorRef, TimedOut, WireError
-
-CEILING_ON_OUTPUT = 4096  # characters of the learner's prints that a result keeps
-
-
-class KernelFailure(Exception):
-    """The learner's kernel did something wrong; `failure` says what, in words for the learner."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
-
 
 @dataclass(frozen=True)
 class Poison:
@@ -67,20 +55,16 @@ class RemoteKernel:
     """The entry of one kernel file, callable with tensors of the judge.
 
     Raises KernelFailure whenever the learner's code is at fault, CannotGrade and BrokenExercise
-    when it is not. After a crash the next call starts a new worker.
+    when it is not.
     """
 
-    def __init__(self, spec: Spec, kernel: bytes, nursery: Nursery, arena: Arena) -> None:
+    def __init__(self, spec: Spec, executor: Executor, arena: Arena) -> None:
         self.spec = spec
         self.device = arena.memory.device
         self.poison = Poison.fresh()
         self.last_case: Case | None = None
-        self._kernel = kernel
-        self._nursery = nursery
+        self._executor = executor
         self._arena = arena
-        self._worker: Worker | None = None
-        self._sequence = 0
-        self._printed = ""
 
     # -- what tests use
 
@@ -89,16 +73,16 @@ class RemoteKernel:
         self.last_case = case
         return dict(self.spec.inputs(case, CaseDraw(case, self.device)))
 
-    def run(self, inputs: Inputs) -> dict[str, Tensor]:
+    def run(self, inputs: dict[str, Tensor | float]) -> dict[str, Tensor]:
         """Call the entry on these inputs; returns every argument that it fills.
 
         Outputs are allocated here; an argument that the kernel overwrites is a copy.
         """
-        filled = {a.name: self._destination(a, inputs) for a in self.spec.arguments if a.filled}
-        self(*(filled.get(a.name, inputs.get(a.name)) for a in self.spec.arguments))
+        filled = destinations(self.spec, inputs, self.device)
+        self(*((inputs | filled)[a.name] for a in self.spec.arguments))
         return filled
 
-    def __call__(self, *arguments: Tensor | float | None) -> None:
+    def __call__(self, *arguments: Tensor | float) -> None:
         """Call the entry. Tensors that the exercise's contract says it fills are overwritten."""
         given = dict(zip(self.spec.arguments, arguments, strict=True))
         tensors = [(a, value) for a, value in given.items() if isinstance(value, Tensor)]
@@ -106,7 +90,9 @@ class RemoteKernel:
         region = self._arena.memory[:used]
         before = self._fill(region, placed, dict(tensors))
         refs = {p.argument.name: p.ref for p in placed}
-        self._ask("call", calls=[[_sent(a, v, refs) for a, v in given.items()]])
+        self._executor.call(
+            [[refs[a.name] if isinstance(v, Tensor) else v for a, v in given.items()]]
+        )
         self._check_untouched(region, before, placed)
         for argument, value in tensors:
             if argument.filled:
@@ -120,45 +106,7 @@ class RemoteKernel:
             if argument.role == "out"
         }
 
-    # -- what the judge uses
-
-    def load(self) -> None:
-        """Start a worker and import the kernel file in it."""
-        self._worker = self._nursery.fork(getattr(self._arena, "fd", None))
-        path = self._nursery.home_for(self._kernel)
-        self._exchange("map", self.spec.limits.load_s, ticket=self._arena.ticket())
-        self._exchange(
-            "load",
-            self.spec.limits.load_s,
-            path=str(path),
-            entry=self.spec.entry,
-            parameters=[a.name for a in self.spec.arguments],
-        )
-
-    def close(self) -> str:
-        """End the worker and all that it started; returns the first part of what it printed."""
-        self._end()
-        return self._printed
-
     # -- one call
-
-    def _destination(self, argument: Argument, inputs: Inputs) -> Tensor:
-        if argument.role == "inout":
-            source = inputs[argument.name]
-            assert isinstance(source, Tensor)
-            copy = torch.empty_strided(
-                source.shape, source.stride(), dtype=source.dtype, device=source.device
-            )
-            return copy.copy_(source)
-        like = inputs[argument.like] if argument.like else None
-        shape = argument.shape or (tuple(like.shape) if isinstance(like, Tensor) else (1,))
-        dtype = DTYPES[argument.dtype] if argument.dtype else like.dtype  # type: ignore[union-attr]
-        # Another row stride than the input's: a kernel that uses one for both is wrong.
-        pad = 0
-        if isinstance(like, Tensor) and like.ndim > 1 and len(shape) == like.ndim:
-            pad = like.stride(-2) - like.shape[-1]
-        pad = pad + 2 if pad else 0
-        return with_layout(torch.zeros(shape, dtype=dtype), pad, 0, self.device)
 
     def _fill(
         self, region: Tensor, placed: Sequence[Placed], values: Mapping[Argument, Tensor]
@@ -177,59 +125,38 @@ class RemoteKernel:
         after = region.clone()
         for place_ in placed:
             if place_.argument.filled:
-                _same_view(after, place_).copy_(_same_view(before, place_))
+                view(after, place_.ref).copy_(view(before, place_.ref))
         changed = (after != before).nonzero().flatten()
         if len(changed):
             raise KernelFailure(_explain_stray_write(int(changed[0]), len(changed), placed))
 
-    # -- talking to the worker
-
-    def _ask(self, operation: str, **message: object) -> Reply:
-        if self._worker is None:
-            self.load()
-        return self._exchange(operation, self.spec.limits.call_s, **message)
-
-    def _exchange(self, operation: str, limit_s: float, **message: object) -> Reply:
-        assert self._worker is not None
-        self._sequence += 1
-        try:
-            self._worker.channel.send({"op": operation, "seq": self._sequence, **message})
-            reply = Reply.parse(self._worker.channel.receive(limit_s))
-        except TimedOut:
-            self._end()
-            raise KernelFailure(_too_long(operation, limit_s)) from None
-        except Closed:
-            raise KernelFailure(_ended(operation, self._end())) from None
-        except WireError as error:
-            self._end()
-            raise KernelFailure(_broke_protocol(str(error))) from None
-        if reply.seq != self._sequence:
-            self._end()
-            raise KernelFailure(_broke_protocol(f"an answer to message {reply.seq}"))
-        if reply.fault is not None:
-            # Its memory may be in any state: the next call gets a new worker.
-            self._end()
-            raise KernelFailure(_told(reply.fault))
-        return reply
-
-    def _end(self) -> int | None:
-        if self._worker is None:
-            return None
-        status = self._nursery.kill()
-        self._printed = (self._printed + self._worker.close())[:CEILING_ON_OUTPUT]
-        self._worker = None
-        return status
 
 
-def _sent(
-    argument: Argument, value: Tensor | float | None, refs: Mapping[str, TensorRef]
-) -> object:
-    return asdict(refs[argument.name]) if isinstance(value, Tensor) else value
+def destinations(
+    spec: Spec, inputs: Mapping[str, Tensor | float], device: torch.device
+) -> dict[str, Tensor]:
+    """A tensor for every argument that the kernel fills; those that it updates are copies."""
+    return {a.name: _destination(a, inputs, device) for a in spec.arguments if a.filled}
 
 
-def _same_view(region: Tensor, placed: Placed) -> Tensor:
-    window = region[placed.start : placed.stop].view(placed.view.dtype)
-    return window.as_strided(placed.view.shape, placed.view.stride())
+def _destination(
+    argument: Argument, inputs: Mapping[str, Tensor | float], device: torch.device
+) -> Tensor:
+    if argument.role == "inout":
+        source = inputs[argument.name]
+        assert isinstance(source, Tensor)
+        return torch.empty_strided(
+            source.shape, source.stride(), dtype=source.dtype, device=device
+        ).copy_(source)
+    like = inputs.get(argument.like or "")
+    if not isinstance(like, Tensor):
+        assert argument.shape is not None
+        assert argument.dtype is not None
+        return torch.zeros(argument.shape, dtype=DTYPES[argument.dtype], device=device)
+    dtype = DTYPES[argument.dtype] if argument.dtype else like.dtype
+    pad = like.stride(-2) - like.shape[-1] if like.ndim > 1 else 0
+    # Another row stride than the input's: a kernel that uses one for both is wrong.
+    return with_layout(torch.zeros(like.shape, dtype=dtype), pad and pad + 2, 0, device)
 
 
 def _explain_stray_write(first: int, count: int, placed: Sequence[Placed]) -> Failure:
@@ -263,53 +190,3 @@ def _explain_stray_write(first: int, count: int, placed: Sequence[Placed]) -> Fa
         message=f"the kernel wrote out of bounds: {side} ({count} bytes changed)",
         hint="Is the mask missing, or does it allow one element too many?",
     )
-
-
-def _too_long(operation: str, limit_s: float) -> Failure:
-    doing = "importing the file" if operation in ("load", "map") else "one call"
-    return Failure(
-        kind="timeout",
-        message=f"{doing} took longer than {limit_s:g} s and was stopped",
-        hint="Look for a loop that never ends, or a kernel that waits for itself.",
-    )
-
-
-def _ended(operation: str, status: int | None) -> Failure:
-    doing = "while the file was imported" if operation in ("load", "map") else "during a call"
-    if status is not None and os.WIFEXITED(status):
-        return Failure(
-            kind="exit",
-            message=f"the process that runs the kernel {describe_end(status)} {doing}",
-            hint="A kernel returns; it does not end the process. Ending it counts as a failure.",
-        )
-    return Failure(
-        kind="crash",
-        message=f"the process that runs the kernel {describe_end(status)} {doing}",
-        hint="Most crashes are accesses out of bounds: check each mask and each offset.",
-    )
-
-
-def _broke_protocol(what: str) -> Failure:
-    return Failure(
-        kind="protocol",
-        message=f"the process that runs the kernel answered with something else: {what}",
-        hint="A kernel file must leave the open files of its process alone.",
-    )
-
-
-def _told(fault: Fault) -> Failure:
-    frames = tuple(Frame(line=line, function=f, code=code) for line, f, code in fault.frames)
-    return Failure(
-        kind=fault.kind, message=fault.message, frames=frames, hint=HINTS.get(fault.kind)
-    )
-
-
-HINTS = {
-    "not_started": "This part is yours to write: the lesson in README.md says what it should do.",
-    "syntax": "Python stops at the first line that it cannot read; look at the line before, too.",
-    "import": "Only torch, triton, numba and numpy are at hand for a kernel.",
-    "compile": "Triton could not compile the kernel; the line it names is the place to look.",
-    "out_of_bounds": "Each load and each store needs a mask that keeps it inside its tensor.",
-    "out_of_memory": "The kernel may allocate only a little beyond its arguments.",
-}
-

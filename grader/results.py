@@ -14,8 +14,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from grader.terms import Outcome, Status, StepName
 
-SCHEMA = "grader/result/v1"
-
 
 class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -97,7 +95,7 @@ class Environment(Record):
 class Result(Record):
     """One kernel file graded once."""
 
-    schema_: Literal["grader/result/v1"] = Field(alias="schema", default=SCHEMA)
+    schema_: Literal["grader/result/v1"] = Field(alias="schema", default="grader/result/v1")
     exercise: str
     title: str
     status: Status

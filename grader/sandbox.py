@@ -50,6 +50,8 @@ class Nursery:
             "NUMBA_CACHE_DIR": str(self._home / "numba"),
             "OMP_NUM_THREADS": "1",
             "LC_ALL": "C.UTF-8",
+            # A learner's small launch is no reason to print a warning.
+            "NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0",
         }
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
         self._process = subprocess.Popen(

@@ -13,10 +13,12 @@ from importlib import metadata
 from pathlib import Path
 
 import grader
-from grader.arena import Arena, HostArena
+from grader.arena import Arena, CudaArena, HostArena
 from grader.course import Exercise
 from grader.errors import CannotGrade, GraderError
-from grader.remote import KernelFailure, RemoteKernel
+from grader.link import Executor, KernelFailure, WorkerLink, entry_of
+from grader.remote import RemoteKernel
+from grader.pretend import ANSWERS, Pretender
 from grader.results import Environment, Failure, Kernel, Result, Speed, Step
 from grader.sandbox import Nursery
 from grader.spec import Case
@@ -35,6 +37,7 @@ class Options:
     case: Case | None = None
     require_speed: bool = False
     shrink: bool = True
+    pretend: str | None = None  # one of pretend.ANSWERS instead of the kernel file
     judged: bool = False  # by a judge that goes on to the next kernel
 
 
@@ -87,24 +90,34 @@ class Grading:
         self._began = time.monotonic()
         self._properties: list[tuple[str, float, Outcome, Failure | None]] = []
         self._arena: Arena | None = None
+        self._executor: Executor | None = None
         self._remote: RemoteKernel | None = None
         self._printed = ""
 
     @property
+    def arena(self) -> Arena:
+        if self._arena is None:
+            make = HostArena if self.options.device == "cpu" else CudaArena
+            self._arena = make(CHECK_ARENA)
+        return self._arena
+
+    @property
+    def executor(self) -> Executor:
+        """What carries the kernel's calls out; a worker starts with the first use."""
+        if self._executor is None:
+            if self.options.pretend is not None:
+                self._executor = Pretender(self.spec, ANSWERS[self.options.pretend], self.arena)
+            else:
+                nursery = self.workshop.nursery(self.spec.backend, self.options.device)
+                self._executor = WorkerLink(entry_of(self.spec), self.kernel, nursery, self.arena)
+        return self._executor
+
+    @property
     def remote(self) -> RemoteKernel:
-        """The kernel as a callable; its worker starts with the first use."""
+        """The kernel as a callable."""
         if self._remote is None:
-            self._arena = self._new_arena(CHECK_ARENA)
-            nursery = self.workshop.nursery(self.spec.backend, self.options.device)
-            self._remote = RemoteKernel(self.spec, self.kernel, nursery, self._arena)
+            self._remote = RemoteKernel(self.spec, self.executor, self.arena)
         return self._remote
-
-    def _new_arena(self, size: int) -> Arena:
-        if self.options.device == "cpu":
-            return HostArena(size)
-        from grader.arena import CudaArena
-
-        return CudaArena(size)
 
     # -- steps
 
@@ -216,9 +229,9 @@ class Grading:
         )
 
     def close(self) -> None:
-        if self._remote is not None:
-            self._printed = self._remote.close()
-            self._remote = None
+        if self._executor is not None:
+            self._printed = self._executor.close()
+            self._executor = self._remote = None
         if self._arena is not None:
             self._arena.close()
             self._arena = None

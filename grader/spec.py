@@ -129,7 +129,8 @@ class Case:
             if name == "draw" and value.isidentifier():
                 case = replace(case, draw=value)
             elif name in ("pad", "offset", "seed") and re.fullmatch(r"\d+", value):
-                case = replace(case, **{name: int(value)})
+                fields = {"pad": case.pad, "offset": case.offset, "seed": case.seed}
+                case = replace(case, **fields | {name: int(value)})  # type: ignore[arg-type]
             else:
                 raise ValueError(f"{part!r} is not one of draw=NAME, pad=N, offset=N, seed=N")
         return case

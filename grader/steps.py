@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase
 from grader.acceptance import Mismatch, expect, first_mismatch
 from grader.errors import BrokenExercise, GraderError
 from grader.inputs import reseeded
-from grader.remote import KernelFailure
+from grader.link import KernelFailure
 from grader.results import Failure
 from grader.session import Finding, Grading
 from grader.spec import Case
@@ -40,7 +40,7 @@ def load(grading: Grading) -> Finding:
                 hint=f"`grader stub {grading.exercise.name} --force` puts the stub back.",
             )
         )
-    grading.remote.load()
+    grading.executor.load()
     return Finding(grading.spec.signature)
 
 

@@ -93,8 +93,10 @@ def assert_within(
 
     Raises AssertionError that names `what`, the worst index, what was expected and what came.
     """
-    actual, wanted, slack = (torch.as_tensor(v).double().cpu() for v in (got, expected, limit))
-    actual, wanted, slack = torch.broadcast_tensors(actual, wanted, slack)
+    actual, wanted, slack = (
+        torch.as_tensor(v).double().cpu() for v in (got, expected, limit)
+    )
+    wanted, slack = wanted.expand_as(actual), slack.expand_as(actual)
     excess = (actual - wanted).abs() - slack
     bad = ~(excess <= 0)  # so that NaN is bad
     bad &= actual != wanted  # equal infinities differ by NaN

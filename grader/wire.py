@@ -100,7 +100,7 @@ def _fault(value: Mapping[str, Any]) -> Fault:
 
 def printable(text: str, limit: int = LONGEST_TEXT) -> str:
     """The text without control characters (a terminal obeys those), cut to `limit` characters."""
-    kept = "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text[:limit])
+    kept = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text[:limit])
     return kept if len(text) <= limit else kept + " … (cut)"
 
 

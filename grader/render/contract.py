@@ -9,7 +9,7 @@ from rich.text import Text
 
 from grader.course import Exercise
 from grader.errors import BrokenExercise
-from grader.render.layout import WIDEST, filled
+from grader.render.layout import WIDEST, filled, percent
 from grader.spec import ITEMSIZE, Argument, Case, Spec
 
 _ROLES = {
@@ -49,20 +49,29 @@ def contract(exercise: Exercise, sizes: dict[str, int], case: Case, width: int =
     page.append(exercise.name, style="bold")
     page.append(f"   {spec.title} · {spec.backend} · {spec.points.total} points\n")
     page.append(filled(spec.summary, width))
-    for title, lines in (
+    for title, rows in (
         (f"entry  {spec.signature}", _arguments(spec)),
         ("least traffic", _traffic(spec, sizes, case)),
         ("graded", _graded(spec, case)),
     ):
         page.append(f"\n{title}\n", style="bold")
-        for line in lines:
-            page.append(filled(line, width, "  "))
+        page.append(_rows(list(rows), width))
     page.append(f"\n{_hints_left(exercise)}\n")
     return page
 
 
+def _rows(rows: Sequence[tuple[str, str]], width: int) -> str:
+    """Labels and their texts in two columns."""
+    longest = max(len(label) for label, _ in rows)
+    return "".join(
+        filled(text, width, " " * (longest + 4), first=f"  {label:<{longest}}  ")
+        for label, text in rows
+    )
+
+
 def _hints_left(exercise: Exercise) -> str:
-    return f"{len(exercise.spec.hints)} hints: `grader show {exercise.name} --hints 1` prints the first"
+    first = f"`grader show {exercise.name} --hints 1`"
+    return f"{len(exercise.spec.hints)} hints; {first} prints the first"
 
 
 def hints(exercise: Exercise, count: int, width: int = WIDEST) -> Text:
@@ -73,54 +82,56 @@ def hints(exercise: Exercise, count: int, width: int = WIDEST) -> Text:
     return text
 
 
-def _arguments(spec: Spec) -> Iterator[str]:
-    longest = max(len(argument.name) for argument in spec.arguments)
+def _arguments(spec: Spec) -> Iterator[tuple[str, str]]:
     for argument in spec.arguments:
-        shape = f", shape {_shape(argument.shape)}" if argument.shape else ""
+        shape = f", shape {argument.shape}" if argument.shape else ""
         like = f", shape of {argument.like}" if argument.like else ""
         dtype = f", {argument.dtype}" if argument.dtype else ""
-        yield f"{argument.name:<{longest}}  {_ROLES[argument.role]}{shape}{like}{dtype}"
-    yield f"dtypes  {', '.join(spec.dtypes)}"
+        yield argument.name, f"{_ROLES[argument.role]}{shape}{like}{dtype}"
+    yield "dtypes", ", ".join(spec.dtypes)
     if spec.strided:
-        yield "rows    may lie further apart than they are long: use the strides"
+        yield "rows", "may lie further apart than they are long: use the strides"
 
 
-def _shape(extents: tuple[int, ...]) -> str:
-    return "(1,)" if extents == (1,) else str(extents)
-
-
-def _traffic(spec: Spec, sizes: dict[str, int], case: Case) -> Iterator[str]:
+def _traffic(spec: Spec, sizes: dict[str, int], case: Case) -> Iterator[tuple[str, str]]:
     """The bytes model, term by term, for one sample case."""
-    tensors = [a for a in spec.arguments if a.role != "scalar"]
-    longest = max(len(argument.name) for argument in tensors)
-    for argument in tensors:
-        yield f"{argument.name:<{longest}}  {_moves(argument)}, {sizes[argument.name]:,} bytes"
+    for argument in spec.arguments:
+        if argument.role != "scalar":
+            yield argument.name, f"{_moves(argument)}, {sizes[argument.name]:,} bytes"
     read, written = spec.least_bytes(sizes)
     each = (read + written) / case.elements
-    yield f"{case.headline}: {read:,} bytes read + {written:,} written = {each:.2f} per element"
+    yield (
+        "total",
+        (f"{read:,} bytes read + {written:,} written for {case.headline}: {each:.2f} per element"),
+    )
 
 
 def _moves(argument: Argument) -> str:
     """How often a perfect kernel moves each element."""
-    parts = [
-        f"{word} {times} ×"
-        for word, times in (("read", argument.reads), ("written", argument.writes))
-        if times
-    ]
-    return " and ".join(parts) or "not moved"
+    moves = (("read", argument.reads), ("written", argument.writes))
+    return " and ".join(f"{word} {times} ×" for word, times in moves if times) or "not moved"
 
 
-def _graded(spec: Spec, case: Case) -> Iterator[str]:
+def _graded(spec: Spec, case: Case) -> Iterator[tuple[str, str]]:
     points, gates, scored = spec.points, spec.gates, spec.scored
+    yield (
+        "points",
+        (
+            f"load {points.load}, correctness {points.correctness}, "
+            f"properties {points.properties}, speed {points.speed}"
+        ),
+    )
     columns = f", rows of {scored.columns:,}" if scored.columns else ""
     yield (
-        f"points  load {points.load}, correctness {points.correctness}, "
-        f"properties {points.properties}, speed {points.speed}"
+        "speed",
+        (
+            f"{scored.dtype}{columns}, sized to the GPU: {percent(gates.passing)} of this GPU's "
+            f"ceiling passes, {percent(gates.great)} is great"
+        ),
     )
-    yield f"speed   {scored.dtype}{columns}, sized to the GPU; share of this GPU's ceiling:"
-    yield f"        pass {gates.passing:.0%}, great {gates.great:.0%}"
-    yield (f"memory  at most {spec.memory_budget(case):,} bytes of its own for {case.headline}")
-    yield f"time    {spec.limits.load_s:g} s to load, {spec.limits.call_s:g} s for a call"
+    budget = spec.memory_budget(case)
+    yield "memory", f"at most {budget:,} bytes beyond the arguments, for {case.headline}"
+    yield "time", f"{spec.limits.load_s:g} s to load, {spec.limits.call_s:g} s for a call"
 
 
 def sample_case(spec: Spec) -> Case:

@@ -6,10 +6,13 @@ what is made from them with `soft_wrap=True`.
 
 from __future__ import annotations
 
+import re
 import textwrap
 
 WIDEST = 100  # characters; longer lines are hard to read
 MOST_LINES = 30  # of one text; a compiler can write hundreds
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 
 # What a terminal gets that lacks the character, each as wide as what it stands for.
 PLAIN = str.maketrans("✔✘○‼–−×·…±≤≥", "+xo!--x|~~<>")
@@ -32,9 +35,16 @@ def wrap(text: str, width: int) -> list[str]:
     """Lines of at most `width`, unless a word is longer; at least one. Line breaks are kept."""
     lines = []
     for line in text.expandtabs(4).splitlines():
-        # A long word stays whole: it may be a path or a command.
+        # What stands between backticks is a command, and a long word may be a path: both stay
+        # whole. `textwrap` does not break at a no-break space.
+        whole = re.sub(r"`[^`]*`", lambda command: command[0].replace(" ", _NO_BREAK), line)
         wrapped = textwrap.wrap(
-            line, max(width, 20), break_long_words=False, break_on_hyphens=False
+            whole, max(width, 20), break_long_words=False, break_on_hyphens=False
         )
-        lines += wrapped or [""]
+        lines += [part.replace(_NO_BREAK, " ") for part in wrapped] or [""]
     return lines or [""]
+
+
+def percent(share: float) -> str:
+    """`61.2 %`, or `56 %` when there is nothing behind the point."""
+    return f"{share * 100:.1f}".removesuffix(".0") + " %"

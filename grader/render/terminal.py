@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from grader.render.layout import WIDEST, filled, wrap
+from grader.render.layout import WIDEST, filled, percent, wrap
 from grader.results import Environment, Failure, Frame, Result, Speed, Step
 from grader.terms import Outcome, Status, StepName
 from grader.verdict import first_problem
@@ -42,6 +42,7 @@ _WORDS = {
     Status.INTERRUPTED: ("INTERRUPTED", "bold yellow"),
     Status.UNFINISHED: ("UNFINISHED", "bold magenta"),
 }
+_KINDS = {"wrong": "wrong kernels", "no_work": "degenerate answers"}
 
 
 def check_report(result: Result, width: int = WIDEST) -> Text:
@@ -78,7 +79,9 @@ def next_step(result: Result) -> str:
         case Status.FAIL:
             return _after_failure(result)
         case Status.CANNOT_GRADE:
-            return "your kernel was not judged; put this machine right, or check on another"
+            return (
+                "this says nothing against your kernel; put this machine right, or check on another"
+            )
         case Status.ERROR | Status.UNFINISHED:
             return (
                 "this is not your kernel's fault; tell whoever runs the course, with the output "
@@ -110,7 +113,7 @@ def _after_pass(result: Result) -> str:
             f"{speed.max_points} points of speed"
         )
     if speed and speed.speed and speed.speed.share < speed.speed.great:
-        return f"passed; {_percent(speed.speed.great)} of the ceiling would be great"
+        return f"passed; {percent(speed.speed.great)} of the ceiling would be great"
     return "`grader list` shows the other exercises"
 
 
@@ -136,26 +139,32 @@ def _environment(env: Environment) -> str:
 def _step(step: Step, file: str, width: int) -> Text:
     mark, style = _MARKS[step.outcome]
     earned = step.points if step.outcome in (Outcome.PASS, Outcome.FAIL) else "–"
-    points = f"{earned}/{step.max_points}"
+    points = f"{earned}/{step.max_points}" if step.max_points else ""
     indent = " " * 18  # of the summary: after the mark and the step's name
-    first, *more = wrap(step.summary, width - len(indent) - len(points) - 2)
+    told = step.summary or (_headline(step.failure) if step.failure else "")
+    first, *more = wrap(told, width - len(indent) - len(points) - 2)
     line = Text("  ")
     line.append(mark, style=style)
     line.append(f" {step.name.value:<14}{first}")
-    line.append(f"{points:>{max(width - line.cell_len, 2)}}\n")
+    line.append(f"{points:>{max(width - line.cell_len, 2)}}".rstrip() + "\n")
     for part in more:
         line.append(f"{indent}{part}\n")
     if step.speed:
         line.append_text(_speed(step.speed, width))
     if step.failure:
+        if _headline(step.failure) != told:
+            line.append(filled(_headline(step.failure), width, _DETAIL))
         line.append_text(_failure(step.failure, file, width))
     return line
 
 
+def _headline(failure: Failure) -> str:
+    return f"{failure.case}: {failure.message}" if failure.case else failure.message
+
+
 def _failure(failure: Failure, file: str, width: int) -> Text:
+    """What a failure says below its headline."""
     block = Text()
-    case = f"{failure.case}: " if failure.case else ""
-    block.append(filled(f"{case}{failure.message}", width, _DETAIL))
     both = _labelled("expected", failure.expected or "")
     both += " " * 6 + f"got  {failure.got}"
     if failure.expected and failure.got and len(both) <= width and "\n" not in both:
@@ -185,15 +194,10 @@ def _once(label: str) -> Iterator[str]:
 def _speed(speed: Speed, width: int) -> Text:
     measured = (
         f"{speed.time_ms:.3g} ms per call · {speed.bandwidth_gbps:,.0f} GB/s · "
-        f"{_percent(speed.share)} of this GPU's ceiling ({speed.ceiling_gbps:,.0f} GB/s)"
+        f"{percent(speed.share)} of this GPU's ceiling ({speed.ceiling_gbps:,.0f} GB/s)"
     )
-    gates = f"pass {_percent(speed.passing)}, great {_percent(speed.great)}"
+    gates = f"pass {percent(speed.passing)}, great {percent(speed.great)}"
     return Text(_row("measured", measured, width) + _row("gates", gates, width))
-
-
-def _percent(share: float) -> str:
-    """`61.2 %`, or `56 %` when there is nothing behind the point."""
-    return f"{share * 100:.1f}".removesuffix(".0") + " %"
 
 
 def _verdict(result: Result) -> Text:
@@ -232,19 +236,17 @@ def verification(verified: Sequence[Verified], width: int = WIDEST) -> Text:
 
 def _tally(kernels: Sequence[Verified]) -> Iterator[str]:
     """How many kernels of each kind did as they must."""
-    for kernel, good, bad in (
-        ("stub", "stub ok", "stub not ok"),
-        ("solution", "solution passes", "solution does not pass"),
-    ):
-        yield from (good if one.ok else bad for one in kernels if one.kernel == kernel)
-    rest = [one for one in kernels if one.kernel not in ("stub", "solution")]
-    wrong = [one for one in rest if one.kernel.startswith("wrong_")]
-    degenerate = [one for one in rest if not one.kernel.startswith("wrong_")]
-    for kind, group in (("wrong kernels", wrong), ("degenerate answers", degenerate)):
-        good_ones = sum(one.ok for one in group)
-        count = f"{len(group)}" if good_ones == len(group) else f"{good_ones} of {len(group)}"
-        if group:
-            yield f"{count} {kind} rejected"
+    for kind, kernels_of_kind in groupby(kernels, key=lambda one: one.kind):
+        group = list(kernels_of_kind)
+        good = sum(one.ok for one in group)
+        match kind:
+            case "stub":
+                yield "stub ok" if good else "stub not ok"
+            case "solution":
+                yield "solution passes" if good else "solution does not pass"
+            case _:
+                count = f"{good}" if good == len(group) else f"{good} of {len(group)}"
+                yield f"{count} {_KINDS[kind]} rejected"
 
 
 def _labelled(label: str, text: str) -> str:

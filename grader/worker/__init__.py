@@ -1,1 +1,1 @@
-"""Everything that runs in the untrusted process: load the kernel file, call it, say what happened."""
+"""Everything that runs in the untrusted process: load the kernel file, call it, tell."""

@@ -32,42 +32,45 @@ def main(argv: list[str]) -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     toolbox = loop.prepare(backend, device)
     control.sendall(b"ready\n")
-    worker = status = None
+    worker: int | None = None
+    status: int | None = None
     while True:
-        ready, _, _ = select.select([control, woken], [], [])
+        ready, _, _ = select.select([control.fileno(), woken], [], [])
         if woken in ready:
             with contextlib.suppress(BlockingIOError):
                 os.read(woken, 4096)
             if worker is not None and status is None:
                 status = _reap(worker)
-        if control not in ready:
+        if control.fileno() not in ready:
             continue
         request, descriptors, _, _ = socket.recv_fds(control, 1, 4)
         if request == b"":
             _kill_descendants()
             return
         if request == b"f":
-            worker, status = _fork(toolbox, descriptors, (control, woken, waker)), None
+            worker, status = _fork(toolbox, descriptors, [control.fileno(), woken, waker]), None
             control.sendall(f"{worker}\n".encode())
         elif request == b"k":
-            left = _kill_descendants()
-            status = left.get(worker, status) if status is None else status
+            ended = _kill_descendants()
+            if worker in ended:
+                status = ended[worker]
             control.sendall(f"{status}\n".encode())
 
 
-def _fork(toolbox: loop.Toolbox, descriptors: list[int], keep_out: tuple[object, ...]) -> int:
-    """Start a worker. `descriptors` are its socket, its standard output and the host arena, if any."""
+def _fork(toolbox: loop.Toolbox, descriptors: list[int], own: list[int]) -> int:
+    """Start a worker; its descriptors are its socket, its output and the host arena, if any.
+
+    `own` are this process's, which are no business of the worker's.
+    """
     sock, output, *arena = descriptors
     pid = os.fork()
     if pid == 0:
         try:
-            control, woken, waker = keep_out
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.SIG_DFL)
-            control.close()  # type: ignore[attr-defined]
-            os.close(woken)  # type: ignore[arg-type]
-            os.close(waker)  # type: ignore[arg-type]
+            for descriptor in own:
+                os.close(descriptor)
             os.setsid()
             null = os.open(os.devnull, os.O_RDONLY)
             os.dup2(null, 0)

@@ -1,4 +1,4 @@
-"""From an exception in the worker to what the learner should read: a kind, a sentence, own lines."""
+"""From an exception in the worker to what the learner should read: a sentence and their lines."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _own_frames(error: BaseException, file: str) -> list[tuple[int, str, str]]:
     ]
     # What the compiler was looking at is not a Python frame: Triton keeps it on the exception.
     node = getattr(error, "node", None)
-    if type(error).__name__ == "CompilationError" and hasattr(node, "lineno"):
+    if type(error).__name__ == "CompilationError" and node is not None:
         own += _compiled_line(error, node.lineno, file)
     return own
 

@@ -17,8 +17,7 @@ def map_arena(ticket: Mapping[str, Any], fd: int | None) -> torch.Tensor:
         return torch.frombuffer(mmap.mmap(fd, size), dtype=torch.uint8)
     from cuda.bindings import runtime
 
-    torch.cuda.init()
-    torch.cuda.synchronize()
+    torch.cuda.synchronize()  # which makes the CUDA context
     handle = runtime.cudaIpcMemHandle_t()
     handle.reserved = bytes.fromhex(ticket["handle"])
     error, pointer = runtime.cudaIpcOpenMemHandle(handle, runtime.cudaIpcMemLazyEnablePeerAccess)
@@ -39,8 +38,22 @@ class _DevicePointer:
         }
 
 
-def tensor_at(memory: torch.Tensor, ref: Mapping[str, Any]) -> torch.Tensor:
-    """The tensor of a `wire.TensorRef`."""
+class Views:
+    """Tensors in the arena, made once for each place: making one anew would be timed."""
+
+    def __init__(self, memory: torch.Tensor) -> None:
+        self.memory = memory
+        self._made: dict[tuple[object, ...], torch.Tensor] = {}
+
+    def at(self, ref: Mapping[str, Any]) -> torch.Tensor:
+        """The tensor of a `wire.TensorRef`."""
+        key = (ref["offset"], ref["dtype"], *ref["shape"], *ref["strides"])
+        if key not in self._made:
+            self._made[key] = _tensor_at(self.memory, ref)
+        return self._made[key]
+
+
+def _tensor_at(memory: torch.Tensor, ref: Mapping[str, Any]) -> torch.Tensor:
     dtype = getattr(torch, ref["dtype"])
     shape, strides = ref["shape"], ref["strides"]
     extent = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))

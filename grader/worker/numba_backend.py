@@ -7,22 +7,22 @@ from typing import Any
 
 import torch
 
-from grader.worker.mapping import map_arena, tensor_at
+from grader.worker.mapping import Views, map_arena
 
 
 class Simulated:
     """Kernels run in numba's CUDA simulator."""
 
     def __init__(self) -> None:
-        self._memory = torch.empty(0, dtype=torch.uint8)
+        self._views = Views(torch.empty(0, dtype=torch.uint8))
 
     def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
-        self._memory = map_arena(ticket, fd)
+        self._views = Views(map_arena(ticket, fd))
 
     def argument(self, ref: Mapping[str, Any]) -> object:
         from grader.worker import numba_sim
 
-        return numba_sim.device_array(tensor_at(self._memory, ref).numpy())
+        return numba_sim.device_array(self._views.at(ref).numpy())
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
         """The simulator checks every index against its array itself."""
@@ -38,15 +38,16 @@ class Compiled:
     """Kernels are compiled for this GPU."""
 
     def __init__(self) -> None:
-        self._memory = torch.empty(0, dtype=torch.uint8)
+        self._views = Views(torch.empty(0, dtype=torch.uint8))
 
     def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
-        self._memory = map_arena(ticket, fd)
+        self._views = Views(map_arena(ticket, fd))
 
     def argument(self, ref: Mapping[str, Any]) -> object:
         from numba import cuda
 
-        return cuda.as_cuda_array(tensor_at(self._memory, ref))
+        array: object = cuda.as_cuda_array(self._views.at(ref))  # type: ignore[no-untyped-call]
+        return array
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
         """Nothing to prepare."""
@@ -54,7 +55,7 @@ class Compiled:
     def synchronize(self) -> None:
         from numba import cuda
 
-        cuda.synchronize()
+        cuda.synchronize()  # type: ignore[no-untyped-call]
 
     def root_cause(self, error: BaseException) -> BaseException:
         return error

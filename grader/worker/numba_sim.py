@@ -10,16 +10,18 @@ Importing this module raises CannotGrade when the installed numba-cuda does not 
 
 from __future__ import annotations
 
+import importlib
+import importlib.metadata
+import math
 import re
 import sys
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NoReturn
 
 import numpy as np
-import numba_cuda
-from greenlet import greenlet
+from greenlet import getcurrent, greenlet
 from numba import cuda
-from numba.core import types as numba_types
+from numba.cuda.core import config
 from numba.cuda.np import numpy_support
 from numpy.typing import NDArray
 
@@ -27,11 +29,293 @@ from grader.errors import CannotGrade
 from grader.worker.adapt import require
 from grader.worker.guard import OutOfBounds
 
-_VERSIONS = {"found": f"numba-cuda {numba_cuda.__version__}", "known": "numba-cuda 0.30"}
+if not config.ENABLE_CUDASIM:
+    raise CannotGrade(
+        "numba was imported without its CUDA simulator",
+        next_step="Set NUMBA_ENABLE_CUDASIM=1 before numba is imported.",
+    )
 
-# What every CUDA GPU allows. (CUDA C++ Programming Guide, "Technical Specifications per Compute
-# Capability"; more than 48 KiB of shared memory needs an opt-in, and not as a static array.)
+# Imported by name, for these modules have no types worth the word: here they are Any.
+kernel: Any = importlib.import_module("numba.cuda.simulator.kernel")
+kernelapi: Any = importlib.import_module("numba.cuda.simulator.kernelapi")
+devicearray: Any = importlib.import_module("numba.cuda.simulator.cudadrv.devicearray")
+
+_VERSIONS = {
+    "found": f"numba-cuda {importlib.metadata.version('numba-cuda')}",
+    "known": "numba-cuda 0.30",
+}
+
+require(kernel, "BlockManager", "FakeCUDAModule", "_get_kernel_context", **_VERSIONS)
+require(kernelapi, "FakeCUDAModule", "FakeCUDAShared", "FakeCUDALocal", "Dim3", **_VERSIONS)
+require(devicearray, "FakeCUDAArray", "device_array", **_VERSIONS)
+require(cuda, "device_array", **_VERSIONS)
+require(
+    kernelapi.FakeCUDAModule,
+    *("threadIdx", "blockIdx", "laneid", "cg", "local", "shared"),
+    *("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or"),
+    **_VERSIONS,
+)
+
+# What every CUDA GPU allows: CUDA C++ Programming Guide, "Technical Specifications per Compute
+# Capability". (Some allow more shared memory to those who ask; numba-cuda does not ask.)
 MOST_THREADS = 1024
-MOST_BLOCK = (1024, 1024, 64)
-MOST_GRID = (2**31 - 1, 65_535, 65_535)
+LARGEST_BLOCK = (1024, 1024, 64)
+LARGEST_GRID = (2**31 - 1, 65_535, 65_535)
 MOST_SHARED_BYTES = 48 * 1024
+
+_NUMPY_INDEX_ERROR = re.compile(r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)")
+_device_array = devicearray.device_array
+
+Shape = int | tuple[int, ...]
+
+
+class LaunchRefused(Exception):
+    """A GPU would not start this kernel."""
+
+
+class NotSimulated(Exception):
+    """The kernel uses something that exists on a GPU but not in the simulator."""
+
+
+# --- a block and its threads --------------------------------------------------------------------
+
+
+class _Thread(greenlet):  # type: ignore[misc]  # greenlet has no types here
+    """One CUDA thread. Every switch into it hands over what its barrier found out."""
+
+    def __init__(self, call: tuple[Any, ...], index: tuple[int, int, int], lane: int) -> None:
+        super().__init__()
+        self.call = call
+        self.index = kernelapi.Dim3(*index)
+        self.lane = lane
+
+    def run(self, _: object) -> None:
+        function, *args = self.call
+        # In here, for a greenlet does not inherit the setting. A GPU does not stop at Inf and NaN.
+        with np.errstate(all="ignore"):
+            function(*args)
+
+
+class _Block:
+    """Runs the threads of one block in the order of their number, from barrier to barrier.
+
+    Takes the place of the simulator's BlockManager, and has its interface.
+    """
+
+    def __init__(
+        self, function: Any, grid_dim: object, block_dim: tuple[int, int, int], debug: bool
+    ) -> None:
+        self._function = function
+        self._block_dim = block_dim
+
+    def run(self, grid_point: tuple[int, int, int], *args: object) -> None:
+        context: _Cuda = kernel._get_kernel_context()
+        context.enter_block(kernelapi.Dim3(*grid_point))
+        call = (self._function, *args)
+        waiting = [
+            _Thread(call, index, number % context.warpsize)
+            for number, index in enumerate(_indices(self._block_dim))
+        ]
+        verdict = (0, 0)
+        try:
+            while waiting:
+                votes = [context.resume(thread, verdict) for thread in waiting]
+                # A thread that has ended counts as arrived at every barrier, and has no vote.
+                waiting = [thread for thread in waiting if not thread.dead]
+                verdict = (sum(votes), len(waiting))
+        finally:
+            for thread in waiting:
+                thread.throw()
+
+
+def _indices(extents: tuple[int, int, int]) -> Iterator[tuple[int, int, int]]:
+    """All (x, y, z) in the order of a GPU's thread numbers: x runs fastest."""
+    for z, y, x in np.ndindex(*reversed(extents)):
+        yield x, y, z
+
+
+class _Cuda(kernelapi.FakeCUDAModule):  # type: ignore[misc]  # numba-cuda has no types
+    """What the name `cuda` means inside a kernel."""
+
+    # Plain attributes, set before a thread runs. The simulator asks the operating system's thread.
+    threadIdx: Any = None
+    blockIdx: Any = None
+    laneid = 0
+
+    def __init__(
+        self, grid_dim: tuple[int, int, int], block_dim: tuple[int, int, int], dynamic_bytes: int
+    ) -> None:
+        _check_launch(grid_dim, block_dim, dynamic_bytes)
+        super().__init__(grid_dim, block_dim, dynamic_bytes)
+        self._dynamic_bytes = dynamic_bytes
+        self._local = _Local()
+        self._cg = _Groups(self)
+
+    def enter_block(self, index: Any) -> None:
+        self.blockIdx = index
+        self._shared = _Shared(self._dynamic_bytes)
+        self._barrier = getcurrent().switch
+
+    def resume(self, thread: _Thread, verdict: tuple[int, int]) -> bool:
+        """Let a thread run to its next barrier, or its end. Returns its vote in favour."""
+        self.threadIdx = thread.index
+        self.laneid = thread.lane
+        try:
+            return thread.switch(verdict) is True
+        except IndexError as error:
+            self._explain(error)
+
+    def _explain(self, error: IndexError) -> NoReturn:
+        found = _NUMPY_INDEX_ERROR.search(str(error))
+        if found is None:
+            raise error
+        index, axis, extent = map(int, found.groups())
+        raise OutOfBounds(
+            f"thread {self.threadIdx} of block {self.blockIdx} uses index {index} on axis {axis} "
+            f"of an array, where it has {extent} elements: is a bounds check missing?"
+        ).with_traceback(error.__traceback__) from None
+
+    # A barrier switches to the block, with this thread's vote. The block switches back when all
+    # threads have arrived, with the number of votes in favour and of voters.
+
+    def syncthreads(self) -> None:
+        self._barrier(False)
+
+    def syncthreads_count(self, value: object) -> int:
+        votes: int = self._barrier(bool(value))[0]
+        return votes
+
+    def syncthreads_and(self, value: object) -> int:
+        votes, voters = self._barrier(bool(value))
+        return int(votes == voters)
+
+    def syncthreads_or(self, value: object) -> int:
+        return int(self._barrier(bool(value))[0] > 0)
+
+    def __getattr__(self, name: str) -> Any:
+        raise NotSimulated(f"cuda.{name} does not exist, or needs a GPU")
+
+
+class _Groups:
+    """Cooperative groups, as `cuda.cg`."""
+
+    def __init__(self, context: _Cuda) -> None:
+        self._context = context
+
+    def this_grid(self) -> _Groups:
+        return self
+
+    def sync(self) -> None:
+        if math.prod(self._context.gridDim) > 1:
+            raise NotSimulated("a barrier across several blocks needs a GPU")
+        self._context.syncthreads()
+
+
+# --- limits -------------------------------------------------------------------------------------
+
+
+def _check_launch(grid: tuple[int, ...], block: tuple[int, ...], dynamic_bytes: int) -> None:
+    if min(*grid, *block) < 1:
+        raise LaunchRefused(f"a launch needs at least one block and thread, not {grid}, {block}")
+    threads = math.prod(block)
+    if threads > MOST_THREADS:
+        raise LaunchRefused(
+            f"a block of {threads} threads is too large: a GPU runs at most {MOST_THREADS}"
+        )
+    for what, extents, largest in (("block", block, LARGEST_BLOCK), ("grid", grid, LARGEST_GRID)):
+        if any(extent > most for extent, most in zip(extents, largest, strict=True)):
+            raise LaunchRefused(f"a {what} of {extents} is too large: the most is {largest}")
+    _check_shared(dynamic_bytes)
+
+
+def _check_shared(total: int) -> None:
+    if total > MOST_SHARED_BYTES:
+        raise LaunchRefused(
+            f"{total} bytes of shared memory are too many: a block gets at most {MOST_SHARED_BYTES}"
+        )
+
+
+# --- memory that starts out uninitialised -------------------------------------------------------
+
+
+def _uninitialised(array: NDArray[Any]) -> NDArray[Any]:
+    """Fill with what shows when it is read before it is written: NaN, or bytes of 0xA5."""
+    if array.dtype.kind in "fc":
+        array[...] = np.nan
+    elif array.dtype.kind == "b":
+        array[...] = True
+    else:
+        array[...] = np.frombuffer(b"\xa5" * array.itemsize, array.dtype)[0]
+    return array
+
+
+def _new_array(shape: Shape, dtype: Any) -> NDArray[Any]:
+    return _uninitialised(np.empty(shape, _numpy_dtype(dtype)))
+
+
+def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
+    """From what learners write: `float32` of numba or numpy, or its name."""
+    if isinstance(dtype, kernelapi.types.Type):
+        dtype = numpy_support.as_dtype(dtype)
+    known: np.dtype[Any] = np.dtype(dtype)
+    return known
+
+
+class _Local(kernelapi.FakeCUDALocal):  # type: ignore[misc]  # numba-cuda has no types
+    def array(self, shape: Shape, dtype: Any, alignment: int | None = None) -> NDArray[Any]:
+        return _new_array(shape, dtype)
+
+
+class _Shared(kernelapi.FakeCUDAShared):  # type: ignore[misc]  # numba-cuda has no types
+    """The shared memory of one block: one array for each call in the kernel's text."""
+
+    def __init__(self, dynamic_bytes: int) -> None:
+        super().__init__(dynamic_bytes)
+        # Of no type yet: as floats of every size, these bytes are NaN.
+        self._dynamic = np.full(dynamic_bytes, 0xFF, dtype=np.uint8)
+        self._arrays: dict[tuple[object, int], NDArray[Any]] = {}
+
+    def array(self, shape: Shape, dtype: Any, alignment: int | None = None) -> NDArray[Any]:
+        if shape == 0:  # all of the launch's dynamic shared memory
+            whole = _numpy_dtype(dtype)
+            return self._dynamic[: self._dynamic.size // whole.itemsize * whole.itemsize].view(
+                whole
+            )
+        # The instruction that calls, so that two calls on one line are two arrays.
+        caller = sys._getframe(1)
+        call = (caller.f_code, caller.f_lasti)
+        if call not in self._arrays:
+            self._arrays[call] = _new_array(shape, dtype)
+            _check_shared(
+                self._dynamic.nbytes + sum(array.nbytes for array in self._arrays.values())
+            )
+        return self._arrays[call]
+
+
+def _new_device_array(*args: Any, **kwargs: Any) -> Any:
+    made = _device_array(*args, **kwargs)
+    _uninitialised(made._ary)
+    return made
+
+
+# --- what the worker calls ------------------------------------------------------------------------
+
+
+def install() -> None:
+    """Make the numba CUDA kernels of this process run thread by thread, with a GPU's limits.
+
+    Call it once, in a process that set NUMBA_ENABLE_CUDASIM=1 before importing numba.
+    """
+    kernel.BlockManager = _Block
+    kernel.FakeCUDAModule = _Cuda
+    devicearray.device_array = _new_device_array
+    cuda.device_array = _new_device_array
+
+
+def device_array(array: NDArray[Any]) -> Any:
+    """A device array over the same memory: what an entry receives in place of one on a GPU.
+
+    Has `shape`, `size`, `dtype`, `copy_to_host()` and the rest of a device array, and is what
+    simulated kernels take.
+    """
+    return devicearray.FakeCUDAArray(array)

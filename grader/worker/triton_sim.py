@@ -10,9 +10,10 @@ Importing this module raises CannotGrade when the installed Triton does not fit.
 
 from __future__ import annotations
 
+import ast
 import types
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,15 @@ require(autotuner, "Autotuner", **_VERSIONS)
 require(
     interpreter,
     *("InterpreterBuilder", "interpreter_builder", "TensorHandle", "GridExecutor", "ReduceOps"),
-    *("ScanOps", "_ir", "_patch_lang", "_patch_lang_tensor", "_LangPatchScope"),
+    *(
+        "ScanOps",
+        "_ir",
+        "FunctionRewriter",
+        "ASTTransformer",
+        "_patch_lang",
+        "_patch_lang_tensor",
+        "_LangPatchScope",
+    ),
     **_VERSIONS,
 )
 require(
@@ -45,6 +54,7 @@ require(
     *("create_extern_elementwise",),
     **_VERSIONS,
 )
+require(interpreter.FunctionRewriter, "ast_transformer", **_VERSIONS)
 require(interpreter.GridExecutor, "_init_args_hst", "_restore_args_dev", **_VERSIONS)
 require(interpreter.ReduceOps, "apply_impl", "generic_reduce", "to_tensor", **_VERSIONS)
 require(interpreter.ScanOps, "generic_scan", "cumsum", "cumprod", **_VERSIONS)
@@ -167,14 +177,18 @@ class _Builder(interpreter.InterpreterBuilder):  # type: ignore[misc]  # Triton 
         return super().cast_impl(src, dst_type)
 
     def create_fp_to_fp(self, src: Any, dst_type: Any, rounding: Any) -> Any:
-        """Casts with a rounding mode, and those from and to 8-bit floats."""
-        src = _widen(src)
-        if dst_type.scalar != tl.bfloat16:
+        """Casts with a rounding mode, those from and to 8-bit floats, and between 16-bit ones."""
+        src, target = _widen(src), dst_type.scalar
+        small = src.dtype.scalar.is_fp8() or target.is_fp8()
+        nearest = rounding != interpreter._ir.ROUNDING_MODE.RTZ
+        if target != tl.bfloat16:
+            if nearest and not small:
+                return self.cast_impl(src, dst_type)
             return super().create_fp_to_fp(src, dst_type, rounding)
-        if src.dtype.scalar.is_fp8():
+        if small:
             src = super().create_fp_to_fp(src, tl.float32, rounding)
-        if rounding != interpreter._ir.ROUNDING_MODE.RTZ:
-            return _narrow(src)
+        if nearest:
+            return self.cast_impl(src, dst_type)
         upper = _round_to_odd(src.data.astype(np.float64)).view(np.uint32) >> np.uint32(16)
         return _Handle(upper.astype(np.uint16), tl.bfloat16)
 
@@ -355,6 +369,64 @@ def _truth(tensor: Any) -> bool:
     return True  # Triton's own code asks `if mask` and means `if mask is not None`
 
 
+class _Transformer(interpreter.ASTTransformer):  # type: ignore[misc]  # Triton has no types
+    """Rewrites a kernel's text before it is run."""
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        rewritten: ast.AST = self.generic_visit(_Logic().visit(node))
+        return rewritten
+
+
+class _Logic(ast.NodeTransformer):
+    """`and`, `or` and `not` of blocks act on each element on a GPU, but Python cannot say so."""
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        self.generic_visit(node)
+        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        operands: list[ast.expr] = [ast.Lambda(args=nothing, body=value) for value in node.values]
+        return _call(_both if isinstance(node.op, ast.And) else _either, operands, node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        return _call(_neither, [node.operand], node) if isinstance(node.op, ast.Not) else node
+
+
+def _call(function: Callable[..., Any], operands: list[ast.expr], place: ast.expr) -> ast.AST:
+    name = ast.Name(id=function.__name__, ctx=ast.Load())
+    return ast.copy_location(ast.Call(func=name, args=operands, keywords=[]), place)
+
+
+def _is_block(value: Any) -> bool:
+    return isinstance(value, tl.tensor) and value.handle.data.size > 1
+
+
+def _both(*operands: Callable[[], Any]) -> Any:
+    return _chain(operands, "logical_and", lambda left, right: left and right())
+
+
+def _either(*operands: Callable[[], Any]) -> Any:
+    return _chain(operands, "logical_or", lambda left, right: left or right())
+
+
+def _chain(
+    operands: tuple[Callable[[], Any], ...],
+    of_blocks: str,
+    of_scalars: Callable[[Any, Callable[[], Any]], Any],
+) -> Any:
+    first, *others = operands
+    result = first()
+    for other in others:
+        if _is_block(result):
+            result = getattr(result, of_blocks)(other())
+        else:
+            result = of_scalars(result, other)
+    return result
+
+
+def _neither(operand: Any) -> Any:
+    return operand == 0 if _is_block(operand) else not operand
+
+
 class _Autotuner(autotuner.Autotuner):  # type: ignore[misc]  # Triton has no types
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """Take the first configuration: trying which is fastest needs a GPU."""
@@ -382,6 +454,10 @@ def install(guard: AddressGuard) -> None:
     interpreter.GridExecutor = _GridExecutor
     interpreter.ReduceOps = _ReduceOps
     interpreter.ScanOps = _ScanOps
+    interpreter.FunctionRewriter.ast_transformer = _Transformer()
+    for function in (_both, _either, _neither):
+        # Triton hands every name of its interpreter to the kernels that it rewrites.
+        setattr(interpreter, function.__name__, function)
     interpreter._patch_lang = _patch_lang_once
     interpreter._patch_lang_tensor = _patch_tensor
     autotuner.Autotuner = _Autotuner

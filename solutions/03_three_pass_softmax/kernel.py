@@ -1,6 +1,7 @@
 """Softmax of every row in three passes: the maximum, the sum of exponentials, the answer.
 
-    out[i, j] = exp(x[i, j] - m[i]) / s[i]     m[i] = max_j x[i, j]     s[i] = sum_j exp(x[i, j] - m[i])
+    out[i, j] = exp(x[i, j] - m[i]) / s[i]
+    m[i] = max_j x[i, j]     s[i] = sum_j exp(x[i, j] - m[i])
 
 One program works on one row. A row may be longer than any block, so that each pass is a loop over
 blocks of BLOCK columns. Every pass reads the row from memory again.

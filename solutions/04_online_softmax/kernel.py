@@ -1,6 +1,7 @@
 """Softmax of every row in two passes: maximum and sum together, then the answer.
 
-    out[i, j] = exp(x[i, j] - m[i]) / s[i]     m[i] = max_j x[i, j]     s[i] = sum_j exp(x[i, j] - m[i])
+    out[i, j] = exp(x[i, j] - m[i]) / s[i]
+    m[i] = max_j x[i, j]     s[i] = sum_j exp(x[i, j] - m[i])
 
 The first pass keeps a sum that is right for the maximum seen so far. When a block brings a larger
 maximum, the old sum is multiplied by exp(old maximum - new maximum): that turns each of its terms

@@ -1,4 +1,4 @@
-"""Adds the block first and rescales then: the block's own terms, right already, shrink with the rest.
+"""Rescales after adding the block: the block's own terms, right already, shrink as well.
 
 Rejected at: correctness
 """

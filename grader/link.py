@@ -1,0 +1,171 @@
+"""The judge's line to one worker: load the kernel file there, have its entry called, notice its end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Protocol
+
+from grader.arena import Arena
+from grader.results import Failure, Frame
+from grader.sandbox import KEPT_OUTPUT, Nursery, Worker, describe_end
+from grader.spec import Limits, Spec
+from grader.wire import Closed, Fault, Reply, TensorRef, TimedOut, WireError
+
+Call = Sequence[TensorRef | float]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The function to call in a kernel file, and how long it may take."""
+
+    name: str
+    parameters: tuple[str, ...]
+    limits: Limits = Limits()
+
+
+def entry_of(spec: Spec) -> Entry:
+    return Entry(spec.entry, tuple(a.name for a in spec.arguments), spec.limits)
+
+
+class KernelFailure(Exception):
+    """The learner's kernel did something wrong; `failure` says what, in words for the learner."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+class Executor(Protocol):
+    """Whatever carries calls out on the arena's memory."""
+
+    def load(self) -> None:
+        """Make ready. Raises KernelFailure when the kernel file is at fault."""
+
+    def call(self, calls: Sequence[Call]) -> None:
+        """Call the entry with each argument list in turn, and wait for all the work."""
+
+    def close(self) -> str:
+        """End; returns the first part of what was printed."""
+
+
+class WorkerLink:
+    """An executor that is a worker process. After a crash the next call starts a new one."""
+
+    def __init__(self, entry: Entry, kernel: bytes, nursery: Nursery, arena: Arena) -> None:
+        self._entry = entry
+        self._kernel = kernel
+        self._nursery = nursery
+        self._arena = arena
+        self._worker: Worker | None = None
+        self._sequence = 0
+        self._printed = ""
+
+    def load(self) -> None:
+        """Start a worker and import the kernel file in it."""
+        self._end()
+        self._worker = self._nursery.fork(self._arena.fd)
+        path = self._nursery.home_for(self._kernel)
+        limit_s = self._entry.limits.load_s
+        self._exchange("map", limit_s, ticket=self._arena.ticket())
+        self._exchange(
+            "load",
+            limit_s,
+            path=str(path),
+            entry=self._entry.name,
+            parameters=list(self._entry.parameters),
+        )
+
+    def call(self, calls: Sequence[Call]) -> None:
+        if self._worker is None:
+            self.load()
+        sent = [[asdict(a) if isinstance(a, TensorRef) else a for a in call] for call in calls]
+        limit_s = self._entry.limits.call_s * max(1, len(calls))
+        self._exchange("call", limit_s, calls=sent)
+
+    def close(self) -> str:
+        """End the worker and all that it started."""
+        self._end()
+        return self._printed
+
+    def _exchange(self, operation: str, limit_s: float, **message: object) -> Reply:
+        assert self._worker is not None
+        self._sequence += 1
+        try:
+            self._worker.channel.send({"op": operation, "seq": self._sequence, **message})
+            reply = Reply.parse(self._worker.channel.receive(limit_s))
+        except TimedOut:
+            self._end()
+            raise KernelFailure(_too_long(operation, limit_s)) from None
+        except Closed:
+            raise KernelFailure(_ended(operation, self._end())) from None
+        except WireError as error:
+            self._end()
+            raise KernelFailure(_broke_protocol(str(error))) from None
+        if reply.seq != self._sequence:
+            self._end()
+            raise KernelFailure(_broke_protocol(f"an answer to message {reply.seq}"))
+        if reply.fault is not None:
+            # Its memory may be in any state: the next call gets a new worker.
+            self._end()
+            raise KernelFailure(_told(reply.fault))
+        return reply
+
+    def _end(self) -> int | None:
+        if self._worker is None:
+            return None
+        status = self._nursery.kill()
+        self._printed = (self._printed + self._worker.close())[:KEPT_OUTPUT]
+        self._worker = None
+        return status
+
+
+
+def _too_long(operation: str, limit_s: float) -> Failure:
+    doing = "importing the file" if operation in ("load", "map") else "one call"
+    return Failure(
+        kind="timeout",
+        message=f"{doing} took longer than {limit_s:g} s and was stopped",
+        hint="Look for a loop that never ends, or a kernel that waits for itself.",
+    )
+
+
+def _ended(operation: str, status: int | None) -> Failure:
+    doing = "while the file was imported" if operation in ("load", "map") else "during a call"
+    if status is not None and os.WIFEXITED(status):
+        return Failure(
+            kind="exit",
+            message=f"the process that runs the kernel {describe_end(status)} {doing}",
+            hint="A kernel returns; it does not end the process. Ending it counts as a failure.",
+        )
+    return Failure(
+        kind="crash",
+        message=f"the process that runs the kernel {describe_end(status)} {doing}",
+        hint="Most crashes are accesses out of bounds: check each mask and each offset.",
+    )
+
+
+def _broke_protocol(what: str) -> Failure:
+    return Failure(
+        kind="protocol",
+        message=f"the process that runs the kernel answered with something else: {what}",
+        hint="A kernel file must leave the open files of its process alone.",
+    )
+
+
+def _told(fault: Fault) -> Failure:
+    frames = tuple(Frame(line=line, function=f, code=code) for line, f, code in fault.frames)
+    return Failure(
+        kind=fault.kind, message=fault.message, frames=frames, hint=HINTS.get(fault.kind)
+    )
+
+
+HINTS = {
+    "not_started": "This part is yours to write: the lesson in README.md says what it should do.",
+    "syntax": "Python stops at the first line that it cannot read; look at the line before, too.",
+    "import": "Only torch, triton, numba and numpy are at hand for a kernel.",
+    "compile": "Triton could not compile the kernel; the line it names is the place to look.",
+    "out_of_bounds": "Each load and each store needs a mask that keeps it inside its tensor.",
+    "out_of_memory": "The kernel may allocate only a little beyond its arguments.",
+}

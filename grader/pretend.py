@@ -1,0 +1,98 @@
+"""Answers that are no work at all, with which `grader verify` tests an exercise's own judgement.
+
+Each fills the outputs in the judge itself, without a worker; a spec that accepts one of them on its
+cases is broken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from grader.arena import Arena, view
+from grader.link import Call
+from grader.spec import Inputs, Spec
+from grader.wire import TensorRef
+
+# Bits of significand that survive in the next lower precision: float32 through float16, float16
+# through bfloat16, bfloat16 through half of its own.
+LOWER_BITS = {torch.float32: 11, torch.float16: 8, torch.bfloat16: 4}
+
+Answer = Callable[[Spec, Inputs, Mapping[str, Tensor]], None]
+
+
+def zeros(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
+    for out in outputs.values():
+        out.zero_()
+
+
+def nan(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
+    for out in outputs.values():
+        out.fill_(torch.nan)
+
+
+def first_input(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
+    """Every output holds the first input's elements, in order."""
+    source = next(v for v in inputs.values() if isinstance(v, Tensor)).flatten()
+    for out in outputs.values():
+        out.copy_(source[: out.numel()].reshape(out.shape))
+
+
+def untouched(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
+    """What was there before the call stays there."""
+
+
+def lower_precision(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
+    """The right answer, rounded on its way through the next lower precision."""
+    wide = {k: v.double() if _is_float(v) else v for k, v in inputs.items()}  # type: ignore[union-attr]
+    for name, value in spec.reference(wide).items():
+        significand, exponent = torch.frexp(value)
+        scale = 2.0 ** LOWER_BITS[outputs[name].dtype]
+        outputs[name].copy_(torch.ldexp((significand * scale).round() / scale, exponent))
+
+
+def _is_float(value: object) -> bool:
+    return isinstance(value, Tensor) and value.is_floating_point()
+
+
+ANSWERS: dict[str, Answer] = {
+    "zeros": zeros,
+    "nan": nan,
+    "first_input": first_input,
+    "untouched": untouched,
+    "lower_precision": lower_precision,
+}
+
+
+class Pretender:
+    """An executor that gives one of the ANSWERS, in the judge itself."""
+
+    def __init__(self, spec: Spec, answer: Answer, arena: Arena) -> None:
+        self._spec = spec
+        self._answer = answer
+        self._memory = arena.memory
+
+    def load(self) -> None:
+        """There is nothing to load."""
+
+    def call(self, calls: Sequence[Call]) -> None:
+        for call in calls:
+            values = {
+                argument.name: view(self._memory, sent) if isinstance(sent, TensorRef) else sent
+                for argument, sent in zip(self._spec.arguments, call, strict=True)
+            }
+            filled = {a.name for a in self._spec.arguments if a.filled}
+            inputs = {
+                a.name: _copy(values[a.name]) for a in self._spec.arguments if a.role != "out"
+            }
+            outputs = {name: v for name, v in values.items() if name in filled}
+            self._answer(self._spec, inputs, outputs)  # type: ignore[arg-type]
+
+    def close(self) -> str:
+        return ""
+
+
+def _copy(value: Tensor | float) -> Tensor | float:
+    return value.clone() if isinstance(value, Tensor) else value

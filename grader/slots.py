@@ -1,0 +1,203 @@
+"""The scored case, many times over in one large arena: fresh inputs, and a secret sample of answers.
+
+Each go of the speed step calls the kernel once for each slot. Before it, the judge fills every slot
+anew and computes, in its own memory, what a few secret places of every output must hold.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from grader.acceptance import expect, limits
+from grader.arena import REDZONE, Arena, Placed, place
+from grader.errors import BrokenExercise
+from grader.inputs import LargeDraw
+from grader.link import Call
+from grader.remote import Poison, destinations
+from grader.spec import Case, Spec
+from grader.wire import TensorRef
+
+# Per slot. Who leaves the last slot of 32 a third unfinished, to gain 1 %, has about 0.67^16 = 0.2 %
+# of a chance in each go that no sampled row shows it; for 1-D arguments it is nil.
+SAMPLED_ROWS = 16
+SAMPLED_COLUMNS = 64
+SAMPLED_ELEMENTS = 1024
+
+# Trusted kernels of grader/worker/streams.py by how many large tensors are read, written, updated.
+STREAMS = {
+    (2, 0, 0): ("read_two", ("a", "b")),
+    (1, 1, 0): ("read_one_write_one", ("a", "out")),
+    (2, 1, 0): ("read_two_write_one", ("a", "b", "out")),
+    (0, 0, 1): ("update", ("a",)),
+}
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Some places of one dtype in the arena, what they must hold and by how much they may miss it.
+
+    `index` counts elements of the dtype from the arena's start; answers and limits are float64.
+    """
+
+    index: Tensor
+    answer: Tensor
+    limit: Tensor
+    memory: Tensor  # the arena, in that dtype
+
+    def right(self) -> Tensor:
+        """One boolean on the device: every place holds its answer (a NaN never does)."""
+        return (self.error() <= self.limit).all()
+
+    def error(self) -> Tensor:
+        return (self.memory[self.index].double() - self.answer).abs()
+
+
+class Slots:
+    """`calls` slots for the scored case in `arena`."""
+
+    def __init__(self, spec: Spec, case: Case, calls: int, arena: Arena) -> None:
+        self.spec, self.case, self.calls = spec, case, calls
+        self._memory = arena.memory
+        self._tensors = [a for a in spec.arguments if a.role != "scalar"]
+        one = arguments(spec, case, self._draw(0))
+        likes = [(a, one[a.name]) for a in self._tensors]
+        placed, _ = place(arena.memory, likes * calls)  # type: ignore[arg-type]
+        width = len(self._tensors)
+        self._slots = [placed[i * width : (i + 1) * width] for i in range(calls)]
+        self.least_bytes = sum(spec.least_bytes({p.argument.name: _bytes(p) for p in placed}))
+
+    def _draw(self, seed: int) -> LargeDraw:
+        return LargeDraw(self.case, self._memory.device, seed)
+
+    def refill(self) -> tuple[list[Call], list[Probe]]:
+        """Fresh inputs and poisoned outputs in every slot.
+
+        Returns the argument lists, in a new random order, and the probes of all of them.
+        """
+        seeds = random.SystemRandom()
+        calls: list[Call] = []
+        pieces: dict[torch.dtype, list[tuple[Tensor, Tensor, Tensor]]] = {}
+        for slot in self._slots:
+            inputs = dict(self.spec.inputs(self.case, self._draw(seeds.getrandbits(62))))
+            poison = Poison.fresh()
+            for placed in slot:
+                if placed.argument.role == "out":
+                    poison.fill(placed.view)
+                else:
+                    placed.view.copy_(_tensor(inputs[placed.argument.name]))
+            by_name = {p.argument.name: p for p in slot}
+            for placed, piece in self._sampled(inputs, by_name):
+                pieces.setdefault(placed.view.dtype, []).append(piece)
+            calls.append(
+                [
+                    by_name[a.name].ref if a.name in by_name else inputs[a.name]  # type: ignore[misc]
+                    for a in self.spec.arguments
+                ]
+            )
+        seeds.shuffle(calls)
+        return calls, [self._probe(dtype, parts) for dtype, parts in pieces.items()]
+
+    def _probe(self, dtype: torch.dtype, parts: list[tuple[Tensor, Tensor, Tensor]]) -> Probe:
+        whole = self._memory.numel() // dtype.itemsize * dtype.itemsize
+        index, answer, limit = (torch.cat(column) for column in zip(*parts, strict=True))
+        return Probe(index, answer, limit, self._memory[:whole].view(dtype))
+
+    def _sampled(
+        self, inputs: Mapping[str, Tensor | float], slot: Mapping[str, Placed]
+    ) -> list[tuple[Placed, tuple[Tensor, Tensor, Tensor]]]:
+        """For each output: places in the arena, answers and limits, each flat."""
+        device = self._memory.device
+        rows = torch.arange(1, device=device)
+        known = dict(inputs)
+        if self.spec.independent_rows:
+            count = SAMPLED_ROWS if len(self.case.shape) > 1 else SAMPLED_ELEMENTS
+            rows = torch.randint(self.case.shape[0], (count,), device=device)
+            known = {k: v[rows] if isinstance(v, Tensor) else v for k, v in inputs.items()}
+        expected = expect(self.spec, self.case, known)
+        sampled = []
+        for name, answer in expected.answer.items():
+            placed = slot[name]
+            dtype = placed.view.dtype
+            own = expected.own[name].double()
+            limit, _ = limits(dtype, answer, own, expected.magnitude[name], expected.terms)
+            index = placed.ref.offset // dtype.itemsize + rows * placed.ref.strides[0]
+            if answer.ndim > 1:
+                columns = torch.randint(answer.shape[-1], (SAMPLED_COLUMNS,), device=device)
+                index = index[:, None] + columns
+                answer, limit = answer[:, columns], limit[:, columns]
+            sampled.append((placed, (index.flatten(), answer.flatten(), limit.flatten())))
+        return sampled
+
+    # -- the ceiling's view of the same memory
+
+    def stream(self) -> tuple[str, tuple[str, ...], list[Call], int]:
+        """The trusted kernel with this exercise's mix of reads and writes.
+
+        Returns its entry and parameters, an argument list for each slot, and the bytes that one
+        call moves. Raises BrokenExercise when no ceiling has that mix.
+        """
+        large = self._large(self._slots[0])
+        roles = [p.argument.role for p in large]
+        mix = (roles.count("in"), roles.count("out"), roles.count("inout"))
+        if mix not in STREAMS:
+            raise BrokenExercise(
+                f"There is no ceiling for {mix[0]} tensors read, {mix[1]} written and {mix[2]} "
+                "updated.",
+                "Add a trusted kernel for this mix to grader/worker/streams.py.",
+            )
+        name, parameters = STREAMS[mix]
+        length = min(_bytes(p) for p in large) // 4
+        calls = [[_flat(p, length) for p in self._large(slot)] for slot in self._slots]
+        moved = (mix[0] + mix[1] + 2 * mix[2]) * length * 4
+        return name, parameters, list(calls), moved
+
+    def _large(self, slot: list[Placed]) -> list[Placed]:
+        """The tensors that matter for bandwidth, read ones first; the others are under 1/16."""
+        largest = max(_bytes(p) for p in slot)
+        order = ("in", "out", "inout")
+        chosen = [p for p in slot if 16 * _bytes(p) > largest]
+        return sorted(chosen, key=lambda p: order.index(p.argument.role))
+
+
+def _tensor(value: Tensor | float) -> Tensor:
+    assert isinstance(value, Tensor)
+    return value
+
+
+def _bytes(placed: Placed) -> int:
+    return placed.view.numel() * placed.view.element_size()
+
+
+def _flat(placed: Placed, length: int) -> TensorRef:
+    return TensorRef(placed.argument.name, placed.ref.offset, (length,), (1,), "float32")
+
+
+def arguments(spec: Spec, case: Case, draw: LargeDraw) -> dict[str, Tensor | float]:
+    """All arguments of one call: inputs as drawn, outputs to be filled."""
+    inputs = dict(spec.inputs(case, draw))
+    device = next(v.device for v in inputs.values() if isinstance(v, Tensor))
+    return inputs | destinations(spec, inputs, device)
+
+
+def bytes_per_row(spec: Spec) -> int:
+    """What one row of the scored case (one element, for 1-D arguments) takes in all arguments."""
+    rows = 64
+    one = arguments(spec, scored_case(spec, rows), LargeDraw(scored_case(spec, rows), "cpu", 0))
+    sizes = [v.numel() * v.element_size() for v in one.values() if isinstance(v, Tensor)]
+    return max(1, sum(size for size in sizes if size >= rows) // rows)
+
+
+def scored_case(spec: Spec, rows: int) -> Case:
+    columns = spec.scored.columns
+    return Case((rows,) if columns is None else (rows, columns), spec.scored.dtype)
+
+
+def arena_bytes(spec: Spec, rows: int, calls: int) -> int:
+    """Bytes of an arena that holds `calls` slots of `rows` rows, redzones included."""
+    around = 2 * REDZONE * len(spec.arguments)
+    return calls * (rows * bytes_per_row(spec) + around) + (1 << 20)

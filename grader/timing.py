@@ -1,0 +1,190 @@
+"""The speed step: the judge's wall clock, stopped when the judge has seen the answers.
+
+One go: every slot is filled anew, the worker is told to call the kernel on each, and the clock runs
+until a secret sample of all outputs is verified. What a go without calls costs is subtracted. The
+ceiling is a trusted kernel with the same mix of reads and writes, timed in the same way, in the same
+memory, before the learner's worker starts and after it is gone; the larger of both counts.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+
+from grader.arena import CudaArena
+from grader.link import Call, Entry, Executor, KernelFailure, WorkerLink, entry_of
+from grader.results import Failure, Speed
+from grader.session import Finding, Grading
+from grader.sizing import Gpu, Sizing, size
+from grader.slots import Probe, Slots, arena_bytes, bytes_per_row, scored_case
+from grader.terms import Outcome
+
+GOES = 5
+CEILING_GOES = 3  # before, and again after
+EMPTY_GOES = 5
+IMPOSSIBLE = 1.10  # share of the ceiling that no honest kernel reaches
+STREAMS_FILE = Path(__file__).parent / "worker" / "streams.py"
+
+
+def measure(grading: Grading) -> Finding:
+    """Time the kernel on the scored case and hold it against the exercise's gates."""
+    grading.executor.close()  # one worker at a time on the GPU
+    spec = grading.spec
+    sizing = size(survey(), bytes_per_row(spec))
+    case = scored_case(spec, sizing.rows)
+    arena = CudaArena(arena_bytes(spec, sizing.rows, sizing.calls))
+    try:
+        slots = Slots(spec, case, sizing.calls, arena)
+        before = _ceiling(grading, slots, arena)
+        nursery = grading.workshop.nursery(spec.backend, grading.options.device)
+        kernel = WorkerLink(entry_of(spec), grading.kernel, nursery, arena)
+        try:
+            times = _time(kernel, slots.refill, GOES)
+        finally:
+            kernel.close()
+        after = _ceiling(grading, slots, arena)
+    finally:
+        arena.close()
+    return _finding(grading, slots, times, max(before, after), sizing)
+
+
+def survey() -> Gpu:
+    """This GPU's bandwidth (a quick copy), L2 and free memory."""
+    properties = torch.cuda.get_device_properties(0)
+    free, _ = torch.cuda.mem_get_info()
+    count = min(1 << 28, free // 8)
+    source, target = torch.empty((2, count), dtype=torch.uint8, device="cuda")
+    target.copy_(source)
+    start = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
+    stop = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
+    start.record()
+    for _ in range(8):
+        target.copy_(source)
+    stop.record()
+    torch.cuda.synchronize()
+    seconds = start.elapsed_time(stop) / 1e3
+    del source, target
+    torch.cuda.empty_cache()
+    return Gpu(bandwidth=8 * 2 * count / seconds, l2=properties.L2_cache_size, free=free)
+
+
+Refill = Callable[[], tuple[Sequence[Call], Sequence[Probe]]]
+
+
+def _ceiling(grading: Grading, slots: Slots, arena: CudaArena) -> float:
+    """Bytes per second of the trusted kernel, through the same worker, clock and memory."""
+    name, parameters, calls, moved = slots.stream()
+    nursery = grading.workshop.nursery("triton", grading.options.device)
+    link = WorkerLink(Entry(name, parameters), STREAMS_FILE.read_bytes(), nursery, arena)
+    slots.refill()
+    try:
+        times = _time(link, lambda: (calls, []), CEILING_GOES)
+    finally:
+        link.close()
+    return moved / statistics.median(times)
+
+
+def _time(executor: Executor, refill: Refill, goes: int) -> list[float]:
+    """Seconds per call in each go, after one go to compile and warm up."""
+    times = []
+    for number in range(goes + 1):
+        calls, probes = refill()
+        elapsed = _go(executor, calls, probes)
+        empty = statistics.median(_go(executor, [], probes) for _ in range(EMPTY_GOES))
+        if number:
+            times.append((elapsed - empty) / len(calls))
+    return times
+
+
+def _go(executor: Executor, calls: Sequence[Call], probes: Sequence[Probe]) -> float:
+    """Seconds from the word go until the sampled outputs are seen to be right."""
+    torch.cuda.synchronize()
+    began = time.perf_counter()
+    executor.call(calls)
+    right = _all_right(probes)
+    elapsed = time.perf_counter() - began
+    if not right:
+        raise KernelFailure(_explain(probes))
+    return elapsed
+
+
+def _all_right(probes: Sequence[Probe]) -> bool:
+    verdicts = [probe.right() for probe in probes]
+    torch.cuda.synchronize()
+    return all(bool(verdict) for verdict in verdicts)
+
+
+def _explain(probes: Sequence[Probe]) -> Failure:
+    """Outputs that were wrong when the worker said it was done: not there yet, or just wrong?"""
+    time.sleep(0.5)
+    if _all_right(probes):
+        return Failure(
+            kind="early_answer",
+            message="the kernel's outputs were not written yet when its call was over",
+            hint="All work must be done when the entry returns and its stream is synchronised: "
+            "no side stream, no thread, may still be writing.",
+        )
+    for probe in probes:
+        error = probe.error()
+        wrong = ~(error <= probe.limit)
+        if bool(wrong.any()):
+            at = int(wrong.nonzero()[0])
+            return Failure(
+                kind="wrong_at_scale",
+                message="the kernel is wrong at the scored size, though right on small cases",
+                expected=f"{float(probe.answer[at]):.7g} ± {float(probe.limit[at]):.2g}",
+                got=f"{float(probe.memory[probe.index[at]]):.7g}",
+                where=f"{int(wrong.sum()):,} of {wrong.numel():,} sampled elements",
+                hint="Does an offset overflow 32 bits, or does the grid have a fixed size?",
+            )
+    return Failure(kind="flaky", message="the kernel's outputs change while nobody runs it")
+
+
+def _finding(
+    grading: Grading, slots: Slots, times: Sequence[float], ceiling: float, sizing: Sizing
+) -> Finding:
+    spec, seconds = grading.spec, statistics.median(times)
+    bandwidth = slots.least_bytes / seconds
+    share = bandwidth / ceiling
+    speed = Speed(
+        case=slots.case.headline,
+        bytes_moved=slots.least_bytes,
+        time_ms=seconds * 1e3,
+        bandwidth_gbps=bandwidth / 1e9,
+        ceiling_gbps=ceiling / 1e9,
+        share=share,
+        passing=spec.gates.passing,
+        great=spec.gates.great,
+        goes=len(times),
+        calls_per_go=sizing.calls,
+    )
+    tried = f"{speed.case}: {bandwidth / 1e9:,.0f} GB/s, {share:.1%} of the ceiling"
+    failure = _judge(spec.gates.passing, share)
+    if failure is not None:
+        return Finding(tried, failure, Outcome.FAIL, speed)
+    return Finding(tried, speed=speed)
+
+
+def _judge(passing: float, share: float) -> Failure | None:
+    if share > IMPOSSIBLE:
+        return Failure(
+            kind="impossible",
+            message=f"{share:.0%} of what this GPU's memory can deliver: some of the work that the "
+            "task asks for was not done",
+            expected=f"at most {IMPOSSIBLE:.0%} of the ceiling",
+            got=f"{share:.1%}",
+        )
+    if share < passing:
+        return Failure(
+            kind="too_slow",
+            message=f"right, but too slow: {share:.1%} of the ceiling",
+            expected=f"at least {passing:.0%} of the ceiling",
+            got=f"{share:.1%}",
+            hint="Count how often each byte is read and written; then look at the block size and "
+            "the number of warps.",
+        )
+    return None

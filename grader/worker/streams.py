@@ -1,0 +1,57 @@
+"""Trusted kernels that move bytes as fast as this GPU does: the ceilings of the speed step.
+
+A worker imports this file as it would a learner's, so that a ceiling pays for the same handshake.
+Every tensor is float32, flat, contiguous, and of one length.
+"""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _stream(  # type: ignore[no-untyped-def]
+    a, b, out, length, READS: tl.constexpr, WRITES: tl.constexpr, BLOCK: tl.constexpr
+):
+    """Read READS streams; write their sum, or only one number per program."""
+    program = tl.program_id(0).to(tl.int64)
+    offsets = program * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < length
+    total = tl.load(a + offsets, mask=mask, other=0.0)
+    if READS == 2:
+        total += tl.load(b + offsets, mask=mask, other=0.0)
+    if WRITES == 1:
+        tl.store(out + offsets, total, mask=mask)
+    else:
+        tl.store(out + program, tl.sum(total))
+
+
+def _launch(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor, reads: int, writes: int) -> None:
+    length = a.numel()
+    block = BLOCK
+    grid = (triton.cdiv(length, block),)
+    _stream[grid](a, b, out, length, READS=reads, WRITES=writes, BLOCK=block, num_warps=WARPS)
+
+
+BLOCK, WARPS = 4096, 8  # 64 bytes a thread and stream
+
+
+def read_two(a: torch.Tensor, b: torch.Tensor) -> None:
+    """Two reads, nothing written but a number per program."""
+    partials = torch.empty(triton.cdiv(a.numel(), BLOCK), device=a.device)
+    _launch(a, b, partials, 2, 0)
+
+
+def read_one_write_one(a: torch.Tensor, out: torch.Tensor) -> None:
+    _launch(a, a, out, 1, 1)
+
+
+def read_two_write_one(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> None:
+    _launch(a, b, out, 2, 1)
+
+
+def update(a: torch.Tensor) -> None:
+    """Read and write the same stream."""
+    _launch(a, a, a, 1, 1)

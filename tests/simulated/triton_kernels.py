@@ -1,0 +1,552 @@
+"""Kernels in Triton's interpreter; tests/test_triton_sim.py runs this file by itself."""
+
+from __future__ import annotations
+
+import traceback
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+import triton
+import triton.language as tl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.worker import triton_sim
+from grader.worker.guard import AddressGuard, OutOfBounds, Span
+
+GUARD = AddressGuard()
+triton_sim.install(GUARD)
+
+BF16 = torch.bfloat16
+
+
+def span(name: str, tensor: torch.Tensor) -> Span:
+    start = tensor.data_ptr()
+    return Span(start, start + tensor.nbytes, name)
+
+
+def run(kernel, grid, *args, **options):
+    """Launch as the worker does: only the arguments' own memory is allowed."""
+    tensors = [arg for arg in args if isinstance(arg, torch.Tensor)]
+    GUARD.allow([span(f"argument{i}", tensor) for i, tensor in enumerate(tensors)])
+    kernel[grid](*args, **options)
+
+
+def caught_by(kernel, grid, *args, **options) -> BaseException:
+    with pytest.raises(Exception) as caught:  # noqa: PT011  what it is, the caller asserts
+        run(kernel, grid, *args, **options)
+    return triton_sim.root_cause(caught.value)
+
+
+def lines_of(error: BaseException) -> list[str]:
+    return [frame.line or "" for frame in traceback.extract_tb(error.__traceback__)]
+
+
+def bits(tensor: torch.Tensor) -> np.ndarray:
+    return tensor.view(torch.int16).numpy().view(np.uint16)
+
+
+def bfloat16(pattern: np.ndarray) -> torch.Tensor:
+    return torch.from_numpy(pattern.astype(np.uint16).view(np.int16)).view(BF16)
+
+
+def assert_same(got: torch.Tensor, expected: torch.Tensor) -> None:
+    """The same bits, except that a NaN is a NaN."""
+    torch.testing.assert_close(got, expected, rtol=0, atol=0, equal_nan=True)
+    real = ~expected.isnan()
+    if got.is_floating_point():
+        assert torch.equal(got[real].signbit(), expected[real].signbit())
+
+
+ALL = bfloat16(np.arange(65_536))  # NaN, Inf, subnormal and both zeros among them
+SHUFFLED = ALL[torch.from_numpy(np.random.default_rng(1).permutation(65_536))]
+
+
+# --- conversions ----------------------------------------------------------------------------------
+
+
+def test_every_bfloat16_becomes_the_float32_of_the_same_value():
+    assert_same(torch.from_numpy(triton_sim.from_bfloat16(bits(ALL))), ALL.float())
+
+
+def float32_patterns() -> np.ndarray:
+    rng = np.random.default_rng(2)
+    anything = rng.integers(0, 2**32, 200_000, dtype=np.uint32)
+    ties = (np.arange(65_536, dtype=np.uint32) << 16) | 0x8000
+    return np.concatenate([anything, ties, ties - 1, ties + 1])
+
+
+def test_float32_rounds_to_bfloat16_as_in_torch():
+    values = float32_patterns().view(np.float32)
+    assert_same(bfloat16(triton_sim.to_bfloat16(values)), torch.from_numpy(values).to(BF16))
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, min_value=-3e38, max_value=3e38))
+def test_float64_rounds_once_to_the_nearest_bfloat16(value):
+    pattern = int(triton_sim.to_bfloat16(np.array([value]))[0])
+    got = Fraction(float(bfloat16(np.array([pattern]))))
+    for neighbour in (pattern - 1, pattern + 1):
+        other = bfloat16(np.array([neighbour % 65_536]))
+        if not torch.isfinite(other):
+            continue
+        difference, others = (
+            abs(got - Fraction(value)),
+            abs(Fraction(float(other)) - Fraction(value)),
+        )
+        assert difference < others or (difference == others and pattern % 2 == 0)
+
+
+def test_float64_just_above_a_tie_is_not_rounded_to_the_tie_first():
+    assert float(bfloat16(triton_sim.to_bfloat16(np.array([1 + 2**-8 + 2**-40])))) == 1 + 2**-7
+
+
+@triton.jit
+def copy(x, out, n, BLOCK: tl.constexpr):
+    """A store converts to the dtype that it stores."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, mask=at < n), mask=at < n)
+
+
+def converted(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    out = torch.zeros(x.shape, dtype=dtype)
+    run(copy, (triton.cdiv(x.numel(), 8192),), x, out, x.numel(), BLOCK=8192)
+    return out
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16], ids=str)
+def test_kernels_convert_from_and_to_float_dtypes(dtype):
+    assert_same(converted(ALL, dtype), ALL.to(dtype))
+    values = torch.from_numpy(float32_patterns().view(np.float32)).to(dtype)
+    assert_same(converted(values, BF16), values.to(BF16))
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int16, torch.int32, torch.int64], ids=str)
+def test_kernels_convert_from_and_to_integers(dtype):
+    limit = min(2**24, torch.iinfo(dtype).max)  # beyond, torch rounds twice
+    integers = torch.randint(-limit, limit, (5000,), dtype=dtype)
+    assert_same(converted(integers, BF16), integers.to(BF16))
+    small = (torch.rand(5000) * 240 - 120).to(BF16)
+    assert_same(converted(small, dtype), small.to(dtype))
+
+
+@triton.jit
+def truncate(x, out, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    wide = tl.load(x + at)
+    tl.store(out + at, wide.to(tl.bfloat16, fp_downcast_rounding="rtz"))
+
+
+def test_a_cast_that_asks_for_truncation_truncates():
+    x = torch.tensor([1 + 2**-7 + 2**-8, -(1 + 2**-7 + 2**-8), float("inf"), 3.4e38])
+    out = torch.zeros(4, dtype=BF16)
+    run(truncate, (1,), x, out, BLOCK=4)
+    assert out.tolist() == [1 + 2**-7, -(1 + 2**-7), float("inf"), float.fromhex("0x1.FEp127")]
+
+
+# --- arithmetic -----------------------------------------------------------------------------------
+
+
+@triton.jit
+def binary(x, y, out, OP: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a, b = tl.load(x + at), tl.load(y + at)
+    if OP == "add":
+        r = a + b
+    elif OP == "sub":
+        r = a - b
+    elif OP == "mul":
+        r = a * b
+    elif OP == "div":
+        r = a / b
+    elif OP == "max":
+        r = tl.maximum(a, b)
+    elif OP == "min":
+        r = tl.minimum(a, b)
+    elif OP == "clamp":
+        r = tl.clamp(a, -1.0, 2.5)
+    elif OP == "less":
+        r = a < b
+    elif OP == "equal":
+        r = a == b
+    elif OP == "where":
+        r = tl.where(a > 0, a, b)
+    elif OP == "negative":
+        r = -a
+    elif OP == "abs":
+        r = tl.abs(a)
+    elif OP == "exp":
+        r = tl.exp(a.to(tl.float32))
+    elif OP == "two":
+        r = (a + b) * b
+    else:
+        r = a * 1.5 + 0.1
+    tl.store(out + at, r)
+
+
+ANSWERS = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "less": lambda a, b: a < b,
+    "equal": lambda a, b: a == b,
+    "where": lambda a, b: torch.where(a > 0, a, b),
+    "abs": lambda a, b: a.abs(),
+    "two": lambda a, b: (a + b) * b,
+    "scalars": lambda a, b: a * torch.tensor(1.5, dtype=BF16) + torch.tensor(0.1, dtype=BF16),
+}
+
+
+def computed(op: str, a: torch.Tensor, b: torch.Tensor, dtype: torch.dtype = BF16) -> torch.Tensor:
+    out = torch.zeros(a.shape, dtype=dtype)
+    run(binary, (a.numel() // 8192,), a, b, out, OP=op, BLOCK=8192)
+    return out
+
+
+@pytest.mark.parametrize("op", ANSWERS)
+def test_arithmetic_on_every_bfloat16_as_in_torch(op):
+    expected = ANSWERS[op](ALL, SHUFFLED)
+    assert_same(computed(op, ALL, SHUFFLED, expected.dtype), expected)
+
+
+@pytest.mark.parametrize("op", ["max", "min", "clamp", "negative"])
+def test_arithmetic_on_every_number_in_bfloat16(op):
+    """Without NaN and zeros: what becomes of NaN and -0 here differs between versions of Triton."""
+    plain = ~(ALL.isnan() | (ALL == 0))
+    a, b = (torch.where(plain & plain[0:], x, torch.ones((), dtype=BF16)) for x in (ALL, SHUFFLED))
+    a, b = a.nan_to_num(1.0), torch.where(b.isnan() | (b == 0), torch.ones((), dtype=BF16), b)
+    expected = {
+        "max": torch.maximum(a, b),
+        "min": torch.minimum(a, b),
+        "clamp": a.clamp(-1.0, 2.5),
+        "negative": -a,
+    }[op]
+    assert_same(computed(op, a, b), expected)
+
+
+def test_exp_overflows_to_inf_without_a_warning():
+    got, expected = computed("exp", ALL, ALL, torch.float32), ALL.float().exp()
+    torch.testing.assert_close(got, expected, rtol=1e-6, atol=1e-45, equal_nan=True)
+
+
+@triton.jit
+def multiply_add(x, y, z, out):
+    tl.store(out, tl.fma(tl.load(x), tl.load(y), tl.load(z)))
+
+
+def test_fma_rounds_once():
+    """The product is a tie between two bfloat16, and z just tips it down."""
+    x, y, z = (torch.tensor([v], dtype=BF16) for v in (1 + 2**-7, 1.5, -(2.0**-40)))
+    out = torch.zeros(1, dtype=BF16)
+    run(multiply_add, (1,), x, y, z, out)
+    assert float(out) == 1.5 + 2**-7
+
+
+@triton.jit
+def product(x, y, out, N: tl.constexpr):
+    row, column = tl.arange(0, N)[:, None], tl.arange(0, N)[None, :]
+    at = row * N + column
+    tl.store(out + at, tl.dot(tl.load(x + at), tl.load(y + at)))
+
+
+def test_dot_multiplies_bfloat16_exactly_and_sums_in_float32():
+    x, y = (torch.randint(-9, 9, (16, 16)).to(BF16) / 8 for _ in range(2))
+    out = torch.zeros(16, 16)
+    run(product, (1,), x, y, out, N=16)
+    assert_same(out, x.float() @ y.float())
+
+
+# --- reductions and scans -------------------------------------------------------------------------
+
+
+@triton.jit
+def combine_add(a, b):
+    return a + b
+
+
+@triton.jit
+def reductions(x, sums, largest, where, running, R: tl.constexpr, C: tl.constexpr):
+    rows, columns = tl.arange(0, R), tl.arange(0, C)
+    block = tl.load(x + rows[:, None] * C + columns[None, :])
+    tl.store(sums + rows, tl.sum(block, axis=1))
+    tl.store(largest + columns, tl.max(block, axis=0))
+    tl.store(where + rows, tl.argmax(block, axis=1))
+    at = rows[:, None] * C + columns[None, :]
+    tl.store(running + at, tl.associative_scan(block, 1, combine_add))
+
+
+def tree_sum(x: torch.Tensor) -> torch.Tensor:
+    while x.shape[1] > 1:
+        x = x[:, ::2] + x[:, 1::2]
+    return x[:, 0]
+
+
+def running_sum(x: torch.Tensor) -> torch.Tensor:
+    sums = [x[:, 0]]
+    for column in range(1, x.shape[1]):
+        sums.append(sums[-1] + x[:, column])
+    return torch.stack(sums, dim=1)
+
+
+def test_reductions_of_bfloat16_round_at_every_step():
+    x = torch.randn(4, 64).to(BF16)
+    sums, largest = torch.zeros(4, dtype=BF16), torch.zeros(64, dtype=BF16)
+    where, running = torch.zeros(4, dtype=torch.int32), torch.zeros(4, 64, dtype=BF16)
+    run(reductions, (1,), x, sums, largest, where, running, R=4, C=64)
+    assert_same(sums, tree_sum(x))
+    assert_same(largest, x.max(dim=0).values)
+    assert_same(x.gather(1, where.long()[:, None])[:, 0], x.max(dim=1).values)
+    assert_same(running, running_sum(x))
+
+
+@triton.jit
+def running_totals(x, sums, products, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(sums + at, tl.cumsum(tl.load(x + at), reverse=True))
+    tl.store(products + at, tl.cumprod(tl.load(x + at)))
+
+
+def test_running_sums_and_products_of_bfloat16():
+    """Of whole numbers so small that no version of Triton rounds."""
+    x = torch.tensor([1, 2, -1, 1, 2, 2, 1, -2], dtype=BF16)
+    sums, products = torch.zeros_like(x), torch.zeros_like(x)
+    run(running_totals, (1,), x, sums, products, BLOCK=8)
+    assert_same(sums, x.flip(0).cumsum(0).flip(0))
+    assert_same(products, x.cumprod(0))
+
+
+@triton.jit
+def whole_sum(x, out, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    block = tl.load(x + at[:, None] * BLOCK + at[None, :])
+    tl.store(out, tl.sum(block))
+    kept = tl.sum(block, axis=1, keep_dims=True)
+    tl.store(out + 1, tl.sum(kept * 2))
+
+
+def test_a_sum_of_many_equal_terms_does_not_stop_growing():
+    """One term after the other, a bfloat16 sum of ones ends at 256."""
+    out = torch.zeros(2, dtype=BF16)
+    run(whole_sum, (1,), torch.ones(32, 32, dtype=BF16), out, BLOCK=32)
+    assert out.tolist() == [1024.0, 2048.0]
+
+
+@triton.jit
+def combine_softmax(max1, sum1, max2, sum2):
+    largest = tl.maximum(max1, max2)
+    return largest, sum1 * tl.exp(max1 - largest) + sum2 * tl.exp(max2 - largest)
+
+
+@triton.jit
+def combine_branching(a, b):
+    return a if a > b else b
+
+
+@triton.jit
+def custom(x, softmax, largest, BLOCK: tl.constexpr, COMBINE: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    v = tl.load(x + at)
+    top, total = tl.reduce((v, v * 0 + 1), 0, combine_softmax)
+    tl.store(softmax + at, tl.exp(v - top) / total)
+    tl.store(largest, tl.reduce(v, 0, combine_branching))
+
+
+def test_reductions_with_a_function_of_the_learner():
+    """Also with one that branches, which only works on one element at a time."""
+    x, softmax, largest = torch.randn(64), torch.zeros(64), torch.zeros(1)
+    run(custom, (1,), x, softmax, largest, BLOCK=64, COMBINE=0)
+    torch.testing.assert_close(softmax, x.softmax(0))
+    assert_same(largest[0], x.max())
+
+
+# --- addresses ------------------------------------------------------------------------------------
+
+
+@triton.jit
+def shift(x, out, n, offset, BLOCK: tl.constexpr, MASK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    if MASK:
+        v = tl.load(x + at + offset, mask=at + offset < n, other=0.0)
+        tl.store(out + at, v, mask=at < n)
+    else:
+        v = tl.load(x + at + offset)  # no mask on the load
+        tl.store(out + at, v)
+
+
+def test_a_mask_keeps_the_load_and_the_store_in_bounds():
+    x, out = torch.arange(5.0), torch.zeros(5)
+    run(shift, (2,), x, out, 5, 1, BLOCK=4, MASK=True)
+    assert out.tolist() == [1.0, 2.0, 3.0, 4.0, 0.0]
+
+
+def test_a_load_out_of_bounds_says_where_and_keeps_the_line():
+    error = caught_by(shift, (2,), torch.zeros(5), torch.zeros(8), 5, 0, BLOCK=4, MASK=False)
+    assert isinstance(error, OutOfBounds)
+    assert str(error).startswith("load reads 3 elements past the end of argument0 (argument0 spans")
+    assert "v = tl.load(x + at + offset)  # no mask on the load" in lines_of(error)
+
+
+def test_a_store_out_of_bounds_writes_nothing(monkeypatch):
+    memory = torch.zeros(8)
+    monkeypatch.setattr(GUARD, "arena", span("arena", memory))
+    error = caught_by(shift, (2,), torch.ones(8), memory[:5], 5, 0, BLOCK=4, MASK=False)
+    assert str(error).startswith("store writes 3 elements past the end of argument1")
+    assert memory[5:].tolist() == [0.0] * 3
+
+
+@triton.jit
+def atomics(counter, old, index):
+    tl.atomic_add(counter + index, 1)
+    tl.store(old, tl.atomic_cas(counter + index, 1, 5))
+
+
+def test_atomics_work_and_are_checked():
+    counter, old = torch.zeros(2, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
+    run(atomics, (1,), counter, old, 1)
+    assert (counter.tolist(), old.tolist()) == ([0, 5], [1])
+    error = caught_by(atomics, (1,), counter, old, -1)
+    assert str(error).startswith("atomic updates 1 element before the start of argument0")
+
+
+@triton.jit
+def compare_and_swap(counter, index):
+    tl.atomic_cas(counter + index, 1, 5)
+
+
+def test_compare_and_swap_is_checked():
+    error = caught_by(compare_and_swap, (1,), torch.zeros(2, dtype=torch.int32), 2)
+    assert str(error).startswith("atomic updates 1 element past the end")
+
+
+@triton.jit
+def tile(x, out, rows, columns, R: tl.constexpr, C: tl.constexpr):
+    source = tl.make_tensor_descriptor(x, [rows, columns], [columns, 1], [R, C])
+    target = tl.make_tensor_descriptor(out, [rows, columns], [columns, 1], [R, C])
+    target.store([0, 0], source.load([0, 0]) * 2)
+
+
+def test_descriptors_are_checked():
+    x = torch.arange(24.0).reshape(3, 8).to(BF16)
+    out = torch.zeros_like(x)
+    run(tile, (1,), x, out, 3, 8, R=4, C=8)
+    assert_same(out, x * 2)
+    error = caught_by(tile, (1,), x, out, 4, 8, R=4, C=8)
+    assert str(error).startswith("load reads 8 elements past the end of argument0")
+
+
+def test_scratch_may_be_used_and_starts_as_nan():
+    x = torch.ones(4)
+    scratch, out = torch.empty(8)[4:], torch.zeros(4)
+    assert scratch.isnan().all()
+    GUARD.allow([span("x", x), span("out", out)])
+    copy[(1,)](x, scratch, 4, BLOCK=4)
+    copy[(1,)](scratch, out, 4, BLOCK=4)
+    assert out.tolist() == [1.0] * 4
+
+
+# --- what else learners write ---------------------------------------------------------------------
+
+WIDTH = tl.constexpr(4)
+
+
+@triton.jit
+def doubled(v):
+    return v + v
+
+
+@triton.jit
+def fails(v):
+    return tl.sum(v, axis=3)  # there is no axis 3
+
+
+@triton.jit
+def with_helpers(x, out, n, FAIL: tl.constexpr):
+    for start in range(0, n, WIDTH):
+        at = start + tl.arange(0, WIDTH)
+        v = doubled(tl.load(x + at, mask=at < n))
+        if FAIL:
+            v = fails(v)  # the helper fails
+        tl.store(out + at, v, mask=at < n)
+
+
+def test_helpers_constexpr_globals_grids_as_functions_and_launch_options():
+    x, out = torch.arange(6.0), torch.zeros(6)
+    run(with_helpers, lambda meta: (1,), x, out, 6, FAIL=False, num_warps=4, num_stages=2)
+    assert out.tolist() == (2 * x).tolist()
+
+
+def test_the_root_cause_of_an_error_in_a_helper_has_all_lines_that_led_there():
+    error = caught_by(with_helpers, (1,), torch.zeros(4), torch.zeros(4), 4, FAIL=True)
+    assert not isinstance(error, triton.runtime.errors.InterpreterError)
+    lines = lines_of(error)
+    assert lines.index("v = fails(v)  # the helper fails") < lines.index(
+        "return tl.sum(v, axis=3)  # there is no axis 3"
+    )
+
+
+def test_the_root_cause_of_any_other_error_is_itself():
+    error = ValueError("of the learner's own")
+    assert triton_sim.root_cause(error) is error
+
+
+@triton.autotune(
+    configs=[triton.Config({"BLOCK": 4}, num_warps=2), triton.Config({"BLOCK": 8})], key=["n"]
+)
+@triton.jit
+def tuned(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, mask=at < n) + BLOCK, mask=at < n)
+
+
+def test_an_autotuned_kernel_runs_with_its_first_configuration():
+    x, out = torch.arange(6.0), torch.zeros(6)
+    run(tuned, lambda meta: (triton.cdiv(6, meta["BLOCK"]),), x, out, 6)
+    assert out.tolist() == (x + 4).tolist()
+
+
+@triton.jit
+def logic(x, out, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    inside = at >= 1 and at < n and n > 0
+    outside = not inside or at == 2
+    tl.store(out + at, tl.load(x + at), mask=not outside)
+
+
+def test_and_or_and_not_act_on_each_element():
+    out = torch.zeros(8)
+    run(logic, (1,), torch.arange(8.0), out, 5, BLOCK=8)
+    assert out.tolist() == [0.0, 1.0, 0.0, 3.0, 4.0, 0.0, 0.0, 0.0]
+
+
+@triton.jit
+def add_in_bfloat16(out):
+    tl.atomic_add(out, 1.0)
+
+
+@triton.jit
+def assembly(out):
+    v = tl.inline_asm_elementwise("nop;", "=r,r", [1], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out, v)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [(add_in_bfloat16, "an atomic on bfloat16"), (assembly, "inline assembly needs a GPU")],
+    ids=["atomic", "assembly"],
+)
+def test_what_cannot_be_simulated_is_said(kernel, message):
+    error = caught_by(kernel, (1,), torch.zeros(1, dtype=BF16))
+    assert isinstance(error, triton_sim.NotSimulated)
+    assert str(error).startswith(message)
+
+
+@triton.jit
+def prints(x):
+    tl.device_print("x", tl.load(x))
+
+
+def test_bfloat16_is_printed_as_a_number(capsys):
+    run(prints, (1,), torch.tensor([1.5], dtype=BF16))
+    assert "1.5" in capsys.readouterr().out

@@ -1,0 +1,566 @@
+"""What people read: whole reports, as they stand on a terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from rich.text import Text
+
+from grader import course
+from grader.render import contract, terminal
+from grader.render.layout import MOST_LINES, PLAIN, filled, percent, wrap
+from grader.results import Failure, Frame, Kernel, Result, Speed, Step, from_json
+from grader.terms import Outcome, Status, StepName
+from grader.verify import Verified
+
+COURSES = Path(__file__).parent / "courses"
+SMALL = COURSES / "small"
+PASSED = from_json((COURSES / "result.json").read_bytes())
+LOAD, CORRECTNESS, PROPERTIES, SPEED = PASSED.steps
+
+
+def changed(record, **changes):
+    """A copy of a frozen record."""
+    return record.model_copy(update=changes)
+
+
+def not_run(step: Step, needs: StepName) -> Step:
+    return changed(step, outcome=Outcome.NOT_RUN, points=0, summary=f"not run: needs {needs.value}")
+
+
+def failed(step: Step, failure: Failure, outcome: Outcome = Outcome.FAIL, **changes) -> Step:
+    return changed(step, outcome=outcome, points=0, failure=failure, **changes)
+
+
+MASK = Failure(
+    kind="mismatch",
+    message="element (0, 1024) of out was never written",
+    expected="0.00098",
+    got="nan (never written)",
+    where="column 1024 of every row, 1 of 1025 elements",
+    case="1×1025 float16",
+    replay="grader check 01_double --case '1x1025,float16,seed=81'",
+    frames=(Frame(line=17, function="double_kernel", code="    tl.store(out, y, mask=mask)"),),
+)
+CORRECTNESS_FAILS = changed(
+    PASSED,
+    status=Status.FAIL,
+    points=0,
+    steps=(
+        LOAD,
+        failed(CORRECTNESS, MASK),
+        not_run(PROPERTIES, StepName.CORRECTNESS),
+        not_run(SPEED, StepName.CORRECTNESS),
+    ),
+)
+MEASURED = Speed(
+    case="2048×65536 float32",
+    bytes_moved=2**30,
+    time_ms=0.3456,
+    bandwidth_gbps=3106.9,
+    ceiling_gbps=4100.0,
+    share=0.7578,
+    passing=0.56,
+    great=0.8,
+    goes=9,
+    calls_per_go=4,
+)
+ON_A_GPU = changed(
+    PASSED,
+    points=10,
+    environment=changed(PASSED.environment, device="NVIDIA H200", simulated=False),
+    steps=(
+        LOAD,
+        CORRECTNESS,
+        PROPERTIES,
+        changed(
+            SPEED,
+            outcome=Outcome.PASS,
+            points=3,
+            summary="2048×65536 float32, 9 goes of 4 calls",
+            speed=MEASURED,
+        ),
+    ),
+)
+GREAT = changed(
+    ON_A_GPU,
+    steps=(*ON_A_GPU.steps[:3], changed(ON_A_GPU.steps[3], speed=changed(MEASURED, share=0.85))),
+)
+TOO_SLOW = changed(
+    ON_A_GPU,
+    status=Status.FAIL,
+    points=7,
+    steps=(
+        *ON_A_GPU.steps[:3],
+        failed(
+            ON_A_GPU.steps[3],
+            Failure(kind="slow", message="reaches 41.3 % of the ceiling, less than 56 %"),
+            speed=changed(MEASURED, share=0.413),
+        ),
+    ),
+)
+NOT_STARTED = changed(
+    PASSED,
+    status=Status.NOT_STARTED,
+    points=0,
+    steps=(
+        LOAD,
+        failed(
+            CORRECTNESS,
+            Failure(kind="not_started", message="01_double: write this part"),
+            Outcome.NOT_STARTED,
+            summary="",
+        ),
+        not_run(PROPERTIES, StepName.CORRECTNESS),
+        not_run(SPEED, StepName.CORRECTNESS),
+    ),
+)
+CRASHED = changed(
+    PASSED,
+    status=Status.FAIL,
+    points=0,
+    steps=(
+        failed(
+            LOAD,
+            Failure(
+                kind="exception",
+                message="NameError: name 'tritn' is not defined",
+                frames=(
+                    Frame(line=3, function="<module>", code="@tritn.jit"),
+                    Frame(line=9, function="helper", code="tritn"),
+                ),
+                hint="Is it misspelt?",
+            ),
+            summary="",
+        ),
+        not_run(CORRECTNESS, StepName.LOAD),
+        not_run(PROPERTIES, StepName.LOAD),
+        not_run(SPEED, StepName.LOAD),
+    ),
+)
+BROKEN = changed(
+    PASSED,
+    status=Status.ERROR,
+    points=0,
+    steps=(
+        LOAD,
+        failed(
+            CORRECTNESS,
+            Failure(
+                kind="error",
+                message="The reference of 01_double fails with IndexError",
+                hint="Tell whoever wrote the exercise; your kernel is not at fault.",
+            ),
+            Outcome.ERROR,
+            summary="The reference of 01_double fails with IndexError",
+        ),
+        not_run(PROPERTIES, StepName.CORRECTNESS),
+        not_run(SPEED, StepName.CORRECTNESS),
+    ),
+)
+NO_GPU = changed(
+    PASSED,
+    status=Status.CANNOT_GRADE,
+    steps=(
+        *PASSED.steps[:3],
+        changed(SPEED, outcome=Outcome.CANNOT_GRADE, summary="needs a CUDA GPU, and was required"),
+    ),
+)
+INTERRUPTED = changed(
+    PASSED,
+    status=Status.INTERRUPTED,
+    points=0,
+    message="interrupted while correctness ran",
+    steps=(LOAD,),
+)
+UNFINISHED = changed(PASSED, status=Status.UNFINISHED, points=0, steps=())
+
+REPORTS = {
+    "pass-simulated": (
+        PASSED,
+        """\
+01_double   Double · 10 points                          CPU, simulated · torch 2.13.0 · triton 3.9.0
+  ✔ load          double(x, out)
+  ✔ correctness   2 edge cases and 20 drawn ones                                                 5/5
+  ✔ properties    2 properties hold: doubling a sum doubles its parts, zero stays zero           2/2
+  – speed         needs a CUDA GPU: this check was simulated on the CPU                          –/3
+PASS  7/10 points · 3.2 s · seed 8141
+next: right, as far as this machine can tell; check on one with a CUDA GPU for the 3 points of speed
+""",
+    ),
+    "pass-with-speed": (
+        ON_A_GPU,
+        """\
+01_double   Double · 10 points                             NVIDIA H200 · torch 2.13.0 · triton 3.9.0
+  ✔ load          double(x, out)
+  ✔ correctness   2 edge cases and 20 drawn ones                                                 5/5
+  ✔ properties    2 properties hold: doubling a sum doubles its parts, zero stays zero           2/2
+  ✔ speed         2048×65536 float32, 9 goes of 4 calls                                          3/3
+      measured  0.346 ms per call · 3,107 GB/s · 75.8 % of this GPU's ceiling (4,100 GB/s)
+      gates     pass 56 %, great 80 %
+PASS  10/10 points · 3.2 s · seed 8141
+next: passed; 80 % of the ceiling would be great
+""",
+    ),
+    "too-slow": (
+        TOO_SLOW,
+        """\
+01_double   Double · 10 points                             NVIDIA H200 · torch 2.13.0 · triton 3.9.0
+  ✔ load          double(x, out)
+  ✔ correctness   2 edge cases and 20 drawn ones                                                 5/5
+  ✔ properties    2 properties hold: doubling a sum doubles its parts, zero stays zero           2/2
+  ✘ speed         2048×65536 float32, 9 goes of 4 calls                                          0/3
+      measured  0.346 ms per call · 3,107 GB/s · 41.3 % of this GPU's ceiling (4,100 GB/s)
+      gates     pass 56 %, great 80 %
+      reaches 41.3 % of the ceiling, less than 56 %
+FAIL  7/10 points · 3.2 s · seed 8141
+next: it is right but slow: look for bytes moved twice and idle threads;
+      `grader show 01_double --hints 1` gives a first hint
+""",
+    ),
+    "correctness-failure": (
+        CORRECTNESS_FAILS,
+        """\
+01_double   Double · 10 points                          CPU, simulated · torch 2.13.0 · triton 3.9.0
+  ✔ load          double(x, out)
+  ✘ correctness   2 edge cases and 20 drawn ones                                                 0/5
+      1×1025 float16: element (0, 1024) of out was never written
+      expected  0.00098      got  nan (never written)
+      where     column 1024 of every row, 1 of 1025 elements
+      replay    grader check 01_double --case '1x1025,float16,seed=81'
+      at        kernel.py:17 in double_kernel: tl.store(out, y, mask=mask)
+  – properties    not run: needs correctness                                                     –/2
+  – speed         not run: needs correctness                                                     –/3
+FAIL  0/10 points · 3.2 s · seed 8141
+next: change the kernel and replay the case above; `grader show 01_double --hints 1` gives a first
+      hint
+""",
+    ),
+    "not-started": (
+        NOT_STARTED,
+        """\
+01_double   Double · 10 points                          CPU, simulated · torch 2.13.0 · triton 3.9.0
+  ✔ load          double(x, out)
+  ○ correctness   01_double: write this part                                                     –/5
+  – properties    not run: needs correctness                                                     –/2
+  – speed         not run: needs correctness                                                     –/3
+NOT STARTED  0/10 points · 3.2 s · seed 8141
+next: write the missing part of exercises/01_double/kernel.py; the README.md beside the exercise
+      explains it, `grader show 01_double` states the contract
+""",
+    ),
+    "crash": (
+        CRASHED,
+        """\
+01_double   Double · 10 points                          CPU, simulated · torch 2.13.0 · triton 3.9.0
+  ✘ load          NameError: name 'tritn' is not defined
+      at        kernel.py:3 in <module>: @tritn.jit
+                kernel.py:9 in helper: tritn
+      hint      Is it misspelt?
+  – correctness   not run: needs load                                                            –/5
+  – properties    not run: needs load                                                            –/2
+  – speed         not run: needs load                                                            –/3
+FAIL  0/10 points · 3.2 s · seed 8141
+next: make kernel.py load, then check again
+""",
+    ),
+    "grader-error": (
+        BROKEN,
+        """\
+01_double   Double · 10 points                          CPU, simulated · torch 2.13.0 · triton 3.9.0
+  ✔ load          double(x, out)
+  ‼ correctness   The reference of 01_double fails with IndexError                               –/5
+      hint      Tell whoever wrote the exercise; your kernel is not at fault.
+  – properties    not run: needs correctness                                                     –/2
+  – speed         not run: needs correctness                                                     –/3
+GRADER ERROR  0/10 points · 3.2 s · seed 8141
+next: this is not your kernel's fault; tell whoever runs the course, with the output of
+      `grader check 01_double --seed 8141 --json`
+""",
+    ),
+    "no-gpu": (
+        NO_GPU,
+        """\
+01_double   Double · 10 points                          CPU, simulated · torch 2.13.0 · triton 3.9.0
+  ✔ load          double(x, out)
+  ✔ correctness   2 edge cases and 20 drawn ones                                                 5/5
+  ✔ properties    2 properties hold: doubling a sum doubles its parts, zero stays zero           2/2
+  ‼ speed         needs a CUDA GPU, and was required                                             –/3
+CANNOT GRADE  7/10 points · 3.2 s · seed 8141
+next: this says nothing against your kernel; put this machine right, or check on another
+""",
+    ),
+    "interrupted": (
+        INTERRUPTED,
+        """\
+01_double   Double · 10 points                          CPU, simulated · torch 2.13.0 · triton 3.9.0
+  ✔ load          double(x, out)
+interrupted while correctness ran
+INTERRUPTED  0/10 points · 3.2 s · seed 8141
+next: nothing was decided; run `grader check 01_double` again
+""",
+    ),
+    "unfinished": (
+        UNFINISHED,
+        """\
+01_double   Double · 10 points                          CPU, simulated · torch 2.13.0 · triton 3.9.0
+UNFINISHED  0/10 points · 3.2 s · seed 8141
+next: this is not your kernel's fault; tell whoever runs the course, with the output of
+      `grader check 01_double --seed 8141 --json`
+""",
+    ),
+}
+
+NARROW = """\
+01_double   Double · 10 points      CPU, simulated · torch 2.13.0 · triton 3.9.0
+  ✔ load          double(x, out)
+  ✘ correctness   2 edge cases and 20 drawn ones                             0/5
+      1×1025 float16: element (0, 1024) of out was never written
+      expected  0.00098      got  nan (never written)
+      where     column 1024 of every row, 1 of 1025 elements
+      replay    grader check 01_double --case '1x1025,float16,seed=81'
+      at        kernel.py:17 in double_kernel: tl.store(out, y, mask=mask)
+  – properties    not run: needs correctness                                 –/2
+  – speed         not run: needs correctness                                 –/3
+FAIL  0/10 points · 3.2 s · seed 8141
+next: change the kernel and replay the case above;
+      `grader show 01_double --hints 1` gives a first hint
+"""
+
+
+@pytest.mark.parametrize(("result", "expected"), REPORTS.values(), ids=REPORTS)
+def test_a_report_reads_like_this(result: Result, expected: str):
+    assert terminal.check_report(result).plain == expected
+
+
+def test_eighty_columns_are_enough():
+    assert terminal.check_report(CORRECTNESS_FAILS, 80).plain == NARROW
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+@pytest.mark.parametrize("result", [result for result, _ in REPORTS.values()], ids=REPORTS)
+def test_no_line_is_wider_than_the_terminal_but_the_command_to_copy(result: Result, width: int):
+    for line in terminal.check_report(result, width).plain.splitlines():
+        assert len(line) <= min(width, 100) or line.lstrip().startswith("replay"), line
+        assert line == line.rstrip()
+
+
+def test_great_speed_is_said():
+    report = terminal.check_report(GREAT).plain
+    assert "PASS  10/10 points · great speed · 3.2 s" in report
+    assert report.endswith("next: `grader list` shows the other exercises\n")
+
+
+@pytest.mark.parametrize("status", Status)
+def test_every_status_has_a_word_and_a_next_step(status: Status):
+    assert terminal.next_step(changed(PASSED, status=status))
+    report = terminal.check_report(changed(PASSED, status=status)).plain
+    assert status.value.replace("_", " ") in report.lower()
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_every_outcome_has_a_mark(outcome: Outcome):
+    steps = tuple(changed(step, outcome=outcome) for step in PASSED.steps)
+    assert terminal.check_report(changed(PASSED, steps=steps))
+
+
+def test_what_the_learner_wrote_is_not_markup():
+    nasty = "[bold red]not markup[/] [link=x]"
+    failure = changed(MASK, message=nasty, got=nasty, hint=nasty, where=nasty)
+    failure = changed(failure, frames=(Frame(line=1, function=nasty, code=nasty),))
+    report = terminal.check_report(
+        changed(PASSED, message=nasty, steps=(failed(CORRECTNESS, failure),))
+    )
+    console = Console(width=200, force_terminal=True, color_system="truecolor")
+    with console.capture() as captured:
+        console.print(report, soft_wrap=True)
+    assert captured.get().count(nasty) == 7
+
+
+def test_a_long_message_is_cut_and_says_so():
+    failure = Failure(kind="compile", message="\n".join(f"line {n}" for n in range(100)))
+    report = terminal.check_report(changed(PASSED, steps=(failed(LOAD, failure),))).plain
+    assert f"line {MOST_LINES - 1}\n" in report
+    assert f"line {MOST_LINES}\n" not in report
+    assert "… and 70 more lines, which `--json` has" in report
+
+
+def test_of_many_frames_the_innermost_are_shown():
+    frames = tuple(Frame(line=n, function="f", code="f()") for n in range(1, 10))
+    failure = Failure(kind="exception", message="too deep", frames=frames)
+    report = terminal.check_report(changed(PASSED, steps=(failed(LOAD, failure),))).plain
+    assert "kernel.py:5 " not in report
+    assert all(f"kernel.py:{n} in f: f()" in report for n in range(6, 10))
+
+
+def test_a_frame_names_the_file_that_was_graded():
+    result = changed(CRASHED, kernel=Kernel(path="somewhere/mine.py", sha256="0" * 64))
+    report = terminal.check_report(result).plain
+    assert "mine.py:9 in helper" in report
+    assert "next: make mine.py load" in report
+
+
+def test_long_expectations_get_a_line_each():
+    long = "0.125 " * 12
+    failure = changed(MASK, expected=long.strip(), got=long.strip())
+    report = terminal.check_report(changed(PASSED, steps=(failed(CORRECTNESS, failure),))).plain
+    assert f"      expected  {long.strip()}\n" in report
+    assert f"      got       {long.strip()}\n" in report
+
+
+def test_several_results_end_in_one_line():
+    line = terminal.several([PASSED, CORRECTNESS_FAILS, ON_A_GPU]).plain
+    assert line == "2 of 3 passed · 17/30 points\n"
+
+
+def verified(exercise: str, kind: str, kernel: str, expected: str, actual: str) -> Verified:
+    return Verified(
+        exercise=exercise,
+        kind=kind,
+        kernel=kernel,
+        expected=expected,
+        actual=actual,
+        ok=expected == actual,
+        detail="" if expected == actual else "1×3 float32: it is wrong",
+        result=PASSED,
+    )
+
+
+def test_a_verification_reads_like_this():
+    def sound(exercise: str) -> list[Verified]:
+        return [
+            verified(exercise, "stub", "stub", "not_started", "not_started"),
+            verified(exercise, "solution", "solution", "pass", "pass"),
+            verified(exercise, "wrong", "wrong_mask", "correctness", "correctness"),
+            verified(exercise, "wrong", "wrong_sum", "properties", "properties"),
+            verified(exercise, "no_work", "zeros", "correctness", "correctness"),
+        ]
+
+    unsound = [
+        verified("02_row_sum", "stub", "stub", "not_started", "fail"),
+        verified("02_row_sum", "solution", "solution", "pass", "correctness"),
+        verified("02_row_sum", "wrong", "wrong_mask", "correctness", "pass"),
+        verified("02_row_sum", "wrong", "wrong_sum", "properties", "properties"),
+    ]
+    assert (
+        terminal.verification([*sound("01_double"), *unsound]).plain
+        == """\
+✔ 01_double  stub ok · solution passes · 2 wrong kernels rejected · 1 degenerate answers rejected
+✘ 02_row_sum  stub not ok · solution does not pass · 1 of 2 wrong kernels rejected
+      stub
+      expected  not_started
+      actual    fail
+      detail    1×3 float32: it is wrong
+      solution
+      expected  pass
+      actual    correctness
+      detail    1×3 float32: it is wrong
+      wrong_mask
+      expected  correctness
+      actual    pass
+      detail    1×3 float32: it is wrong
+"""
+    )
+
+
+def test_the_list_reads_like_this():
+    assert (
+        contract.course_list(course.exercises(SMALL)).plain
+        == """\
+EXERCISE    TITLE    BACKEND  POINTS
+p01_copy    Copy     numba        10
+01_double   Double   triton       10
+02_row_sum  Row sum  triton       10
+"""
+    )
+
+
+def test_a_broken_spec_does_not_hide_the_others():
+    listed = contract.course_list(course.exercises(COURSES / "broken")).plain
+    assert "01_sound    Double" in listed
+    assert "02_raises   its spec.py is broken" in listed
+
+
+def test_a_contract_reads_like_this():
+    exercise = course.find(SMALL, "02_row_sum")
+    case = contract.sample_case(exercise.spec)
+    sizes = contract.tensor_bytes(exercise.spec, case)
+    assert sizes == {"x": 2048, "count": 8, "out": 4}
+    assert (
+        contract.contract(exercise, sizes, case, 80).plain
+        == """\
+02_row_sum   Row sum · triton · 10 points
+One number for each row.
+
+entry  row_sum(x, count, out, scale)
+  x       read, must not change
+  count   read and overwritten
+  out     filled by the kernel, shape of count, float32
+  scale   a Python float
+  dtypes  bfloat16
+  rows    may lie further apart than they are long: use the strides
+
+least traffic
+  x      read 1 ×, 2,048 bytes
+  count  read 1 × and written 1 ×, 8 bytes
+  out    written 1 ×, 4 bytes
+  total  2,056 bytes read + 12 written for 1×1024 bfloat16: 2.02 per element
+
+graded
+  points  load 0, correctness 5, properties 2, speed 3
+  speed   bfloat16, rows of 1,024, sized to the GPU: 42.5 % of this GPU's
+          ceiling passes, 90 % is great
+  memory  at most 2,048 bytes beyond the arguments, for 1×1024 bfloat16
+  time    60 s to load, 30 s for a call
+
+4 hints; `grader show 02_row_sum --hints 1` prints the first
+"""
+    )
+
+
+def test_hints_come_in_order_and_no_more_than_there_are():
+    exercise = course.find(SMALL, "01_double")
+    assert contract.hints(exercise, 2).plain == "1. Load a block.\n2. Multiply it by two.\n"
+    assert contract.hints(exercise, 99).plain.count("\n") == 3
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.56, "56 %"), (0.612, "61.2 %"), (0.425, "42.5 %"), (1.0, "100 %")]
+)
+def test_shares_are_percentages(share: float, text: str):
+    assert percent(share) == text
+
+
+def test_a_command_is_never_broken():
+    command = "`grader check 01_double --case 1x2,float32`"
+    assert wrap(f"one two three four {command} five", 30) == ["one two three four", command, "five"]
+
+
+def test_lines_and_indents_of_a_text_survive():
+    assert wrap("a\n    b\n\n\tc", 80) == ["a", "    b", "", "    c"]
+    assert wrap("", 80) == [""]
+
+
+def test_a_text_hangs_under_its_first_line():
+    assert filled("aaaa bbbb cccc", 24, "    ", first="at  ") == "at  aaaa bbbb cccc\n"
+    assert filled("aaaaaaaaa bbbbbbbbb ccc", 24, "    ", first="at  ") == (
+        "at  aaaaaaaaa bbbbbbbbb\n    ccc\n"
+    )
+
+
+def test_plain_characters_are_as_wide_as_what_they_stand_for():
+    text = "".join(map(chr, PLAIN))
+    assert text.translate(PLAIN).isascii()
+    assert len(text.translate(PLAIN)) == len(text)
+
+
+def test_a_report_is_a_text_that_rich_prints_without_colour(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    console = Console(width=100, force_terminal=True)
+    report = terminal.check_report(PASSED)
+    assert isinstance(report, Text)
+    with console.capture() as captured:
+        console.print(report, soft_wrap=True, end="")
+    assert "\x1b[3" not in captured.get()

@@ -1,0 +1,95 @@
+"""From steps to status to exit code."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from grader import verdict
+from grader.results import Result, Step, from_json
+from grader.terms import Outcome, Status, StepName
+
+PASSED = from_json((Path(__file__).parent / "courses" / "result.json").read_bytes())
+
+
+def steps_of(*outcomes: Outcome) -> tuple[Step, ...]:
+    """The steps in order, as many as there are outcomes."""
+    return tuple(
+        step.model_copy(update={"outcome": outcome})
+        for step, outcome in zip(PASSED.steps, outcomes, strict=False)
+    )
+
+
+def result(**changes: object) -> Result:
+    return PASSED.model_copy(update=changes)
+
+
+P, F, S = Outcome.PASS, Outcome.FAIL, Outcome.SKIP
+NOT_RUN, ERROR, NO_MACHINE = Outcome.NOT_RUN, Outcome.ERROR, Outcome.CANNOT_GRADE
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "status"),
+    [
+        ((P, P, P, P), Status.PASS),
+        ((P, P, P, S), Status.PASS),
+        ((P, F, NOT_RUN, NOT_RUN), Status.FAIL),
+        ((P, P, P, F), Status.FAIL),
+        ((Outcome.NOT_STARTED, NOT_RUN, NOT_RUN, NOT_RUN), Status.NOT_STARTED),
+        ((P, P, P, NO_MACHINE), Status.CANNOT_GRADE),
+        ((P, ERROR, NOT_RUN, NOT_RUN), Status.ERROR),
+        ((P, F, ERROR, NO_MACHINE), Status.ERROR),
+        ((P, F, NOT_RUN, NO_MACHINE), Status.CANNOT_GRADE),
+        ((), Status.UNFINISHED),
+        ((P,), Status.UNFINISHED),
+        ((P, P, P), Status.UNFINISHED),
+        ((P, S, P, P), Status.UNFINISHED),
+        ((P, P, S, P), Status.UNFINISHED),
+        ((P, P, P, NOT_RUN), Status.UNFINISHED),
+    ],
+)
+def test_the_status_of_steps(outcomes: tuple[Outcome, ...], status: Status):
+    assert verdict.status_of(steps_of(*outcomes)) is status
+
+
+def test_nothing_but_four_passes_is_a_pass():
+    """Every combination of outcomes: a pass needs all steps passed, speed at most skipped."""
+    for outcomes in itertools.product(Outcome, repeat=4):
+        passed = verdict.status_of(steps_of(*outcomes)) is Status.PASS
+        assert passed is (outcomes[:3] == (P, P, P) and outcomes[3] in (P, S)), outcomes
+
+
+@pytest.mark.parametrize(
+    ("statuses", "code"),
+    [
+        ([Status.PASS], 0),
+        ([Status.FAIL], 1),
+        ([Status.NOT_STARTED], 1),
+        ([Status.CANNOT_GRADE], 3),
+        ([Status.ERROR], 4),
+        ([Status.UNFINISHED], 4),
+        ([Status.INTERRUPTED], 130),
+        ([], 4),
+        ([Status.PASS, Status.FAIL], 1),
+        ([Status.FAIL, Status.CANNOT_GRADE], 3),
+        ([Status.ERROR, Status.CANNOT_GRADE, Status.FAIL], 4),
+        ([Status.PASS, Status.INTERRUPTED, Status.ERROR], 130),
+    ],
+)
+def test_the_exit_code_is_the_gravest(statuses: list[Status], code: int):
+    assert verdict.exit_code(result(status=status) for status in statuses) == code
+
+
+def test_every_status_has_an_exit_code_and_only_a_pass_is_zero():
+    assert set(verdict.EXIT_CODES) == set(Status)
+    assert [status for status, code in verdict.EXIT_CODES.items() if code == 0] == [Status.PASS]
+
+
+def test_the_first_problem_is_the_first_that_neither_passed_nor_was_skipped():
+    failed = result(steps=steps_of(P, F, NOT_RUN, NOT_RUN))
+    found = verdict.first_problem(failed)
+    assert found is not None
+    assert found.name is StepName.CORRECTNESS
+    assert verdict.first_problem(result(steps=steps_of(P, P, P, S))) is None
