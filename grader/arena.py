@@ -1,8 +1,8 @@
 """The memory that judge and worker both map, and how a call's arguments lie in it.
 
 Nothing secret is in an arena: inputs, outputs, and random bytes around them. On the CPU it is an
-anonymous file, sealed so that a worker cannot shrink it under the judge; on CUDA one dedicated
-cudaMalloc, whose legacy IPC handle the worker opens. Both are one `torch.uint8` tensor here.
+anonymous file, sealed so that a worker cannot shrink it under the judge; on CUDA one allocation of
+their own on the GPU. Either is handed to a worker as a file descriptor, and is one uint8 tensor here.
 """
 
 from __future__ import annotations
@@ -68,56 +68,37 @@ class HostArena:
 
 
 class CudaArena:
-    """`size` bytes of this GPU, in an allocation of their own, shared by a legacy IPC handle.
+    """`size` bytes of this GPU, in an allocation of their own.
 
-    A handle shares the whole allocation, which is why torch's own allocator stays out of it.
     Raises CannotGrade when the card has not that much free memory.
     """
 
-    fd: int | None = None
-
     def __init__(self, size: int) -> None:
-        from cuda.bindings import runtime
+        from grader.vmm import DriverError, SharedMemory
 
         torch.cuda.synchronize()  # which makes the CUDA context
-        error, pointer = runtime.cudaMalloc(size)
-        if error != runtime.cudaError_t.cudaSuccess:
+        try:
+            self._shared = SharedMemory.create(size)
+        except DriverError as error:
             free, total = torch.cuda.mem_get_info()
             raise CannotGrade(
                 f"The GPU has {free / 2**20:,.0f} MiB of {total / 2**20:,.0f} MiB free and the "
-                f"check needs {size / 2**20:,.0f} MiB more: another program holds the rest.",
+                f"check needs {size / 2**20:,.0f} MiB more: another program holds the rest "
+                f"({error}).",
                 "See who does with `nvidia-smi`, or grade without the GPU: --device cpu.",
-            )
-        error, handle = runtime.cudaIpcGetMemHandle(pointer)
-        if error != runtime.cudaError_t.cudaSuccess:
-            raise CannotGrade(
-                f"This driver cannot share GPU memory between processes: {error.name}.",
-                "Grade without the GPU: --device cpu.",
-            )
-        self._pointer = pointer
-        self._handle = bytes(handle.reserved)
-        self.memory = torch.as_tensor(DevicePointer(int(pointer), size), device="cuda")
+            ) from None
+        self.fd: int | None = self._shared.fd
+        self.memory = torch.as_tensor(self._shared, device="cuda")
 
     def ticket(self) -> dict[str, object]:
-        return {"kind": "cuda", "size": self.memory.numel(), "handle": self._handle.hex()}
+        return {"kind": "cuda", "size": self._shared.size}
 
     def close(self) -> None:
-        from cuda.bindings import runtime
-
         torch.cuda.synchronize()
-        runtime.cudaFree(self._pointer)
-
-
-class DevicePointer:
-    """Bytes of device memory as an object that torch can wrap without copying."""
-
-    def __init__(self, pointer: int, size: int) -> None:
-        self.__cuda_array_interface__ = {
-            "shape": (size,),
-            "typestr": "|u1",
-            "data": (pointer, False),
-            "version": 3,
-        }
+        if self.fd is not None:
+            os.close(self.fd)
+            self.fd = None
+            self._shared.close()
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from grader.errors import CannotGrade
 
-CALL_S = 0.5e-3  # seconds that one call should last at the card's full bandwidth
-CALLS = 32  # per go: 16 ms at full bandwidth, of which starting and stopping the clock is ~2 %
+CALL_S = 1e-3  # seconds that one call should last at the card's full bandwidth: many launches long
+CALLS = 16  # per go: 16 ms at full bandwidth, of which starting and stopping the clock is ~2 %
 FEWEST_CALLS = 4
 L2_MULTIPLE = 40  # bounds what caching can gain to 1.9 %: W / (W - 0.75 L2) for W = 40 L2
 MEMORY_SHARE = 0.6  # of the free memory; the rest is for the judge's own answers

@@ -275,7 +275,7 @@ def test_progress_is_one_changing_line_on_a_terminal(
     monkeypatch.setenv("TERM", "xterm")
     assert cli.main(["check", "01"]) == 0
     assert "grading …" in terminal.getvalue()
-    assert "\n" not in terminal.getvalue().removesuffix("\n")
+    assert terminal.getvalue().endswith("\x1b[1A\x1b[2K")  # up one line, erase it
     assert "grading" not in capsys.readouterr().out
 
 
@@ -450,12 +450,11 @@ def test_the_exit_code_reaches_the_shell():
     assert grader("list").returncode == 0
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_a_terminal_that_lacks_our_characters_gets_others(encoding: str):
-    done = grader("show", "01", PYTHONIOENCODING=encoding, PYTHONUTF8="0")
+def test_a_terminal_that_lacks_our_characters_gets_others():
+    done = grader("show", "01", PYTHONIOENCODING="ascii")
     assert done.returncode == 0
     assert done.stderr == b""
-    assert b"per element" in done.stdout
+    assert b"read 1 x, 262,144 bytes" in done.stdout
 
 
 def test_what_no_table_replaces_is_escaped(monkeypatch: pytest.MonkeyPatch):

@@ -130,6 +130,6 @@ def test_a_wrong_kernel_says_which_step_rejects_it(tmp_path: Path):
 @pytest.mark.parametrize("docstring", ["Forgets the mask.", "Rejected at: sunrise"])
 def test_a_wrong_kernel_that_does_not_say_is_broken(docstring: str, tmp_path: Path):
     wrong = tmp_path / "wrong_mask.py"
-    wrong.write_text(f'"""{docstring}"""\n')
+    wrong.write_text(f'"""\n{docstring}\n"""\n')
     with pytest.raises(BrokenExercise, match="does not say which step"):
         course.rejected_at(wrong)

@@ -109,9 +109,14 @@ NOT_STARTED = changed(
         LOAD,
         failed(
             CORRECTNESS,
-            Failure(kind="not_started", message="01_double: write this part"),
+            Failure(
+                kind="not_started",
+                message="NotImplementedError: 01_double: write this part",
+                case="1 float32",
+                replay="grader check 01_double --case '1,float32'",
+                frames=(Frame(line=15, function="double", code="raise NotImplementedError("),),
+            ),
             Outcome.NOT_STARTED,
-            summary="",
         ),
         not_run(PROPERTIES, StepName.CORRECTNESS),
         not_run(SPEED, StepName.CORRECTNESS),
@@ -129,7 +134,7 @@ CRASHED = changed(
                 message="NameError: name 'tritn' is not defined",
                 frames=(
                     Frame(line=3, function="<module>", code="@tritn.jit"),
-                    Frame(line=9, function="helper", code="tritn"),
+                    Frame(line=9, function="", code="tritn"),
                 ),
                 hint="Is it misspelt?",
             ),
@@ -243,7 +248,9 @@ next: change the kernel and replay the case above; `grader show 01_double --hint
         """\
 01_double   Double · 10 points                          CPU, simulated · torch 2.13.0 · triton 3.9.0
   ✔ load          double(x, out)
-  ○ correctness   01_double: write this part                                                     –/5
+  ○ correctness   2 edge cases and 20 drawn ones                                                 –/5
+      NotImplementedError: 01_double: write this part
+      at        kernel.py:15 in double: raise NotImplementedError(
   – properties    not run: needs correctness                                                     –/2
   – speed         not run: needs correctness                                                     –/3
 NOT STARTED  0/10 points · 3.2 s · seed 8141
@@ -257,7 +264,7 @@ next: write the missing part of exercises/01_double/kernel.py; the README.md bes
 01_double   Double · 10 points                          CPU, simulated · torch 2.13.0 · triton 3.9.0
   ✘ load          NameError: name 'tritn' is not defined
       at        kernel.py:3 in <module>: @tritn.jit
-                kernel.py:9 in helper: tritn
+                kernel.py:9: tritn
       hint      Is it misspelt?
   – correctness   not run: needs load                                                            –/5
   – properties    not run: needs load                                                            –/2
@@ -347,6 +354,13 @@ def test_no_line_is_wider_than_the_terminal_but_the_command_to_copy(result: Resu
         assert line == line.rstrip()
 
 
+def test_what_does_not_fit_beside_the_title_goes_below():
+    where = "CPU, simulated · torch 2.13.0 · triton 3.9.0"
+    heading = "01_double   Double · 10 points"
+    assert terminal.check_report(PASSED, 77).plain.startswith(f"{heading}   {where}\n")
+    assert terminal.check_report(PASSED, 76).plain.startswith(f"{heading}\n  {where}\n")
+
+
 def test_great_speed_is_said():
     report = terminal.check_report(GREAT).plain
     assert "PASS  10/10 points · great speed · 3.2 s" in report
@@ -398,7 +412,7 @@ def test_of_many_frames_the_innermost_are_shown():
 def test_a_frame_names_the_file_that_was_graded():
     result = changed(CRASHED, kernel=Kernel(path="somewhere/mine.py", sha256="0" * 64))
     report = terminal.check_report(result).plain
-    assert "mine.py:9 in helper" in report
+    assert "mine.py:9: tritn" in report
     assert "next: make mine.py load" in report
 
 

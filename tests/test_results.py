@@ -73,6 +73,7 @@ def test_the_schema_is_a_schema():
 def test_a_result_survives_json_and_satisfies_the_schema(result: results.Result):
     text = to_json(result)
     assert "\n" not in text
+    assert json.loads(text)["schema"] == "grader/result/v1"
     assert from_json(text) == result
     jsonschema.validate(json.loads(text), SCHEMA)
 

@@ -99,6 +99,20 @@ def kernel(x):
     assert "        pass\n" in stub.make_stub(source, "e")
 
 
+def test_a_kernel_inside_a_function_is_a_kernel():
+    source = """\
+def make(width):
+    @cuda.jit
+    def kernel(x):
+        # BEGIN SOLUTION
+        x[0] = width
+        # END SOLUTION
+
+    return kernel
+"""
+    assert "        pass\n" in stub.make_stub(source, "e")
+
+
 def test_a_long_text_is_folded():
     text = "read every block of the row again and " * 2 + "store it"
     for decorator in ("", "@triton.jit\n"):

@@ -141,7 +141,10 @@ def _step(step: Step, file: str, width: int) -> Text:
     earned = step.points if step.outcome in (Outcome.PASS, Outcome.FAIL) else "–"
     points = f"{earned}/{step.max_points}" if step.max_points else ""
     indent = " " * 18  # of the summary: after the mark and the step's name
-    told = step.summary or (_headline(step.failure) if step.failure else "")
+    failure = step.failure
+    if failure and step.outcome is Outcome.NOT_STARTED:
+        failure = failure.model_copy(update={"case": None, "replay": None})  # any case shows it
+    told = step.summary or (_headline(failure) if failure else "")
     first, *more = wrap(told, width - len(indent) - len(points) - 2)
     line = Text("  ")
     line.append(mark, style=style)
@@ -151,10 +154,10 @@ def _step(step: Step, file: str, width: int) -> Text:
         line.append(f"{indent}{part}\n")
     if step.speed:
         line.append_text(_speed(step.speed, width))
-    if step.failure:
-        if _headline(step.failure) != told:
-            line.append(filled(_headline(step.failure), width, _DETAIL))
-        line.append_text(_failure(step.failure, file, width))
+    if failure:
+        if _headline(failure) != told:
+            line.append(filled(_headline(failure), width, _DETAIL))
+        line.append_text(_failure(failure, file, width))
     return line
 
 
@@ -182,7 +185,8 @@ def _failure(failure: Failure, file: str, width: int) -> Text:
 
 
 def _frame(frame: Frame, file: str) -> str:
-    return f"{file}:{frame.line} in {frame.function}: {frame.code.strip()}"
+    function = f" in {frame.function}" if frame.function else ""
+    return f"{file}:{frame.line}{function}: {frame.code.strip()}"
 
 
 def _once(label: str) -> Iterator[str]:

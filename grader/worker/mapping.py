@@ -12,30 +12,13 @@ import torch
 def map_arena(ticket: Mapping[str, Any], fd: int | None) -> torch.Tensor:
     """The arena that a ticket of `grader.arena` describes, as one uint8 tensor."""
     size = ticket["size"]
+    assert fd is not None
     if ticket["kind"] == "host":
-        assert fd is not None
         return torch.frombuffer(mmap.mmap(fd, size), dtype=torch.uint8)
-    from cuda.bindings import runtime
+    from grader.vmm import SharedMemory
 
     torch.cuda.synchronize()  # which makes the CUDA context
-    handle = runtime.cudaIpcMemHandle_t()
-    handle.reserved = bytes.fromhex(ticket["handle"])
-    error, pointer = runtime.cudaIpcOpenMemHandle(handle, runtime.cudaIpcMemLazyEnablePeerAccess)
-    if error != runtime.cudaError_t.cudaSuccess:
-        raise RuntimeError(f"the judge's GPU memory cannot be opened: {error.name}")
-    return torch.as_tensor(_DevicePointer(int(pointer), size), device="cuda")
-
-
-class _DevicePointer:
-    """Bytes of device memory as an object that torch can wrap without copying."""
-
-    def __init__(self, pointer: int, size: int) -> None:
-        self.__cuda_array_interface__ = {
-            "shape": (size,),
-            "typestr": "|u1",
-            "data": (pointer, False),
-            "version": 3,
-        }
+    return torch.as_tensor(SharedMemory.open(fd, size), device="cuda")
 
 
 class Views:

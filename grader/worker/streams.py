@@ -28,19 +28,23 @@ def _stream(  # type: ignore[no-untyped-def]
         tl.store(out + program, tl.sum(total))
 
 
+# Elements per program, and warps: the fastest of six shapes tried on an H200, within 2 % of torch's
+# own copy and addition.
+READING = (8192, 16)
+WRITING = (1024, 4)
+
+
 def _launch(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor, reads: int, writes: int) -> None:
-    length = a.numel()
-    block = BLOCK
-    grid = (triton.cdiv(length, block),)
-    _stream[grid](a, b, out, length, READS=reads, WRITES=writes, BLOCK=block, num_warps=WARPS)
+    block, warps = WRITING if writes else READING
+    grid = (triton.cdiv(a.numel(), block),)
+    _stream[grid](a, b, out, a.numel(), READS=reads, WRITES=writes, BLOCK=block, num_warps=warps)
 
 
-BLOCK, WARPS = 4096, 8  # 64 bytes a thread and stream
 
 
 def read_two(a: torch.Tensor, b: torch.Tensor) -> None:
     """Two reads, nothing written but a number per program."""
-    partials = torch.empty(triton.cdiv(a.numel(), BLOCK), device=a.device)
+    partials = torch.empty(triton.cdiv(a.numel(), READING[0]), device=a.device)
     _launch(a, b, partials, 2, 0)
 
 

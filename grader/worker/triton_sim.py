@@ -35,15 +35,8 @@ require(autotuner, "Autotuner", **_VERSIONS)
 require(
     interpreter,
     *("InterpreterBuilder", "interpreter_builder", "TensorHandle", "GridExecutor", "ReduceOps"),
-    *(
-        "ScanOps",
-        "_ir",
-        "FunctionRewriter",
-        "ASTTransformer",
-        "_patch_lang",
-        "_patch_lang_tensor",
-        "_LangPatchScope",
-    ),
+    *("ScanOps", "FunctionRewriter", "ASTTransformer"),
+    *("_ir", "_patch_lang", "_patch_lang_tensor", "_LangPatchScope"),
     **_VERSIONS,
 )
 require(

@@ -166,6 +166,8 @@ def binary(x, y, out, OP: tl.constexpr, BLOCK: tl.constexpr):
         r = tl.minimum(a, b)
     elif OP == "clamp":
         r = tl.clamp(a, -1.0, 2.5)
+    elif OP == "clamp and keep NaN":
+        r = tl.clamp(a, -1.0, 2.5, propagate_nan=tl.PropagateNan.ALL)
     elif OP == "less":
         r = a < b
     elif OP == "equal":
@@ -211,16 +213,16 @@ def test_arithmetic_on_every_bfloat16_as_in_torch(op):
     assert_same(computed(op, ALL, SHUFFLED, expected.dtype), expected)
 
 
-@pytest.mark.parametrize("op", ["max", "min", "clamp", "negative"])
+@pytest.mark.parametrize("op", ["max", "min", "clamp", "clamp and keep NaN", "negative"])
 def test_arithmetic_on_every_number_in_bfloat16(op):
     """Without NaN and zeros: what becomes of NaN and -0 here differs between versions of Triton."""
-    plain = ~(ALL.isnan() | (ALL == 0))
-    a, b = (torch.where(plain & plain[0:], x, torch.ones((), dtype=BF16)) for x in (ALL, SHUFFLED))
-    a, b = a.nan_to_num(1.0), torch.where(b.isnan() | (b == 0), torch.ones((), dtype=BF16), b)
+    one = torch.ones((), dtype=BF16)
+    a, b = (torch.where(x.isnan() | (x == 0), one, x) for x in (ALL, SHUFFLED))
     expected = {
         "max": torch.maximum(a, b),
         "min": torch.minimum(a, b),
         "clamp": a.clamp(-1.0, 2.5),
+        "clamp and keep NaN": a.clamp(-1.0, 2.5),
         "negative": -a,
     }[op]
     assert_same(computed(op, a, b), expected)
@@ -324,6 +326,7 @@ def whole_sum(x, out, BLOCK: tl.constexpr):
     tl.store(out, tl.sum(block))
     kept = tl.sum(block, axis=1, keep_dims=True)
     tl.store(out + 1, tl.sum(kept * 2))
+    tl.static_assert(len(tl.sum(block, keep_dims=True).shape) == 2)
 
 
 def test_a_sum_of_many_equal_terms_does_not_stop_growing():

@@ -1,0 +1,85 @@
+"""GPU memory that two processes map: created by one, handed to the other as a file descriptor.
+
+CUDA's virtual memory management is used and not legacy IPC handles: on an H200 under driver 580,
+memory opened by cudaIpcOpenMemHandle was read at half of its bandwidth when each page was touched
+once, and at a tenth when a kernel's programs jumped between pages; memory mapped here is as fast as
+the process's own. Sizes are in bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuda.bindings import driver
+
+
+class DriverError(Exception):
+    """A call of the CUDA driver failed; the message is its name and the driver's word for it."""
+
+
+def _done(result: tuple[Any, ...], call: str) -> Any:
+    error, *values = result
+    if error != driver.CUresult.CUDA_SUCCESS:
+        raise DriverError(f"{call}: {error.name}")
+    return values[0] if len(values) == 1 else None
+
+
+def _properties(device: int) -> Any:
+    properties = driver.CUmemAllocationProp()
+    properties.type = driver.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
+    properties.location.type = driver.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
+    properties.location.id = device
+    properties.requestedHandleTypes = POSIX_FD
+    return properties
+
+
+POSIX_FD = driver.CUmemAllocationHandleType.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+
+
+class SharedMemory:
+    """`size` bytes of the GPU, rounded up to the driver's granularity, mapped into this process.
+
+    The calling thread must have a CUDA context. Raises DriverError.
+    """
+
+    def __init__(self, size: int, device: int, handle: Any, fd: int | None) -> None:
+        self.size, self.fd = size, fd
+        self._handle = handle
+        self.pointer = int(_done(driver.cuMemAddressReserve(size, 0, 0, 0), "cuMemAddressReserve"))
+        _done(driver.cuMemMap(self.pointer, size, 0, handle, 0), "cuMemMap")
+        access = driver.CUmemAccessDesc()
+        access.location.type = driver.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
+        access.location.id = device
+        access.flags = driver.CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+        _done(driver.cuMemSetAccess(self.pointer, size, [access], 1), "cuMemSetAccess")
+
+    @classmethod
+    def create(cls, size: int, device: int = 0) -> SharedMemory:
+        properties = _properties(device)
+        granularity = _done(
+            driver.cuMemGetAllocationGranularity(
+                properties,
+                driver.CUmemAllocationGranularity_flags.CU_MEM_ALLOC_GRANULARITY_RECOMMENDED,
+            ),
+            "cuMemGetAllocationGranularity",
+        )
+        size = -(-size // granularity) * granularity
+        handle = _done(driver.cuMemCreate(size, properties, 0), "cuMemCreate")
+        fd = _done(driver.cuMemExportToShareableHandle(handle, POSIX_FD, 0), "cuMemExport")
+        return cls(size, device, handle, int(fd))
+
+    @classmethod
+    def open(cls, fd: int, size: int, device: int = 0) -> SharedMemory:
+        """Map what another process created with this size."""
+        handle = _done(driver.cuMemImportFromShareableHandle(fd, POSIX_FD), "cuMemImport")
+        return cls(size, device, handle, None)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, object]:
+        return {"shape": (self.size,), "typestr": "|u1", "data": (self.pointer, False), "version": 3}
+
+    def close(self) -> None:
+        """Unmap and release; the memory is free again when every process has done so or ended."""
+        _done(driver.cuMemUnmap(self.pointer, self.size), "cuMemUnmap")
+        _done(driver.cuMemAddressFree(self.pointer, self.size), "cuMemAddressFree")
+        _done(driver.cuMemRelease(self._handle), "cuMemRelease")
