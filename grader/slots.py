@@ -7,7 +7,7 @@ anew and computes, in its own memory, what a few secret places of every output m
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -17,7 +17,7 @@ from grader.acceptance import expect, limits
 from grader.arena import REDZONE, Arena, Placed, place
 from grader.errors import BrokenExercise
 from grader.inputs import LargeDraw
-from grader.link import Call
+from grader.link import Call, Entry
 from grader.remote import Poison, destinations
 from grader.spec import Case, Spec
 from grader.wire import TensorRef
@@ -55,6 +55,16 @@ class Probe:
 
     def error(self) -> Tensor:
         return (self.memory[self.index].double() - self.answer).abs()
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A trusted kernel's calls: one for each slot, and one so small that only its start costs."""
+
+    entry: Entry
+    calls: Sequence[Call]
+    nearly_nothing: Call
+    bytes_moved: int  # per call
 
 
 class Slots:
@@ -135,11 +145,10 @@ class Slots:
 
     # -- the ceiling's view of the same memory
 
-    def stream(self) -> tuple[str, tuple[str, ...], list[Call], int]:
-        """The trusted kernel with this exercise's mix of reads and writes.
+    def stream(self) -> Stream:
+        """The trusted kernel with this exercise's mix of reads and writes, on these slots.
 
-        Returns its entry and parameters, an argument list for each slot, and the bytes that one
-        call moves. Raises BrokenExercise when no ceiling has that mix.
+        Raises BrokenExercise when no ceiling has that mix.
         """
         large = self._large(self._slots[0])
         roles = [p.argument.role for p in large]
@@ -152,9 +161,12 @@ class Slots:
             )
         name, parameters = STREAMS[mix]
         length = min(_bytes(p) for p in large) // 4
-        calls = [[_flat(p, length) for p in self._large(slot)] for slot in self._slots]
-        moved = (mix[0] + mix[1] + 2 * mix[2]) * length * 4
-        return name, parameters, list(calls), moved
+        return Stream(
+            entry=Entry(name, parameters),
+            calls=[[_flat(p, length) for p in self._large(slot)] for slot in self._slots],
+            nearly_nothing=[_flat(p, 1024) for p in large],
+            bytes_moved=(mix[0] + mix[1] + 2 * mix[2]) * length * 4,
+        )
 
     def _large(self, slot: list[Placed]) -> list[Placed]:
         """The tensors that matter for bandwidth, read ones first; the others are under 1/16."""

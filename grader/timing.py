@@ -1,22 +1,25 @@
 """The speed step: the judge's wall clock, stopped when the judge has seen the answers.
 
 One go: every slot is filled anew, the worker is told to call the kernel on each, and the clock runs
-until a secret sample of all outputs is verified. What a go without calls costs is subtracted. The
-ceiling is a trusted kernel with the same mix of reads and writes, timed in the same way, in the same
-memory, before the learner's worker starts and after it is gone; the larger of both counts.
+until a secret sample of all outputs is verified. The ceiling is a trusted kernel with the same mix
+of reads and writes, timed in the same way, in the same memory, before the learner's worker starts
+and after it is gone; the larger of both counts. What it costs to start and stop the clock is measured
+with the trusted worker too, because the learner's could be slow at just that, and is subtracted
+from both.
 """
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
 from grader.arena import CudaArena
-from grader.link import Call, Entry, Executor, KernelFailure, WorkerLink, entry_of
+from grader.link import Call, Executor, KernelFailure, WorkerLink, entry_of
 from grader.results import Failure, Speed
 from grader.session import Finding, Grading
 from grader.sizing import Gpu, Sizing, size
@@ -25,7 +28,7 @@ from grader.terms import Outcome
 
 GOES = 5
 CEILING_GOES = 3  # before, and again after
-EMPTY_GOES = 5
+EMPTY_GOES = 9
 IMPOSSIBLE = 1.10  # share of the ceiling that no honest kernel reaches
 STREAMS_FILE = Path(__file__).parent / "worker" / "streams.py"
 
@@ -40,17 +43,19 @@ def measure(grading: Grading) -> Finding:
     arena = CudaArena(arena_bytes(spec, sizing.rows, sizing.calls))
     try:
         slots = Slots(spec, case, sizing.calls, arena)
-        before = _ceiling(grading, slots, arena)
+        before = _yardstick(grading, slots, arena)
         nursery = grading.workshop.nursery(spec.backend, grading.options.device)
         kernel = WorkerLink(entry_of(spec), grading.kernel, nursery, arena)
         try:
-            times = _time(kernel, slots.refill, GOES)
+            goes = _time(kernel, slots, GOES)
         finally:
             kernel.close()
-        after = _ceiling(grading, slots, arena)
+        after = _yardstick(grading, slots, arena)
     finally:
         arena.close()
-    return _finding(grading, slots, times, max(before, after), sizing)
+    empty_s = min(before.empty_s, after.empty_s)
+    times = [(elapsed - empty_s) / sizing.calls for elapsed in goes]
+    return _finding(grading, slots, times, max(before.bandwidth, after.bandwidth), sizing)
 
 
 def survey() -> Gpu:
@@ -73,44 +78,55 @@ def survey() -> Gpu:
     return Gpu(bandwidth=8 * 2 * count / seconds, l2=properties.L2_cache_size, free=free)
 
 
-Refill = Callable[[], tuple[Sequence[Call], Sequence[Probe]]]
+@dataclass(frozen=True)
+class Yardstick:
+    """What the trusted worker reaches: bytes per second, and seconds of a go with next to no work."""
+
+    bandwidth: float
+    empty_s: float
 
 
-def _ceiling(grading: Grading, slots: Slots, arena: CudaArena) -> float:
-    """Bytes per second of the trusted kernel, through the same worker, clock and memory."""
-    name, parameters, calls, moved = slots.stream()
+def _yardstick(grading: Grading, slots: Slots, arena: CudaArena) -> Yardstick:
+    """Time the trusted kernel of the exercise's mix through the same kind of worker."""
+    stream = slots.stream()
     nursery = grading.workshop.nursery("triton", grading.options.device)
-    link = WorkerLink(Entry(name, parameters), STREAMS_FILE.read_bytes(), nursery, arena)
-    slots.refill()
+    link = WorkerLink(stream.entry, STREAMS_FILE.read_bytes(), nursery, arena)
     try:
-        times = _time(link, lambda: (calls, []), CEILING_GOES)
+        # The probes cost what they cost after a kernel; here nothing makes their answers right.
+        _, probes = slots.refill()
+        _seconds(link, [stream.nearly_nothing, *stream.calls], probes)
+        empty_s = statistics.median(
+            _seconds(link, [stream.nearly_nothing], probes)[0] for _ in range(EMPTY_GOES)
+        )
+        goes = [_seconds(link, stream.calls, probes)[0] for _ in range(CEILING_GOES)]
     finally:
         link.close()
-    return moved / statistics.median(times)
+    per_call = (statistics.median(goes) - empty_s) / len(stream.calls)
+    return Yardstick(bandwidth=stream.bytes_moved / per_call, empty_s=empty_s)
 
 
-def _time(executor: Executor, refill: Refill, goes: int) -> list[float]:
-    """Seconds per call in each go, after one go to compile and warm up."""
+def _time(executor: Executor, slots: Slots, goes: int) -> list[float]:
+    """Seconds of each go, after one to compile and warm up; KernelFailure if an answer is wrong."""
     times = []
     for number in range(goes + 1):
-        calls, probes = refill()
-        elapsed = _go(executor, calls, probes)
-        empty = statistics.median(_go(executor, [], probes) for _ in range(EMPTY_GOES))
+        calls, probes = slots.refill()
+        elapsed, right = _seconds(executor, calls, probes)
+        if not right:
+            raise KernelFailure(_explain(probes))
         if number:
-            times.append((elapsed - empty) / len(calls))
+            times.append(elapsed)
     return times
 
 
-def _go(executor: Executor, calls: Sequence[Call], probes: Sequence[Probe]) -> float:
-    """Seconds from the word go until the sampled outputs are seen to be right."""
+def _seconds(
+    executor: Executor, calls: Sequence[Call], probes: Sequence[Probe]
+) -> tuple[float, bool]:
+    """Seconds from the word go until the sampled outputs have been looked at; are they right?"""
     torch.cuda.synchronize()
     began = time.perf_counter()
     executor.call(calls)
     right = _all_right(probes)
-    elapsed = time.perf_counter() - began
-    if not right:
-        raise KernelFailure(_explain(probes))
-    return elapsed
+    return time.perf_counter() - began, right
 
 
 def _all_right(probes: Sequence[Probe]) -> bool:

@@ -11,7 +11,6 @@ import resource
 import signal
 import socket
 import sys
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,13 +79,13 @@ def serve(toolbox: Toolbox, sock: socket.socket, arena_fd: int | None) -> None:
             message = channel.receive()
         except Closed:
             return
-        fault = facts = None
+        fault = None
         try:
-            facts = worker.do(message)
+            worker.do(message)
         except BaseException as error:
             # A KeyboardInterrupt or SystemExit that the learner's code raises is a fault like any.
             fault = worker.fault(error)
-        reply = Reply(seq=int(message["seq"]), fault=fault, facts=facts or {})
+        reply = Reply(seq=int(message["seq"]), fault=fault)
         try:
             channel.send(reply.dump())
         except Closed:
@@ -110,41 +109,33 @@ class Worker:
         self._entry: Callable[..., object] | None = None
         self._file = ""
 
-    def do(self, message: Mapping[str, Any]) -> dict[str, str]:
-        """Carry one message out and return what there is to tell."""
-        operation: Callable[[Mapping[str, Any]], dict[str, str]] = {
-            "map": self._map,
-            "load": self._load,
-            "call": self._call,
-        }[message["op"]]
-        return operation(message)
+    def do(self, message: Mapping[str, Any]) -> None:
+        """Carry one message out."""
+        operations = {"map": self._map, "load": self._load, "call": self._call}
+        operations[message["op"]](message)
 
     def fault(self, error: BaseException) -> Fault:
         if not isinstance(error, LoadError):
             error = self._backend.root_cause(error)
         return faults.describe(error, self._file)
 
-    def _map(self, message: Mapping[str, Any]) -> dict[str, str]:
+    def _map(self, message: Mapping[str, Any]) -> None:
         self._backend.map(message["ticket"], self._arena_fd)
-        return {}
 
-    def _load(self, message: Mapping[str, Any]) -> dict[str, str]:
+    def _load(self, message: Mapping[str, Any]) -> None:
         self._file = message["path"]
         self._entry = load_entry(Path(self._file), message["entry"], message["parameters"])
-        return {}
 
-    def _call(self, message: Mapping[str, Any]) -> dict[str, str]:
+    def _call(self, message: Mapping[str, Any]) -> None:
         """Call the entry once for each argument list, then wait for all the work."""
         assert self._entry is not None
         calls = [
             [self._backend.argument(a) if isinstance(a, dict) else a for a in arguments]
             for arguments in message["calls"]
         ]
-        started = time.perf_counter()
         for refs, arguments in zip(message["calls"], calls, strict=True):
             self._backend.before_call([ref for ref in refs if isinstance(ref, dict)])
             self._entry(*arguments)
         self._backend.synchronize()
-        return {"seconds": f"{time.perf_counter() - started:.6f}"}
 
 

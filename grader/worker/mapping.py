@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -22,21 +22,26 @@ def map_arena(ticket: Mapping[str, Any], fd: int | None) -> torch.Tensor:
 
 
 class Views:
-    """Tensors in the arena, made once for each place: making one anew would be timed."""
+    """What an entry receives for each place in the arena: `wrap` of the tensor there.
 
-    def __init__(self, memory: torch.Tensor) -> None:
-        self.memory = memory
-        self._made: dict[tuple[object, ...], torch.Tensor] = {}
+    Each is made once, because making one anew would be timed.
+    """
 
-    def at(self, ref: Mapping[str, Any]) -> torch.Tensor:
-        """The tensor of a `wire.TensorRef`."""
+    def __init__(self, memory: torch.Tensor, wrap: Callable[[torch.Tensor], object]) -> None:
+        self._memory = memory
+        self._wrap = wrap
+        self._made: dict[tuple[object, ...], object] = {}
+
+    def at(self, ref: Mapping[str, Any]) -> object:
+        """The argument for a `wire.TensorRef`."""
         key = (ref["offset"], ref["dtype"], *ref["shape"], *ref["strides"])
         if key not in self._made:
-            self._made[key] = _tensor_at(self.memory, ref)
+            self._made[key] = self._wrap(tensor_at(self._memory, ref))
         return self._made[key]
 
 
-def _tensor_at(memory: torch.Tensor, ref: Mapping[str, Any]) -> torch.Tensor:
+def tensor_at(memory: torch.Tensor, ref: Mapping[str, Any]) -> torch.Tensor:
+    """The tensor of a `wire.TensorRef`."""
     dtype = getattr(torch, ref["dtype"])
     shape, strides = ref["shape"], ref["strides"]
     extent = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))

@@ -7,22 +7,19 @@ from typing import Any
 
 import torch
 
-from grader.worker.mapping import Views, map_arena
+from grader.worker.mapping import Views, map_arena, tensor_at
 
 
 class Simulated:
     """Kernels run in numba's CUDA simulator."""
 
-    def __init__(self) -> None:
-        self._views = Views(torch.empty(0, dtype=torch.uint8))
-
     def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
-        self._views = Views(map_arena(ticket, fd))
+        self._memory = map_arena(ticket, fd)
 
     def argument(self, ref: Mapping[str, Any]) -> object:
         from grader.worker import numba_sim
 
-        return numba_sim.device_array(self._views.at(ref).numpy())
+        return numba_sim.device_array(tensor_at(self._memory, ref).numpy())
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
         """The simulator checks every index against its array itself."""
@@ -37,17 +34,13 @@ class Simulated:
 class Compiled:
     """Kernels are compiled for this GPU."""
 
-    def __init__(self) -> None:
-        self._views = Views(torch.empty(0, dtype=torch.uint8))
-
     def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
-        self._views = Views(map_arena(ticket, fd))
-
-    def argument(self, ref: Mapping[str, Any]) -> object:
         from numba import cuda
 
-        array: object = cuda.as_cuda_array(self._views.at(ref))  # type: ignore[no-untyped-call]
-        return array
+        self._views = Views(map_arena(ticket, fd), cuda.as_cuda_array)
+
+    def argument(self, ref: Mapping[str, Any]) -> object:
+        return self._views.at(ref)
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
         """Nothing to prepare."""

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from grader.worker.guard import AddressGuard, Span
-from grader.worker.mapping import Views, map_arena
+from grader.worker.mapping import Views, map_arena, tensor_at
 
 
 class Simulated:
@@ -16,18 +16,17 @@ class Simulated:
 
     def __init__(self, guard: AddressGuard) -> None:
         self._guard = guard
-        self._views = Views(torch.empty(0, dtype=torch.uint8))
 
     def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
-        self._views = Views(map_arena(ticket, fd))
-        start = self._views.memory.data_ptr()
-        self._guard.arena = Span(start, start + self._views.memory.numel(), "arena")
+        self._memory = map_arena(ticket, fd)
+        start = self._memory.data_ptr()
+        self._guard.arena = Span(start, start + self._memory.numel(), "arena")
 
     def argument(self, ref: Mapping[str, Any]) -> object:
-        return self._views.at(ref)
+        return tensor_at(self._memory, ref)
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
-        self._guard.allow([_span(ref, self._views.at(ref)) for ref in refs])
+        self._guard.allow([_span(ref, tensor_at(self._memory, ref)) for ref in refs])
 
     def synchronize(self) -> None:
         """Simulated kernels have finished when they return."""
@@ -47,11 +46,8 @@ def _span(ref: Mapping[str, Any], tensor: torch.Tensor) -> Span:
 class Compiled:
     """Kernels are compiled for this GPU."""
 
-    def __init__(self) -> None:
-        self._views = Views(torch.empty(0, dtype=torch.uint8))
-
     def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
-        self._views = Views(map_arena(ticket, fd))
+        self._views = Views(map_arena(ticket, fd), lambda tensor: tensor)
 
     def argument(self, ref: Mapping[str, Any]) -> object:
         return self._views.at(ref)

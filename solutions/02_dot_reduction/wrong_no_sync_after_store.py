@@ -1,6 +1,7 @@
 """No syncthreads after the values are stored: the tree adds values not there yet.
 
 Rejected at: correctness
+On a GPU: may pass by luck, because a race.
 """
 
 import numpy as np

@@ -1,6 +1,7 @@
 """No syncthreads between the steps of the tree: a step reads unfinished sums.
 
 Rejected at: correctness
+On a GPU: may pass by luck, because a race.
 """
 
 import numpy as np

@@ -1,0 +1,49 @@
+# Each target sets up .venv by itself: Python 3.11 to 3.13 and `make` are all that must be there.
+#
+#   make check                                   grade the published solution of 04_online_softmax
+#   make check EX=01_vector_add                  the same for another exercise
+#   make check EX=01_vector_add KERNEL=mine.py   grade a file
+#   make test                                    the whole test suite
+#   make lint                                    ruff and mypy
+#   make verify                                  every exercise against right and wrong kernels
+#
+# EXTRAS=dev,gpu adds what a machine with a CUDA GPU needs. DEVICE=cpu simulates where a GPU is.
+
+PYTHON ?= python3
+EXTRAS ?= dev
+EX ?= 04_online_softmax
+KERNEL ?=
+DEVICE ?= auto
+
+VENV := .venv
+# One stamp for each choice of extras: another choice installs again.
+READY := $(VENV)/.ready-$(EXTRAS)
+
+.PHONY: setup check test lint verify clean
+
+check: $(READY)
+	$(VENV)/bin/grader check $(EX) --device $(DEVICE) \
+		$(if $(KERNEL),--kernel '$(KERNEL)',--solution)
+
+test: $(READY)
+	$(VENV)/bin/python -m pytest
+
+lint: $(READY)
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/mypy
+
+verify: $(READY)
+	$(VENV)/bin/grader verify --all --device $(DEVICE)
+
+setup: $(READY)
+
+# The stamp is made last, so that an installation that broke off is taken up again.
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --disable-pip-version-check --quiet \
+		-c constraints.txt -e '.[$(EXTRAS)]'
+	touch $@
+
+clean:
+	rm -rf $(VENV)
