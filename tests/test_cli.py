@@ -371,15 +371,15 @@ def test_a_drifted_stub_is_named(copy: Path, capsys: pytest.CaptureFixture[str])
 def test_stub_spares_somebodys_work_and_writes_the_others(
     copy: Path, capsys: pytest.CaptureFixture[str]
 ):
-    mine = copy / "exercises" / "02_row_sum" / "kernel.py"
-    missing = copy / "exercises" / "01_double" / "kernel.py"
+    mine = copy / "exercises" / "01_double" / "kernel.py"
+    missing = copy / "exercises" / "02_row_sum" / "kernel.py"
     mine.write_text("mine")
     missing.unlink()
     assert cli.main(["stub"]) == 2
     assert mine.read_text() == "mine"
     assert missing.exists()
     assert "--force" in capsys.readouterr().err
-    assert cli.main(["stub", "02", "--force"]) == 0
+    assert cli.main(["stub", "01", "--force"]) == 0
     assert "NotImplementedError" in mine.read_text()
 
 

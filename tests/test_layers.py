@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parent.parent / "grader"
 
 # Lowest floor first. A module imports from its own floor and from those below it, never in a ring.
 FLOORS = (
-    {"grader", "errors", "terms", "spec", "wire"},
+    {"grader", "errors", "terms", "spec", "wire", "vmm"},
     {"results", "verdict"},
     {"course", "stub"},
     {"inputs", "acceptance", "testing"},
@@ -29,8 +29,8 @@ FLOORS = (
     {"cli"},
 )
 # The worker stands beside the house: it is started as a process, and the judge shares nothing with
-# it but the messages between them.
-WORKER_MAY_IMPORT = {"grader", "errors", "wire", "worker"}
+# it but the messages between them, and the calls with which both map one piece of GPU memory.
+WORKER_MAY_IMPORT = {"grader", "errors", "wire", "vmm", "worker"}
 
 
 def module_name(path: Path) -> str:
