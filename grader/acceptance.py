@@ -3,16 +3,17 @@
 The expected answer is computed in float64 from the inputs as the kernel saw them. An element passes
 when its error is at most
 
-    max(4 · torch's own relative error, accumulation) · magnitude  +  max(r · ulp of the output, tiny)
+    max(4 · torch's own relative error, accumulation) · magnitude  +  max(r · ulp, tiny)
 
 and a row when the root mean square of its errors is at most
 
-    max(4 · rms of torch's errors, accumulation · rms of magnitude)  +  max(0.6 · r · rms ulp, tiny).
+    max(4 · rms of torch's errors, accumulation · rms of magnitude)  +  max(0.6 · r · rms ulp, tiny)
 
-Torch's own error is that of the same formula in float32. r is 1 for float32 outputs and 2 for 16-bit
-ones: an honest kernel may round an intermediate to the output's dtype, as torch's own operators do.
-`magnitude` is the condition of the output (`spec.Tolerance`). `tiny` is what GPUs flush to zero: the
-smallest normal float32. Every other part scales with the answer, so zeros never pass.
+Torch's own error is that of the same formula in float32. `ulp` is the spacing of the output's dtype
+at the answer, and r is 1 for float32 outputs and 2 for 16-bit ones: an honest kernel may round an
+intermediate to the output's dtype, as torch's own operators do. `magnitude` is the condition of the
+output (`spec.Tolerance`). `tiny` is what a GPU may flush to zero: answers below float32's smallest
+normal number. Every other part scales with the answer, so zeros never pass.
 
 `accumulation` is what float32 sums lose, for the n terms of one output:
 
@@ -68,12 +69,14 @@ class Mismatch:
         if self.kind == "never_written":
             return f"{place} was never written"
         if self.kind == "rms":
-            return f"the errors in the row of {place} are too large as a whole, though each is small"
+            return f"the errors in {place}'s row are too large as a whole, though each is small"
         return f"{place} is wrong"
 
     @property
     def got_text(self) -> str:
-        return "what was there before the call" if self.kind == "never_written" else _number(self.got)
+        if self.kind == "never_written":
+            return "what was there before the call"
+        return _number(self.got)
 
     @property
     def expected_text(self) -> str:
@@ -153,8 +156,8 @@ def compare(
 ) -> Mismatch | None:
     """The worst element of `got` that is not acceptable, or None.
 
-    `got` has the output's dtype; `answer`, `own` (torch's float32 answer) and `magnitude` are float64
-    of the same shape.
+    `got` has the output's dtype; `answer`, `own` (torch's float32 answer) and `magnitude` are
+    float64 of the same shape. Integers accept no error.
     """
     candidate = got.double()
     if unwritten is not None and bool(unwritten.any()):
@@ -163,7 +166,7 @@ def compare(
     strange = ~same & (~candidate.isfinite() | ~answer.isfinite())
     if bool(strange.any()):
         return _mismatch(argument, "not_finite", strange, strange, candidate, answer)
-    if exact:
+    if exact or not got.is_floating_point():
         limit, rms_limit = torch.zeros_like(answer), None
     else:
         limit, rms_limit = limits(got.dtype, answer, own, magnitude, terms)

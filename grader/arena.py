@@ -1,8 +1,8 @@
 """The memory that judge and worker both map, and how a call's arguments lie in it.
 
 Nothing secret is in an arena: inputs, outputs, and random bytes around them. On the CPU it is an
-anonymous file, sealed so that a worker cannot shrink it under the judge; on CUDA one allocation of
-their own on the GPU. Either is handed to a worker as a file descriptor, and is one uint8 tensor here.
+anonymous file, sealed so that a worker cannot shrink it under the judge; on CUDA an allocation of
+its own on the GPU. Either goes to a worker as a file descriptor, and is one uint8 tensor here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """From folders to exercises: the folder is the registration. Never imports torch.
 
-A course is a folder with `exercises/`, `puzzles/` and `solutions/`; a learner's copy lacks the last.
+A course is a folder with `exercises/`, `puzzles/` and `solutions/`; a learner's has no solutions.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ def find_root(start: Path | None = None) -> Path:
         if any((folder / shelf).is_dir() for shelf in SHELVES):
             return folder
     raise UsageError(
-        f"There is no course here: neither {start} nor a folder above it has exercises/ or puzzles/.",
+        f"There is no course here: neither {start} nor a folder above it has exercises/ or "
+        "puzzles/.",
         "Change to the course's folder, or set GRADER_COURSE to it.",
     )
 

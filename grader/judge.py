@@ -2,7 +2,7 @@
 
 Started by `grader.check` as `python -I -m grader.judge RESULT_FD`, with a list of requests as JSON
 on standard input; writes one `grader/result/v1` a line to RESULT_FD, in the order of the requests.
-Nothing from a learner's folder but the bytes of one kernel file is read, and those are not run here.
+Of a learner's folder only the bytes of one kernel file are read, and they are not run here.
 """
 
 from __future__ import annotations

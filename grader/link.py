@@ -1,19 +1,22 @@
-"""The judge's line to one worker: load the kernel file there, have its entry called, notice its end."""
+"""The judge's line to a worker: load the kernel file, have its entry called, notice its end."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Protocol
 
 from grader.arena import Arena
+from grader.errors import CannotGrade
 from grader.results import Failure, Frame
-from grader.sandbox import KEPT_OUTPUT, Nursery, Worker, describe_end
+from grader.sandbox import KEPT_OUTPUT, START_S, Nursery, Worker, describe_end
 from grader.spec import Limits, Spec
 from grader.wire import Closed, Fault, Reply, TensorRef, TimedOut, WireError
 
 Call = Sequence[TensorRef | float]
+
+HUNG_UP = os.EX_PROTOCOL << 8  # the wait status of a worker whose line to the judge was closed
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class Entry:
 
     name: str
     parameters: tuple[str, ...]
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
 
 
 def entry_of(spec: Spec) -> Entry:
@@ -67,15 +70,24 @@ class WorkerLink:
         self._end()
         self._worker = self._nursery.fork(self._arena.fd)
         path = self._nursery.home_for(self._kernel)
-        limit_s = self._entry.limits.load_s
-        self._exchange("map", limit_s, ticket=self._arena.ticket())
+        self._map()
         self._exchange(
             "load",
-            limit_s,
+            self._entry.limits.load_s,
             path=str(path),
             entry=self._entry.name,
             parameters=list(self._entry.parameters),
         )
+
+    def _map(self) -> None:
+        """Nothing of the learner's has run yet: what goes wrong here is not their fault."""
+        try:
+            self._exchange("map", START_S, ticket=self._arena.ticket())
+        except KernelFailure as error:
+            raise CannotGrade(
+                f"The worker cannot reach the memory that it shares with the judge: {error}.",
+                "On a GPU, see with `nvidia-smi` whether other programs hold its memory.",
+            ) from None
 
     def call(self, calls: Sequence[Call]) -> None:
         if self._worker is None:
@@ -99,31 +111,33 @@ class WorkerLink:
             self._end()
             raise KernelFailure(_too_long(operation, limit_s)) from None
         except Closed:
-            raise KernelFailure(_ended(operation, self._end())) from None
+            status = self._end(patient=True)
+            raise KernelFailure(_ended(operation, status, self._nursery.running)) from None
         except WireError as error:
             self._end()
-            raise KernelFailure(_broke_protocol(str(error))) from None
+            # The detail after the colon is Python's, about JSON: nothing that a learner can use.
+            raise KernelFailure(_broke_protocol(str(error).partition(":")[0])) from None
         if reply.seq != self._sequence:
             self._end()
-            raise KernelFailure(_broke_protocol(f"an answer to message {reply.seq}"))
+            raise KernelFailure(_broke_protocol("an answer to another message"))
         if reply.fault is not None:
             # Its memory may be in any state: the next call gets a new worker.
             self._end()
             raise KernelFailure(_told(reply.fault))
         return reply
 
-    def _end(self) -> int | None:
+    def _end(self, *, patient: bool = False) -> int | None:
+        """End the worker, if there is one; its wait status if it has ended by itself."""
         if self._worker is None:
             return None
-        status = self._nursery.kill()
+        status = self._nursery.kill(patient=patient)
         self._printed = (self._printed + self._worker.close())[:KEPT_OUTPUT]
         self._worker = None
         return status
 
 
-
 def _too_long(operation: str, limit_s: float) -> Failure:
-    doing = "importing the file" if operation in ("load", "map") else "one call"
+    doing = "importing the file" if operation == "load" else "one call"
     return Failure(
         kind="timeout",
         message=f"{doing} took longer than {limit_s:g} s and was stopped",
@@ -131,13 +145,22 @@ def _too_long(operation: str, limit_s: float) -> Failure:
     )
 
 
-def _ended(operation: str, status: int | None) -> Failure:
-    doing = "while the file was imported" if operation in ("load", "map") else "during a call"
-    if status is not None and os.WIFEXITED(status):
+def _ended(operation: str, status: int | None, nursery_runs: bool) -> Failure:
+    """Why the worker hung up; `status` is how it ended by itself, if it did."""
+    doing = "while the file was imported" if operation == "load" else "during a call"
+    if not nursery_runs:
+        return Failure(
+            kind="protocol",
+            message=f"the parent of the process that runs the kernel was killed {doing}",
+            hint="A kernel file must leave other processes alone.",
+        )
+    if status is None or status == HUNG_UP:
+        return _broke_protocol("it was closed")
+    if os.WIFEXITED(status):
         return Failure(
             kind="exit",
             message=f"the process that runs the kernel {describe_end(status)} {doing}",
-            hint="A kernel returns; it does not end the process. Ending it counts as a failure.",
+            hint=HINTS["exit"],
         )
     return Failure(
         kind="crash",
@@ -149,7 +172,7 @@ def _ended(operation: str, status: int | None) -> Failure:
 def _broke_protocol(what: str) -> Failure:
     return Failure(
         kind="protocol",
-        message=f"the process that runs the kernel answered with something else: {what}",
+        message=f"the kernel disturbed the line from its process to the grader: {what}",
         hint="A kernel file must leave the open files of its process alone.",
     )
 
@@ -164,7 +187,9 @@ def _told(fault: Fault) -> Failure:
 HINTS = {
     "not_started": "This part is yours to write: the lesson in README.md says what it should do.",
     "syntax": "Python stops at the first line that it cannot read; look at the line before, too.",
-    "import": "Only torch, triton, numba and numpy are at hand for a kernel.",
+    "import": "Only torch, triton, numba and numpy are at hand for a kernel, and no other file of "
+    "yours.",
+    "exit": "A kernel returns; it does not end the process. Ending it counts as a failure.",
     "compile": "Triton could not compile the kernel; the line it names is the place to look.",
     "out_of_bounds": "Each load and each store needs a mask that keeps it inside its tensor.",
     "out_of_memory": "The kernel may allocate only a little beyond its arguments.",

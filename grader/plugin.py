@@ -1,7 +1,7 @@
 """The pytest plugin: a `spec.py` becomes the built-in steps, and tests get the fixture `kernel`.
 
-`pytest exercises/04_online_softmax` works by itself; `grader check` starts the same thing in a judge
-of its own. Heavy modules are imported only when an exercise is collected, because pytest loads
+`pytest exercises/04_online_softmax` works by itself; `grader check` starts the same in a judge of
+its own. Heavy modules are imported only when an exercise is collected, because pytest loads
 this plugin wherever kernel-grader is installed.
 """
 
@@ -236,7 +236,7 @@ def _judged(
         )
         return Outcome.ERROR, failure
     if grading.remote.last_case is not None:
-        failure = with_case(failure, grading.exercise.name, grading.remote.last_case)
+        failure = with_case(failure, grading, grading.remote.last_case)
     return outcome, failure
 
 
@@ -260,5 +260,3 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     # A judge keeps its workshop for the next kernel; a plain pytest is done with its own.
     if GRADINGS in config.stash and not config.stash[GRADINGS].options.judged:
         config.stash[GRADINGS].workshop.close()
-
-

@@ -18,7 +18,8 @@ from grader.arena import Arena, Placed, place, view
 from grader.inputs import DTYPES, CaseDraw, with_layout
 from grader.link import Executor, KernelFailure
 from grader.results import Failure
-from grader.spec import Argument, Case, Inputs, Spec
+from grader.spec import Argument, Case, Spec
+
 
 @dataclass(frozen=True)
 class Poison:

@@ -16,7 +16,15 @@ from grader.terms import Outcome, Status, StepName
 
 
 class Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    # Strict, so that the reader refuses what the schema refuses: a text for a number, or NaN.
+    model_config = ConfigDict(
+        frozen=True,
+        extra="ignore",
+        strict=True,
+        allow_inf_nan=False,
+        validate_by_name=True,
+        validate_by_alias=True,
+    )
 
 
 class Frame(Record):
@@ -85,7 +93,7 @@ class Environment(Record):
     python: str
     torch: str | None = None
     triton: str | None = None
-    numba: str | None = None
+    numba_cuda: str | None = None
     device: str = Field(description="`cpu`, or the GPU's name")
     simulated: bool
     capability: str | None = None
@@ -95,7 +103,7 @@ class Environment(Record):
 class Result(Record):
     """One kernel file graded once."""
 
-    schema_: Literal["grader/result/v1"] = Field(alias="schema", default="grader/result/v1")
+    schema_: Literal["grader/result/v1"] = Field(alias="schema")
     exercise: str
     title: str
     status: Status
@@ -109,8 +117,6 @@ class Result(Record):
     duration_s: float
     steps: tuple[Step, ...]
     output: str = Field(default="", description="what the kernel printed, its first part")
-
-    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
 
 def to_json(result: Result, indent: int | None = None) -> str:

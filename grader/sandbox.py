@@ -17,6 +17,7 @@ import tempfile
 import threading
 from pathlib import Path
 
+from grader import processes
 from grader.errors import CannotGrade
 from grader.wire import Channel, printable
 
@@ -25,6 +26,8 @@ PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "CU
 START_S = 120.0  # seconds for importing torch and its kin on a slow disk
 END_S = 10.0
 KEPT_OUTPUT = 4096  # bytes of what a kernel prints
+
+_parents: set[int] = set()  # the pids of all nurseries that run
 
 
 class Nursery:
@@ -38,6 +41,7 @@ class Nursery:
         self._home: Path | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
+        self._ready = False
 
     def start(self) -> None:
         """Begin the imports without waiting for them."""
@@ -57,7 +61,7 @@ class Nursery:
         self._process = subprocess.Popen(
             [
                 *(sys.executable, "-I", "-m", "grader.worker"),
-                *(str(theirs.fileno()), self.backend, self.device),
+                *(str(theirs.fileno()), self.backend, self.device, str(self._home)),
             ],
             cwd=self._home,
             env=environment,
@@ -67,6 +71,7 @@ class Nursery:
             stderr=self._log,
             start_new_session=True,  # a Ctrl-C in the terminal is the judge's to handle
         )
+        _parents.add(self._process.pid)
         theirs.close()
         self._control = ours
         self._ready = False
@@ -92,16 +97,24 @@ class Nursery:
             os.close(their_output)
         return Worker(Channel(sock), output)
 
-    def kill(self) -> int | None:
-        """End the worker and all that it started; its wait status if the parent still knows it."""
-        assert self._control is not None
+    @property
+    def running(self) -> bool:
+        return self._process is not None
+
+    def kill(self, *, patient: bool = False) -> int | None:
+        """End the worker and all that it started.
+
+        Returns its wait status if it ended by itself; a patient caller gives it a second for that.
+        """
+        if self._control is None:
+            return None
         try:
-            self._control.sendall(b"k")
+            self._control.sendall(b"w" if patient else b"k")
             answer = self._expect(END_S)
         except (CannotGrade, OSError):
-            self.close()
+            self.close()  # the parent was killed or stopped: everything must go
             return None
-        return int(answer) if answer.lstrip("-").isdigit() else None
+        return int(answer) if answer.isdigit() else None
 
     def _expect(self, timeout_s: float) -> str:
         assert self._control is not None
@@ -125,6 +138,7 @@ class Nursery:
     def home_for(self, kernel: bytes) -> Path:
         """A new private directory with nothing in it but a copy of the kernel file."""
         assert self._home is not None
+        self._home.mkdir(exist_ok=True)  # the last kernel may have removed it
         folder = Path(tempfile.mkdtemp(prefix="kernel-", dir=self._home))
         (folder / "kernel.py").write_bytes(kernel)
         return folder / "kernel.py"
@@ -136,10 +150,14 @@ class Nursery:
             self._control = None
         if self._process is not None:
             try:
-                self._process.wait(END_S)
+                # Before it is ready it has no descendants, and is deaf for seconds.
+                self._process.wait(END_S if self._ready else 0)
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
+            _parents.discard(self._process.pid)
+            if processes.adopts_orphans():
+                processes.kill_children(spared=_parents)
             self._process = None
             self._log.close()
         if self._home is not None:

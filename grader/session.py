@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import shlex
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,8 +18,8 @@ from grader.arena import Arena, CudaArena, HostArena
 from grader.course import Exercise
 from grader.errors import CannotGrade, GraderError
 from grader.link import Executor, KernelFailure, WorkerLink, entry_of
-from grader.remote import RemoteKernel
 from grader.pretend import ANSWERS, Pretender
+from grader.remote import RemoteKernel
 from grader.results import Environment, Failure, Kernel, Result, Speed, Step
 from grader.sandbox import Nursery
 from grader.spec import Case
@@ -119,6 +120,19 @@ class Grading:
             self._remote = RemoteKernel(self.spec, self.executor, self.arena)
         return self._remote
 
+    def replay(self, case: Case) -> str:
+        """The command that grades this kernel file on one case again."""
+        options = {self.exercise.kernel: "", self.exercise.solution: " --solution"}
+        which = options.get(self.kernel_path, f" --kernel {shlex.quote(self.shown_path)}")
+        return f"grader check {self.exercise.name}{which} --case '{case}'"
+
+    @property
+    def shown_path(self) -> str:
+        """The kernel file, relative to the course where it lies in it."""
+        with suppress(ValueError):
+            return str(self.kernel_path.resolve().relative_to(self.exercise.root.resolve()))
+        return str(self.kernel_path)
+
     # -- steps
 
     def needs(self, name: StepName) -> StepName | None:
@@ -146,9 +160,7 @@ class Grading:
         except KernelFailure as error:
             return Finding("", error.failure, outcome_of(error.failure))
         except GraderError as error:
-            outcome = (
-                Outcome.CANNOT_GRADE if isinstance(error, CannotGrade) else Outcome.ERROR
-            )
+            outcome = Outcome.CANNOT_GRADE if isinstance(error, CannotGrade) else Outcome.ERROR
             failure = Failure(
                 kind=outcome.value, message=error.message, hint=error.next_step or None
             )
@@ -210,6 +222,7 @@ class Grading:
         if self.options.case is not None:
             message = f"only the case {self.options.case} was tried: this earns no points"
         return Result(
+            schema="grader/result/v1",
             exercise=self.exercise.name,
             title=self.spec.title,
             status=status,
@@ -217,7 +230,7 @@ class Grading:
             max_points=self.spec.points.total,
             message=message,
             kernel=Kernel(
-                path=_shown(self.kernel_path, self.exercise.root),
+                path=self.shown_path,
                 sha256=hashlib.sha256(self.kernel).hexdigest(),
             ),
             environment=environment(self.options.device),
@@ -248,12 +261,6 @@ def _summary_of(tried: list[str], failed: list[str]) -> str:
     return f"{len(tried)} properties hold: {', '.join(tried)}"
 
 
-def _shown(path: Path, root: Path) -> str:
-    with suppress(ValueError):
-        return str(path.resolve().relative_to(root.resolve()))
-    return str(path)
-
-
 def environment(device: str) -> Environment:
     """Versions and device of this run."""
     name, capability, driver = "cpu", None, None
@@ -268,7 +275,7 @@ def environment(device: str) -> Environment:
         python=platform.python_version(),
         torch=_version("torch"),
         triton=_version("triton"),
-        numba=_version("numba-cuda"),
+        numba_cuda=_version("numba-cuda"),
         device=name,
         simulated=device == "cpu",
         capability=capability,

@@ -1,4 +1,4 @@
-"""The scored case, many times over in one large arena: fresh inputs, and a secret sample of answers.
+"""The scored case, many times over in one arena: fresh inputs, and a secret sample of answers.
 
 Each go of the speed step calls the kernel once for each slot. Before it, the judge fills every slot
 anew and computes, in its own memory, what a few secret places of every output must hold.
@@ -22,8 +22,8 @@ from grader.remote import Poison, destinations
 from grader.spec import Case, Spec
 from grader.wire import TensorRef
 
-# Per slot. Who leaves the last slot of 32 a third unfinished, to gain 1 %, has about 0.67^16 = 0.2 %
-# of a chance in each go that no sampled row shows it; for 1-D arguments it is nil.
+# Per slot. Who leaves the last slot of 16 a third unfinished, to gain 2 %, has a chance of about
+# 0.67^16 = 0.2 % in each go that no sampled row shows it; for 1-D arguments it is nil.
 SAMPLED_ROWS = 16
 SAMPLED_COLUMNS = 64
 SAMPLED_ELEMENTS = 1024

@@ -22,6 +22,10 @@ ITEMSIZE = {"float32": 4, "float16": 2, "bfloat16": 2, "int64": 8}  # bytes per 
 LARGEST = {"float32": 3.4e38, "float16": 65504.0, "bfloat16": 3.38e38}  # at most the largest finite
 
 
+# What `Case.draw` may be; `grader.inputs` has the distributions.
+DRAWS = ("rows", "ties", "constant", "extremes", "denormals", "integers")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Argument:
     """One parameter of the entry, in the order in which the entry takes them.
@@ -75,7 +79,7 @@ def scalar(name: str) -> Argument:
 class Case:
     """A small description of one input, from which the judge draws the tensors.
 
-    `draw` names a distribution of `inputs.Draw`. `pad` is the number of unused elements between
+    `draw` is one of DRAWS. `pad` is the number of unused elements between
     the end of a row and the start of the next, `offset` the number of elements by which the first
     one lies past a 16-byte boundary.
     """
@@ -126,13 +130,16 @@ class Case:
         case = cls(shape=tuple(map(int, shape.split("x"))), dtype=dtype)
         for part in filter(None, rest.split(",")):
             name, _, value = part.partition("=")
-            if name == "draw" and value.isidentifier():
+            if name == "draw" and value in DRAWS:
                 case = replace(case, draw=value)
             elif name in ("pad", "offset", "seed") and re.fullmatch(r"\d+", value):
                 fields = {"pad": case.pad, "offset": case.offset, "seed": case.seed}
                 case = replace(case, **fields | {name: int(value)})  # type: ignore[arg-type]
             else:
-                raise ValueError(f"{part!r} is not one of draw=NAME, pad=N, offset=N, seed=N")
+                raise ValueError(
+                    f"{part!r} is not one of draw=NAME, pad=N, offset=N, seed=N, where NAME is "
+                    f"{', '.join(DRAWS[:-1])} or {DRAWS[-1]}"
+                )
         return case
 
 
@@ -254,6 +261,7 @@ class Spec:
             (not any(a.filled for a in self.arguments), "no argument is written by the kernel"),
             (not self.edges, "edges is empty: a check would try nothing that must be tried"),
             (not self.dtypes or not self.draws, "dtypes and draws each need an entry"),
+            (not set(self.draws) <= set(DRAWS), f"draws may be {', '.join(DRAWS)}"),
             (len(self.hints) < 3, "hints has fewer than three entries"),
             (
                 not 0 < self.gates.passing <= self.gates.great <= 1,
@@ -270,7 +278,7 @@ class Spec:
         return f"{self.entry}({', '.join(a.name for a in self.arguments)})"
 
     def least_bytes(self, sizes: Mapping[str, int]) -> tuple[int, int]:
-        """The fewest bytes that a kernel can read and write, given each argument's size in bytes."""
+        """The fewest bytes that a kernel can read and write, from each argument's size in bytes."""
         tensors = [a for a in self.arguments if a.role != "scalar"]
         return (
             sum(a.reads * sizes[a.name] for a in tensors),

@@ -109,22 +109,18 @@ def failure_from(mismatch: Mismatch) -> Failure:
     )
 
 
-def _finding(
-    grading: Grading, tried: str, case: Case | None, failure: Failure | None
-) -> Finding:
+def _finding(grading: Grading, tried: str, case: Case | None, failure: Failure | None) -> Finding:
     if failure is None:
         return Finding(tried)
     assert case is not None
-    named = with_case(failure, grading.exercise.name, case)
+    named = with_case(failure, grading, case)
     outcome = Outcome.NOT_STARTED if failure.kind == "not_started" else Outcome.FAIL
     return Finding(tried, named, outcome)
 
 
-def with_case(failure: Failure, exercise: str, case: Case) -> Failure:
+def with_case(failure: Failure, grading: Grading, case: Case) -> Failure:
     """The failure with the case that shows it and the command that replays it."""
-    return failure.model_copy(
-        update={"case": case.headline, "replay": f"grader check {exercise} --case '{case}'"}
-    )
+    return failure.model_copy(update={"case": case.headline, "replay": grading.replay(case)})
 
 
 def _settings(examples: int, *phases: Phase) -> hypothesis.settings:

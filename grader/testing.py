@@ -54,7 +54,9 @@ def cases_of(test_file: str) -> st.SearchStrategy[Case]:
     return cases(load_spec(Path(test_file).with_name("spec.py")), roomy=scope.roomy)
 
 
-def cases(spec: Spec, *, roomy: bool = False, within: Case | None = None) -> st.SearchStrategy[Case]:
+def cases(
+    spec: Spec, *, roomy: bool = False, within: Case | None = None
+) -> st.SearchStrategy[Case]:
     """Descriptions of inputs that the exercise allows, no extent larger than `within`'s."""
     largest = within.shape if within else spec.largest
     most = within.elements if within else spec.most_elements * (16 if roomy else 1)

@@ -1,11 +1,11 @@
 """The speed step: the judge's wall clock, stopped when the judge has seen the answers.
 
-One go: every slot is filled anew, the worker is told to call the kernel on each, and the clock runs
-until a secret sample of all outputs is verified. The ceiling is a trusted kernel with the same mix
-of reads and writes, timed in the same way, in the same memory, before the learner's worker starts
-and after it is gone; the larger of both counts. What it costs to start and stop the clock is measured
-with the trusted worker too, because the learner's could be slow at just that, and is subtracted
-from both.
+One go: every slot is filled anew, the worker is told to call the kernel on each, and the clock
+runs until a secret sample of all outputs is verified. The ceiling is a trusted kernel with the same
+mix of reads and writes, timed in the same way, in the same memory, before the learner's worker
+starts and after it is gone; the larger of both counts. What it costs to start and stop the clock is
+measured with the trusted worker too, because the learner's could be slow at just that, and is
+subtracted from both.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from grader.terms import Outcome
 GOES = 5
 CEILING_GOES = 3  # before, and again after
 EMPTY_GOES = 9
+WAKE_UPS = 3  # calls of nothing before a go: a worker that slept while slots were filled is slow
 IMPOSSIBLE = 1.10  # share of the ceiling that no honest kernel reaches
 STREAMS_FILE = Path(__file__).parent / "worker" / "streams.py"
 
@@ -80,7 +81,7 @@ def survey() -> Gpu:
 
 @dataclass(frozen=True)
 class Yardstick:
-    """What the trusted worker reaches: bytes per second, and seconds of a go with next to no work."""
+    """What the trusted worker reaches: bytes per second, and seconds of a go that does little."""
 
     bandwidth: float
     empty_s: float
@@ -92,15 +93,17 @@ def _yardstick(grading: Grading, slots: Slots, arena: CudaArena) -> Yardstick:
     nursery = grading.workshop.nursery("triton", grading.options.device)
     link = WorkerLink(stream.entry, STREAMS_FILE.read_bytes(), nursery, arena)
     try:
-        # The probes cost what they cost after a kernel; here nothing makes their answers right.
-        _, probes = slots.refill()
-        _seconds(link, [stream.nearly_nothing, *stream.calls], probes)
-        empty_s = statistics.median(
-            _seconds(link, [stream.nearly_nothing], probes)[0] for _ in range(EMPTY_GOES)
-        )
-        goes = [_seconds(link, stream.calls, probes)[0] for _ in range(CEILING_GOES)]
+        link.call([stream.nearly_nothing, *stream.calls])
+        goes = []
+        for _ in range(CEILING_GOES):
+            # Filled and probed as for a kernel, so that the GPU is in the same state; here nothing
+            # makes the probes' answers right.
+            _, probes = slots.refill()
+            goes.append(_seconds(link, stream.calls, probes)[0])
+        empty = [_seconds(link, [stream.nearly_nothing], probes)[0] for _ in range(EMPTY_GOES)]
     finally:
         link.close()
+    empty_s = statistics.median(empty)
     per_call = (statistics.median(goes) - empty_s) / len(stream.calls)
     return Yardstick(bandwidth=stream.bytes_moved / per_call, empty_s=empty_s)
 
@@ -123,6 +126,8 @@ def _seconds(
 ) -> tuple[float, bool]:
     """Seconds from the word go until the sampled outputs have been looked at; are they right?"""
     torch.cuda.synchronize()
+    for _ in range(WAKE_UPS):
+        executor.call([])
     began = time.perf_counter()
     executor.call(calls)
     right = _all_right(probes)

@@ -49,7 +49,7 @@ def _counts_as_passed(step: Step) -> bool:
 
 
 def exit_code(results: Iterable[Result]) -> int:
-    """The exit code of a command that made these results; with none at all, the grader is broken."""
+    """The exit code of a command that made these results; with none, the grader is broken."""
     codes = {EXIT_CODES[result.status] for result in results} or {4}
     return next(code for code in _GRAVEST_FIRST if code in codes)
 

@@ -1,4 +1,4 @@
-"""`grader verify`: an exercise is good when its tests pass the right answer and reject the wrong ones.
+"""`grader verify`: a good exercise passes the right answer and rejects the wrong ones.
 
 For each exercise: the stub is not_started, the solution passes every step, every wrong kernel is
 rejected at the step that it names, and answers that are no work at all are rejected.
@@ -62,9 +62,7 @@ def run(
         return list(itertools.chain.from_iterable(verified))
 
 
-def _verify(
-    exercise: Exercise, device: str, progress: Callable[[str], None]
-) -> list[Verified]:
+def _verify(exercise: Exercise, device: str, progress: Callable[[str], None]) -> list[Verified]:
     if not exercise.solution.is_file():
         raise BrokenExercise(
             f"{exercise.name} has no solution: {exercise.solution} does not exist.",

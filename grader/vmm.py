@@ -76,7 +76,12 @@ class SharedMemory:
 
     @property
     def __cuda_array_interface__(self) -> dict[str, object]:
-        return {"shape": (self.size,), "typestr": "|u1", "data": (self.pointer, False), "version": 3}
+        return {
+            "shape": (self.size,),
+            "typestr": "|u1",
+            "data": (self.pointer, False),
+            "version": 3,
+        }
 
     def close(self) -> None:
         """Unmap and release; the memory is free again when every process has done so or ended."""

@@ -131,7 +131,7 @@ def _heading(result: Result, width: int) -> Text:
 def _environment(env: Environment) -> str:
     device = "CPU" if env.device == "cpu" else env.device
     parts = [f"{device}, simulated" if env.simulated else device]
-    libraries = (("torch", env.torch), ("triton", env.triton), ("numba", env.numba))
+    libraries = (("torch", env.torch), ("triton", env.triton), ("numba-cuda", env.numba_cuda))
     parts += [f"{name} {version}" for name, version in libraries if version]
     return " · ".join(parts)
 

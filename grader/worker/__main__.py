@@ -1,36 +1,52 @@
 """The parent of all workers: imports the heavy libraries once, then forks a worker on request.
 
-Started by `grader.sandbox` as `python -I -m grader.worker CONTROL_FD BACKEND DEVICE`. It never runs
-a learner's code itself. When its worker ends, or when the judge goes away, it kills whatever the
-worker left behind: it is the subreaper of its descendants, so that none can escape by forking.
+Started by `grader.sandbox` as `python -I -m grader.worker CONTROL_FD BACKEND DEVICE HOME`. It never
+runs a learner's code itself. When its worker ends, or when the judge goes away, it kills whatever
+the worker left behind: it adopts its descendants' orphans, so that none can escape by forking.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import select
+import shutil
 import signal
 import socket
 import sys
-from pathlib import Path
+import time
+import traceback
 
+from grader import processes
 from grader.worker import loop
 
-PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+PATIENCE_S = 1.0  # that a worker which hung up gets to end by itself
 
 
 def main(argv: list[str]) -> None:
     control = socket.socket(fileno=int(argv[0]))
-    backend, device = argv[1], argv[2]
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    backend, device, home = argv[1:]
+    processes.adopt_orphans()
     # The judge decides when this process ends, by closing its socket.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        toolbox = loop.prepare(backend, device)
+        # The judge may be gone by now, or go while it is being answered.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            _obey(control, toolbox)
+    finally:
+        processes.kill_children()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _obey(control: socket.socket, toolbox: loop.Toolbox) -> None:
+    """Fork a worker for each `f`; end it at each `k`, and at a `w` after it had time to end itself.
+
+    Answers with the worker's pid, or with its wait status, which is None if it had to be killed.
+    """
     woken, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(waker)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    toolbox = loop.prepare(backend, device)
     control.sendall(b"ready\n")
     worker: int | None = None
     status: int | None = None
@@ -45,15 +61,14 @@ def main(argv: list[str]) -> None:
             continue
         request, descriptors, _, _ = socket.recv_fds(control, 1, 4)
         if request == b"":
-            _kill_descendants()
             return
         if request == b"f":
             worker, status = _fork(toolbox, descriptors, [control.fileno(), woken, waker]), None
             control.sendall(f"{worker}\n".encode())
-        elif request == b"k":
-            ended = _kill_descendants()
-            if worker in ended:
-                status = ended[worker]
+        elif request in (b"k", b"w"):
+            if request == b"w" and worker is not None and status is None:
+                status = _wait(worker)
+            processes.kill_children()
             control.sendall(f"{status}\n".encode())
 
 
@@ -66,6 +81,7 @@ def _fork(toolbox: loop.Toolbox, descriptors: list[int], own: list[int]) -> int:
     pid = os.fork()
     if pid == 0:
         try:
+            processes.die_with_parent(signal.SIGKILL)
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -78,8 +94,12 @@ def _fork(toolbox: loop.Toolbox, descriptors: list[int], own: list[int]) -> int:
             os.dup2(output, 2)
             os.close(output)
             loop.serve(toolbox, socket.socket(fileno=sock), arena[0] if arena else None)
+            os._exit(os.EX_PROTOCOL)  # the line to the judge is closed
+        except BaseException:
+            traceback.print_exc()
+            sys.stderr.flush()
         finally:
-            os._exit(0)
+            os._exit(1)
     for descriptor in descriptors:
         os.close(descriptor)
     return pid
@@ -95,37 +115,16 @@ def _reap(worker: int) -> int | None:
         if pid == 0:
             return None
         if pid == worker:
-            _kill_descendants()
+            processes.kill_children()
             return status
 
 
-def _kill_descendants() -> dict[int, int]:
-    """Kill children until none is left, and return their wait statuses.
-
-    The children of a killed one become ours, since we are their subreaper.
-    """
-    statuses: dict[int, int] = {}
-    while True:
-        for child in _children():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(child, signal.SIGKILL)
-        try:
-            pid, status = os.waitpid(-1, 0)
-        except ChildProcessError:
-            return statuses
-        statuses[pid] = status
-
-
-def _children() -> list[int]:
-    me, found = os.getpid(), []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError, IndexError, ValueError):
-                # After the name, which is in parentheses: state, then the parent's pid.
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-                if int(fields[1]) == me and fields[0] != "Z":
-                    found.append(int(entry.name))
-    return found
+def _wait(worker: int) -> int | None:
+    """The worker's wait status if it ends within PATIENCE_S."""
+    deadline = time.monotonic() + PATIENCE_S
+    while (status := _reap(worker)) is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return status
 
 
 if __name__ == "__main__":

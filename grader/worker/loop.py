@@ -6,6 +6,7 @@ as the learner's code and holds nothing that must be trusted.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
@@ -85,11 +86,19 @@ def serve(toolbox: Toolbox, sock: socket.socket, arena_fd: int | None) -> None:
         except BaseException as error:
             # A KeyboardInterrupt or SystemExit that the learner's code raises is a fault like any.
             fault = worker.fault(error)
+        _flush()
         reply = Reply(seq=int(message["seq"]), fault=fault)
         try:
             channel.send(reply.dump())
         except Closed:
             return
+
+
+def _flush() -> None:
+    """Pass on what was printed without an end of line, unless the learner closed the stream."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
 
 
 def _limit_resources(simulated: bool) -> None:

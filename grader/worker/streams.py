@@ -40,8 +40,6 @@ def _launch(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor, reads: int, wri
     _stream[grid](a, b, out, a.numel(), READS=reads, WRITES=writes, BLOCK=block, num_warps=warps)
 
 
-
-
 def read_two(a: torch.Tensor, b: torch.Tensor) -> None:
     """Two reads, nothing written but a number per program."""
     partials = torch.empty(triton.cdiv(a.numel(), READING[0]), device=a.device)

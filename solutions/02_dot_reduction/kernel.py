@@ -5,7 +5,7 @@ from numba import cuda, float32
 
 THREADS = 256  # threads in a block; a power of two, so that it can be halved down to 1
 PRODUCTS = 4  # a thread adds at least so many before it meets the others, if there are enough
-MOST_BLOCKS = 4096  # several times what a GPU runs at once; each leaves one partial sum
+MOST_BLOCKS = 16384  # many times what a GPU runs at once; each leaves one partial sum
 
 
 @cuda.jit(device=True)

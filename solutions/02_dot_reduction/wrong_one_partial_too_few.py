@@ -8,7 +8,7 @@ from numba import cuda, float32
 
 THREADS = 256
 PRODUCTS = 4
-MOST_BLOCKS = 4096
+MOST_BLOCKS = 16384
 
 
 @cuda.jit(device=True)

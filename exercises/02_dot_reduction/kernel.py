@@ -1,0 +1,46 @@
+"""Dot product in numba CUDA: a tree in shared memory for each block, then one for the blocks."""
+
+import numpy as np
+from numba import cuda, float32
+
+THREADS = 256  # threads in a block; a power of two, so that it can be halved down to 1
+PRODUCTS = 4  # a thread adds at least so many before it meets the others, if there are enough
+MOST_BLOCKS = 16384  # many times what a GPU runs at once; each leaves one partial sum
+
+
+@cuda.jit(device=True)
+def block_sum(value):
+    """Returns the sum of `value` over the threads of this block. Every thread must call it.
+
+    `cuda.shared.array(THREADS, float32)` is memory that the threads of one block share.
+    """
+    # TODO: each thread stores its value in shared memory, then a tree adds them up
+    pass
+
+
+@cuda.jit
+def dot_partials(a, b, partials):
+    """Sets partials[block] to the sum of that block's share of the products a[i] * b[i].
+
+    Start the sum with float32(0.0): a bare 0.0 is a float64 in numba, and slow.
+    """
+    # TODO: add up this thread's products, then the block's sums; thread 0 stores them
+    pass
+
+
+@cuda.jit
+def sum_partials(partials, out):
+    """Sets out[0] to the sum of partials. One block does it alone."""
+    # TODO: add up this thread's share of partials, then the block's; thread 0 stores it
+    pass
+
+
+def dot(a, b, out):
+    """Fills out, float32 of shape (1,), with the sum of a[i] * b[i]: float32 vectors.
+
+    All three are device arrays, which a numba kernel takes as they are.
+    """
+    raise NotImplementedError(
+        "02_dot_reduction: choose the number of blocks, make room for partials, launch both "
+        "kernels"
+    )

@@ -1,0 +1,60 @@
+"""The processes below this one: none may outlive it, whatever it does to hide. Linux only."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+from collections.abc import Collection
+from pathlib import Path
+
+# linux/prctl.h
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+PR_GET_CHILD_SUBREAPER = 37
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every descendant that loses its own, however it was forked."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def adopts_orphans() -> bool:
+    answer = ctypes.c_int(0)
+    ctypes.CDLL(None).prctl(PR_GET_CHILD_SUBREAPER, ctypes.byref(answer), 0, 0, 0)
+    return bool(answer.value)
+
+
+def die_with_parent(number: signal.Signals) -> None:
+    """Have this signal sent to this process when its parent ends."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, number, 0, 0, 0)
+
+
+def kill_children(spared: Collection[int] = ()) -> dict[int, int]:
+    """Kill children until only those spared are left; returns the wait statuses of the others.
+
+    In a process that adopts orphans, the children of a killed one are its next.
+    """
+    statuses: dict[int, int] = {}
+    while doomed := [child for child in children() if child not in spared]:
+        for child in doomed:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+        for child in doomed:
+            with contextlib.suppress(ChildProcessError):
+                statuses[child] = os.waitpid(child, 0)[1]
+    return statuses
+
+
+def children() -> list[int]:
+    """The children of this process, those included that have ended and wait to be asked how."""
+    me, found = os.getpid(), []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError, IndexError, ValueError):
+                # After the name, which is in parentheses: state, then the parent's pid.
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                if int(fields[1]) == me:
+                    found.append(int(entry.name))
+    return found

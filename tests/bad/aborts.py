@@ -1,0 +1,7 @@
+"""Calls abort."""
+
+import os
+
+
+def copy(x, out):
+    os.abort()

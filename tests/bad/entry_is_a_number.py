@@ -1,0 +1,3 @@
+"""The entry is a number."""
+
+copy = 3

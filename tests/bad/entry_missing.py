@@ -1,0 +1,7 @@
+"""Defines something else."""
+
+ROWS = 3
+
+
+def main():
+    pass

@@ -1,0 +1,5 @@
+"""Spells the entry wrong."""
+
+
+def cpoy(x, out):
+    out.copy_(x)

@@ -1,0 +1,7 @@
+"""Leaves with success."""
+
+import sys
+
+
+def copy(x, out):
+    sys.exit(0)

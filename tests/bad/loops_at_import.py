@@ -1,0 +1,4 @@
+"""Is never imported to its end."""
+
+while True:
+    pass

@@ -1,0 +1,14 @@
+"""Nothing is wrong with this one."""
+
+from numba import cuda
+
+
+@cuda.jit
+def copy_kernel(x, out):
+    i = cuda.grid(1)
+    if i < x.size:
+        out[i] = x[i]
+
+
+def copy(x, out):
+    copy_kernel[-(-x.size // 32), 32](x, out)
