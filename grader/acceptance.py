@@ -22,7 +22,7 @@ normal number. Every other part scales with the answer, so zeros never pass.
 - Where rounding errors are independent, adding one term after the other loses less than
   3.7 · √n · 2⁻²⁴ (measured to n = 262,144).
 - Where terms repeat, errors all have one sign. A chain of c equal terms whose sum is S, between 2^k
-  and 2^(k+1), rounds up to c · (1 - 2^k / S) times by at most 2^(k-24), and before that
+  and 2^(k+1), rounds c · (1 - 2^k / S) times by at most 2^(k-24), and before that
   c · 2^k / S times by a third of it on average: relative to S at most 3/8 · c · 2⁻²⁴, reached at
   S = 4/3 · 2^k. That is the larger one from n = 456 on.
 - No kernel needs a chain of more than 8192 terms: it adds up a row of 131,072 in 16 lanes or more.

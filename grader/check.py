@@ -19,6 +19,11 @@ from grader.course import Exercise
 from grader.errors import CannotGrade, GraderError, UsageError
 from grader.results import Result, from_json
 
+JUDGE_ENVIRONMENT = {
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "HYPOTHESIS_STORAGE_DIRECTORY": os.devnull,  # or it leaves .hypothesis where the learner is
+}
 STOP_S = 15.0  # seconds that an interrupted judge gets to end its worker
 
 
@@ -90,7 +95,8 @@ def _judge(requests: Sequence[Request], progress: Callable[[str], None]) -> list
         stdin=subprocess.PIPE,
         stdout=sys.stderr.fileno() if _has_descriptor(sys.stderr) else subprocess.DEVNULL,
         pass_fds=[writer],
-        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"},
+        process_group=0,  # a Ctrl-C in the terminal comes here alone, to be passed on once
+        env=os.environ | JUDGE_ENVIRONMENT,
     )
     os.close(writer)
     assert judge.stdin is not None
@@ -136,10 +142,10 @@ def _parsed(line: bytes) -> Result:
 
 
 def _stop(judge: subprocess.Popen[bytes]) -> None:
-    """Let the judge end its worker; kill it when it does not."""
+    """Let the judge end its worker; kill it when it does not, or on a second Ctrl-C."""
     judge.send_signal(signal.SIGINT)
     try:
         judge.wait(STOP_S)
-    except subprocess.TimeoutExpired:
-        judge.kill()
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        judge.kill()  # the parent of workers then clears up by itself
         judge.wait()

@@ -12,28 +12,63 @@ import io
 import json
 import os
 import secrets
+import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TextIO
 
+from grader import processes
 from grader.course import Exercise
 from grader.errors import GraderError
 from grader.sandbox import Nursery
+from grader.terms import Outcome, Status
+
+if TYPE_CHECKING:
+    import pytest
+
+    from grader import plugin
+    from grader.session import Grading, Workshop
 
 
 def main(argv: list[str]) -> int:
+    # What a kernel leaves behind after it killed its parent comes here, to be ended.
+    processes.adopt_orphans()
+    processes.die_with_parent(signal.SIGINT)
+    signal.signal(signal.SIGINT, _interrupt)
+    try:
+        return _judge(argv)
+    except (KeyboardInterrupt, BrokenPipeError):
+        return 130  # nobody waits for an answer any more
+
+
+def _interrupt(*_: object) -> None:
+    """The first Ctrl-C ends the check; further ones must not disturb the clearing up."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def _judge(argv: list[str]) -> int:
     results = os.fdopen(int(argv[0]), "w", encoding="utf-8")
     os.set_inheritable(results.fileno(), False)
     requests = json.load(sys.stdin)
     # The worker's imports run while ours do: both are seconds long.
     early = _early_nursery(requests)
-    from grader.machine import choose_device
-    from grader.session import Workshop
+    try:
+        from grader.session import Workshop
 
-    workshop = Workshop()
-    if early is not None:
-        workshop.adopt(early)
+        with contextlib.closing(Workshop()) as workshop:
+            if early is not None:
+                workshop.adopt(early)
+            return _answer(requests, workshop, results)
+    finally:
+        if early is not None:
+            early.close()
+
+
+def _answer(requests: list[Mapping[str, Any]], workshop: Workshop, results: TextIO) -> int:
+    from grader.machine import choose_device
+
     try:
         for request in requests:
             line, interrupted = _grade(request, choose_device(request["device"]), workshop)
@@ -44,8 +79,6 @@ def main(argv: list[str]) -> int:
     except GraderError as error:
         results.write(json.dumps({"error": error.message, "next_step": error.next_step,
                                   "exit_code": error.exit_code}) + "\n")
-    finally:
-        workshop.close()
     return 0
 
 
@@ -62,7 +95,7 @@ def _early_nursery(requests: list[Mapping[str, Any]]) -> Nursery | None:
     return None
 
 
-def _grade(request: Mapping[str, Any], device: str, workshop: Any) -> tuple[str, bool]:
+def _grade(request: Mapping[str, Any], device: str, workshop: Workshop) -> tuple[str, bool]:
     """Grade one kernel file; the result as JSON, and whether the user interrupted it."""
     import pytest
 
@@ -84,6 +117,7 @@ def _grade(request: Mapping[str, Any], device: str, workshop: Any) -> tuple[str,
     gradings = plugin.Gradings(workshop, options, Path(request["kernel"]))
     exercise = Exercise(Path(request["exercise"]))
     grading = gradings.of(exercise.folder)
+    watch = _Watch(gradings, grading)
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         code = pytest.main(
@@ -91,27 +125,46 @@ def _grade(request: Mapping[str, Any], device: str, workshop: Any) -> tuple[str,
                 *("-c", os.devnull, "--rootdir", str(exercise.folder), "--noconftest"),
                 *("-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"),
                 *("--import-mode=importlib", "-q", f"--hypothesis-seed={options.seed}"),
+                "--continue-on-collection-errors",
                 str(exercise.folder / "spec.py"),
                 *([str(exercise.tests)] if exercise.tests.exists() else []),
             ],
-            plugins=[plugin, _Hand(gradings)],
+            plugins=[plugin, watch],
         )
     interrupted = code == pytest.ExitCode.INTERRUPTED
-    if code in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR):
-        print(said.getvalue(), file=sys.stderr)
-    return to_json(grading.result(interrupted=interrupted)), interrupted
+    result = grading.result(interrupted=interrupted)
+    if result.status is Status.UNFINISHED:
+        print(said.getvalue(), file=sys.stderr)  # a fault of ours: pytest knows more
+    return to_json(result), interrupted
 
 
-class _Hand:
-    """Hands the prepared gradings to the plugin."""
+class _Watch:
+    """Hands the prepared gradings to the plugin, and hears of tests that cannot be imported."""
 
-    def __init__(self, gradings: Any) -> None:
-        self._gradings = gradings
+    def __init__(self, gradings: plugin.Gradings, grading: Grading) -> None:
+        self._gradings, self._grading = gradings, grading
 
-    def pytest_configure(self, config: Any) -> None:
+    def pytest_configure(self, config: pytest.Config) -> None:
         from grader import plugin
 
         config.stash[plugin.GRADINGS] = self._gradings
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        from grader.results import Failure
+
+        if report.failed:
+            failure = Failure(
+                kind="error",
+                message=f"{report.nodeid} is broken: {_last_line(report.longreprtext)}",
+                hint="Tell whoever wrote the exercise; your kernel is not at fault.",
+            )
+            self._grading.record_property(report.nodeid, 0.0, Outcome.ERROR, failure)
+
+
+def _last_line(traceback: str) -> str:
+    """What was raised, out of pytest's account of it."""
+    raised = [line[1:].strip() for line in traceback.splitlines() if line.startswith("E ")]
+    return raised[-1] if raised else "see the output of pytest"
 
 
 if __name__ == "__main__":

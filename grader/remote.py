@@ -170,8 +170,8 @@ def _explain_stray_write(first: int, count: int, placed: Sequence[Placed]) -> Fa
                 row, column = divmod(element, place_.view.stride(-2))
                 return Failure(
                     kind="stray_write",
-                    message=f"the kernel wrote between the rows of {name}: after row {row}, "
-                    f"{column - place_.view.shape[-1]} elements past its end",
+                    message=f"the kernel wrote between the rows of {name}: "
+                    f"{_count(column - place_.view.shape[-1] + 1)} past the end of row {row}",
                     hint=f"The rows of {name} are {place_.view.stride(-2)} elements apart and "
                     f"{place_.view.shape[-1]} long: is the mask missing, or another stride used?",
                 )
@@ -182,12 +182,15 @@ def _explain_stray_write(first: int, count: int, placed: Sequence[Placed]) -> Fa
             )
     nearest = min(placed, key=lambda p: min(abs(first - p.stop), abs(first - p.start)))
     size, name = nearest.view.element_size(), nearest.argument.name
-    distance = (first - nearest.stop) // size + 1
-    side = f"{distance} elements past the end of {name}"
+    side = f"{_count((first - nearest.stop) // size + 1)} past the end of {name}"
     if first < nearest.start:
-        side = f"{(nearest.start - first - 1) // size + 1} elements before the start of {name}"
+        side = f"{_count((nearest.start - first - 1) // size + 1)} before the start of {name}"
     return Failure(
         kind="stray_write",
-        message=f"the kernel wrote out of bounds: {side} ({count} bytes changed)",
+        message=f"the kernel wrote out of bounds: {side} ({_count(count, 'byte')} changed)",
         hint="Is the mask missing, or does it allow one element too many?",
     )
+
+
+def _count(number: int, noun: str = "element") -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -112,7 +112,9 @@ class Nursery:
             self._control.sendall(b"w" if patient else b"k")
             answer = self._expect(END_S)
         except (CannotGrade, OSError):
-            self.close()  # the parent was killed or stopped: everything must go
+            if self._process is not None:
+                self._process.kill()  # or it was killed, or stopped, by the worker
+            self.close()
             return None
         return int(answer) if answer.isdigit() else None
 
@@ -181,24 +183,24 @@ class Worker:
         os.close(self._output)
 
     def close(self) -> str:
-        """Hang up and return what it printed. Call it after `Nursery.kill`, which ends the writers."""
+        """Hang up and return what it printed. Call `Nursery.kill` before: it ends the writers."""
         self.channel.close()
         self._reader.join(END_S)
         return printable(self._kept.decode(errors="replace"))
 
 
-def describe_end(status: int | None) -> str:
-    """A wait status in words that help: `was killed by SIGSEGV (a segmentation fault)`."""
-    if status is None:
-        return "disappeared"
+def describe_end(status: int) -> str:
+    """A wait status in words: `was ended by SIGSEGV (it touched memory that it does not own)`."""
     if os.WIFSIGNALED(status):
-        number = signal.Signals(os.WTERMSIG(status))
+        number = os.WTERMSIG(status)
+        known = number in set(signal.Signals)  # the real-time ones have no names
+        name = signal.Signals(number).name if known else f"signal {number}"
         meaning = SIGNALS.get(number)
-        return f"was ended by {number.name}" + (f" ({meaning})" if meaning else "")
+        return f"was ended by {name}" + (f" ({meaning})" if meaning else "")
     return f"ended itself with exit status {os.waitstatus_to_exitcode(status)}"
 
 
-SIGNALS = {
+SIGNALS: dict[int, str] = {
     signal.SIGSEGV: "it touched memory that it does not own",
     signal.SIGABRT: "the C library or the code itself gave up",
     signal.SIGKILL: "the system killed it, often for want of memory",

@@ -67,7 +67,7 @@ SPEC = Spec(
         Case((2, 131_072), "float32", pad=8),
         Case((1, 131_072), "bfloat16"),
     ),
-    largest=(32, 20_000),
+    largest=(8, 20_000),
     most_elements=2**15,
     inputs=inputs,
     reference=reference,

@@ -75,7 +75,7 @@ SPEC = Spec(
         Case((2, 5003), "bfloat16"),
         Case((1, 14336), "bfloat16", draw="denormals"),
     ),
-    largest=(64, 20_000),
+    largest=(8, 20_000),
     most_elements=2**15,
     inputs=inputs,
     reference=reference,

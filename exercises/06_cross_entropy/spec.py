@@ -112,7 +112,7 @@ SPEC = Spec(
         Case((3, 50_257), "float16", pad=5),
         Case((2, 128_256), "bfloat16"),
     ),
-    largest=(32, 20_000),
+    largest=(8, 20_000),
     most_elements=2**15,
     inputs=inputs,
     reference=reference,

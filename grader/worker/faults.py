@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import linecache
+import re
 import traceback
+from typing import TypeGuard
 
 from grader.wire import LONGEST_TEXT, MOST_FRAMES, Fault
 from grader.worker.load import LoadError
@@ -16,22 +18,27 @@ def describe(error: BaseException, file: str) -> Fault:
     """
     frames = _own_frames(error, file)
     return Fault(
-        kind=_kind(error, frames),
+        kind=_kind(error, file, frames),
         message=_message(error, file)[:LONGEST_TEXT],
         frames=tuple(frames[-MOST_FRAMES:]),
     )
 
 
-def _kind(error: BaseException, frames: list[tuple[int, str, str]]) -> str:
+def _unreadable(error: BaseException, file: str) -> TypeGuard[SyntaxError]:
+    """Whether Python cannot read the file itself, rather than some text that its code evaluates."""
+    return isinstance(error, SyntaxError) and error.filename in (file, None)
+
+
+def _kind(error: BaseException, file: str, frames: list[tuple[int, str, str]]) -> str:
     if isinstance(error, LoadError):
         return error.kind
     if isinstance(error, NotImplementedError) and frames:
         return "not_started"
-    if isinstance(error, SyntaxError):
+    if _unreadable(error, file):
         return "syntax"
     if isinstance(error, ImportError):
         return "import"
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+    if _is_out_of_memory(error):
         return "out_of_memory"
     if isinstance(error, SystemExit):
         return "exit"
@@ -40,21 +47,41 @@ def _kind(error: BaseException, frames: list[tuple[int, str, str]]) -> str:
     )
 
 
+def _is_out_of_memory(error: BaseException) -> bool:
+    """Python's, numpy's and torch's errors; torch on the CPU and numba have none of their own."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    text = _text(error)
+    return "can't allocate memory" in text or "CUDA_ERROR_OUT_OF_MEMORY" in text
+
+
 def _message(error: BaseException, file: str) -> str:
-    text = str(error).replace(file, "kernel.py")
+    text = _text(error).replace(file, "kernel.py")
     if isinstance(error, LoadError):
         return text
-    if isinstance(error, SyntaxError):
-        return f"Python cannot read the file: {error.msg} (line {error.lineno})"
+    if _unreadable(error, file):
+        line = f" (line {error.lineno})" if error.lineno else ""
+        return f"Python cannot read the file: {error.msg}{line}"
     if isinstance(error, SystemExit):
-        return f"the code called sys.exit({error.code!r})"
+        return f"the code called sys.exit({_text(error)})"
+    if _is_out_of_memory(error):
+        asked = re.search(r"[Uu]nable to allocate [\d.]+ \w+|[Tt]ried to allocate [\d.]+ \w+", text)
+        return "the kernel asked for more memory than it gets" + (f": {asked[0]}" if asked else "")
     if type(error).__name__ == "OutOfBounds":
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
+def _text(error: BaseException) -> str:
+    """What an exception says; the learner's own may fail at it."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
+
+
 def _own_frames(error: BaseException, file: str) -> list[tuple[int, str, str]]:
-    if isinstance(error, SyntaxError) and error.filename == file and error.lineno:
+    if _unreadable(error, file) and error.lineno:
         return [(error.lineno, "", (error.text or "").strip())]
     own = [
         (frame.lineno or 0, frame.name, _line(file, frame.lineno))

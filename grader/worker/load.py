@@ -40,14 +40,14 @@ def load_entry(path: Path, entry: str, parameters: Sequence[str]) -> Callable[..
     if not callable(found):
         raise LoadError(
             "not_callable",
-            f"{entry} is a {type(found).__name__}, not a function. "
+            f"{entry} is of type {type(found).__name__} and cannot be called. "
             f"Define it as: def {entry}({', '.join(parameters)}):",
         )
     if not hasattr(found, "__wrapped__") and not inspect.isroutine(found):
         raise LoadError(
             "not_callable",
-            f"{entry} is a {type(found).__name__}: write a plain function of that name that "
-            "launches the kernel, so that the grader can call it without a grid.",
+            f"{entry} is no plain function. Give the kernel another name, and write "
+            f"def {entry}({', '.join(parameters)}): to launch it; that is what the grader calls.",
         )
     _check_parameters(found, entry, parameters)
     return found  # type: ignore[no-any-return]

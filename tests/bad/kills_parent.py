@@ -2,8 +2,9 @@
 
 import os
 import signal
+import time
 
 
 def copy(x, out):
     os.kill(os.getppid(), signal.SIGKILL)
-    out.copy_(x)
+    time.sleep(600)

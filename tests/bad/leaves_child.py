@@ -1,5 +1,6 @@
-"""Copies, and leaves a child of another program running, with no trace of where it comes from."""
+"""Copies, and leaves a child of another program running, without environment or directory."""
 
+import os
 import subprocess
 import sys
 
@@ -8,4 +9,5 @@ def copy(x, out):
     out.copy_(x)
     if x.numel() == 1:
         code = "import time; time.sleep(600)"
-        subprocess.Popen([sys.executable, "-I", "-c", code, "left-behind"], env={}, cwd="/")
+        marks = ["leaves_child", os.environ["HOME"]]
+        subprocess.Popen([sys.executable, "-I", "-c", code, *marks], env={}, cwd="/")

@@ -13,7 +13,7 @@ def copy(x, out):
         if os.fork() == 0:
             for number in set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}:
                 signal.signal(number, signal.SIG_IGN)
-            Path("/proc/self/comm").write_text("left-behind")
+            Path("/proc/self/comm").write_text("leaves_daemon")
             os.closerange(0, 1000)
             time.sleep(600)
         os._exit(0)

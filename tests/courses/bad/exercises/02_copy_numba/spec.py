@@ -1,4 +1,4 @@
-"""out = x, in one dimension, with numba. Its limits are short, for loops that hang."""
+"""out = x, in one dimension, with numba. Its time limits are short."""
 
 from grader.spec import Case, Gates, Limits, Scored, Spec, Tolerance, reads, writes
 
@@ -29,5 +29,5 @@ SPEC = Spec(
     gates=Gates(passing=0.8, great=0.9),
     memory_budget=lambda case: 2**20,
     hints=("Find the index.", "Check it.", "Store."),
-    limits=Limits(load_s=3.0, call_s=3.0),
+    limits=Limits(load_s=2.0, call_s=2.0),
 )

@@ -1,0 +1,171 @@
+"""`grader verify --all` and a check of every solution with the speed step on, kept as one JSON.
+
+    python bench/verify_on_gpu.py --out bench/results/verify_h200.json
+    python bench/verify_on_gpu.py --device cpu 01_vector_add --out /tmp/verify_cpu.json
+
+The first line is for a machine with a CUDA GPU that nobody else uses. Exit code 0 means that every
+kernel came out as it must and that every solution passes its gate with 5 % to spare; on the CPU
+there is no gate to pass.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from grader import check, course, verify
+from grader.course import Exercise
+from grader.errors import GraderError
+from grader.results import Result, Speed
+from grader.terms import Status
+from grader.verify import Verified
+
+SPARE = 0.05  # by which a model solution's share must exceed the gate, as a share of the gate
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    options.add_argument("names", nargs="*", help="exercises; without any, all of them")
+    options.add_argument("--device", default="cuda", choices=("cpu", "cuda"))
+    options.add_argument("--out", type=Path, help="write the record here")
+    asked = options.parse_args(argv)
+    root = course.find_root(Path(__file__).parent)
+    os.chdir(root)  # so that the paths in the results are the course's own
+    try:
+        exercises = [course.find(root, name) for name in asked.names] or course.exercises(root)
+        record = measured(exercises, asked.device)
+    except GraderError as error:
+        print(f"error: {error.message}\nnext: {error.next_step}", file=sys.stderr)
+        return error.exit_code
+    if asked.out:
+        asked.out.write_text(json.dumps(record, indent=2) + "\n")
+    print("\n".join(table(record)))
+    return 0 if record["ok"] else 1
+
+
+def measured(exercises: Sequence[Exercise], device: str) -> dict[str, Any]:
+    """The whole record. Solutions come first: if one is too slow, that is soon told."""
+    began = time.monotonic()
+    solutions = [solution(exercise, device) for exercise in exercises]
+    verify_began = time.monotonic()
+    verified = verify.run(exercises, device, tell)
+    finished = time.monotonic()
+    kernels = [kernel(one) for one in verified]
+    complete = {one.exercise for one in verified} == {exercise.name for exercise in exercises}
+    fine = [row["ok"] for row in (*solutions, *kernels)]
+    return {
+        "benchmark": "verify_on_gpu",
+        "ok": complete and bool(fine) and all(fine),
+        "device": device,
+        "environment": environment(verified),
+        "wall_s": {
+            "solutions": round(verify_began - began, 1),
+            "verify": round(finished - verify_began, 1),
+            "total": round(finished - began, 1),
+        },
+        "solutions": solutions,
+        "kernels": kernels,
+    }
+
+
+def solution(exercise: Exercise, device: str) -> dict[str, Any]:
+    """One check of the model solution, its seconds from start to end and its speed."""
+    began = time.monotonic()
+    request = check.Request(
+        exercise, exercise.solution, device=device, require_speed=device == "cuda"
+    )
+    (result,) = check.run([request], tell)
+    speed = speed_of(result)
+    spare = None if speed is None else speed.share / speed.passing - 1
+    enough = device == "cpu" if spare is None else spare >= SPARE
+    return {
+        "exercise": exercise.name,
+        "ok": result.status is Status.PASS and enough,
+        "status": result.status.value,
+        "wall_s": round(time.monotonic() - began, 2),
+        "spare": None if spare is None else round(spare, 4),
+        "speed": None if speed is None else speed.model_dump(),
+        "steps_s": {step.name.value: step.duration_s for step in result.steps},
+        "problem": problem(result),
+        "seed": result.seed,
+    }
+
+
+def kernel(one: Verified) -> dict[str, Any]:
+    """One kernel of `grader verify`: what had to become of it, and what did."""
+    return {
+        "exercise": one.exercise,
+        "kind": one.kind,
+        "kernel": one.kernel,
+        "expected": one.expected,
+        "actual": one.actual,
+        "ok": one.ok,
+        "detail": one.detail,
+        "device": one.result.environment.device,
+        "duration_s": one.result.duration_s,
+        "seed": one.result.seed,
+    }
+
+
+def speed_of(result: Result) -> Speed | None:
+    return next((step.speed for step in result.steps if step.speed), None)
+
+
+def problem(result: Result) -> str | None:
+    """The first thing that went wrong, in one line."""
+    told = [f"{s.name.value}: {s.failure.message}" for s in result.steps if s.failure]
+    return told[0] if told else None
+
+
+def environment(verified: Sequence[Verified]) -> dict[str, Any]:
+    """GPU, driver and versions. Some wrong kernels are only ever simulated: they do not count."""
+    all_of_them = [one.result.environment for one in verified]
+    on_gpu = [environment for environment in all_of_them if not environment.simulated]
+    return (on_gpu or all_of_them)[0].model_dump()
+
+
+def tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def table(record: dict[str, Any]) -> Iterator[str]:
+    """What a person reads: the solutions, the kernels that came out wrong, the sum."""
+    env = record["environment"]
+    yield ", ".join(
+        f"{name} {value}"
+        for name, value in env.items()
+        if name not in ("simulated", "grader") and value is not None
+    )
+    yield f"{'exercise':<24}{'status':<14}{'wall s':>7}{'GB/s':>8}{'ceiling':>9}{'share':>7}" + (
+        f"{'gate':>6}{'great':>7}{'spare':>7}"
+    )
+    for row in record["solutions"]:
+        speed, figures = row["speed"], ""
+        if speed:
+            figures = (
+                f"{speed['bandwidth_gbps']:>8,.0f}{speed['ceiling_gbps']:>9,.0f}"
+                f"{speed['share']:>7.3f}{speed['passing']:>6.2f}{speed['great']:>7.2f}"
+                f"{row['spare']:>7.1%}"
+            )
+        mark = "" if row["ok"] else f"  NOT OK {row['problem'] or ''}"
+        yield f"{row['exercise']:<24}{row['status']:<14}{row['wall_s']:>7.1f}{figures}{mark}"
+    bad = [row for row in record["kernels"] if not row["ok"]]
+    for row in bad:
+        yield f"NOT OK {row['exercise']} {row['kernel']}: expected {row['expected']}, " + (
+            f"got {row['actual']} ({row['detail']})"
+        )
+    count = len(record["kernels"])
+    yield f"{count - len(bad)} of {count} kernels as they must be; " + (
+        f"verify {record['wall_s']['verify']:.0f} s, total {record['wall_s']['total']:.0f} s; "
+        f"{'OK' if record['ok'] else 'NOT OK'}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,768 @@
+"""Bad input: one clear message, the right exit code, and nothing left behind.
+
+The kernel files are in bad/, each with a docstring that says what it does wrong. They are graded by
+real judges and workers. One judge grades many, so that each also shows that the judge goes on.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from grader import check, cli, machine
+from grader.check import Request
+from grader.course import Exercise
+from grader.errors import CannotGrade, GraderError
+from grader.results import Result, Step, from_json
+from grader.session import Grading, Options, Workshop
+from grader.steps import correctness, load
+from grader.terms import Outcome, Status, StepName
+from grader.verdict import exit_code, status_of
+
+BAD = Path(__file__).parent / "bad"
+COURSE = Path(__file__).parent / "courses" / "bad"
+COPY = Exercise(COURSE / "exercises" / "01_copy")
+COPY_NUMBA = Exercise(COURSE / "exercises" / "02_copy_numba")
+GOOD = BAD / "copies.py"
+
+NOT_YOURS = "Tell whoever wrote the exercise; your kernel is not at fault."
+
+
+# -- nothing is left behind
+
+
+@pytest.fixture(scope="module", autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The temporary directory of all that these tests start, which tells their processes apart."""
+    folder = tmp_path_factory.mktemp("homes")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(folder))
+        patch.setattr(tempfile, "tempdir", None)
+        yield folder
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left(home: Path) -> Iterator[None]:
+    yield
+    assert processes(home) == []
+    assert list(home.iterdir()) == []
+
+
+def processes(home: Path) -> list[str]:
+    """A line about each process that has to do with this directory."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit() or int(folder.name) == os.getpid():
+            continue
+        try:
+            name = (folder / "comm").read_text().strip()
+            arguments = (folder / "cmdline").read_bytes()
+            traces = [arguments, (folder / "environ").read_bytes(), os.readlink(folder / "cwd")]
+        except OSError:
+            continue  # it has just ended
+        if any(str(home) in (t if isinstance(t, str) else t.decode("latin1")) for t in traces):
+            found.append(f"{folder.name} {name} {arguments.decode('latin1')}")
+    return found
+
+
+def wait_until(happens: Callable[[], bool], limit_s: float = 20.0) -> None:
+    deadline = time.monotonic() + limit_s
+    while not happens():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.02)
+
+
+# -- kernel files that are graded: what is told
+
+
+@dataclass(frozen=True)
+class Bad:
+    """A kernel file, the step that fails and everything that its learner is told.
+
+    `lines` are the numbers of the learner's lines, outermost first; `case` is set where the message
+    depends on the case.
+    """
+
+    file: str
+    step: StepName
+    kind: str
+    message: str
+    hint: str | None = None
+    lines: tuple[int, ...] = ()
+    case: str | None = None
+
+
+LOAD, CORRECTNESS = StepName.LOAD, StepName.CORRECTNESS
+RETURNS = "A kernel returns; it does not end the process. Ending it counts as a failure."
+LOOPS = "Look for a loop that never ends, or a kernel that waits for itself."
+BOUNDS = "Most crashes are accesses out of bounds: check each mask and each offset."
+MASK = "Each load and each store needs a mask that keeps it inside its tensor."
+PACKAGES = (
+    "Only torch, triton, numba and numpy are at hand for a kernel, and no other file of yours."
+)
+MEMORY = "The kernel may allocate only a little beyond its arguments."
+LINE = "the kernel disturbed the line from its process to the grader: "
+FILES = "A kernel file must leave the open files of its process alone."
+TOO_FAR = "Is the mask missing, or does it allow one element too many?"
+SYNTAX = "Python stops at the first line that it cannot read; look at the line before, too."
+
+TRITON = (
+    Bad(
+        "empty.py",
+        *(LOAD, "empty", "the kernel file is empty"),
+        hint="`grader stub 01_copy --force` puts the stub back.",
+    ),
+    Bad(
+        "syntax_error.txt",
+        *(LOAD, "syntax", "Python cannot read the file: expected ':' (line 3)", SYNTAX),
+        lines=(3,),
+    ),
+    Bad(
+        "binary.py",
+        *(LOAD, "syntax"),
+        "Python cannot read the file: source code string cannot contain null bytes",
+        SYNTAX,
+    ),
+    Bad(
+        "imports_missing.py",
+        *(LOAD, "import", "ModuleNotFoundError: No module named 'no_such_package'", PACKAGES),
+        lines=(3,),
+    ),
+    Bad(
+        "imports_neighbour.py",
+        *(LOAD, "import", "ModuleNotFoundError: No module named 'copies'", PACKAGES),
+        lines=(3,),
+    ),
+    Bad(
+        "entry_misspelt.py",
+        *(LOAD, "missing_entry"),
+        "The file defines no function copy(x, out). There is cpoy: rename it.",
+    ),
+    Bad(
+        "entry_missing.py", LOAD, "missing_entry", "The file defines no function copy(x, out)."
+    ),
+    Bad(
+        "entry_is_a_number.py",
+        *(LOAD, "not_callable"),
+        "copy is of type int and cannot be called. Define it as: def copy(x, out):",
+    ),
+    Bad(
+        "entry_is_jitted.py",
+        *(LOAD, "not_callable"),
+        "copy is no plain function. Give the kernel another name, and write def copy(x, out): to "
+        "launch it; that is what the grader calls.",
+    ),
+    Bad(
+        "three_parameters.py",
+        *(LOAD, "parameters"),
+        "copy(x, out, n) cannot take the 2 arguments that it is called with. "
+        "Write: def copy(x, out):",
+    ),
+    Bad("raises_at_import.py", LOAD, "exception", "KeyError: 'float16'", lines=(3,)),
+    Bad(
+        "loops_at_import.py",
+        *(LOAD, "timeout", "importing the file took longer than 2 s and was stopped", LOOPS),
+    ),
+    Bad(
+        "exits_at_import.py",
+        *(LOAD, "exit", "the code called sys.exit(0)", RETURNS),
+        lines=(5,),
+    ),
+    Bad(
+        "dies_at_import.py",
+        *(LOAD, "exit"),
+        "the process that runs the kernel ended itself with exit status 0 while the file was "
+        "imported",
+        RETURNS,
+    ),
+    Bad(
+        "crashes_at_import.py",
+        *(LOAD, "crash"),
+        "the process that runs the kernel was ended by SIGSEGV (it touched memory that it does "
+        "not own) while the file was imported",
+        BOUNDS,
+    ),
+    Bad(
+        "raises.py",
+        *(CORRECTNESS, "exception"),
+        "RuntimeError: shape '[7, -1]' is invalid for input of size 1",
+        lines=(9, 5),
+    ),
+    Bad("raises_nonsense.py", CORRECTNESS, "exception", "Nonsense", lines=(10,)),
+    Bad(
+        "recurses.py",
+        *(CORRECTNESS, "exception", "RecursionError: maximum recursion depth exceeded"),
+        lines=(5,) * 20,
+    ),
+    Bad(
+        "not_constexpr.py",
+        *(CORRECTNESS, "exception"),
+        "ValueError: arange's arguments must be of type tl.constexpr",
+        lines=(14, 9),
+    ),
+    Bad(
+        "loops.py",
+        *(CORRECTNESS, "timeout", "one call took longer than 2 s and was stopped", LOOPS),
+    ),
+    Bad(
+        "stops_itself.py",
+        *(CORRECTNESS, "timeout", "one call took longer than 2 s and was stopped", LOOPS),
+    ),
+    Bad(
+        "reads_address_0.py",
+        *(CORRECTNESS, "crash"),
+        "the process that runs the kernel was ended by SIGSEGV (it touched memory that it does "
+        "not own) during a call",
+        BOUNDS,
+    ),
+    Bad(
+        "aborts.py",
+        *(CORRECTNESS, "crash"),
+        "the process that runs the kernel was ended by SIGABRT (the C library or the code itself "
+        "gave up) during a call",
+        BOUNDS,
+    ),
+    Bad(
+        "ends_process.py",
+        *(CORRECTNESS, "exit"),
+        "the process that runs the kernel ended itself with exit status 0 during a call",
+        RETURNS,
+    ),
+    Bad(
+        "exits.py",
+        *(CORRECTNESS, "exit", "the code called sys.exit(0)", RETURNS),
+        lines=(7,),
+    ),
+    Bad(
+        "allocates_100_gb.py",
+        *(CORRECTNESS, "out_of_memory"),
+        "the kernel asked for more memory than it gets: tried to allocate 100000000000 bytes",
+        MEMORY,
+        lines=(7,),
+    ),
+    Bad(
+        "allocates_100_gb_in_python.py",
+        *(CORRECTNESS, "out_of_memory", "the kernel asked for more memory than it gets", MEMORY),
+        lines=(5,),
+    ),
+    Bad(
+        "writes_float32.py",
+        *(CORRECTNESS, "out_of_bounds"),
+        "store writes 1 element past the end of out (out spans 2 elements); 1 of 2 active lanes "
+        "are outside: is the mask missing?",
+        MASK,
+        lines=(19, 14),
+        case="1x2,float16",
+    ),
+    Bad(
+        "transposes.py",
+        *(CORRECTNESS, "value"),
+        "out[0, 1] is wrong",
+        case="2x3,float32",
+    ),
+    Bad(
+        "has_no_mask.py",
+        *(CORRECTNESS, "out_of_bounds"),
+        "load reads 1 element past the end of x (x spans 6 elements); 1 of 4 active lanes are "
+        "outside: is the mask missing?",
+        MASK,
+        lines=(17, 11),
+        case="2x3,float32",
+    ),
+    Bad(
+        "writes_past_end.py",
+        *(CORRECTNESS, "stray_write"),
+        "the kernel wrote out of bounds: 1 element past the end of out (32 bytes changed)",
+        TOO_FAR,
+    ),
+    Bad(
+        "writes_before_start.py",
+        *(CORRECTNESS, "stray_write"),
+        "the kernel wrote out of bounds: 1 element before the start of out (4 bytes changed)",
+        TOO_FAR,
+    ),
+    Bad(
+        "writes_into_padding.py",
+        *(CORRECTNESS, "stray_write"),
+        "the kernel wrote between the rows of out: 1 element past the end of row 0",
+        "The rows of out are 6 elements apart and 3 long: is the mask missing, or another stride "
+        "used?",
+        case="2x3,float16,pad=1",
+    ),
+    Bad(
+        "changes_input.py",
+        *(CORRECTNESS, "input_changed"),
+        "the kernel changed its input x at element 5",
+        "Inputs must be as they were; write only to the outputs.",
+        case="2x3,float32",
+    ),
+    Bad("closes_descriptors.py", CORRECTNESS, "protocol", LINE + "it was closed", FILES),
+    Bad("writes_garbage.py", CORRECTNESS, "protocol", LINE + "a line that is not JSON", FILES),
+    Bad(
+        "answers_out_of_turn.py",
+        *(CORRECTNESS, "protocol", LINE + "an answer to another message", FILES),
+    ),
+    Bad(
+        "never_ends_its_line.py",
+        *(CORRECTNESS, "protocol", LINE + "a line longer than 1048576 bytes", FILES),
+    ),
+    Bad(
+        "kills_parent.py",
+        *(CORRECTNESS, "protocol"),
+        "the parent of the process that runs the kernel was killed during a call",
+        "A kernel file must leave other processes alone.",
+    ),
+)
+NUMBA = (
+    Bad(
+        "numba_entry_is_jitted.py",
+        *(LOAD, "not_callable"),
+        "copy is no plain function. Give the kernel another name, and write def copy(x, out): to "
+        "launch it; that is what the grader calls.",
+    ),
+    Bad(
+        "numba_raises.py",
+        *(CORRECTNESS, "exception"),
+        "ZeroDivisionError: integer division or modulo by zero",
+        lines=(13, 9),
+    ),
+    Bad(
+        "numba_loops.py",
+        *(CORRECTNESS, "timeout", "one call took longer than 2 s and was stopped", LOOPS),
+    ),
+    Bad(
+        "numba_has_no_check.py",
+        *(CORRECTNESS, "out_of_bounds"),
+        "thread (1, 0, 0) of block (0, 0, 0) uses index 1 on axis 0 of an array, where it has 1 "
+        "elements: is a bounds check missing?",
+        MASK,
+        lines=(13, 9),
+    ),
+    Bad(
+        "numba_block_too_large.py",
+        *(CORRECTNESS, "exception"),
+        "LaunchRefused: a block of 2048 threads is too large: a GPU runs at most 1024",
+        lines=(14,),
+    ),
+)
+# Those that only leave something behind are right, and the last one shows that all went on.
+RIGHT = (
+    *("prints_megabytes.py", "prints_part_of_a_line.py"),
+    *("leaves_threads.py", "leaves_child.py", "leaves_daemon.py", "writes_files.py"),
+    *("outlives_parent.py", "copies.py"),
+)
+
+
+@dataclass(frozen=True)
+class Graded:
+    """The results of one judge by the name of the kernel file.
+
+    `survivors` are the processes that a kernel left, seen when the judge had gone on to the next.
+    """
+
+    results: dict[str, Result]
+    survivors: dict[str, list[str]]
+
+
+def grade(exercise: Exercise, bad: Sequence[Bad], right: Sequence[str], home: Path) -> Graded:
+    """Have one judge grade these kernel files on the CPU."""
+    requests = [
+        Request(exercise, made(one.file, home.parent), device="cpu", case=one.case) for one in bad
+    ] + [Request(exercise, BAD / file, device="cpu") for file in right]
+    survivors: dict[str, list[str]] = {}
+
+    def progress(text: str) -> None:
+        _, _, path = text.partition("/")
+        if path:
+            kernel = Path(path).stem
+            survivors[kernel] = [line for line in processes(home) if kernel in line]
+
+    results = check.run(requests, progress)
+    names = [request.kernel.name for request in requests]
+    return Graded(dict(zip(names, results, strict=True)), survivors)
+
+
+def made(file: str, folder: Path) -> Path:
+    """The kernel file; those that no editor would keep are written here."""
+    contents = {"empty.py": b" \n", "binary.py": b"def copy(x, out):\n    out.copy_(x)\0\n"}
+    if file not in contents:
+        return BAD / file
+    (folder / file).write_bytes(contents[file])
+    return folder / file
+
+
+def everything_below(folder: Path) -> dict[Path, float]:
+    return {path: path.stat().st_mtime for path in folder.rglob("*")}
+
+
+@pytest.fixture(scope="module")
+def graded(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Graded:
+    before = everything_below(COURSE)
+    empty = tmp_path_factory.mktemp("empty")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(empty)
+        everything = grade(COPY, TRITON, RIGHT, home)
+    assert list(empty.iterdir()) == []
+    assert everything_below(COURSE) == before
+    return everything
+
+
+@pytest.fixture(scope="module")
+def graded_numba(home: Path) -> Graded:
+    return grade(COPY_NUMBA, NUMBA, ["numba_copies.py"], home)
+
+
+def ids(bad: Sequence[Bad]) -> list[str]:
+    return [one.file for one in bad]
+
+
+def failed_step(result: Result) -> Step:
+    """The one step that failed: those before it passed, those after it were not run."""
+    failed = [step for step in result.steps if step.outcome is Outcome.FAIL]
+    assert len(failed) == 1
+    for step in result.steps[result.steps.index(failed[0]) + 1 :]:
+        assert (step.outcome, step.points) == (Outcome.NOT_RUN, 0)
+    return failed[0]
+
+
+def assert_told(result: Result, bad: Bad) -> None:
+    assert result.status is Status.FAIL
+    assert exit_code([result]) == 1
+    assert result.points == 0
+    step = failed_step(result)
+    failure = step.failure
+    assert failure is not None
+    assert (step.name, failure.kind) == (bad.step, bad.kind)
+    assert failure.message == bad.message
+    assert failure.hint == bad.hint
+    assert tuple(frame.line for frame in failure.frames) == bad.lines
+    text = (BAD / bad.file).read_text().splitlines() if bad.lines else []
+    assert [f.code for f in failure.frames] == [text[n - 1].strip() for n in bad.lines]
+    assert bool(failure.case) == bool(failure.replay) == (bad.step is CORRECTNESS)
+
+
+@pytest.mark.parametrize("bad", TRITON, ids=ids(TRITON))
+def test_a_bad_kernel_file_is_told_what_is_wrong(graded: Graded, bad: Bad):
+    assert_told(graded.results[bad.file], bad)
+
+
+@pytest.mark.parametrize("bad", NUMBA, ids=ids(NUMBA))
+def test_a_bad_numba_kernel_is_told_what_is_wrong(graded_numba: Graded, bad: Bad):
+    assert_told(graded_numba.results[bad.file], bad)
+
+
+@pytest.mark.parametrize("file", RIGHT)
+def test_what_a_right_kernel_leaves_behind_is_cleared_away(graded: Graded, file: str):
+    assert exit_code([graded.results[file]]) == 0
+    assert graded.survivors[Path(file).stem] == []
+
+
+def test_a_judge_goes_on_after_bad_numba_kernels(graded_numba: Graded):
+    assert exit_code([graded_numba.results["numba_copies.py"]]) == 0
+
+
+def test_only_the_first_part_of_what_is_printed_is_kept(graded: Graded):
+    printed = graded.results["prints_megabytes.py"].output
+    assert printed.startswith("first words\ufffd[2J\nxxxx")
+    assert printed.endswith("x … (cut)")
+    assert len(printed) < 5000
+
+
+def test_what_is_printed_without_an_end_of_line_is_kept(graded: Graded):
+    assert graded.results["prints_part_of_a_line.py"].output.startswith("no end of line")
+
+
+# -- commands that ask for what is not there
+
+
+def run_cli(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    """The exit code of a command, and what it said on standard error; it prints nothing else."""
+    code = cli.main(arguments)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    return code, printed.err
+
+
+@pytest.fixture
+def _in_the_course(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRADER_COURSE", str(COURSE))
+
+
+@pytest.mark.usefixtures("_in_the_course")
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (
+            ["01_cpoy"],
+            "error: There is no exercise named '01_cpoy'.\n"
+            "next: Did you mean 01_copy or 02_copy_numba?\n",
+        ),
+        (
+            ["01_copy", "--kernel", "nowhere.py"],
+            "error: The kernel file nowhere.py does not exist.\n"
+            "next: Name the kernel file with --kernel FILE.\n",
+        ),
+        (
+            ["01_copy", "--kernel", str(BAD)],
+            f"error: The kernel file {BAD} is a folder, not a kernel file.\n"
+            "next: Name the kernel file with --kernel FILE.\n",
+        ),
+    ],
+    ids=["unknown exercise", "missing kernel file", "folder"],
+)
+def test_what_does_not_exist_is_named(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+):
+    assert run_cli(capsys, "check", *arguments) == (2, told)
+
+
+def test_a_missing_kernel_of_ones_own_is_told_how_to_start(tmp_path: Path):
+    (tmp_path / "exercises").mkdir()
+    (tmp_path / "exercises" / "01_copy").symlink_to(COPY.folder)
+    exercise = Exercise(tmp_path / "exercises" / "01_gone")
+    with pytest.raises(GraderError) as caught:
+        check.run([Request(exercise, exercise.kernel)], print)
+    assert caught.value.exit_code == 2
+    assert caught.value.message == f"The kernel file {exercise.kernel} does not exist."
+    assert caught.value.next_step == "`grader stub 01_gone` writes the stub to start from."
+
+
+# -- the command as a process
+
+
+def start_cli(*arguments: str | Path, cwd: Path | None = None) -> subprocess.Popen[str]:
+    """`grader` with a process group of its own, as a shell gives it one."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "grader.cli", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=cwd,
+        env=os.environ | {"GRADER_COURSE": str(COURSE)},
+        start_new_session=True,
+    )
+
+
+def test_standard_output_holds_the_result_and_nothing_else():
+    kernel = BAD / "prints_megabytes.py"
+    with start_cli("check", "01_copy", "--kernel", kernel, "--device", "cpu", "--json") as command:
+        out, err = command.communicate()
+    assert command.returncode == 0
+    assert [from_json(line).status for line in out.splitlines()] == [Status.PASS]
+    assert f"printed by {kernel}:\nfirst words" in err
+    assert len(err) < 5000
+
+
+def is_importing(home: Path) -> bool:
+    return bool(list(home.iterdir()))
+
+
+def has_called(home: Path) -> bool:
+    return bool(list(home.glob("grader-worker-*/called")))
+
+
+@pytest.mark.parametrize("moment", [is_importing, has_called])
+def test_ctrl_c_ends_everything(moment: Callable[[Path], bool], home: Path):
+    kernel = BAD / "waits.py"
+    with start_cli("check", "01_copy", "--kernel", kernel, "--device", "cpu") as command:
+        wait_until(lambda: moment(home))
+        os.killpg(command.pid, signal.SIGINT)  # as a terminal does
+        out, err = command.communicate()
+    assert command.returncode == 130
+    assert out == ""
+    assert "Traceback" not in err
+
+
+def test_a_killed_command_takes_everything_with_it(home: Path):
+    kernel = BAD / "waits.py"
+    with start_cli("check", "01_copy", "--kernel", kernel, "--device", "cpu") as command:
+        wait_until(lambda: has_called(home))
+        command.kill()
+        command.communicate()
+    wait_until(lambda: not processes(home))
+
+
+def test_a_killed_judge_is_no_pass(home: Path):
+    with pytest.raises(GraderError) as caught:
+        check.run([Request(COPY, BAD / "kills_judge.py", device="cpu")], print)
+    assert caught.value.exit_code == 4
+    assert caught.value.message == (
+        "The judge ended (exit status -9) before it had graded everything: 0 of 1."
+    )
+    wait_until(lambda: not processes(home))
+
+
+# -- a broken exercise
+
+
+def exercise_with(tmp_path: Path, file: str, old: str, new: str) -> Exercise:
+    """The copying exercise with something else in one of its files."""
+    folder = tmp_path / "exercises" / "01_broken"
+    folder.mkdir(parents=True)
+    for source in COPY.folder.glob("*.py"):
+        text = source.read_text()
+        if source.name == file:
+            assert old in text
+            text = text.replace(old, new)
+        (folder / source.name).write_text(text)
+    return Exercise(folder)
+
+
+def test_a_spec_that_raises_is_not_the_learners_fault(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    exercise = exercise_with(tmp_path, "spec.py", "SPEC =", "SPEC = 1 / 0")
+    monkeypatch.setenv("GRADER_COURSE", str(tmp_path))
+    code, said = run_cli(capsys, "check", "01_broken", "--kernel", str(GOOD))
+    assert code == 4
+    assert f"The exercise 01_broken is broken: {exercise.folder / 'spec.py'} fails with" in said
+    assert said.endswith(f"next: {NOT_YOURS}\n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (
+            '{"x": draw.tensor(case.shape)}',
+            "draw.tensor(case.shape, scale=2)",
+            "The exercise is broken: drawing the inputs fails for 1x1,float32,seed=1: TypeError: "
+            "CaseDraw.tensor() got an unexpected keyword argument 'scale'",
+        ),
+        (
+            '{"out": inputs["x"]}',
+            '{"out": inputs["y"]}',
+            "The exercise is broken: the reference fails for 1x1,float32,seed=1: KeyError: 'y'",
+        ),
+    ],
+    ids=["inputs", "reference"],
+)
+def test_functions_of_a_spec_that_raise_are_not_the_learners_fault(
+    tmp_path: Path, old: str, new: str, told: str
+):
+    exercise = exercise_with(tmp_path, "spec.py", old, new)
+    grading = Grading(exercise, GOOD, Options(seed=1, pretend="zeros"), Workshop())
+    grading.run(LOAD, load)
+    step = grading.run(CORRECTNESS, correctness)
+    grading.close()
+    assert exit_code([grading.result()]) == 4
+    assert step.failure is not None
+    assert (step.failure.message, step.failure.hint) == (told, NOT_YOURS)
+
+
+def test_properties_that_cannot_be_imported_are_not_the_learners_fault(tmp_path: Path):
+    exercise = exercise_with(tmp_path, "test_kernel.py", "from hypothesis", "from hypotheses")
+    (result,) = check.run([Request(exercise, GOOD, device="cpu")], print)
+    assert exit_code([result]) == 4
+    step = result.steps[list(StepName).index(StepName.PROPERTIES)]
+    assert step.failure is not None
+    assert step.failure.message == (
+        "test_kernel.py is broken: ModuleNotFoundError: No module named 'hypotheses'"
+    )
+    assert step.failure.hint == NOT_YOURS
+
+
+# -- machines that cannot grade
+
+
+def test_speed_that_is_required_needs_a_gpu():
+    (result,) = check.run([Request(COPY, GOOD, device="cpu", require_speed=True)], print)
+    assert exit_code([result]) == 3
+    assert result.steps[-1].outcome is Outcome.CANNOT_GRADE
+    assert result.steps[-1].summary == "needs a CUDA GPU: this check was simulated on the CPU"
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Let torch see this GPU."""
+    import torch
+
+    def see(built: str | None = "13", available: bool = True, capability: object = (9, 0)) -> None:
+        monkeypatch.setattr(torch.version, "cuda", built)
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: available)
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: capability)
+        for name in ("cuda", "cuda.bindings"):
+            monkeypatch.setitem(sys.modules, name, ModuleType(name))
+
+    return see
+
+
+@pytest.mark.parametrize(
+    ("seen", "told"),
+    [
+        ({"built": None}, "There is no GPU to grade on: this torch was built without CUDA."),
+        (
+            {"available": False},
+            "There is no GPU to grade on: torch sees none (does `nvidia-smi` show one?).",
+        ),
+        (
+            {"capability": (7, 0)},
+            "The GPU is too old: its compute capability is 7.0, and 7.5 is needed.",
+        ),
+    ],
+    ids=["built without", "none", "too old"],
+)
+def test_without_a_gpu_that_fits_nothing_runs_on_cuda(
+    gpu: Callable[..., None], seen: dict[str, object], told: str
+):
+    gpu(**seen)
+    with pytest.raises(CannotGrade) as caught:
+        machine.choose_device("cuda")
+    assert (caught.value.exit_code, caught.value.message) == (3, told)
+    assert caught.value.next_step == "Grade in simulation instead: --device cpu."
+    assert machine.choose_device("auto") == "cpu"
+
+
+def test_a_gpu_that_fits_is_chosen(gpu: Callable[..., None]):
+    gpu()
+    assert [machine.choose_device(wanted) for wanted in ("auto", "cuda", "cpu")] == [
+        *("cuda", "cuda", "cpu")
+    ]
+
+
+def test_a_gpu_without_bindings_is_told_what_to_install(
+    gpu: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+):
+    gpu()
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
+    with pytest.raises(CannotGrade, match=r"pip install 'kernel-grader\[gpu\]'"):
+        machine.choose_device("cuda")
+
+
+def test_a_gpu_that_others_fill_is_not_the_learners_fault(monkeypatch: pytest.MonkeyPatch):
+    import torch
+
+    class DriverError(Exception):
+        pass
+
+    def create(size: int) -> None:
+        raise DriverError("cuMemCreate: CUDA_ERROR_OUT_OF_MEMORY")
+
+    vmm = SimpleNamespace(DriverError=DriverError, SharedMemory=SimpleNamespace(create=create))
+    monkeypatch.setitem(sys.modules, "grader.vmm", vmm)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (100 << 20, 80_000 << 20))
+    grading = Grading(COPY, GOOD, Options(seed=1, device="cuda", pretend="zeros"), Workshop())
+    step = grading.run(LOAD, load)
+    assert exit_code_of(step) == 3
+    assert step.failure is not None
+    assert step.failure.message == (
+        "The GPU has 100 MiB of 80,000 MiB free and the check needs 256 MiB more: another program "
+        "holds the rest (cuMemCreate: CUDA_ERROR_OUT_OF_MEMORY)."
+    )
+    assert step.failure.hint == (
+        "See who does with `nvidia-smi`, or grade without the GPU: --device cpu."
+    )
+
+
+def exit_code_of(step: Step) -> int:
+    return {Status.CANNOT_GRADE: 3, Status.FAIL: 1}[status_of([step])]

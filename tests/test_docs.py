@@ -1,0 +1,328 @@
+"""What the documentation says is so: commands run, tables agree with the code, links lead on.
+
+    python tests/test_docs.py
+
+writes what README's commands print now into README: run it when the wording of an output changed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from grader import cli, course, errors
+from grader.results import json_schema
+from grader.verdict import EXIT_CODES
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+PAGES = [README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(ROOT.glob("docs/*.md"))]
+
+# What sets the environment up, which these tests run in already. `.ci/run` runs `make test` itself,
+# which sets up as `make setup` does; the others are `make` targets that it runs, or need no run.
+SETS_UP = {"make setup", ". .venv/bin/activate", "make test"}
+
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXIT_BY_VERDICT = {"PASS": 0, "FAIL": 1, "NOT STARTED": 1}
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of a fenced block, and what the page says that it prints."""
+
+    line: str
+    output: str
+    language: str
+
+
+def commands(page: str) -> Iterator[Command]:
+    """Of `sh` blocks every line; of `console` blocks what follows `$ `, and the output below."""
+    for language, body in BLOCK.findall(page):
+        if language == "sh":
+            yield from (Command(line, "", "sh") for line in body.splitlines() if line.strip())
+        if language == "console":
+            for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
+                line, _, output = part.partition("\n")
+                yield Command(line, output, "console")
+
+
+def shape(output: str) -> str:
+    """The words of an output, without numbers, versions and line breaks."""
+    text = re.sub(r"(torch|triton|numba\S*) [\w.+]+", r"\1 #", output)
+    return " ".join(re.sub(r"-?\d[\d.,]*(e-?\d+)?", "#", text).split())
+
+
+def expected_exit(output: str) -> int:
+    verdicts = re.findall(rf"^({'|'.join(EXIT_BY_VERDICT)})  ", output, re.MULTILINE)
+    return EXIT_BY_VERDICT[verdicts[-1]] if verdicts else 0
+
+
+def learners_copy(folder: Path) -> Path:
+    """The course as a learner finds it: with untouched stubs."""
+    for shelf in ("exercises", "solutions"):
+        unwanted = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / shelf, folder / shelf, ignore=unwanted)
+    run(folder, "grader stub --force")
+    return folder
+
+
+def run(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
+    """Run a command as a reader would, on a terminal of 80 columns and without a GPU."""
+    environment = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "CUDA_VISIBLE_DEVICES": "",
+        "COLUMNS": "80",
+        "PYTHONIOENCODING": "utf-8",
+    }
+    environment.pop("GRADER_COURSE", None)
+    return subprocess.run(
+        ["bash", "-c", line], cwd=folder, env=environment, capture_output=True, text=True
+    )
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return learners_copy(tmp_path_factory.mktemp("course"))
+
+
+README_COMMANDS = list(commands(README.read_text(encoding="utf-8")))
+
+
+# -- commands
+
+
+@pytest.mark.parametrize(
+    "command", [c for c in README_COMMANDS if c.line not in SETS_UP], ids=lambda c: c.line
+)
+def test_a_command_in_readme_prints_what_readme_shows(command: Command, copy: Path):
+    done = run(copy, command.line)
+    assert shape(done.stdout) == shape(command.output), "`python tests/test_docs.py` updates README"
+    assert done.returncode == expected_exit(command.output), done.stderr
+
+
+def test_readme_leads_to_a_check():
+    lines = [command.line for command in README_COMMANDS]
+    assert lines[:5] == [
+        "make setup",
+        ". .venv/bin/activate",
+        "grader list",
+        "grader show 01_vector_add",
+        "grader check 01_vector_add",
+    ]
+
+
+@pytest.mark.parametrize("line", sorted(SETS_UP))
+def test_what_sets_up_is_sound(line: str):
+    assert any(command.line == line for command in README_COMMANDS), "README does not name it"
+    assert run(ROOT, f"bash -n <<< '{line}'").returncode == 0
+    if line.startswith("make "):
+        assert run(ROOT, line.replace("make", "make --dry-run")).returncode == 0
+
+
+def test_ci_runs_the_test_command_of_readme():
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert {"make lint", "make test", "make verify"} <= set(ci)
+    assert run(ROOT, "bash -n .ci/run").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "planned"),
+    [
+        ("make check", "grader check 04_online_softmax --device auto --solution"),
+        (
+            "make check EX=01_vector_add KERNEL='my kernel.py'",
+            "grader check 01_vector_add --device auto --kernel 'my kernel.py'",
+        ),
+        ("make verify DEVICE=cpu", "grader verify --all --device cpu"),
+        ("make setup EXTRAS=dev,gpu PYTHON=python3.12", "-e '.[dev,gpu]'"),
+        ("make test", "python -m pytest"),
+    ],
+)
+def test_a_make_target_does_what_is_said(line: str, planned: str):
+    plan = run(ROOT, line.replace("make", "make --dry-run --always-make", 1)).stdout
+    assert planned in " ".join(plan.replace("\\\n", " ").split())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_grader_command_on_a_page_exists(page: Path):
+    known = get_command(cli.app).commands  # type: ignore[attr-defined]
+    text = page.read_text(encoding="utf-8")
+    quoted = re.findall(r"`grader ([^`]*)`", text)
+    fenced = [c.line.removeprefix("grader ") for c in commands(text) if c.line[:7] == "grader "]
+    for words in (line.split() for line in [*quoted, *fenced]):
+        if words[0].startswith("-"):
+            continue
+        assert words[0] in known, f"grader {words[0]} is no command"
+        options = {name for param in known[words[0]].params for name in param.opts} | {"--help"}
+        unknown = {word for word in words if word.startswith("--")} - options
+        assert not unknown, f"grader {words[0]} has no {unknown}"
+
+
+def test_readme_names_every_command_and_option():
+    table = section(README, "Commands")
+    for name, command in get_command(cli.app).commands.items():  # type: ignore[attr-defined]
+        rows = [row for row in table.splitlines() if f"| `grader {name}" in row]
+        assert len(rows) == 1, f"grader {name} has no row of its own"
+        for parameter in command.params:
+            for option in (o for o in parameter.opts if o.startswith("--")):
+                assert f"`{option}" in rows[0], f"grader {name} {option} is not in README"
+
+
+# -- tables
+
+
+def section(page: Path, title: str) -> str:
+    """The text below one heading, up to the next of any level."""
+    text = page.read_text(encoding="utf-8")
+    found = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#+ |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert found is not None, f"{page.name} has no section {title!r}"
+    return found[1]
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of every table row, headings and rulers left out."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    below_a_ruler, kept = False, []
+    for row in cells:
+        if "-" in (ruler := "".join(row)) and set(ruler) <= set("-: "):
+            below_a_ruler = True
+            kept.pop()
+        else:
+            kept.append(row)
+    assert below_a_ruler or not kept
+    return kept
+
+
+@pytest.mark.parametrize("row", rows(section(README, "The exercises")), ids=lambda row: row[0])
+def test_readme_tells_an_exercises_gates(row: list[str]):
+    # An exercise without a row is fine: adding one changes no file but its own.
+    spec = course.find(ROOT, row[0]).spec
+    columns = f", {spec.scored.columns:,} columns" if spec.scored.columns else ""
+    assert row[1:] == [
+        {"triton": "Triton", "numba": "numba CUDA"}[spec.backend],
+        f"{spec.scored.dtype}{columns}",
+        f"{spec.gates.passing:.2f}",
+        f"{spec.gates.great:.2f}",
+    ]
+
+
+def test_readme_lists_the_steps_with_their_points():
+    points = course.exercises(ROOT)[0].spec.points
+    listed = {row[0]: row[2] for row in rows(section(README, "What the output means"))}
+    assert listed == {name: str(value) for name, value in vars(points).items()}
+
+
+@pytest.mark.parametrize("page", [README, ROOT / "docs" / "formats.md"], ids=lambda p: p.name)
+def test_every_exit_code_is_listed(page: Path):
+    raised = {error.exit_code for error in (errors.UsageError, errors.CannotGrade)}
+    title = "Commands" if page == README else "Exit codes"
+    listed = [row[0] for row in rows(section(page, title)) if row[0].isdigit()]
+    assert listed == [str(code) for code in sorted({*EXIT_CODES.values(), *raised})]
+
+
+RECORDS = json_schema()
+RECORDS = {"Result": RECORDS, **RECORDS["$defs"]}
+
+
+@pytest.mark.parametrize("record", [name for name, r in RECORDS.items() if "properties" in r])
+def test_formats_lists_every_field_of_a_record(record: str):
+    listed = [row[0].strip("`") for row in rows(section(ROOT / "docs/formats.md", record))]
+    assert listed == list(RECORDS[record]["properties"])
+
+
+@pytest.mark.parametrize("record", [name for name, r in RECORDS.items() if "enum" in r])
+def test_formats_lists_every_word(record: str):
+    listed = [row[0].strip("`") for row in rows(section(ROOT / "docs/formats.md", record))]
+    assert listed == RECORDS[record]["enum"]
+
+
+def test_formats_lists_every_kind_of_failure():
+    raised = set()
+    for path in ROOT.glob("grader/**/*.py"):
+        source = path.read_text(encoding="utf-8")
+        raised |= set(re.findall(r'kind="(\w+)"', source))
+        raised |= set(re.findall(r'LoadError\(\s*"(\w+)"', source))
+    listed = {row[0].strip("`") for row in rows(section(ROOT / "docs/formats.md", "Kinds"))}
+    assert raised <= listed, "docs/formats.md lacks a kind"
+
+
+def constants() -> Iterator[tuple[str, str, str]]:
+    """Page, name and value of every table row that begins with `module.CONSTANT`."""
+    for page in PAGES:
+        for row in rows(page.read_text(encoding="utf-8")):
+            if re.fullmatch(r"`[\w.]+\.[A-Z][A-Z_0-9]*`", row[0]):
+                yield page.name, row[0].strip("`"), row[1]
+
+
+@pytest.mark.parametrize(("page", "name", "value"), list(constants()))
+def test_a_number_in_the_documentation_is_the_codes(page: str, name: str, value: str):
+    module, _, constant = name.rpartition(".")
+    actual = getattr(importlib.import_module(f"grader.{module}"), constant)
+    assert float(value.replace(",", "").replace("2⁻²⁴", str(2.0**-24))) == actual
+
+
+# -- prose
+
+
+def layers() -> object:
+    """tests/test_layers.py, which no package makes importable."""
+    spec = importlib.util.spec_from_file_location("layers", ROOT / "tests" / "test_layers.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_contributing_says_what_each_module_does_floor_by_floor():
+    house = layers()
+    there = {house.part_of(name) for name in house.FILES} - {"grader"}  # type: ignore[attr-defined]
+    listed = [row[0].strip("`/") for row in rows(section(ROOT / "CONTRIBUTING.md", "The house"))]
+    assert sorted(listed) == sorted(there)
+    floors = [house.floor_of(name) for name in listed if name != "worker"]  # type: ignore[attr-defined]
+    assert floors == sorted(floors), "the order of the floors in test_layers.py"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path):
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[\w-]+)?\)", text):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_sample_result_of_formats_is_a_result():
+    from grader.results import from_json
+
+    text = (ROOT / "docs/formats.md").read_text(encoding="utf-8")
+    (sample,) = [body for language, body in BLOCK.findall(text) if language == "json"]
+    from_json(sample)
+
+
+def update_readme() -> None:
+    """Put what the commands print now under them."""
+    import tempfile
+
+    text = README.read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        copied = learners_copy(Path(folder))
+        for command in (c for c in README_COMMANDS if c.language == "console"):
+            printed = run(copied, command.line).stdout
+            old = f"$ {command.line}\n{command.output}"
+            assert text.count(old) == 1, f"twice in README: {command.line}"
+            text = text.replace(old, f"$ {command.line}\n{printed}")
+    README.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    update_readme()

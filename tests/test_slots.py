@@ -1,0 +1,288 @@
+"""The scored case in many slots: fresh inputs, a secret sample of answers, and the ceiling's view.
+
+On the CPU here: an arena is anything with `memory`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from grader import course
+from grader.arena import view
+from grader.errors import BrokenExercise
+from grader.inputs import LargeDraw
+from grader.link import Call
+from grader.pretend import Pretender
+from grader.slots import (
+    STREAMS,
+    Probe,
+    Slots,
+    arena_bytes,
+    arguments,
+    bytes_per_row,
+    scored_case,
+)
+from grader.spec import Argument, Inputs, Spec, reads, updates, writes
+from grader.wire import TensorRef
+
+ROOT = Path(__file__).parents[1]
+SPECS = {exercise.name: exercise.spec for exercise in course.exercises(ROOT)}
+CALLS = 3
+
+
+def small(spec: Spec) -> Spec:
+    """The spec with a scored case whose rows are short enough for a CPU."""
+    columns = None if spec.scored.columns is None else 300
+    return replace(spec, scored=replace(spec.scored, columns=columns))
+
+
+def slots_of(spec: Spec, rows: int | None = None, calls: int = CALLS) -> tuple[Slots, object]:
+    rows = rows or (9 if spec.scored.columns else 3000)
+    memory = torch.zeros(arena_bytes(spec, rows, calls), dtype=torch.uint8)
+    arena = SimpleNamespace(memory=memory)
+    return Slots(spec, scored_case(spec, rows), calls, arena), arena
+
+
+def right_answer(spec: Spec, inputs: Inputs, outputs: dict[str, torch.Tensor]) -> None:
+    for name, value in spec.reference(
+        {k: v.double() if isinstance(v, torch.Tensor) and v.is_floating_point() else v
+         for k, v in inputs.items()}
+    ).items():
+        outputs[name].copy_(value)
+
+
+def do_all(spec: Spec, arena: object, calls: Sequence[Call]) -> None:
+    Pretender(spec, right_answer, arena).call(calls)
+
+
+def all_right(probes: Sequence[Probe]) -> bool:
+    return all(bool(probe.right()) for probe in probes)
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_the_sample_is_right_once_the_work_is_done(name: str):
+    spec = small(SPECS[name])
+    slots, arena = slots_of(spec)
+    for _ in range(2):
+        calls, probes = slots.refill()
+        assert not all_right(probes)
+        do_all(spec, arena, calls)
+        assert all_right(probes)
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_one_call_left_out_of_many_shows(name: str):
+    spec = small(SPECS[name])
+    slots, arena = slots_of(spec)
+    calls, probes = slots.refill()
+    do_all(spec, arena, calls[:-1])
+    assert not all_right(probes)
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_answers_of_the_last_go_are_of_no_use(name: str):
+    spec = small(SPECS[name])
+    slots, arena = slots_of(spec)
+    calls, _ = slots.refill()
+    do_all(spec, arena, calls)
+    kept = arena.memory.clone()
+    _, probes = slots.refill()
+    arena.memory.copy_(kept)
+    assert not all_right(probes)
+
+
+@pytest.mark.parametrize("name", [n for n, spec in SPECS.items() if spec.independent_rows])
+def test_a_third_of_one_slot_left_undone_shows(name: str):
+    spec = small(SPECS[name])
+    caught = 0
+    for seed in range(10):
+        torch.manual_seed(seed)
+        slots, arena = slots_of(spec, rows=30 if spec.scored.columns else 3000)
+        calls, probes = slots.refill()
+        do_all(spec, arena, calls)
+        for sent, argument in zip(calls[-1], spec.arguments, strict=True):
+            if argument.filled:
+                done = view(arena.memory, sent)
+                done[2 * len(done) // 3 :] = torch.nan
+        caught += not all_right(probes)
+    # 16 rows are looked at: none of them in the last third has a chance of 0.15 %.
+    assert caught == 10
+
+
+def test_a_wrong_value_in_a_sampled_place_shows():
+    spec = small(SPECS["01_vector_add"])
+    slots, arena = slots_of(spec)
+    calls, (probe,) = slots.refill()
+    do_all(spec, arena, calls)
+    probe.memory[probe.index[5]] *= 1 + 2.0**-18
+    assert not bool(probe.right())
+    assert int((probe.error() > probe.limit).sum()) >= 1
+
+
+def test_a_nan_in_a_sampled_place_shows():
+    spec = small(SPECS["01_vector_add"])
+    slots, arena = slots_of(spec)
+    calls, (probe,) = slots.refill()
+    do_all(spec, arena, calls)
+    probe.memory[probe.index[-1]] = torch.nan
+    assert not bool(probe.right())
+
+
+def test_calls_come_in_a_random_order_and_none_is_missing():
+    slots, _ = slots_of(small(SPECS["01_vector_add"]), calls=6)
+    orders = [[call[0].offset for call in slots.refill()[0]] for _ in range(8)]
+    assert len({tuple(sorted(order)) for order in orders}) == 1
+    assert len({tuple(order) for order in orders}) > 4  # of 720
+
+
+def test_slots_are_apart():
+    slots, arena = slots_of(small(SPECS["05_swiglu"]))
+    calls, _ = slots.refill()
+    refs = sorted((ref for call in calls for ref in call), key=lambda ref: ref.offset)
+    for first, second in zip(refs, refs[1:], strict=False):
+        used = view(arena.memory, first)
+        assert second.offset >= first.offset + used.numel() * used.element_size() + 512
+
+
+def test_every_slot_has_inputs_of_its_own():
+    slots, arena = slots_of(small(SPECS["06_cross_entropy"]))
+    calls, _ = slots.refill()
+    logits = [view(arena.memory, call[0]).clone() for call in calls]
+    assert not torch.equal(logits[0], logits[1])
+    assert len({call[3] for call in calls}) == CALLS  # grad_scale
+
+
+def test_outputs_hold_a_pattern_before_a_go():
+    slots, arena = slots_of(small(SPECS["01_vector_add"]))
+    for call in slots.refill()[0]:
+        assert bool(view(arena.memory, call[2]).isnan().all())
+
+
+# -- bytes
+
+
+@pytest.mark.parametrize(
+    ("name", "per_row"),
+    [
+        # As the lessons derive them: elements, bytes read and written of each.
+        ("01_vector_add", 4 + 4 + 4),
+        ("02_dot_reduction", 4 + 4),
+        ("03_three_pass_softmax", (4 + 4) * 65_536),
+        ("04_online_softmax", (4 + 4) * 65_536),
+        ("05_swiglu", (2 + 2 + 2) * 14_336),
+        ("06_cross_entropy", (2 + 2) * 128_256 + 8 + 4),
+    ],
+)
+def test_least_bytes_are_those_of_the_lesson(name: str, per_row: int):
+    spec, rows = SPECS[name], 3
+    slots, _ = slots_of(spec, rows=rows, calls=1)
+    once = 4 if name == "02_dot_reduction" else 0  # the answer
+    assert slots.least_bytes == rows * per_row + once
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("01_vector_add", 12),
+        ("02_dot_reduction", 8),
+        ("04_online_softmax", 8 * 65_536),
+        ("05_swiglu", 6 * 14_336),
+        ("06_cross_entropy", 2 * 128_256 + 12),
+    ],
+)
+def test_bytes_of_a_row_in_all_arguments(name: str, size: int):
+    assert bytes_per_row(SPECS[name]) == size
+
+
+@pytest.mark.parametrize("name", SPECS)
+@pytest.mark.parametrize("rows", [1, 9, 100])
+def test_the_arena_is_large_enough(name: str, rows: int):
+    slots_of(small(SPECS[name]), rows=rows, calls=16)
+
+
+def test_all_arguments_of_a_call_are_there():
+    spec = small(SPECS["06_cross_entropy"])
+    case = scored_case(spec, 4)
+    drawn = arguments(spec, case, LargeDraw(case, "cpu", seed=1))
+    assert set(drawn) == {"logits", "target", "loss", "grad_scale"}
+
+
+# -- the ceiling
+
+
+@pytest.mark.parametrize(
+    ("name", "stream", "parameters", "moved_per_element", "itemsize"),
+    [
+        ("01_vector_add", "read_two_write_one", ("a", "b", "out"), 12, 4),
+        ("02_dot_reduction", "read_two", ("a", "b"), 8, 4),
+        ("03_three_pass_softmax", "read_one_write_one", ("a", "out"), 8, 4),
+        ("04_online_softmax", "read_one_write_one", ("a", "out"), 8, 4),
+        ("05_swiglu", "read_two_write_one", ("a", "b", "out"), 6, 2),
+        ("06_cross_entropy", "update", ("a",), 4, 2),
+    ],
+)
+def test_the_ceiling_reads_and_writes_like_the_exercise(
+    name: str, stream: str, parameters: tuple[str, ...], moved_per_element: int, itemsize: int
+):
+    spec, rows = SPECS[name], 4 if SPECS[name].scored.columns else 4096
+    slots, arena = slots_of(spec, rows=rows, calls=2)
+    ceiling = slots.stream()
+    assert (ceiling.entry.name, ceiling.entry.parameters) == (stream, parameters)
+    assert ceiling.bytes_moved == scored_case(spec, rows).elements * moved_per_element
+    assert len(ceiling.calls) == 2
+    for call in ceiling.calls:
+        assert len(call) == len(parameters)
+        for ref in call:
+            assert (ref.dtype, ref.strides) == ("float32", (1,))
+            assert ref.shape == (scored_case(spec, rows).elements * itemsize // 4,)
+            view(arena.memory, ref)  # lies in the arena
+    assert [ref.shape for ref in ceiling.nearly_nothing] == [(1024,)] * len(parameters)
+
+
+def test_the_ceiling_works_on_the_slots_themselves():
+    slots, _ = slots_of(SPECS["01_vector_add"], rows=4096, calls=2)
+    taken = {tuple(ref.offset for ref in call) for call in slots.stream().calls}
+    assert taken == {tuple(ref.offset for ref in call) for call in slots.refill()[0]}
+
+
+@pytest.mark.parametrize(
+    ("mix", "message"),
+    [
+        ((reads("x"), reads("y"), reads("z"), writes("out", like="x")), "3 tensors read, 1 writ"),
+        ((reads("x"), updates("y")), "1 tensors read, 0 written and 1 updated"),
+    ],
+)
+def test_a_mix_without_a_ceiling_says_where_to_add_it(mix: tuple[Argument, ...], message: str):
+    spec = replace(
+        SPECS["01_vector_add"],
+        arguments=mix,
+        inputs=lambda case, draw: {a.name: draw.tensor(case.shape) for a in mix if a.role != "out"},
+    )
+    slots, _ = slots_of(spec)
+    with pytest.raises(BrokenExercise, match=message) as caught:
+        slots.stream()
+    assert "grader/worker/streams.py" in caught.value.next_step
+
+
+def test_every_ceiling_exists():
+    source = ast.parse((ROOT / "grader" / "worker" / "streams.py").read_text())
+    there = {
+        node.name: tuple(argument.arg for argument in node.args.args)
+        for node in source.body
+        if isinstance(node, ast.FunctionDef)
+    }
+    for name, parameters in STREAMS.values():
+        assert there[name] == parameters
+
+
+def test_a_ref_is_all_that_a_worker_needs():
+    slots, _ = slots_of(small(SPECS["04_online_softmax"]))
+    calls, _ = slots.refill()
+    assert all(isinstance(value, TensorRef | float) for call in calls for value in call)
