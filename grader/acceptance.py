@@ -188,9 +188,7 @@ def limits(
 ) -> tuple[Tensor, Tensor]:
     """The limit of each element's error, and of each row's root mean square."""
     roundings = 1.0 if dtype == torch.float32 else 2.0
-    accumulation = UNIT_ROUNDOFF * max(
-        SAFETY * math.sqrt(terms), 0.375 * min(terms, LONGEST_CHAIN)
-    )
+    accumulation = UNIT_ROUNDOFF * max(SAFETY * math.sqrt(terms), 0.375 * min(terms, LONGEST_CHAIN))
     spacing = roundings * ulp(answer, dtype)
     tiny = _flushed_below(dtype)
     # torch overflowing in float32 must not loosen the limit, nor its flushing of tiny answers.

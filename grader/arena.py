@@ -45,9 +45,7 @@ class HostArena:
     """An anonymous file of `size` bytes, mapped by both; pages that nobody touches cost nothing."""
 
     def __init__(self, size: int) -> None:
-        self.fd: int | None = os.memfd_create(
-            "grader-arena", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING
-        )
+        self.fd: int | None = os.memfd_create("grader-arena", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(self.fd, size)
         fcntl.fcntl(
             self.fd,

@@ -77,8 +77,12 @@ def _answer(requests: list[Mapping[str, Any]], workshop: Workshop, results: Text
             if interrupted:
                 return 130
     except GraderError as error:
-        results.write(json.dumps({"error": error.message, "next_step": error.next_step,
-                                  "exit_code": error.exit_code}) + "\n")
+        results.write(
+            json.dumps(
+                {"error": error.message, "next_step": error.next_step, "exit_code": error.exit_code}
+            )
+            + "\n"
+        )
     return 0
 
 
@@ -124,6 +128,8 @@ def _grade(request: Mapping[str, Any], device: str, workshop: Workshop) -> tuple
             [
                 *("-c", os.devnull, "--rootdir", str(exercise.folder), "--noconftest"),
                 *("-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"),
+                # It collects garbage twice at the end, which takes longer than all else together.
+                *("-p", "no:unraisableexception"),
                 *("--import-mode=importlib", "-q", f"--hypothesis-seed={options.seed}"),
                 "--continue-on-collection-errors",
                 str(exercise.folder / "spec.py"),

@@ -132,7 +132,6 @@ class RemoteKernel:
             raise KernelFailure(_explain_stray_write(int(changed[0]), len(changed), placed))
 
 
-
 def destinations(
     spec: Spec, inputs: Mapping[str, Tensor | float], device: torch.device
 ) -> dict[str, Tensor]:

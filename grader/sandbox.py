@@ -207,4 +207,3 @@ SIGNALS: dict[int, str] = {
     signal.SIGBUS: "it touched memory that is not there",
     signal.SIGFPE: "an arithmetic fault",
 }
-

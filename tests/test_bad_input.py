@@ -6,6 +6,7 @@ real judges and workers. One judge grades many, so that each also shows that the
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -25,6 +26,7 @@ from grader.course import Exercise
 from grader.errors import CannotGrade, GraderError
 from grader.results import Result, Step, from_json
 from grader.session import Grading, Options, Workshop
+from grader.spec import Case
 from grader.steps import correctness, load
 from grader.terms import Outcome, Status, StepName
 from grader.verdict import exit_code, status_of
@@ -148,9 +150,7 @@ TRITON = (
         *(LOAD, "missing_entry"),
         "The file defines no function copy(x, out). There is cpoy: rename it.",
     ),
-    Bad(
-        "entry_missing.py", LOAD, "missing_entry", "The file defines no function copy(x, out)."
-    ),
+    Bad("entry_missing.py", LOAD, "missing_entry", "The file defines no function copy(x, out)."),
     Bad(
         "entry_is_a_number.py",
         *(LOAD, "not_callable"),
@@ -159,8 +159,8 @@ TRITON = (
     Bad(
         "entry_is_jitted.py",
         *(LOAD, "not_callable"),
-        "copy is no plain function. Give the kernel another name, and write def copy(x, out): to "
-        "launch it; that is what the grader calls.",
+        "copy is a kernel, which needs a grid. Give it another name, and write def copy(x, out): "
+        "to launch it; that is what the grader calls.",
     ),
     Bad(
         "three_parameters.py",
@@ -258,7 +258,7 @@ TRITON = (
     Bad(
         "writes_float32.py",
         *(CORRECTNESS, "out_of_bounds"),
-        "store writes 1 element past the end of out (out spans 2 elements); 1 of 2 active lanes "
+        "store writes 1 element past the end of out (out spans 1 element); 1 of 2 active lanes "
         "are outside: is the mask missing?",
         MASK,
         lines=(19, 14),
@@ -267,8 +267,8 @@ TRITON = (
     Bad(
         "transposes.py",
         *(CORRECTNESS, "value"),
-        "out[0, 1] is wrong",
-        case="2x3,float32",
+        "out[0, 2] is wrong",
+        case="2x3,float32,seed=3",
     ),
     Bad(
         "has_no_mask.py",
@@ -327,8 +327,8 @@ NUMBA = (
     Bad(
         "numba_entry_is_jitted.py",
         *(LOAD, "not_callable"),
-        "copy is no plain function. Give the kernel another name, and write def copy(x, out): to "
-        "launch it; that is what the grader calls.",
+        "copy is a kernel, which needs a grid. Give it another name, and write def copy(x, out): "
+        "to launch it; that is what the grader calls.",
     ),
     Bad(
         "numba_raises.py",
@@ -355,11 +355,10 @@ NUMBA = (
         lines=(14,),
     ),
 )
-# Those that only leave something behind are right, and the last one shows that all went on.
+# Those that only leave something behind are right; the first shows that the judge is sound still.
 RIGHT = (
-    *("prints_megabytes.py", "prints_part_of_a_line.py"),
-    *("leaves_threads.py", "leaves_child.py", "leaves_daemon.py", "writes_files.py"),
-    *("outlives_parent.py", "copies.py"),
+    *("copies.py", "prints_megabytes.py", "prints_part_of_a_line.py", "writes_files.py"),
+    *("leaves_threads.py", "leaves_child.py", "leaves_daemon.py", "outlives_parent.py"),
 )
 
 
@@ -374,16 +373,13 @@ class Graded:
     survivors: dict[str, list[str]]
 
 
-def grade(exercise: Exercise, bad: Sequence[Bad], right: Sequence[str], home: Path) -> Graded:
-    """Have one judge grade these kernel files on the CPU."""
-    requests = [
-        Request(exercise, made(one.file, home.parent), device="cpu", case=one.case) for one in bad
-    ] + [Request(exercise, BAD / file, device="cpu") for file in right]
+def grade(requests: Sequence[Request], home: Path) -> Graded:
+    """Have one judge grade these."""
     survivors: dict[str, list[str]] = {}
 
     def progress(text: str) -> None:
-        _, _, path = text.partition("/")
-        if path:
+        _, graded, path = text.partition("/")
+        if graded:
             kernel = Path(path).stem
             survivors[kernel] = [line for line in processes(home) if kernel in line]
 
@@ -407,11 +403,14 @@ def everything_below(folder: Path) -> dict[Path, float]:
 
 @pytest.fixture(scope="module")
 def graded(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Graded:
+    requests = [
+        Request(COPY, made(bad.file, home.parent), device="cpu", case=bad.case) for bad in TRITON
+    ] + [Request(COPY, BAD / file, device="cpu") for file in RIGHT]
     before = everything_below(COURSE)
     empty = tmp_path_factory.mktemp("empty")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(empty)
-        everything = grade(COPY, TRITON, RIGHT, home)
+        everything = grade(requests, home)
     assert list(empty.iterdir()) == []
     assert everything_below(COURSE) == before
     return everything
@@ -419,7 +418,9 @@ def graded(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Graded:
 
 @pytest.fixture(scope="module")
 def graded_numba(home: Path) -> Graded:
-    return grade(COPY_NUMBA, NUMBA, ["numba_copies.py"], home)
+    requests = [Request(COPY_NUMBA, BAD / bad.file, device="cpu") for bad in NUMBA]
+    right = Request(COPY_NUMBA, BAD / "numba_copies.py", device="cpu", require_speed=True)
+    return grade([*requests, right], home)
 
 
 def ids(bad: Sequence[Bad]) -> list[str]:
@@ -467,10 +468,6 @@ def test_what_a_right_kernel_leaves_behind_is_cleared_away(graded: Graded, file:
     assert graded.survivors[Path(file).stem] == []
 
 
-def test_a_judge_goes_on_after_bad_numba_kernels(graded_numba: Graded):
-    assert exit_code([graded_numba.results["numba_copies.py"]]) == 0
-
-
 def test_only_the_first_part_of_what_is_printed_is_kept(graded: Graded):
     printed = graded.results["prints_megabytes.py"].output
     assert printed.startswith("first words\ufffd[2J\nxxxx")
@@ -480,6 +477,114 @@ def test_only_the_first_part_of_what_is_printed_is_kept(graded: Graded):
 
 def test_what_is_printed_without_an_end_of_line_is_kept(graded: Graded):
     assert graded.results["prints_part_of_a_line.py"].output.startswith("no end of line")
+
+
+@pytest.mark.parametrize(
+    ("file", "lines"), [("not_constexpr.py", [9]), ("not_constexpr_in_helper.py", [14, 9])]
+)
+def test_a_compile_error_is_told_with_the_learners_lines(file: str, lines: list[int]):
+    """Triton's front end needs no GPU, only a process that has not asked for its interpreter."""
+    code = """
+import dataclasses, importlib.util, json, sys
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+from grader.worker import faults
+found = importlib.util.spec_from_file_location("kernel", sys.argv[1])
+module = importlib.util.module_from_spec(found)
+found.loader.exec_module(module)
+types = {"x_ptr": "*fp32", "out_ptr": "*fp32", "n": "i32"}
+try:
+    triton.compile(ASTSource(module.copy_kernel, types), GPUTarget("cuda", 80, 32))
+except Exception as error:
+    print(json.dumps(dataclasses.asdict(faults.describe(error, sys.argv[1]))))
+"""
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code, BAD / file], capture_output=True, text=True, check=True
+    )
+    fault = json.loads(done.stdout)
+    assert fault["kind"] == "compile"
+    assert fault["message"].startswith("Triton cannot compile the kernel: ")
+    assert "arange's arguments must be of type tl.constexpr" in fault["message"]
+    assert [line for line, _, _ in fault["frames"]] == lines
+
+
+# -- the same on a GPU
+
+
+ON_GPU = (
+    Bad(
+        "gpu_loops.py",
+        *(CORRECTNESS, "timeout", "one call took longer than 10 s and was stopped", LOOPS),
+        case="2x3,float32",
+    ),
+    Bad(
+        "gpu_reads_far_away.py",
+        *(CORRECTNESS, "out_of_bounds"),
+        "the kernel touched memory far outside its tensors, and the GPU stopped it",
+        MASK,
+        case="2x3,float32",
+    ),
+    Bad(
+        "gpu_allocates.py",
+        *(CORRECTNESS, "out_of_memory"),
+        "the kernel asked for more memory than it gets: Tried to allocate 9313.23 GiB",
+        MEMORY,
+        lines=(7,),
+        case="2x3,float32",
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def cuda() -> None:
+    import torch
+
+    if not torch.cuda.is_available():
+        pytest.skip("needs a CUDA GPU")
+
+
+@pytest.fixture(scope="module")
+def graded_on_gpu(cuda: None, home: Path, tmp_path_factory: pytest.TempPathFactory) -> Graded:
+    exercise = exercise_with(
+        tmp_path_factory.mktemp("patient"),
+        *("spec.py", "load_s=2.0, call_s=2.0", "load_s=60.0, call_s=10.0"),
+    )
+    requests = [Request(exercise, BAD / bad.file, device="cuda", case=bad.case) for bad in ON_GPU]
+    compiling = Request(exercise, BAD / "not_constexpr.py", device="cuda", case="2x3,float32")
+    return grade([*requests, compiling], home)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("bad", ON_GPU, ids=ids(ON_GPU))
+def test_a_kernel_that_goes_wrong_on_a_gpu_is_told_why(graded_on_gpu: Graded, bad: Bad):
+    assert_told(graded_on_gpu.results[bad.file], bad)
+
+
+@pytest.mark.gpu
+def test_a_compile_error_on_a_gpu_is_told_with_the_learners_lines(graded_on_gpu: Graded):
+    """And it is told after kernels that hung and crashed on the same GPU."""
+    failure = failed_step(graded_on_gpu.results["not_constexpr.py"]).failure
+    assert failure is not None
+    assert failure.kind == "compile"
+    assert "arange's arguments must be of type tl.constexpr" in failure.message
+    assert [frame.line for frame in failure.frames] == [14, 9]
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("cuda")
+def test_a_gpu_that_is_full_is_not_the_learners_fault():
+    import torch
+
+    free, _ = torch.cuda.mem_get_info()
+    held = torch.empty(free - (64 << 20), dtype=torch.uint8, device="cuda")
+    try:
+        (result,) = check.run([Request(COPY, GOOD, device="cuda")], print)
+    finally:
+        del held
+        torch.cuda.empty_cache()
+    assert exit_code([result]) == 3
+    assert result.steps[0].outcome is Outcome.CANNOT_GRADE
 
 
 # -- commands that ask for what is not there
@@ -540,27 +645,16 @@ def test_a_missing_kernel_of_ones_own_is_told_how_to_start(tmp_path: Path):
 # -- the command as a process
 
 
-def start_cli(*arguments: str | Path, cwd: Path | None = None) -> subprocess.Popen[str]:
+def start_cli(course: Path, *arguments: str | Path) -> subprocess.Popen[str]:
     """`grader` with a process group of its own, as a shell gives it one."""
     return subprocess.Popen(
         [sys.executable, "-m", "grader.cli", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        cwd=cwd,
-        env=os.environ | {"GRADER_COURSE": str(COURSE)},
+        env=os.environ | {"GRADER_COURSE": str(course)},
         start_new_session=True,
     )
-
-
-def test_standard_output_holds_the_result_and_nothing_else():
-    kernel = BAD / "prints_megabytes.py"
-    with start_cli("check", "01_copy", "--kernel", kernel, "--device", "cpu", "--json") as command:
-        out, err = command.communicate()
-    assert command.returncode == 0
-    assert [from_json(line).status for line in out.splitlines()] == [Status.PASS]
-    assert f"printed by {kernel}:\nfirst words" in err
-    assert len(err) < 5000
 
 
 def is_importing(home: Path) -> bool:
@@ -574,7 +668,7 @@ def has_called(home: Path) -> bool:
 @pytest.mark.parametrize("moment", [is_importing, has_called])
 def test_ctrl_c_ends_everything(moment: Callable[[Path], bool], home: Path):
     kernel = BAD / "waits.py"
-    with start_cli("check", "01_copy", "--kernel", kernel, "--device", "cpu") as command:
+    with start_cli(COURSE, "check", "01_copy", "--kernel", kernel, "--device", "cpu") as command:
         wait_until(lambda: moment(home))
         os.killpg(command.pid, signal.SIGINT)  # as a terminal does
         out, err = command.communicate()
@@ -585,7 +679,7 @@ def test_ctrl_c_ends_everything(moment: Callable[[Path], bool], home: Path):
 
 def test_a_killed_command_takes_everything_with_it(home: Path):
     kernel = BAD / "waits.py"
-    with start_cli("check", "01_copy", "--kernel", kernel, "--device", "cpu") as command:
+    with start_cli(COURSE, "check", "01_copy", "--kernel", kernel, "--device", "cpu") as command:
         wait_until(lambda: has_called(home))
         command.kill()
         command.communicate()
@@ -635,13 +729,13 @@ def test_a_spec_that_raises_is_not_the_learners_fault(
         (
             '{"x": draw.tensor(case.shape)}',
             "draw.tensor(case.shape, scale=2)",
-            "The exercise is broken: drawing the inputs fails for 1x1,float32,seed=1: TypeError: "
+            "The exercise is broken: drawing the inputs fails for 1x1,float32,seed=7: TypeError: "
             "CaseDraw.tensor() got an unexpected keyword argument 'scale'",
         ),
         (
             '{"out": inputs["x"]}',
             '{"out": inputs["y"]}',
-            "The exercise is broken: the reference fails for 1x1,float32,seed=1: KeyError: 'y'",
+            "The exercise is broken: the reference fails for 1x1,float32,seed=7: KeyError: 'y'",
         ),
     ],
     ids=["inputs", "reference"],
@@ -650,7 +744,8 @@ def test_functions_of_a_spec_that_raise_are_not_the_learners_fault(
     tmp_path: Path, old: str, new: str, told: str
 ):
     exercise = exercise_with(tmp_path, "spec.py", old, new)
-    grading = Grading(exercise, GOOD, Options(seed=1, pretend="zeros"), Workshop())
+    case = Case((1, 1), "float32", seed=7)
+    grading = Grading(exercise, GOOD, Options(seed=1, case=case, pretend="zeros"), Workshop())
     grading.run(LOAD, load)
     step = grading.run(CORRECTNESS, correctness)
     grading.close()
@@ -660,25 +755,35 @@ def test_functions_of_a_spec_that_raise_are_not_the_learners_fault(
 
 
 def test_properties_that_cannot_be_imported_are_not_the_learners_fault(tmp_path: Path):
-    exercise = exercise_with(tmp_path, "test_kernel.py", "from hypothesis", "from hypotheses")
-    (result,) = check.run([Request(exercise, GOOD, device="cpu")], print)
-    assert exit_code([result]) == 4
+    """And standard output holds the result alone, whatever the kernel prints."""
+    exercise_with(tmp_path, "test_kernel.py", "from hypothesis", "from hypotheses")
+    kernel = BAD / "prints_megabytes.py"
+    with start_cli(
+        *(tmp_path, "check", "01_broken", "--kernel", kernel, "--device", "cpu", "--json")
+    ) as command:
+        out, err = command.communicate()
+    assert command.returncode == 4
+    (result,) = [from_json(line) for line in out.splitlines()]
     step = result.steps[list(StepName).index(StepName.PROPERTIES)]
     assert step.failure is not None
     assert step.failure.message == (
         "test_kernel.py is broken: ModuleNotFoundError: No module named 'hypotheses'"
     )
     assert step.failure.hint == NOT_YOURS
+    assert f"printed by {kernel}:\nfirst words" in err
+    assert len(err) < 5000
 
 
 # -- machines that cannot grade
 
 
-def test_speed_that_is_required_needs_a_gpu():
-    (result,) = check.run([Request(COPY, GOOD, device="cpu", require_speed=True)], print)
+def test_speed_that_is_required_needs_a_gpu(graded_numba: Graded):
+    result = graded_numba.results["numba_copies.py"]
     assert exit_code([result]) == 3
-    assert result.steps[-1].outcome is Outcome.CANNOT_GRADE
-    assert result.steps[-1].summary == "needs a CUDA GPU: this check was simulated on the CPU"
+    *others, speed = result.steps
+    assert {step.outcome for step in others} == {Outcome.PASS}
+    assert speed.outcome is Outcome.CANNOT_GRADE
+    assert speed.summary == "needs a CUDA GPU: this check was simulated on the CPU"
 
 
 @pytest.fixture
@@ -753,7 +858,7 @@ def test_a_gpu_that_others_fill_is_not_the_learners_fault(monkeypatch: pytest.Mo
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (100 << 20, 80_000 << 20))
     grading = Grading(COPY, GOOD, Options(seed=1, device="cuda", pretend="zeros"), Workshop())
     step = grading.run(LOAD, load)
-    assert exit_code_of(step) == 3
+    assert status_of([step]) is Status.CANNOT_GRADE
     assert step.failure is not None
     assert step.failure.message == (
         "The GPU has 100 MiB of 80,000 MiB free and the check needs 256 MiB more: another program "
@@ -762,7 +867,3 @@ def test_a_gpu_that_others_fill_is_not_the_learners_fault(monkeypatch: pytest.Mo
     assert step.failure.hint == (
         "See who does with `nvidia-smi`, or grade without the GPU: --device cpu."
     )
-
-
-def exit_code_of(step: Step) -> int:
-    return {Status.CANNOT_GRADE: 3, Status.FAIL: 1}[status_of([step])]

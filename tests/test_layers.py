@@ -30,7 +30,7 @@ FLOORS = (
 )
 # The worker stands beside the house: it is started as a process, and the judge shares nothing with
 # it but the messages between them, and the calls with which both map one piece of GPU memory.
-WORKER_MAY_IMPORT = {"grader", "errors", "wire", "vmm", "worker"}
+WORKER_MAY_IMPORT = {"grader", "errors", "processes", "wire", "vmm", "worker"}
 
 
 def module_name(path: Path) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -52,8 +53,10 @@ def slots_of(spec: Spec, rows: int | None = None, calls: int = CALLS) -> tuple[S
 
 def right_answer(spec: Spec, inputs: Inputs, outputs: dict[str, torch.Tensor]) -> None:
     for name, value in spec.reference(
-        {k: v.double() if isinstance(v, torch.Tensor) and v.is_floating_point() else v
-         for k, v in inputs.items()}
+        {
+            k: v.double() if isinstance(v, torch.Tensor) and v.is_floating_point() else v
+            for k, v in inputs.items()
+        }
     ).items():
         outputs[name].copy_(value)
 
@@ -146,7 +149,7 @@ def test_slots_are_apart():
     slots, arena = slots_of(small(SPECS["05_swiglu"]))
     calls, _ = slots.refill()
     refs = sorted((ref for call in calls for ref in call), key=lambda ref: ref.offset)
-    for first, second in zip(refs, refs[1:], strict=False):
+    for first, second in pairwise(refs):
         used = view(arena.memory, first)
         assert second.offset >= first.offset + used.numel() * used.element_size() + 512
 

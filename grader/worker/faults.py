@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import re
 import traceback
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from grader.wire import LONGEST_TEXT, MOST_FRAMES, Fault
 from grader.worker.load import LoadError
@@ -42,9 +42,9 @@ def _kind(error: BaseException, file: str, frames: list[tuple[int, str, str]]) -
         return "out_of_memory"
     if isinstance(error, SystemExit):
         return "exit"
-    return {"OutOfBounds": "out_of_bounds", "CompilationError": "compile"}.get(
-        type(error).__name__, "exception"
-    )
+    if type(error).__name__ == "OutOfBounds" or _is_illegal_access(error):
+        return "out_of_bounds"
+    return "compile" if _compile_errors(error) else "exception"
 
 
 def _is_out_of_memory(error: BaseException) -> bool:
@@ -53,6 +53,20 @@ def _is_out_of_memory(error: BaseException) -> bool:
         return True
     text = _text(error)
     return "can't allocate memory" in text or "CUDA_ERROR_OUT_OF_MEMORY" in text
+
+
+def _is_illegal_access(error: BaseException) -> bool:
+    """What torch and numba say when a GPU stopped a kernel."""
+    text = _text(error)
+    return "illegal memory access" in text or "CUDA_ERROR_ILLEGAL_ADDRESS" in text
+
+
+def _compile_errors(error: BaseException | None) -> list[Any]:
+    """Triton's error, and those of the functions that the kernel calls, innermost last."""
+    if all(kind.__name__ != "CompilationError" for kind in type(error).__mro__):
+        return []
+    assert error is not None
+    return [error, *_compile_errors(error.__cause__)]
 
 
 def _message(error: BaseException, file: str) -> str:
@@ -69,6 +83,10 @@ def _message(error: BaseException, file: str) -> str:
         return "the kernel asked for more memory than it gets" + (f": {asked[0]}" if asked else "")
     if type(error).__name__ == "OutOfBounds":
         return text
+    if _is_illegal_access(error):
+        return "the kernel touched memory far outside its tensors, and the GPU stopped it"
+    if compiling := _compile_errors(error):
+        return f"Triton cannot compile the kernel: {compiling[-1].error_message or text}"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
@@ -89,23 +107,18 @@ def _own_frames(error: BaseException, file: str) -> list[tuple[int, str, str]]:
         if frame.filename == file
     ]
     # What the compiler was looking at is not a Python frame: Triton keeps it on the exception.
-    node = getattr(error, "node", None)
-    if type(error).__name__ == "CompilationError" and node is not None:
-        own += _compiled_line(error, node.lineno, file)
+    for each in _compile_errors(error):
+        own += _compiled_line(each.src, each.node, file)
     return own
 
 
-def _compiled_line(error: BaseException, line: int, file: str) -> list[tuple[int, str, str]]:
-    """Triton numbers lines from the kernel's `def`; find the same text in the file."""
-    source = getattr(error, "src", None) or ""
-    lines = source.splitlines()
-    if not 0 < line <= len(lines):
-        return []
-    text = lines[line - 1].strip()
-    for number, candidate in enumerate(linecache.getlines(file), start=1):
-        if candidate.strip() == text:
-            return [(number, "", text)]
-    return []
+def _compiled_line(source: str | None, node: Any, file: str) -> list[tuple[int, str, str]]:
+    """Triton numbers lines from the kernel's `def`; find that in the file."""
+    text = "".join(linecache.getlines(file))
+    if not source or source not in text or not hasattr(node, "lineno"):
+        return []  # a function of Triton's own, or one that the learner indented
+    line = text.count("\n", 0, text.index(source)) + node.lineno
+    return [(line, "", _line(file, line))]
 
 
 def _line(file: str, number: int | None) -> str:

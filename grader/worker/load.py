@@ -43,10 +43,10 @@ def load_entry(path: Path, entry: str, parameters: Sequence[str]) -> Callable[..
             f"{entry} is of type {type(found).__name__} and cannot be called. "
             f"Define it as: def {entry}({', '.join(parameters)}):",
         )
-    if not hasattr(found, "__wrapped__") and not inspect.isroutine(found):
+    if hasattr(type(found), "__getitem__"):  # where Triton's and numba's kernels take their grid
         raise LoadError(
             "not_callable",
-            f"{entry} is no plain function. Give the kernel another name, and write "
+            f"{entry} is a kernel, which needs a grid. Give it another name, and write "
             f"def {entry}({', '.join(parameters)}): to launch it; that is what the grader calls.",
         )
     _check_parameters(found, entry, parameters)

@@ -146,5 +146,3 @@ class Worker:
             self._backend.before_call([ref for ref in refs if isinstance(ref, dict)])
             self._entry(*arguments)
         self._backend.synchronize()
-
-

@@ -14,6 +14,4 @@ def copy_kernel(x_ptr, out_ptr, x_stride, out_stride, BLOCK: tl.constexpr):
 
 def copy(x, out):
     rows, columns = x.shape
-    copy_kernel[(rows,)](
-        x, out, x.stride(0), out.stride(0), BLOCK=triton.next_power_of_2(columns)
-    )
+    copy_kernel[(rows,)](x, out, x.stride(0), out.stride(0), BLOCK=triton.next_power_of_2(columns))

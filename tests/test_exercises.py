@@ -1,0 +1,336 @@
+"""The course itself: every exercise is whole, and its lesson says what its spec says."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from grader import course, stub
+from grader.arena import HostArena
+from grader.course import Exercise
+from grader.inputs import CaseDraw
+from grader.link import KernelFailure
+from grader.pretend import ANSWERS, Pretender
+from grader.remote import RemoteKernel
+from grader.session import Grading, Options, Workshop
+from grader.spec import Case
+from grader.steps import correctness, load
+from grader.terms import Outcome, StepName
+from grader.verify import NO_WORK
+
+ROOT = Path(__file__).parents[1]
+EXERCISES = [e for e in course.exercises(ROOT) if e.folder.parent.name == "exercises"]
+EDGES = (1, 2, 3, 127, 128, 129, 1023, 1024, 1025)
+
+each = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
+
+
+def lesson(exercise: Exercise) -> str:
+    return (exercise.folder / "README.md").read_text(encoding="utf-8")
+
+
+def words(text: str) -> str:
+    """The text as one line, whatever its line breaks."""
+    return " ".join(text.split())
+
+
+def test_the_six_exercises_are_there():
+    assert [exercise.name for exercise in EXERCISES] == [
+        "01_vector_add",
+        "02_dot_reduction",
+        "03_three_pass_softmax",
+        "04_online_softmax",
+        "05_swiglu",
+        "06_cross_entropy",
+    ]
+
+
+# -- the lesson and the spec tell the same
+
+
+@each
+def test_the_lesson_states_the_gates(exercise: Exercise):
+    table = re.search(r"\| pass \| ([\d.]+) \|\n\| great \| ([\d.]+) \|", lesson(exercise))
+    assert table is not None
+    gates = exercise.spec.gates
+    assert (float(table[1]), float(table[2])) == (gates.passing, gates.great)
+
+
+@each
+def test_the_lesson_states_the_entry(exercise: Exercise):
+    assert f"| entry | `{exercise.spec.signature}` |" in lesson(exercise)
+
+
+@each
+def test_the_lesson_has_the_spec_s_hints(exercise: Exercise):
+    said = re.findall(r"<summary>Hint \d+</summary>(.*?)</details>", lesson(exercise), re.DOTALL)
+    assert [words(hint) for hint in said] == [words(hint) for hint in exercise.spec.hints]
+    assert len(said) >= 3
+
+
+@each
+def test_the_lesson_begins_with_the_title_and_has_every_part(exercise: Exercise):
+    text = lesson(exercise)
+    assert exercise.spec.title.split()[0] in text.splitlines()[0]
+    parts = re.findall(r"^## (.*)", text, re.MULTILINE)
+    assert {"Why", "The bytes model", "The task", "How it is graded", "Hints"} <= set(parts)
+    assert "Sources" in parts
+
+
+@each
+def test_the_lesson_names_the_scored_case(exercise: Exercise):
+    scored = exercise.spec.scored
+    told = re.search(r"^4\. \*\*speed\*\*(?:.+\n)+", lesson(exercise), re.MULTILINE)
+    assert told is not None
+    assert scored.dtype in told[0]
+    if scored.columns is not None:
+        assert f"{scored.columns:,}" in told[0]
+
+
+@each
+def test_the_lesson_names_every_argument_and_dtype(exercise: Exercise):
+    task = lesson(exercise).split("## The task")[1].split("\n## ")[0]
+    for argument in exercise.spec.arguments:
+        assert f"`{argument.name}`" in task
+    for dtype in exercise.spec.dtypes:
+        assert dtype in task
+
+
+@each
+def test_the_lesson_s_commands_name_the_exercise(exercise: Exercise):
+    commands = re.findall(r"grader (?:show|check|stub) (\w+)", lesson(exercise))
+    assert commands
+    assert set(commands) == {exercise.name}
+
+
+# -- the files
+
+
+@each
+def test_the_stub_is_made_from_the_solution(exercise: Exercise):
+    assert exercise.kernel.is_file()
+    assert not stub.drifted(exercise)
+
+
+@each
+def test_the_solution_marks_what_the_learner_shall_write(exercise: Exercise):
+    source = exercise.solution.read_text(encoding="utf-8")
+    assert source.count("# BEGIN SOLUTION") == source.count("# END SOLUTION") >= 1
+
+
+@each
+def test_there_are_six_wrong_kernels_that_each_name_a_step(exercise: Exercise):
+    assert len(exercise.wrong_kernels) >= 6
+    for kernel in exercise.wrong_kernels:
+        assert course.rejected_at(kernel) in (StepName.CORRECTNESS, StepName.PROPERTIES), kernel
+        docstring = ast.get_docstring(ast.parse(kernel.read_text(encoding="utf-8")))
+        assert docstring, kernel
+        assert len(docstring.splitlines()[0]) > 20, f"{kernel} does not say what is wrong with it"
+
+
+@each
+def test_wrong_kernels_differ_from_the_solution_and_from_each_other(exercise: Exercise):
+    def code(path: Path) -> str:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree.body = tree.body[1:]  # without the docstring
+        return ast.dump(tree)
+
+    kernels = [exercise.solution, *exercise.wrong_kernels]
+    assert len({code(kernel) for kernel in kernels}) == len(kernels)
+
+
+@each
+def test_every_kernel_has_the_entry_of_the_contract(exercise: Exercise):
+    names = [argument.name for argument in exercise.spec.arguments]
+    for kernel in [exercise.kernel, exercise.solution, *exercise.wrong_kernels]:
+        functions = {
+            node.name: [argument.arg for argument in node.args.args]
+            for node in ast.parse(kernel.read_text(encoding="utf-8")).body
+            if isinstance(node, ast.FunctionDef)
+        }
+        assert functions[exercise.spec.entry] == names, kernel
+
+
+@each
+def test_there_are_two_properties_that_say_what_they_hold(exercise: Exercise):
+    tests = [
+        node
+        for node in ast.parse(exercise.tests.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    ]
+    assert len(tests) >= 2
+    for test in tests:
+        # The first line is what a learner reads when the property fails.
+        assert ast.get_docstring(test), test.name
+        assert "kernel" in [argument.arg for argument in test.args.args]
+
+
+def test_no_spec_imports_torch():
+    """`grader list` reads every spec, and importing torch takes seconds."""
+    code = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from grader.course import exercises\n"
+        "specs = [e.spec for e in exercises(Path(sys.argv[1]))]\n"
+        "print(len(specs), 'torch' in sys.modules, 'numpy' in sys.modules)"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code, str(ROOT)],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    ).stdout
+    assert said.split() == [str(len(course.exercises(ROOT))), "False", "False"]
+
+
+# -- the cases that every check tries
+
+
+@each
+def test_edges_cover_every_dtype_and_draw(exercise: Exercise):
+    spec = exercise.spec
+    assert {case.dtype for case in spec.edges} == set(spec.dtypes)
+    assert {case.draw for case in spec.edges} == set(spec.draws)
+
+
+@each
+def test_edges_cover_the_lengths_at_which_kernels_go_wrong(exercise: Exercise):
+    lengths = {extent for case in exercise.spec.edges for extent in case.shape}
+    assert lengths >= set(EDGES), set(EDGES) - lengths
+    assert any(is_prime(length) and length > 1000 for length in lengths)
+
+
+def is_prime(number: int) -> bool:
+    return number > 1 and all(number % divisor for divisor in range(2, int(number**0.5) + 1))
+
+
+@each
+def test_edges_cover_padding_and_unaligned_tensors(exercise: Exercise):
+    edges = exercise.spec.edges
+    assert any(case.offset for case in edges)
+    assert any(case.pad for case in edges) == exercise.spec.strided
+
+
+@each
+def test_edges_begin_with_the_smallest_and_leave_the_seed_open(exercise: Exercise):
+    edges = exercise.spec.edges
+    assert edges[0].elements == min(case.elements for case in edges)
+    assert [case for case in edges if case.seed] == []
+    assert len(set(edges)) == len(edges)
+
+
+@pytest.mark.parametrize("name", ["03_three_pass_softmax", "04_online_softmax", "06_cross_entropy"])
+def test_rows_longer_than_any_block_are_tried(name: str):
+    edges = course.find(ROOT, name).spec.edges
+    assert max(case.shape[-1] for case in edges) >= 128_256
+
+
+@each
+def test_the_answer_to_every_edge_is_finite_in_the_output_s_dtype(exercise: Exercise):
+    spec = exercise.spec
+    for case in spec.edges:
+        inputs = spec.inputs(case, CaseDraw(case))
+        with torch.no_grad():
+            wide = {
+                k: v.double() if isinstance(v, torch.Tensor) and v.is_floating_point() else v
+                for k, v in inputs.items()
+            }
+            for value in spec.reference(wide).values():
+                assert bool(value.isfinite().all()), case
+                assert value.abs().max() <= torch.finfo(getattr(torch, case.dtype)).max, case
+
+
+@each
+def test_simulated_cases_are_small_enough(exercise: Exercise):
+    # numba's simulator runs a Python task for each thread.
+    most = 4096 if exercise.spec.backend == "numba" else 400_000
+    assert max(case.elements for case in exercise.spec.edges) <= most
+
+
+@each
+def test_ten_points_and_none_for_loading(exercise: Exercise):
+    points = exercise.spec.points
+    assert (points.load, points.total) == (0, 10)
+
+
+# -- answers that are no work at all
+
+
+def test_verify_knows_every_answer():
+    assert set(NO_WORK) == set(ANSWERS)
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+@each
+def test_an_answer_without_work_is_rejected(exercise: Exercise, answer: str):
+    options = Options(seed=1, pretend=answer, shrink=False)
+    grading = Grading(exercise, exercise.solution, options, Workshop())
+    try:
+        assert grading.run(StepName.LOAD, load).outcome is Outcome.PASS
+        step = grading.run(StepName.CORRECTNESS, correctness)
+    finally:
+        grading.close()
+    assert (step.outcome, step.points) == (Outcome.FAIL, 0)
+    kinds = {
+        "zeros": ("value",),
+        "nan": ("not_finite",),
+        "first_input": ("value",),
+        # What is to be updated holds a value that is none of the answer.
+        "untouched": ("never_written", "value"),
+        "lower_precision": ("value", "rms"),
+    }
+    assert step.failure.kind in kinds[answer]
+
+
+def pretended(exercise: Exercise, answer: str, case: Case) -> tuple[dict, dict]:
+    """The inputs of a case, and what the pretended answer makes of them."""
+    arena = HostArena(1 << 20)
+    try:
+        spec = exercise.spec
+        kernel = RemoteKernel(spec, Pretender(spec, ANSWERS[answer], arena), arena)
+        inputs = kernel.inputs(case)
+        return inputs, kernel.run(inputs)
+    finally:
+        arena.close()
+
+
+def test_what_the_answers_are():
+    exercise, case = EXERCISES[3], Case((3, 7), "bfloat16", pad=2, offset=1)
+    inputs, outputs = pretended(exercise, "zeros", case)
+    assert not outputs["out"].any()
+    inputs, outputs = pretended(exercise, "nan", case)
+    assert bool(outputs["out"].isnan().all())
+    inputs, outputs = pretended(exercise, "first_input", case)
+    assert torch.equal(outputs["out"], inputs["x"])
+    inputs, outputs = pretended(exercise, "lower_precision", case)
+    exact = inputs["x"].double().softmax(-1)
+    error = (outputs["out"].double() - exact).abs() / exact
+    # Four bits of significand instead of eight.
+    assert 2.0**-7 < error.max() <= 2.0**-4
+
+
+def test_the_first_input_fills_outputs_of_another_form():
+    inputs, outputs = pretended(EXERCISES[5], "first_input", Case((3, 7), "float16"))
+    assert torch.equal(outputs["logits"], inputs["logits"])
+    assert torch.equal(outputs["loss"], inputs["logits"].flatten()[:3].float())
+    inputs, outputs = pretended(EXERCISES[1], "first_input", Case((7,), "float32"))
+    assert torch.equal(outputs["out"], inputs["a"][:1])
+
+
+def test_a_pretender_prints_nothing_and_never_fails():
+    arena = HostArena(1 << 16)
+    pretender = Pretender(EXERCISES[0].spec, ANSWERS["zeros"], arena)
+    pretender.load()
+    try:
+        pretender.call([])
+    except KernelFailure:  # pragma: no cover
+        pytest.fail("there is nothing to fail")
+    assert pretender.close() == ""
+    arena.close()

@@ -1,0 +1,224 @@
+"""`grader verify`: what it says about an exercise that does not judge as it should."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader import verify
+from grader.course import Exercise
+from grader.errors import BrokenExercise
+from grader.results import Result, from_json
+from grader.terms import Outcome, Status, StepName
+from grader.verify import NO_WORK, Verified
+
+PASSED = from_json((Path(__file__).parent / "courses" / "result.json").read_bytes())
+
+SPEC = """
+from grader.spec import Case, Gates, Scored, Spec, Tolerance, reads, writes
+
+SPEC = Spec(
+    title="Twice",
+    summary="Twice a vector.",
+    backend="triton",
+    entry="twice",
+    arguments=(reads("x"), writes("out", like="x")),
+    dtypes=("float32",),
+    draws=("rows",),
+    edges=(Case((1,), "float32"), Case((300,), "float32")),
+    largest=(300,),
+    most_elements=300,
+    inputs=lambda case, draw: {"x": draw.tensor(case.shape)},
+    reference=lambda inputs: {"out": 2 * inputs["x"]},
+    tolerance=Tolerance(terms=lambda case: 1),
+    scored=Scored(dtype="float32"),
+    gates=Gates(passing=0.5, great=0.9),
+    memory_budget=lambda case: 0,
+    hints=("one", "two", "three"),
+)
+"""
+TESTS = '''
+from hypothesis import given
+from grader.testing import assert_within, cases_of
+
+cases = cases_of(__file__)
+
+
+@given(case=cases)
+def test_twice_17_is_34(kernel, case):
+    """Twice 17 is 34."""
+    inputs = kernel.inputs(case)
+    inputs["x"].fill_(17.0)
+    assert_within(kernel.run(inputs)["out"], 34.0, 0.0, "twice 17")
+'''
+SOLUTION = """
+def twice(x, out):
+    # BEGIN SOLUTION
+    out.copy_(2 * x)
+    # END SOLUTION
+"""
+# Kernels that say where they must be rejected, and whether that is what becomes of them.
+WRONG = {
+    "wrong_at_correctness": ("correctness", "out.copy_(3 * x)"),
+    "wrong_at_properties": ("properties", "out.copy_(2 * x)\n    out[x == 17] = 0"),
+    "wrong_at_load": ("load", "out.copy_(2 * x)\n\n\nimport no_such_module"),
+    "wrong_but_right": ("correctness", "out.copy_(2 * x)"),
+    "wrong_elsewhere": ("properties", "out.copy_(3 * x)"),
+}
+
+
+def exercise(root: Path, solution: str = SOLUTION) -> Exercise:
+    made = Exercise(root / "exercises" / "01_twice")
+    made.folder.mkdir(parents=True)
+    made.answers.mkdir(parents=True)
+    (made.folder / "spec.py").write_text(SPEC)
+    made.tests.write_text(TESTS)
+    made.solution.write_text(solution)
+    return made
+
+
+@pytest.fixture(scope="module")
+def verified(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Verified]:
+    """One real run over a sound exercise, of which two wrong kernels claim what is not so."""
+    twice = exercise(tmp_path_factory.mktemp("course"))
+    for name, (step, body) in WRONG.items():
+        docstring = f'"""Not what it should be.\n\nRejected at: {step}\n"""\n'
+        kernel = f"{docstring}\n\ndef twice(x, out):\n    {body}\n"
+        (twice.answers / f"{name}.py").write_text(kernel)
+    said: list[str] = []
+    found = verify.run([twice], "cpu", said.append)
+    assert "grading 01_twice …" in said
+    return {v.kernel: v for v in found}
+
+
+def test_everything_is_tried_in_order(verified: dict[str, Verified]):
+    assert list(verified) == ["stub", "solution", *sorted(WRONG), *NO_WORK]
+    assert [v.kind for v in verified.values()] == (
+        ["stub", "solution"] + ["wrong"] * len(WRONG) + ["no_work"] * len(NO_WORK)
+    )
+    assert {v.exercise for v in verified.values()} == {"01_twice"}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "became"),
+    [
+        ("stub", "not_started"),
+        ("solution", "pass"),
+        ("wrong_at_correctness", "correctness"),
+        ("wrong_at_properties", "properties"),
+        ("wrong_at_load", "load"),
+        *((answer, "correctness") for answer in NO_WORK),
+    ],
+)
+def test_what_is_as_it_should_be_is_ok(verified: dict[str, Verified], kernel: str, became: str):
+    found = verified[kernel]
+    assert (found.actual, found.expected, found.ok) == (became, became, True), found.detail
+
+
+def test_a_wrong_kernel_that_passes_is_reported(verified: dict[str, Verified]):
+    found = verified["wrong_but_right"]
+    assert (found.expected, found.actual, found.ok) == ("correctness", "pass", False)
+    assert found.result.status is Status.PASS
+
+
+def test_a_wrong_kernel_that_is_rejected_elsewhere_is_reported(verified: dict[str, Verified]):
+    found = verified["wrong_elsewhere"]
+    assert (found.expected, found.actual, found.ok) == ("properties", "correctness", False)
+    assert found.detail == "1 float32: out[0] is wrong"
+
+
+def test_why_a_kernel_was_rejected_is_told(verified: dict[str, Verified]):
+    assert verified["wrong_at_properties"].detail.startswith("1 float32: Twice 17 is 34.")
+    assert "no_such_module" in verified["wrong_at_load"].detail
+    assert verified["untouched"].detail == "1 float32: out[0] was never written"
+
+
+# -- the decisions alone
+
+
+def judged(result: Result, expected: str) -> Verified:
+    trial = verify._Trial("wrong", "wrong_x", expected, None)  # type: ignore[arg-type]
+    return verify._judged(Exercise(Path("exercises/01_twice")), trial, result)
+
+
+def result(status: Status, *outcomes: Outcome) -> Result:
+    steps = tuple(
+        step.model_copy(update={"outcome": outcome, "failure": None})
+        for step, outcome in zip(PASSED.steps, outcomes, strict=False)
+    )
+    return PASSED.model_copy(update={"status": status, "steps": steps})
+
+
+P, F, S, N = Outcome.PASS, Outcome.FAIL, Outcome.SKIP, Outcome.NOT_RUN
+
+
+@pytest.mark.parametrize(
+    ("found", "actual"),
+    [
+        (result(Status.PASS, P, P, P, S), "pass"),
+        (result(Status.NOT_STARTED, P, Outcome.NOT_STARTED, N, N), "not_started"),
+        (result(Status.FAIL, F, N, N, N), "load"),
+        (result(Status.FAIL, P, F, N, N), "correctness"),
+        (result(Status.FAIL, P, P, F, N), "properties"),
+        (result(Status.FAIL, P, P, P, F), "speed"),
+        (result(Status.ERROR, P, Outcome.ERROR, N, N), "error"),
+        (result(Status.CANNOT_GRADE, P, P, P, Outcome.CANNOT_GRADE), "cannot_grade"),
+        (result(Status.UNFINISHED, P), "unfinished"),
+        (result(Status.INTERRUPTED), "interrupted"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_became_of_a_kernel_in_one_word(found: Result, actual: str):
+    for expected in (actual, "something else"):
+        one = judged(found, expected)
+        assert (one.actual, one.ok) == (actual, expected == actual)
+
+
+def test_an_error_of_the_grader_is_never_the_rejection_that_was_expected():
+    broken = result(Status.ERROR, P, Outcome.ERROR, N, N)
+    for step in StepName:
+        assert not judged(broken, step.value).ok
+
+
+def test_a_solution_that_fails_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    twice = exercise(tmp_path)
+    failed = result(Status.FAIL, P, F, N, N)
+    monkeypatch.setattr(verify.check, "run", lambda requests, progress: [failed] * len(requests))
+    found = {v.kernel: v for v in verify.run([twice], "cpu", print)}
+    assert (found["solution"].ok, found["solution"].actual) == (False, "correctness")
+    assert (found["stub"].ok, found["stub"].actual) == (False, "correctness")
+    assert found["zeros"].ok
+
+
+def test_kernels_that_only_a_simulator_shows_to_be_wrong_are_simulated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    twice = exercise(tmp_path)
+    for name, line in [("wrong_a", ""), ("wrong_b", "On a GPU: may pass by luck, it is a race.\n")]:
+        text = f'"""Wrong.\n\nRejected at: correctness\n{line}"""\n'
+        (twice.answers / f"{name}.py").write_text(text)
+    asked = {}
+
+    def note(requests: list[verify.check.Request], progress: object) -> list[Result]:
+        asked.update({request.kernel.stem: request for request in requests})
+        return [PASSED] * len(requests)
+
+    monkeypatch.setattr(verify.check, "run", note)
+    verify.run([twice], "cuda", print)
+    assert (asked["wrong_a"].device, asked["wrong_b"].device) == ("cuda", "cpu")
+    assert not asked["wrong_a"].shrink
+
+
+def test_an_exercise_without_a_solution_cannot_be_verified(tmp_path: Path):
+    twice = exercise(tmp_path)
+    twice.solution.unlink()
+    with pytest.raises(BrokenExercise, match="01_twice has no solution"):
+        verify.run([twice], "cpu", print)
+
+
+def test_a_wrong_kernel_that_names_no_step_cannot_be_verified(tmp_path: Path):
+    twice = exercise(tmp_path)
+    (twice.answers / "wrong_x.py").write_text('"""Wrong."""\n')
+    with pytest.raises(BrokenExercise, match="does not say which step must reject it"):
+        verify.run([twice], "cpu", print)
