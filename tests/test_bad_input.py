@@ -14,22 +14,25 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
 
 from grader import check, cli, machine
+from grader.arena import Arena, view
 from grader.check import Request
 from grader.course import Exercise
-from grader.errors import CannotGrade, GraderError
-from grader.results import Result, Step, from_json
+from grader.errors import BrokenExercise, CannotGrade, GraderError
+from grader.link import Call, KernelFailure
+from grader.results import Failure, Result, Step, from_json
 from grader.session import Grading, Options, Workshop
 from grader.spec import Case
 from grader.steps import correctness, load
 from grader.terms import Outcome, Status, StepName
 from grader.verdict import exit_code, status_of
+from grader.wire import TensorRef
 
 BAD = Path(__file__).parent / "bad"
 COURSE = Path(__file__).parent / "courses" / "bad"
@@ -733,6 +736,12 @@ def test_a_spec_that_raises_is_not_the_learners_fault(
     assert said.endswith(f"next: {NOT_YOURS}\n")
 
 
+def test_a_spec_that_exits_is_no_pass(tmp_path: Path):
+    exercise = exercise_with(tmp_path, "spec.py", "SPEC =", "raise SystemExit(0)\nSPEC =")
+    with pytest.raises(BrokenExercise, match="fails with SystemExit: 0"):
+        check.run([Request(exercise, GOOD)], print)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
@@ -747,10 +756,15 @@ def test_a_spec_that_raises_is_not_the_learners_fault(
             '{"out": inputs["y"]}',
             "The exercise is broken: the reference fails for 1x1,float32,seed=7: KeyError: 'y'",
         ),
+        (
+            '{"out": inputs["x"]}',
+            "{}",
+            "The exercise is broken: the reference returns [], and the kernel fills ['out'].",
+        ),
     ],
-    ids=["inputs", "reference"],
+    ids=["inputs", "reference", "no answer"],
 )
-def test_functions_of_a_spec_that_raise_are_not_the_learners_fault(
+def test_functions_of_a_spec_that_are_wrong_are_not_the_learners_fault(
     tmp_path: Path, old: str, new: str, told: str
 ):
     exercise = exercise_with(tmp_path, "spec.py", old, new)
@@ -877,3 +891,85 @@ def test_a_gpu_that_others_fill_is_not_the_learners_fault(monkeypatch: pytest.Mo
     assert step.failure.hint == (
         "See who does with `nvidia-smi`, or grade without the GPU: --device cpu."
     )
+
+
+@pytest.mark.parametrize("error", ["CUDA error: out of memory\nCompile with ...", "device is busy"])
+def test_a_gpu_that_refuses_is_not_the_learners_fault(monkeypatch: pytest.MonkeyPatch, error: str):
+    import torch
+
+    def refuse() -> None:
+        raise RuntimeError(error)
+
+    monkeypatch.setitem(sys.modules, "grader.vmm", SimpleNamespace(DriverError=1, SharedMemory=1))
+    monkeypatch.setattr(torch.cuda, "synchronize", refuse)
+    grading = Grading(COPY, GOOD, Options(seed=1, device="cuda", pretend="zeros"), Workshop())
+    step = grading.run(LOAD, load)
+    assert status_of([step]) is Status.CANNOT_GRADE
+    assert step.failure is not None
+    assert step.failure.message == f"The GPU cannot be used now: {error.splitlines()[0]}."
+
+
+def test_a_judge_without_gpu_memory_is_not_the_exercises_fault(monkeypatch: pytest.MonkeyPatch):
+    import torch
+
+    def full(case: object, draw: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    grading = Grading(COPY, GOOD, Options(seed=1, pretend="zeros"), Workshop())
+    grading.spec = replace(grading.spec, inputs=full)
+    grading.run(LOAD, load)
+    step = grading.run(CORRECTNESS, correctness)
+    grading.close()
+    assert status_of([*grading.steps.values()]) is Status.CANNOT_GRADE
+    assert "too little free memory for drawing the inputs" in step.summary
+
+
+# -- kernels that are wrong now and then
+
+
+class NowAndThen:
+    """Copies, but for the calls that `fails` names by their number, which end in a failure."""
+
+    def __init__(self, arena: Arena, fails: Callable[[int], bool], kind: str) -> None:
+        self.arena, self.fails, self.kind, self.calls = arena, fails, kind, 0
+
+    def load(self) -> None:
+        pass
+
+    def call(self, calls: Sequence[Call]) -> None:
+        self.calls += 1
+        if self.fails(self.calls):
+            raise KernelFailure(Failure(kind=self.kind, message="it failed"))
+        x, out = calls[0]
+        assert isinstance(x, TensorRef)
+        assert isinstance(out, TensorRef)
+        view(self.arena.memory, out).copy_(view(self.arena.memory, x))
+
+    def close(self) -> str:
+        return ""
+
+
+def correctness_of(fails: Callable[[int], bool], kind: str) -> tuple[Step, int]:
+    """The step correctness of such a kernel, and how many calls it took."""
+    grading = Grading(COPY, GOOD, Options(seed=1), Workshop())
+    kernel = grading._executor = NowAndThen(grading.arena, fails, kind)
+    grading.run(LOAD, load)
+    step = grading.run(CORRECTNESS, correctness)
+    grading.close()
+    assert step.outcome is Outcome.FAIL
+    assert step.failure is not None
+    assert step.failure.kind == kind
+    return step, kernel.calls
+
+
+def test_a_drawn_case_that_takes_too_long_is_tried_once():
+    """Each further try would cost the whole time limit."""
+    after_the_edges = len(COPY.spec.edges) + 1
+    _, calls = correctness_of(lambda call: call >= after_the_edges, "timeout")
+    assert calls == after_the_edges
+
+
+def test_a_failure_that_does_not_come_again_counts():
+    step, _ = correctness_of(lambda call: call == len(COPY.spec.edges) + 2, "exception")
+    assert step.failure is not None
+    assert step.failure.case is not None
