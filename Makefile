@@ -26,7 +26,7 @@ check: $(READY)
 		$(if $(KERNEL),--kernel '$(KERNEL)',--solution)
 
 test: $(READY)
-	$(VENV)/bin/python -m pytest
+	$(VENV)/bin/python -m pytest -n auto --dist loadfile
 
 lint: $(READY)
 	$(VENV)/bin/ruff check

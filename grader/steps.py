@@ -192,7 +192,7 @@ def _smaller(grading: Grading, case: Case, failure: Failure) -> tuple[Case, Fail
             settings=_settings(40, Phase.generate, Phase.shrink),
             random=random.Random(grading.options.seed),
         )
-    except hypothesis.errors.NoSuchExample:
+    except (hypothesis.errors.NoSuchExample, hypothesis.errors.Flaky):
         return case, failure
     return smallest, best[smallest]
 
