@@ -1,9 +1,9 @@
 """The errors that end a command, each with the exit code that says whose fault it is.
 
-    GraderError
-    ├── UsageError       2    the command line asks for something that does not exist
-    ├── CannotGrade      3    this machine cannot grade what was asked for
-    └── BrokenExercise   4    the exercise or the grader is broken, never the learner's work
+GraderError
+├── UsageError       2    the command line asks for something that does not exist
+├── CannotGrade      3    this machine cannot grade what was asked for
+└── BrokenExercise   4    the exercise or the grader is broken, never the learner's work
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
@@ -18,7 +18,7 @@ from grader.link import KernelFailure
 from grader.results import Failure
 from grader.session import Finding, Grading
 from grader.spec import Case
-from grader.terms import Outcome, StepName
+from grader.terms import Outcome
 from grader.testing import cases
 
 T = TypeVar("T")
@@ -195,10 +195,3 @@ def speed(grading: Grading) -> Finding:
     from grader import timing
 
     return timing.measure(grading)
-
-
-BUILT_IN: Sequence[tuple[StepName, Callable[[Grading], Finding]]] = (
-    (StepName.LOAD, load),
-    (StepName.CORRECTNESS, correctness),
-    (StepName.SPEED, speed),
-)

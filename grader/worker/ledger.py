@@ -23,22 +23,33 @@ class Ledger:
     def __init__(self, arguments: Iterable[tuple[Span, int]]) -> None:
         """`arguments` are spans, each with the size of an element in bytes."""
         self._arguments = list(arguments)
-        self.reads = {span.name: 0 for span, _ in self._arguments}
-        self.writes = {span.name: 0 for span, _ in self._arguments}
+        self._start(span.name for span, _ in self._arguments)
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> Ledger:
+        """For arguments that are told of by name, not by address."""
+        ledger = cls([])
+        ledger._start(names)
+        return ledger
+
+    def _start(self, names: Iterable[str]) -> None:
+        self.reads = dict.fromkeys(names, 0)
+        self.writes = dict.fromkeys(self.reads, 0)
 
     def note(self, addresses: Addresses, itemsize: int, what: Access) -> None:
-        """Accesses of `itemsize` bytes at these addresses; an atomic one reads and writes."""
+        """Accesses of `itemsize` bytes at these addresses."""
         for span, size in self._arguments:
             inside = (addresses >= span.start) & (addresses < span.stop)
-            self._add(span.name, np.count_nonzero(inside) * max(1, itemsize // size), what)
+            self.add(span.name, int(np.count_nonzero(inside)) * max(1, itemsize // size), what)
 
     def note_tensor(self, tensor: torch.Tensor, what: Access) -> None:
         """A torch operation that touches every element of this tensor."""
         for span, _ in self._arguments:
             if span.start <= tensor.data_ptr() < span.stop:
-                self._add(span.name, tensor.numel(), what)
+                self.add(span.name, tensor.numel(), what)
 
-    def _add(self, name: str, elements: int, what: Access) -> None:
+    def add(self, name: str, elements: int, what: Access) -> None:
+        """An access to some elements of the argument `name`; an atomic one reads and writes."""
         if what != "store":
             self.reads[name] += elements
         if what != "load":
@@ -50,11 +61,11 @@ class Ledger:
         return reads | {f"writes.{name}": count for name, count in self.writes.items()}
 
 
-class Watch(TorchDispatchMode):  # type: ignore[misc]  # torch's modes have no types
+class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Notes what torch does while it is entered."""
 
     def __init__(self, ledger: Ledger) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._ledger = ledger
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -15,7 +15,7 @@ import importlib.metadata
 import math
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from grader.errors import CannotGrade
 from grader.worker.adapt import require
-from grader.worker.guard import OutOfBounds
+from grader.worker.guard import Access, OutOfBounds
 
 if not config.ENABLE_CUDASIM:
     raise CannotGrade(
@@ -312,10 +312,37 @@ def install() -> None:
     cuda.device_array = _new_device_array
 
 
-def device_array(array: NDArray[Any]) -> Any:
+Note = Callable[[int, Access], None]
+
+
+class _Observed(devicearray.FakeCUDAArray):  # type: ignore[misc]  # numba-cuda has no types
+    """A device array that tells how many elements are read or written, and of which kind."""
+
+    def __init__(self, array: NDArray[Any], note: Note, stream: int = 0) -> None:
+        super().__init__(array, stream)
+        self._note = note
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._ary[index]
+        if type(found) is np.ndarray:
+            # A part of the array: what is done with its elements is told by itself.
+            return _Observed(found, self._note, self.stream)
+        self._note(1, "load")
+        return found
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._note(np.size(self._ary[index]), "store")
+        self._ary[index] = value
+
+    def copy_to_host(self, *args: Any, **kwargs: Any) -> Any:
+        self._note(self._ary.size, "load")
+        return super().copy_to_host(*args, **kwargs)
+
+
+def device_array(array: NDArray[Any], note: Note) -> Any:
     """A device array over the same memory: what an entry receives in place of one on a GPU.
 
     Has `shape`, `size`, `dtype`, `copy_to_host()` and the rest of a device array, and is what
-    simulated kernels take.
+    simulated kernels take. `note` is told of every access.
     """
-    return devicearray.FakeCUDAArray(array)
+    return _Observed(array, note)

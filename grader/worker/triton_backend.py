@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import torch
 
 from grader.worker.guard import AddressGuard, Span
+from grader.worker.ledger import Ledger, Watch
 from grader.worker.mapping import Views, map_arena, tensor_at
 
 
@@ -27,6 +29,17 @@ class Simulated:
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
         self._guard.allow([_span(ref, tensor_at(self._memory, ref)) for ref in refs])
+
+    @contextmanager
+    def counting(self, refs: list[Mapping[str, Any]]) -> Iterator[Ledger]:
+        tensors = [(ref, tensor_at(self._memory, ref)) for ref in refs]
+        ledger = Ledger((_span(ref, tensor), tensor.element_size()) for ref, tensor in tensors)
+        self._guard.observer = ledger.note
+        try:
+            with Watch(ledger):
+                yield ledger
+        finally:
+            self._guard.observer = None
 
     def synchronize(self) -> None:
         """Simulated kernels have finished when they return."""
@@ -54,6 +67,9 @@ class Compiled:
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
         """Nothing to prepare."""
+
+    def counting(self, refs: list[Mapping[str, Any]]) -> AbstractContextManager[Ledger]:
+        return nullcontext(Ledger([]))
 
     def synchronize(self) -> None:
         torch.cuda.synchronize()
