@@ -73,13 +73,13 @@ def try_case(grading: Grading, case: Case) -> Failure | None:
 def check_case(grading: Grading, case: Case) -> Mismatch | None:
     """Raises KernelFailure when the call itself goes wrong, BrokenExercise when the spec does."""
     kernel = grading.remote
-    inputs = _trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
+    inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
     outputs = kernel.run(inputs)
-    expected = _trusted(lambda: expect(grading.spec, case, inputs), "the reference", case)
+    expected = trusted(lambda: expect(grading.spec, case, inputs), "the reference", case)
     return first_mismatch(expected, outputs, kernel.unwritten(outputs))
 
 
-def _trusted(work: Callable[[], T], what: str, case: Case) -> T:
+def trusted(work: Callable[[], T], what: str, case: Case) -> T:
     """Run a function of the spec; whatever it raises is the exercise's fault."""
     try:
         return work()

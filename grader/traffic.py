@@ -2,7 +2,7 @@
 
 Bandwidth alone cannot tell an online softmax from one that reads its rows three times on a faster
 card. The counts are exact and the same on every machine: masks are honoured, and torch operations
-on arguments count as well. Nsight Compute counts the same on a GPU where rows outgrow its caches.
+on arguments count as well.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from grader.inputs import reseeded
 from grader.link import KernelFailure
 from grader.results import Failure, Traffic
 from grader.session import Finding, Grading
-from grader.steps import failure_from, with_case
+from grader.spec import Spec
+from grader.steps import failure_from, trusted, with_case
 from grader.terms import Outcome
 
 SLACK = 1.01  # a block that overlaps the next by a few elements is no further pass over the data
@@ -27,20 +28,21 @@ def traffic(grading: Grading) -> Finding:
     """Count one call on the spec's counted case and hold it against the most that it allows."""
     kernel, spec = grading.simulated, grading.spec
     case = reseeded(spec.counted, grading.options.seed)
-    inputs = kernel.inputs(case)
+    inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
     try:
         outputs, counts = kernel.count(inputs)
     except KernelFailure as error:
         if error.failure.kind == "not_simulated":
             return Finding(f"not counted: {error.failure.message}", outcome=Outcome.SKIP)
         raise KernelFailure(with_case(error.failure, grading, case)) from None
-    mismatch = first_mismatch(expect(spec, case, inputs), outputs, kernel.unwritten(outputs))
+    expected = trusted(lambda: expect(spec, case, inputs), "the reference", case)
+    mismatch = first_mismatch(expected, outputs, kernel.unwritten(outputs))
     if mismatch is not None:
         wrong = with_case(failure_from(mismatch), grading, case)
         return Finding(case.headline, wrong, Outcome.FAIL)
     found = _per_element(grading, {**inputs, **outputs}, counts)
     tried = f"{case.headline}: " + ", ".join(map(_told, found))
-    failure = next(filter(None, map(_excess, found)), None)
+    failure = next(filter(None, (_fault(spec, count) for count in found)), None)
     outcome = Outcome.PASS if failure is None else Outcome.FAIL
     return Finding(tried, failure, outcome, traffic=tuple(found))
 
@@ -76,11 +78,23 @@ def _told(count: Traffic) -> str:
     return f"{count.argument} {' and '.join(parts) or 'untouched'}"
 
 
-def _excess(count: Traffic) -> Failure | None:
-    for done, times, most in (
-        ("read", count.reads, count.most_reads),
-        ("written", count.writes, count.most_writes),
+def _fault(spec: Spec, count: Traffic) -> Failure | None:
+    argument = next(a for a in spec.arguments if a.name == count.argument)
+    for done, times, least, most in (
+        ("read", count.reads, argument.reads, argument.most_reads),
+        ("written", count.writes, argument.writes, argument.most_writes),
     ):
+        # The answer is right all the same, so the work was done where nothing is counted.
+        if times * SLACK < least:
+            return Failure(
+                kind="uncounted",
+                message=f"every element of {count.argument} must be {done}, and the simulation saw "
+                f"that {times:.3g} times on average",
+                expected=f"at least {least} ×",
+                got=f"{times:.3g} ×",
+                hint="Only kernels and torch operations may touch the arguments, not numpy or "
+                "their addresses.",
+            )
         if most is not None and times > most * SLACK:
             return Failure(
                 kind="traffic",

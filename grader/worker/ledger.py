@@ -6,7 +6,7 @@ whole, so that no work can hide in the entry.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -18,47 +18,41 @@ from grader.worker.guard import Access, Addresses, Span
 
 
 class Ledger:
-    """How many elements of each argument one call read and wrote."""
+    """How much of each argument one call read and wrote. An atomic access does both."""
 
     def __init__(self, arguments: Iterable[tuple[Span, int]]) -> None:
         """`arguments` are spans, each with the size of an element in bytes."""
         self._arguments = list(arguments)
-        self._start(span.name for span, _ in self._arguments)
-
-    @classmethod
-    def of(cls, names: Iterable[str]) -> Ledger:
-        """For arguments that are told of by name, not by address."""
-        ledger = cls([])
-        ledger._start(names)
-        return ledger
-
-    def _start(self, names: Iterable[str]) -> None:
-        self.reads = dict.fromkeys(names, 0)
-        self.writes = dict.fromkeys(self.reads, 0)
+        # In bytes, for a kernel may move an argument in pieces of another size than its elements.
+        self._read = {span.name: 0 for span, _ in self._arguments}
+        self._written = dict(self._read)
 
     def note(self, addresses: Addresses, itemsize: int, what: Access) -> None:
-        """Accesses of `itemsize` bytes at these addresses."""
-        for span, size in self._arguments:
+        """Accesses of `itemsize` bytes at each of these addresses."""
+        for span, _ in self._arguments:
             inside = (addresses >= span.start) & (addresses < span.stop)
-            self.add(span.name, int(np.count_nonzero(inside)) * max(1, itemsize // size), what)
+            self.add(span.name, int(np.count_nonzero(inside)) * itemsize, what)
 
     def note_tensor(self, tensor: torch.Tensor, what: Access) -> None:
         """A torch operation that touches every element of this tensor."""
         for span, _ in self._arguments:
             if span.start <= tensor.data_ptr() < span.stop:
-                self.add(span.name, tensor.numel(), what)
+                self.add(span.name, tensor.numel() * tensor.element_size(), what)
 
-    def add(self, name: str, elements: int, what: Access) -> None:
-        """An access to some elements of the argument `name`; an atomic one reads and writes."""
+    def add(self, name: str, size: int, what: Access) -> None:
+        """An access to `size` bytes of the argument `name`."""
         if what != "store":
-            self.reads[name] += elements
+            self._read[name] += size
         if what != "load":
-            self.writes[name] += elements
+            self._written[name] += size
 
     def facts(self) -> dict[str, int]:
-        """For the wire: `reads.x`, `writes.out` and so on."""
-        reads = {f"reads.{name}": count for name, count in self.reads.items()}
-        return reads | {f"writes.{name}": count for name, count in self.writes.items()}
+        """For the wire: `reads.x`, `writes.out` and so on, in elements."""
+        found = {}
+        for span, size in self._arguments:
+            found[f"reads.{span.name}"] = self._read[span.name] // size
+            found[f"writes.{span.name}"] = self._written[span.name] // size
+        return found
 
 
 class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -69,18 +63,26 @@ class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._ledger = ledger
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        given = dict(zip((a.name for a in func._schema.arguments), args, strict=False))
-        given |= kwargs or {}
-        aliases = {a.name: a.alias_info for a in func._schema.arguments}
-        result = func(*args, **(kwargs or {}))
-        if any(alias is not None and not alias.is_write for alias in aliases.values()):
-            return result  # a view: nothing moves
-        for name, value in given.items():
-            alias = aliases.get(name)
-            for tensor in _tensors(value):
-                self._ledger.note_tensor(tensor, "load" if alias is None else "store")
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        parameters = func._schema.arguments
+        given = dict(zip((p.name for p in parameters), args, strict=False)) | kwargs
+        uses = {p.name: _use(p, func) for p in parameters}
+        if None not in uses.values():
+            for name, value in given.items():
+                for leaf in tree_leaves(value):
+                    if isinstance(leaf, torch.Tensor):
+                        self._ledger.note_tensor(leaf, uses[name])
         return result
 
 
-def _tensors(value: object) -> Iterator[torch.Tensor]:
-    return (leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor))
+_OVERWRITES = ("aten::copy_", "aten::fill_", "aten::zero_")  # in place, without a look at the old
+
+
+def _use(parameter: Any, func: Any) -> Access | None:
+    """What an operation does with a tensor that it gets; None makes it a view: nothing moves."""
+    if parameter.alias_info is None:
+        return "load"
+    if not parameter.alias_info.is_write:
+        return None
+    return "store" if parameter.is_out or func._schema.name in _OVERWRITES else "atomic"

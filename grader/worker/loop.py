@@ -157,9 +157,10 @@ class Worker:
     def _count(self, call: list[Any]) -> dict[str, int]:
         """Call the entry once, and count what it reads and writes."""
         assert self._entry is not None
+        arguments = self._arguments(call)
         self._backend.before_call(_refs(call))
         with self._backend.counting(_refs(call)) as ledger:
-            self._entry(*self._arguments(call))
+            self._entry(*arguments)
         return ledger.facts()
 
     def _arguments(self, call: list[Any]) -> list[object]:

@@ -11,7 +11,7 @@ import torch
 
 from grader.worker.guard import Access
 from grader.worker.ledger import Ledger
-from grader.worker.mapping import Views, map_arena, tensor_at
+from grader.worker.mapping import Views, map_arena, span_of, tensor_at
 
 
 class Simulated:
@@ -29,16 +29,17 @@ class Simulated:
         array = tensor_at(self._memory, ref).numpy()
         return numba_sim.device_array(array, partial(self._note, ref["name"]))
 
-    def _note(self, name: str, elements: int, what: Access) -> None:
+    def _note(self, name: str, size: int, what: Access) -> None:
         if self._ledger is not None:
-            self._ledger.add(name, elements, what)
+            self._ledger.add(name, size, what)
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
         """The simulator checks every index against its array itself."""
 
     @contextmanager
     def counting(self, refs: list[Mapping[str, Any]]) -> Iterator[Ledger]:
-        self._ledger = Ledger.of(ref["name"] for ref in refs)
+        tensors = [(ref, tensor_at(self._memory, ref)) for ref in refs]
+        self._ledger = Ledger((span_of(ref, tensor), tensor.element_size()) for ref, tensor in tensors)
         try:
             yield self._ledger
         finally:

@@ -10,7 +10,7 @@ import torch
 
 from grader.worker.guard import AddressGuard, Span
 from grader.worker.ledger import Ledger, Watch
-from grader.worker.mapping import Views, map_arena, tensor_at
+from grader.worker.mapping import Views, map_arena, span_of, tensor_at
 
 
 class Simulated:
@@ -28,12 +28,12 @@ class Simulated:
         return tensor_at(self._memory, ref)
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
-        self._guard.allow([_span(ref, tensor_at(self._memory, ref)) for ref in refs])
+        self._guard.allow([span_of(ref, tensor_at(self._memory, ref)) for ref in refs])
 
     @contextmanager
     def counting(self, refs: list[Mapping[str, Any]]) -> Iterator[Ledger]:
         tensors = [(ref, tensor_at(self._memory, ref)) for ref in refs]
-        ledger = Ledger((_span(ref, tensor), tensor.element_size()) for ref, tensor in tensors)
+        ledger = Ledger((span_of(ref, tensor), tensor.element_size()) for ref, tensor in tensors)
         self._guard.observer = ledger.note
         try:
             with Watch(ledger):
@@ -48,12 +48,6 @@ class Simulated:
         from grader.worker import triton_sim
 
         return triton_sim.root_cause(error)
-
-
-def _span(ref: Mapping[str, Any], tensor: torch.Tensor) -> Span:
-    extent = 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
-    start = tensor.data_ptr()
-    return Span(start, start + extent * tensor.element_size(), ref["name"])
 
 
 class Compiled:
