@@ -40,6 +40,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from grader.errors import BrokenExercise
 from grader.inputs import DTYPES
 from grader.spec import Case, Inputs, Spec
 
@@ -103,6 +104,13 @@ def expect(spec: Spec, case: Case, inputs: Inputs) -> Expected:
     """The answer to a case, from the judge's own copy of the inputs."""
     wide = _computed_in(torch.float64, inputs)
     answer = spec.reference(wide)
+    filled = {argument.name for argument in spec.arguments if argument.filled}
+    if set(answer) != filled:  # what is not compared would pass
+        raise BrokenExercise(
+            f"The exercise is broken: the reference returns {sorted(answer)}, and the kernel fills "
+            f"{sorted(filled)}.",
+            "Tell whoever wrote the exercise; your kernel is not at fault.",
+        )
     own = spec.reference(_computed_in(torch.float32, inputs))
     sizes = {name: value.abs() for name, value in answer.items()}
     if spec.tolerance.magnitude is not None:

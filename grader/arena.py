@@ -74,7 +74,13 @@ class CudaArena:
     def __init__(self, size: int) -> None:
         from grader.vmm import DriverError, SharedMemory
 
-        torch.cuda.synchronize()  # which makes the CUDA context
+        try:
+            torch.cuda.synchronize()  # which makes the CUDA context
+        except RuntimeError as error:
+            raise CannotGrade(
+                f"The GPU cannot be used now: {str(error).splitlines()[0]}.",
+                "See who uses it with `nvidia-smi`, or grade without the GPU: --device cpu.",
+            ) from None
         try:
             self._shared = SharedMemory.create(size)
         except DriverError as error:

@@ -68,6 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else BROKEN
     except KeyboardInterrupt:
+        _tell("interrupted: nothing of this check counts")
         return 130
     except GraderError as error:
         _tell(f"error: {error.message}")

@@ -72,7 +72,7 @@ def load_spec(path: Path) -> Spec:
     module = importlib.util.module_from_spec(found)
     try:
         found.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a spec that calls sys.exit(0) is no pass
         raise BrokenExercise(
             f"The exercise {path.parent.name} is broken: {path} fails with "
             f"{type(error).__name__}: {error}",

@@ -47,7 +47,7 @@ class CaseDraw:
         rows = math.prod(shape[:-1])
         limit = LARGEST[name]
         values = distribution(rows, shape[-1], self._random, min(extreme or limit, limit), name)
-        rounded = values.clamp(-limit, limit).to(DTYPES[name]).reshape(shape)
+        rounded = values.to(DTYPES[name]).reshape(shape)
         return with_layout(rounded, self._case.pad, self._case.offset, self._device)
 
     def indices(self, count: int, below: int, ignored: int | None = None) -> Tensor:

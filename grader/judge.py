@@ -14,11 +14,12 @@ import os
 import secrets
 import signal
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from grader import processes
+from grader import machine, processes
 from grader.course import Exercise
 from grader.errors import GraderError
 from grader.sandbox import Nursery
@@ -34,12 +35,40 @@ if TYPE_CHECKING:
 def main(argv: list[str]) -> int:
     # What a kernel leaves behind after it killed its parent comes here, to be ended.
     processes.adopt_orphans()
+    # A Ctrl-C is only noted at first: the parent of workers must not get lost while it starts.
+    noted = threading.Event()
+    signal.signal(signal.SIGINT, lambda *_: noted.set())
     processes.die_with_parent(signal.SIGINT)
+    results = os.fdopen(int(argv[0]), "w", encoding="utf-8")
+    os.set_inheritable(results.fileno(), False)
+    requests = json.load(sys.stdin)
+    # The worker's imports run while ours do: both are seconds long.
+    early = _early_nursery(requests)
+    _import_all(early, noted.is_set())
     signal.signal(signal.SIGINT, _interrupt)
     try:
-        return _judge(argv)
+        return _answer(requests, early, results)
     except (KeyboardInterrupt, BrokenPipeError):
         return 130  # nobody waits for an answer any more
+    finally:
+        if early is not None:
+            early.close()
+
+
+def _import_all(early: Nursery | None, interrupted: bool) -> None:
+    """Import what judging needs. A Ctrl-C ends it at once: an exception can get lost in imports."""
+
+    def leave(*_: object) -> None:
+        if early is not None:
+            early.close()
+        os._exit(130)
+
+    signal.signal(signal.SIGINT, leave)
+    if interrupted:
+        leave()
+    import grader.plugin
+    import grader.session
+    import grader.steps  # noqa: F401
 
 
 def _interrupt(*_: object) -> None:
@@ -48,34 +77,20 @@ def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def _judge(argv: list[str]) -> int:
-    results = os.fdopen(int(argv[0]), "w", encoding="utf-8")
-    os.set_inheritable(results.fileno(), False)
-    requests = json.load(sys.stdin)
-    # The worker's imports run while ours do: both are seconds long.
-    early = _early_nursery(requests)
-    try:
-        from grader.session import Workshop
+def _answer(requests: list[Mapping[str, Any]], early: Nursery | None, results: TextIO) -> int:
+    from grader.machine import choose_device
+    from grader.session import Workshop
 
+    try:
         with contextlib.closing(Workshop()) as workshop:
             if early is not None:
                 workshop.adopt(early)
-            return _answer(requests, workshop, results)
-    finally:
-        if early is not None:
-            early.close()
-
-
-def _answer(requests: list[Mapping[str, Any]], workshop: Workshop, results: TextIO) -> int:
-    from grader.machine import choose_device
-
-    try:
-        for request in requests:
-            line, interrupted = _grade(request, choose_device(request["device"]), workshop)
-            results.write(line + "\n")
-            results.flush()
-            if interrupted:
-                return 130
+            for request in requests:
+                line, interrupted = _grade(request, choose_device(request["device"]), workshop)
+                results.write(line + "\n")
+                results.flush()
+                if interrupted:
+                    return 130
     except GraderError as error:
         results.write(
             json.dumps(
@@ -90,7 +105,7 @@ def _early_nursery(requests: list[Mapping[str, Any]]) -> Nursery | None:
     """Start the parent of workers at once, on the device that will most likely be chosen."""
     device = requests[0]["device"]
     if device == "auto":
-        device = "cuda" if Path("/dev/nvidiactl").exists() else "cpu"
+        device = "cuda" if machine.has_driver() else "cpu"
     with contextlib.suppress(GraderError):  # a broken spec is reported when it is graded
         spec = Exercise(Path(requests[0]["exercise"])).spec
         nursery = Nursery(spec.backend, device)
@@ -174,4 +189,7 @@ def _last_line(traceback: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    code = main(sys.argv[1:])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # taking the interpreter with torch in it apart would take a second

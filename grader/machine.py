@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from grader.errors import CannotGrade
 
 OLDEST = (7, 5)  # compute capability: the oldest that torch's CUDA 13 builds run on
@@ -17,6 +19,11 @@ def choose_device(wanted: str) -> str:
     if wanted == "cuda":
         raise CannotGrade(lack, "Grade in simulation instead: --device cpu.")
     return "cpu"
+
+
+def has_driver() -> bool:
+    """Whether NVIDIA's driver is loaded: a guess at there being a GPU that needs no torch."""
+    return Path("/dev/nvidiactl").exists()
 
 
 def _what_is_missing() -> str | None:

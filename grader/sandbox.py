@@ -54,8 +54,9 @@ class Nursery:
             "NUMBA_CACHE_DIR": str(self._home / "numba"),
             "OMP_NUM_THREADS": "1",
             "LC_ALL": "C.UTF-8",
-            # A learner's small launch is no reason to print a warning.
+            # Neither a small launch nor a default is a reason to print a warning to a learner.
             "NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0",
+            "TRITON_DEFAULT_FP_FUSION": "1",
         }
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
         self._process = subprocess.Popen(

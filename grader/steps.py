@@ -9,10 +9,11 @@ from dataclasses import replace
 from typing import TypeVar
 
 import hypothesis
+import torch
 from hypothesis import HealthCheck, Phase
 
 from grader.acceptance import Mismatch, expect, first_mismatch
-from grader.errors import BrokenExercise, GraderError
+from grader.errors import BrokenExercise, CannotGrade, GraderError
 from grader.inputs import reseeded
 from grader.link import KernelFailure
 from grader.results import Failure
@@ -85,6 +86,11 @@ def trusted(work: Callable[[], T], what: str, case: Case) -> T:
         return work()
     except GraderError:
         raise
+    except torch.OutOfMemoryError as error:
+        raise CannotGrade(
+            f"The GPU has too little free memory for {what}: another program holds it ({error}).",
+            "See who does with `nvidia-smi`, or grade without the GPU: --device cpu.",
+        ) from None
     except Exception as error:
         raise BrokenExercise(
             f"The exercise is broken: {what} fails for {case}: {type(error).__name__}: {error}",
@@ -138,11 +144,16 @@ def _drawn(grading: Grading, count: int) -> tuple[Case | None, Failure | None]:
     strategy = cases(grading.spec, roomy=grading.options.device == "cuda")
     phases = (Phase.generate, Phase.shrink) if grading.options.shrink else (Phase.generate,)
     seen: dict[Case, Failure] = {}
+    settled = False  # by a failure that is not worth shrinking: Hypothesis would try it 15 times
 
     def fails(case: Case) -> bool:
+        nonlocal settled
+        if settled:
+            return case in seen
         failure = try_case(grading, case)
         if failure is not None:
             seen[case] = failure
+            settled = failure.kind in NOT_WORTH_SHRINKING
         return failure is not None
 
     try:
@@ -152,7 +163,7 @@ def _drawn(grading: Grading, count: int) -> tuple[Case | None, Failure | None]:
             settings=_settings(count, *phases),
             random=random.Random(grading.options.seed),
         )
-    except hypothesis.errors.NoSuchExample:
+    except (hypothesis.errors.NoSuchExample, hypothesis.errors.Flaky):
         # Seen to fail, but not again: a race, or memory read before it is written.
         return next(iter(seen.items()), (None, None))
     return smallest, seen[smallest]

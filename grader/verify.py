@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader import check
+from grader import check, machine
 from grader.course import Exercise, needs_simulator, rejected_at
 from grader.errors import BrokenExercise
 from grader.results import Result
@@ -56,7 +56,8 @@ def run(
     exercises: Sequence[Exercise], device: str, progress: Callable[[str], None]
 ) -> list[Verified]:
     """Verify the exercises in their order; on the CPU as many at a time as there are cores."""
-    at_once = (os.cpu_count() or 1) if device == "cpu" else 1
+    on_gpu = device == "cuda" or (device == "auto" and machine.has_driver())
+    at_once = 1 if on_gpu else os.cpu_count() or 1
     with ThreadPoolExecutor(max_workers=at_once) as pool:
         verified = pool.map(lambda e: _verify(e, device, progress), exercises)
         return list(itertools.chain.from_iterable(verified))

@@ -14,22 +14,25 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
 
 from grader import check, cli, machine
+from grader.arena import Arena, view
 from grader.check import Request
 from grader.course import Exercise
-from grader.errors import CannotGrade, GraderError
-from grader.results import Result, Step, from_json
+from grader.errors import BrokenExercise, CannotGrade, GraderError
+from grader.link import Call, KernelFailure
+from grader.results import Failure, Result, Step, from_json
 from grader.session import Grading, Options, Workshop
 from grader.spec import Case
 from grader.steps import correctness, load
 from grader.terms import Outcome, Status, StepName
 from grader.verdict import exit_code, status_of
+from grader.wire import TensorRef
 
 BAD = Path(__file__).parent / "bad"
 COURSE = Path(__file__).parent / "courses" / "bad"
@@ -398,7 +401,9 @@ def made(file: str, folder: Path) -> Path:
 
 
 def everything_below(folder: Path) -> dict[Path, float]:
-    return {path: path.stat().st_mtime for path in folder.rglob("*")}
+    """The files and when they were written; what Python compiles them to does not count."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    return {path: path.stat().st_mtime for path in files}
 
 
 @pytest.fixture(scope="module")
@@ -479,10 +484,7 @@ def test_what_is_printed_without_an_end_of_line_is_kept(graded: Graded):
     assert graded.results["prints_part_of_a_line.py"].output.startswith("no end of line")
 
 
-@pytest.mark.parametrize(
-    ("file", "lines"), [("not_constexpr.py", [9]), ("not_constexpr_in_helper.py", [14, 9])]
-)
-def test_a_compile_error_is_told_with_the_learners_lines(file: str, lines: list[int]):
+def test_a_compile_error_is_told_with_the_learners_lines():
     """Triton's front end needs no GPU, only a process that has not asked for its interpreter."""
     code = """
 import dataclasses, importlib.util, json, sys
@@ -490,23 +492,25 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 from grader.worker import faults
-found = importlib.util.spec_from_file_location("kernel", sys.argv[1])
-module = importlib.util.module_from_spec(found)
-found.loader.exec_module(module)
-types = {"x_ptr": "*fp32", "out_ptr": "*fp32", "n": "i32"}
-try:
-    triton.compile(ASTSource(module.copy_kernel, types), GPUTarget("cuda", 80, 32))
-except Exception as error:
-    print(json.dumps(dataclasses.asdict(faults.describe(error, sys.argv[1]))))
+for file in sys.argv[1:]:
+    found = importlib.util.spec_from_file_location("kernel", file)
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    types = {"x_ptr": "*fp32", "out_ptr": "*fp32", "n": "i32"}
+    try:
+        triton.compile(ASTSource(module.copy_kernel, types), GPUTarget("cuda", 80, 32))
+    except Exception as error:
+        print(json.dumps(dataclasses.asdict(faults.describe(error, file))))
 """
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", code, BAD / file], capture_output=True, text=True, check=True
-    )
-    fault = json.loads(done.stdout)
-    assert fault["kind"] == "compile"
-    assert fault["message"].startswith("Triton cannot compile the kernel: ")
-    assert "arange's arguments must be of type tl.constexpr" in fault["message"]
-    assert [line for line, _, _ in fault["frames"]] == lines
+    files = [BAD / "not_constexpr.py", BAD / "not_constexpr_in_helper.py"]
+    command = [sys.executable, "-I", "-c", code, *files]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    faults = [json.loads(line) for line in done.stdout.splitlines()]
+    for fault in faults:
+        assert fault["kind"] == "compile"
+        assert fault["message"].startswith("Triton cannot compile the kernel: ")
+        assert "arange's arguments must be of type tl.constexpr" in fault["message"]
+    assert [[line for line, _, _ in fault["frames"]] for fault in faults] == [[9], [14, 9]]
 
 
 # -- the same on a GPU
@@ -665,24 +669,33 @@ def has_called(home: Path) -> bool:
     return bool(list(home.glob("grader-worker-*/called")))
 
 
-@pytest.mark.parametrize("moment", [is_importing, has_called])
-def test_ctrl_c_ends_everything(moment: Callable[[Path], bool], home: Path):
+@pytest.fixture
+def waiting(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """`grader check` of a kernel that never returns, with no time limit that matters here."""
+    exercise_with(tmp_path, "spec.py", "call_s=2.0", "call_s=600.0")
     kernel = BAD / "waits.py"
-    with start_cli(COURSE, "check", "01_copy", "--kernel", kernel, "--device", "cpu") as command:
-        wait_until(lambda: moment(home))
-        os.killpg(command.pid, signal.SIGINT)  # as a terminal does
-        out, err = command.communicate()
-    assert command.returncode == 130
+    arguments = ("check", "01_other", "--kernel", kernel, "--device", "cpu")
+    with start_cli(tmp_path, *arguments) as command:
+        yield command
+
+
+@pytest.mark.parametrize("moment", [is_importing, has_called])
+def test_ctrl_c_ends_everything(
+    waiting: subprocess.Popen[str], moment: Callable[[Path], bool], home: Path
+):
+    wait_until(lambda: moment(home))
+    os.killpg(waiting.pid, signal.SIGINT)  # as a terminal does
+    out, err = waiting.communicate()
+    assert waiting.returncode == 130
     assert out == ""
     assert "Traceback" not in err
+    assert processes(home) == []
 
 
-def test_a_killed_command_takes_everything_with_it(home: Path):
-    kernel = BAD / "waits.py"
-    with start_cli(COURSE, "check", "01_copy", "--kernel", kernel, "--device", "cpu") as command:
-        wait_until(lambda: has_called(home))
-        command.kill()
-        command.communicate()
+def test_a_killed_command_takes_everything_with_it(waiting: subprocess.Popen[str], home: Path):
+    wait_until(lambda: has_called(home))
+    waiting.kill()
+    waiting.wait()
     wait_until(lambda: not processes(home))
 
 
@@ -701,7 +714,7 @@ def test_a_killed_judge_is_no_pass(home: Path):
 
 def exercise_with(tmp_path: Path, file: str, old: str, new: str) -> Exercise:
     """The copying exercise with something else in one of its files."""
-    folder = tmp_path / "exercises" / "01_broken"
+    folder = tmp_path / "exercises" / "01_other"
     folder.mkdir(parents=True)
     for source in COPY.folder.glob("*.py"):
         text = source.read_text()
@@ -717,10 +730,16 @@ def test_a_spec_that_raises_is_not_the_learners_fault(
 ):
     exercise = exercise_with(tmp_path, "spec.py", "SPEC =", "SPEC = 1 / 0")
     monkeypatch.setenv("GRADER_COURSE", str(tmp_path))
-    code, said = run_cli(capsys, "check", "01_broken", "--kernel", str(GOOD))
+    code, said = run_cli(capsys, "check", "01_other", "--kernel", str(GOOD))
     assert code == 4
-    assert f"The exercise 01_broken is broken: {exercise.folder / 'spec.py'} fails with" in said
+    assert f"The exercise 01_other is broken: {exercise.folder / 'spec.py'} fails with" in said
     assert said.endswith(f"next: {NOT_YOURS}\n")
+
+
+def test_a_spec_that_exits_is_no_pass(tmp_path: Path):
+    exercise = exercise_with(tmp_path, "spec.py", "SPEC =", "raise SystemExit(0)\nSPEC =")
+    with pytest.raises(BrokenExercise, match="fails with SystemExit: 0"):
+        check.run([Request(exercise, GOOD)], print)
 
 
 @pytest.mark.parametrize(
@@ -737,10 +756,15 @@ def test_a_spec_that_raises_is_not_the_learners_fault(
             '{"out": inputs["y"]}',
             "The exercise is broken: the reference fails for 1x1,float32,seed=7: KeyError: 'y'",
         ),
+        (
+            '{"out": inputs["x"]}',
+            "{}",
+            "The exercise is broken: the reference returns [], and the kernel fills ['out'].",
+        ),
     ],
-    ids=["inputs", "reference"],
+    ids=["inputs", "reference", "no answer"],
 )
-def test_functions_of_a_spec_that_raise_are_not_the_learners_fault(
+def test_functions_of_a_spec_that_are_wrong_are_not_the_learners_fault(
     tmp_path: Path, old: str, new: str, told: str
 ):
     exercise = exercise_with(tmp_path, "spec.py", old, new)
@@ -759,7 +783,7 @@ def test_properties_that_cannot_be_imported_are_not_the_learners_fault(tmp_path:
     exercise_with(tmp_path, "test_kernel.py", "from hypothesis", "from hypotheses")
     kernel = BAD / "prints_megabytes.py"
     with start_cli(
-        *(tmp_path, "check", "01_broken", "--kernel", kernel, "--device", "cpu", "--json")
+        *(tmp_path, "check", "01_other", "--kernel", kernel, "--device", "cpu", "--json")
     ) as command:
         out, err = command.communicate()
     assert command.returncode == 4
@@ -867,3 +891,85 @@ def test_a_gpu_that_others_fill_is_not_the_learners_fault(monkeypatch: pytest.Mo
     assert step.failure.hint == (
         "See who does with `nvidia-smi`, or grade without the GPU: --device cpu."
     )
+
+
+@pytest.mark.parametrize("error", ["CUDA error: out of memory\nCompile with ...", "device is busy"])
+def test_a_gpu_that_refuses_is_not_the_learners_fault(monkeypatch: pytest.MonkeyPatch, error: str):
+    import torch
+
+    def refuse() -> None:
+        raise RuntimeError(error)
+
+    monkeypatch.setitem(sys.modules, "grader.vmm", SimpleNamespace(DriverError=1, SharedMemory=1))
+    monkeypatch.setattr(torch.cuda, "synchronize", refuse)
+    grading = Grading(COPY, GOOD, Options(seed=1, device="cuda", pretend="zeros"), Workshop())
+    step = grading.run(LOAD, load)
+    assert status_of([step]) is Status.CANNOT_GRADE
+    assert step.failure is not None
+    assert step.failure.message == f"The GPU cannot be used now: {error.splitlines()[0]}."
+
+
+def test_a_judge_without_gpu_memory_is_not_the_exercises_fault(monkeypatch: pytest.MonkeyPatch):
+    import torch
+
+    def full(case: object, draw: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    grading = Grading(COPY, GOOD, Options(seed=1, pretend="zeros"), Workshop())
+    grading.spec = replace(grading.spec, inputs=full)
+    grading.run(LOAD, load)
+    step = grading.run(CORRECTNESS, correctness)
+    grading.close()
+    assert status_of([*grading.steps.values()]) is Status.CANNOT_GRADE
+    assert "too little free memory for drawing the inputs" in step.summary
+
+
+# -- kernels that are wrong now and then
+
+
+class NowAndThen:
+    """Copies, but for the calls that `fails` names by their number, which end in a failure."""
+
+    def __init__(self, arena: Arena, fails: Callable[[int], bool], kind: str) -> None:
+        self.arena, self.fails, self.kind, self.calls = arena, fails, kind, 0
+
+    def load(self) -> None:
+        pass
+
+    def call(self, calls: Sequence[Call]) -> None:
+        self.calls += 1
+        if self.fails(self.calls):
+            raise KernelFailure(Failure(kind=self.kind, message="it failed"))
+        x, out = calls[0]
+        assert isinstance(x, TensorRef)
+        assert isinstance(out, TensorRef)
+        view(self.arena.memory, out).copy_(view(self.arena.memory, x))
+
+    def close(self) -> str:
+        return ""
+
+
+def correctness_of(fails: Callable[[int], bool], kind: str) -> tuple[Step, int]:
+    """The step correctness of such a kernel, and how many calls it took."""
+    grading = Grading(COPY, GOOD, Options(seed=1), Workshop())
+    kernel = grading._executor = NowAndThen(grading.arena, fails, kind)
+    grading.run(LOAD, load)
+    step = grading.run(CORRECTNESS, correctness)
+    grading.close()
+    assert step.outcome is Outcome.FAIL
+    assert step.failure is not None
+    assert step.failure.kind == kind
+    return step, kernel.calls
+
+
+def test_a_drawn_case_that_takes_too_long_is_tried_once():
+    """Each further try would cost the whole time limit."""
+    after_the_edges = len(COPY.spec.edges) + 1
+    _, calls = correctness_of(lambda call: call >= after_the_edges, "timeout")
+    assert calls == after_the_edges
+
+
+def test_a_failure_that_does_not_come_again_counts():
+    step, _ = correctness_of(lambda call: call == len(COPY.spec.edges) + 2, "exception")
+    assert step.failure is not None
+    assert step.failure.case is not None

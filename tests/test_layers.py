@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parent.parent / "grader"
 
 # Lowest floor first. A module imports from its own floor and from those below it, never in a ring.
 FLOORS = (
-    {"grader", "errors", "terms", "spec", "wire", "vmm"},
+    {"grader", "errors", "terms", "spec", "wire", "vmm", "processes"},
     {"results", "verdict"},
     {"course", "stub"},
     {"inputs", "acceptance", "testing"},

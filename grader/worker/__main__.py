@@ -129,3 +129,4 @@ def _wait(worker: int) -> int | None:
 
 if __name__ == "__main__":
     main(sys.argv[1:])
+    os._exit(0)  # taking the interpreter with torch in it apart would take two seconds
