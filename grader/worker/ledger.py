@@ -65,24 +65,28 @@ class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
-        parameters = func._schema.arguments
-        given = dict(zip((p.name for p in parameters), args, strict=False)) | kwargs
-        uses = {p.name: _use(p, func) for p in parameters}
-        if None not in uses.values():
-            for name, value in given.items():
-                for leaf in tree_leaves(value):
+        schema = func._schema
+        if _moves(schema):
+            given = dict(zip((p.name for p in schema.arguments), args, strict=False)) | kwargs
+            for parameter in schema.arguments:
+                for leaf in tree_leaves(given.get(parameter.name)):
                     if isinstance(leaf, torch.Tensor):
-                        self._ledger.note_tensor(leaf, uses[name])
+                        self._ledger.note_tensor(leaf, _use(parameter, schema))
         return result
 
 
 _OVERWRITES = ("aten::copy_", "aten::fill_", "aten::zero_")  # in place, without a look at the old
 
 
-def _use(parameter: Any, func: Any) -> Access | None:
-    """What an operation does with a tensor that it gets; None makes it a view: nothing moves."""
+def _moves(schema: Any) -> bool:
+    """Whether an operation touches memory: a view does not, nor what only takes over a shape."""
+    takes_shape = schema.name.startswith("aten::new_") or schema.name.endswith("_like")
+    views = any(p.alias_info and not p.alias_info.is_write for p in schema.arguments)
+    return not takes_shape and not views
+
+
+def _use(parameter: Any, schema: Any) -> Access:
+    """What an operation that moves memory does with a tensor that it gets."""
     if parameter.alias_info is None:
         return "load"
-    if not parameter.alias_info.is_write:
-        return None
-    return "store" if parameter.is_out or func._schema.name in _OVERWRITES else "atomic"
+    return "store" if parameter.is_out or schema.name in _OVERWRITES else "atomic"
