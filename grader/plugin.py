@@ -164,7 +164,7 @@ def _told(failure: Failure) -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Within an exercise: load, correctness, its own tests, speed."""
+    """Within an exercise: load, correctness, its own tests, traffic, speed."""
     order = list(StepName)
 
     def rank(item: pytest.Item) -> int:

@@ -15,8 +15,8 @@ from grader import course
 from grader.arena import HostArena, view
 from grader.course import Exercise
 from grader.link import Call, KernelFailure
-from grader.results import Failure
 from grader.remote import RemoteKernel
+from grader.results import Failure
 from grader.session import Bench, Grading, Options, Workshop
 from grader.spec import Case, Draw, Inputs, Spec
 from grader.steps import correctness, load, speed

@@ -121,11 +121,6 @@ def test_what_cannot_be_simulated_fails_before_on_a_machine_without_a_gpu(tmp_pa
 # -- honest kernels that read twice
 
 
-ONE_ROW = """    row = tl.program_id(0).to(tl.int64)
-    x_row = x_ptr + row * x_stride
-    out_row = out_ptr + row * out_stride
-    lanes = tl.arange(0, BLOCK)
-"""
 PERSISTENT = """
 import torch
 import triton
@@ -157,7 +152,9 @@ def softmax(x, out):
     strides = x.stride(0), out.stride(0)
     softmax_kernel[(2,)](x, out, *strides, rows, columns, BLOCK=2048)
 """
-LAST_PASS = "for start in range(0, columns, BLOCK):\n        offsets = start + lanes\n        inside"
+LAST_PASS = (
+    "for start in range(0, columns, BLOCK):\n        offsets = start + lanes\n        inside"
+)
 TWO_READS = {
     "small-blocks": solution(ONLINE, ("BLOCK = 4096", "BLOCK = 128")),
     "one-block-that-is-read-twice": solution(ONLINE, ("BLOCK = 4096", "BLOCK = 16384")),

@@ -39,7 +39,9 @@ class Simulated:
     @contextmanager
     def counting(self, refs: list[Mapping[str, Any]]) -> Iterator[Ledger]:
         tensors = [(ref, tensor_at(self._memory, ref)) for ref in refs]
-        self._ledger = Ledger((span_of(ref, tensor), tensor.element_size()) for ref, tensor in tensors)
+        self._ledger = Ledger(
+            (span_of(ref, tensor), tensor.element_size()) for ref, tensor in tensors
+        )
         try:
             yield self._ledger
         finally:

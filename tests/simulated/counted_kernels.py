@@ -29,7 +29,9 @@ def counted(kernel, grid, x, out, *args, **options) -> tuple[dict[str, int], dic
     finally:
         GUARD.observer = None
     found = ledger.facts()
-    reads, writes = ({n: found[f"{kind}.{n}"] for n in ("x", "out")} for kind in ("reads", "writes"))
+    reads, writes = (
+        {n: found[f"{kind}.{n}"] for n in ("x", "out")} for kind in ("reads", "writes")
+    )
     return reads, writes
 
 
@@ -124,5 +126,7 @@ def copy_through_scratch(x, out, scratch, BLOCK: tl.constexpr):
 
 
 def test_scratch_is_not_counted():
-    reads, writes = counted(copy_through_scratch, (1,), torch.rand(16), torch.zeros(16), torch.empty(16), 16)
+    reads, writes = counted(
+        copy_through_scratch, (1,), torch.rand(16), torch.zeros(16), torch.empty(16), 16
+    )
     assert (reads, writes) == ({"x": 16, "out": 0}, {"x": 0, "out": 16})
