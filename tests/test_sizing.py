@@ -62,6 +62,13 @@ def test_sizes_in_numbers(name: str, calls: int, mib_per_call: int):
     assert (sizing.calls, sizing.rows * 12 // MIB) == (calls, mib_per_call)
 
 
+def test_an_unusually_large_cache_makes_calls_longer():
+    gpu = Gpu(bandwidth=1000 * GB, l2=512 * MIB, free=64 * GB)
+    sizing = size(gpu, 8)
+    assert sizing.rows * 8 > 1.2 * gpu.bandwidth * CALL_S
+    assert sizing.calls * (sizing.rows + 1) * 8 >= L2_MULTIPLE * gpu.l2
+
+
 def test_with_little_free_memory_calls_get_fewer_and_then_smaller():
     card = GPUS["H200"]
     roomy, busy, busier = (

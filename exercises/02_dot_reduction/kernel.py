@@ -41,5 +41,6 @@ def dot(a, b, out):
     All three are device arrays, which a numba kernel takes as they are.
     """
     raise NotImplementedError(
-        "02_dot_reduction: choose the number of blocks, make room for partials, launch both kernels"
+        "02_dot_reduction: choose the number of blocks, make room for partials, launch both "
+        "kernels"
     )

@@ -61,12 +61,14 @@ def magnitude(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Te
     """Loss: |logsumexp| + |target's logit| + 1, the two numbers whose difference it is.
 
     Gradient: grad_scale * (p * (1 + max - x) + one-hot). Rounding x - max by one part in 2**24
-    changes p by (max - x) parts in 2**24; at the target, p - 1 is a difference from 1.
+    changes p by (max - x) parts in 2**24; at the target, p - 1 is a difference from 1. A GPU may
+    flush p below 2**-126 to 0, before grad_scale up to 4 enlarges the loss: 2**-102 permits that.
     """
     logits, target = inputs["logits"].double(), inputs["target"]
     column = target.clamp(min=0).unsqueeze(-1)
     depth = 1 + logits.amax(-1, keepdim=True) - logits
-    gradient = abs(inputs["grad_scale"]) * (logits.softmax(-1) * depth + _one_hot(logits, column))
+    terms = logits.softmax(-1) * depth + _one_hot(logits, column) + 2.0**-102
+    gradient = abs(inputs["grad_scale"]) * terms
     loss = logits.logsumexp(-1).abs() + logits.gather(-1, column).squeeze(-1).abs() + 1
     return {"logits": gradient, "loss": loss}
 
