@@ -32,7 +32,8 @@ def traffic(grading: Grading) -> Finding:
     try:
         outputs, counts = kernel.count(inputs)
     except KernelFailure as error:
-        if error.failure.kind == "not_simulated":
+        # Without a GPU the steps before ran in simulation, and got through it.
+        if error.failure.kind == "not_simulated" and grading.options.device != "cpu":
             return Finding(f"not counted: {error.failure.message}", outcome=Outcome.SKIP)
         raise KernelFailure(with_case(error.failure, grading, case)) from None
     expected = trusted(lambda: expect(spec, case, inputs), "the reference", case)

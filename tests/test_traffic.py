@@ -294,6 +294,14 @@ def test_what_only_a_gpu_can_run_is_skipped_where_there_is_one(counted):
     assert "inline assembly needs a GPU" in step.summary
 
 
+def test_nobody_is_excused_who_was_simulated_before(counted):
+    step = counted(
+        DOUBLE,
+        "class NotSimulated(Exception): ...\n\n\ndef double(x, out):\n    raise NotSimulated\n",
+    )
+    assert (step.outcome, step.points, step.failure.kind) == (Outcome.FAIL, 0, "not_simulated")
+
+
 @pytest.mark.parametrize("sent", [{}, {"reads.x": 1000, "writes.x": 0}], ids=["none", "some"])
 def test_a_worker_that_does_not_count_is_the_graders_fault(
     counted, monkeypatch: pytest.MonkeyPatch, sent: Mapping[str, int]
