@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import hypothesis
 import pytest
 import torch
 from torch import Tensor
@@ -235,12 +234,7 @@ def test_a_failure_that_is_seen_once_is_not_lost_on_an_edge(grade):
     assert found.failure.case == "3×1500 float16"
 
 
-LOST = pytest.mark.xfail(
-    raises=hypothesis.errors.Flaky, reason="Hypothesis refuses to tell what does not fail again"
-)
-
-
-@pytest.mark.parametrize("period", [2, *(pytest.param(n, marks=LOST) for n in (3, 7, 11))])
+@pytest.mark.parametrize("period", [2, 3, 7, 11])
 def test_a_kernel_that_fails_now_and_then_fails_the_step(grade, period: int):
     found = correctness(grade(every(period, [])))
     assert found.outcome is Outcome.FAIL
@@ -248,7 +242,6 @@ def test_a_kernel_that_fails_now_and_then_fails_the_step(grade, period: int):
     assert found.failure.case
 
 
-@LOST
 def test_a_failure_that_is_seen_once_is_not_lost_among_drawn_cases(grade):
     calls: list[int] = []
 
