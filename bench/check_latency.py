@@ -30,7 +30,7 @@ from grader import course
 
 QUICK_RUNS = 5
 SAMPLE_S = 0.1
-STEPS = ("load", "correctness", "properties", "speed")
+STEPS = ("load", "correctness", "properties", "traffic", "speed")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Protocol
 
@@ -49,6 +49,9 @@ class Executor(Protocol):
     def call(self, calls: Sequence[Call]) -> None:
         """Call the entry with each argument list in turn, and wait for all the work."""
 
+    def count(self, call: Call) -> Mapping[str, int]:
+        """Call the entry once in simulation; `reads.x`, `writes.out` and so on, in elements."""
+
     def close(self) -> str:
         """End; returns the first part of what was printed."""
 
@@ -92,9 +95,14 @@ class WorkerLink:
     def call(self, calls: Sequence[Call]) -> None:
         if self._worker is None:
             self.load()
-        sent = [[asdict(a) if isinstance(a, TensorRef) else a for a in call] for call in calls]
+        sent = [_sent(call) for call in calls]
         limit_s = self._entry.limits.call_s * max(1, len(calls))
         self._exchange("call", limit_s, calls=sent)
+
+    def count(self, call: Call) -> Mapping[str, int]:
+        if self._worker is None:
+            self.load()
+        return self._exchange("count", self._entry.limits.call_s, call=_sent(call)).counts
 
     def close(self) -> str:
         """End the worker and all that it started."""
@@ -134,6 +142,10 @@ class WorkerLink:
         self._printed = (self._printed + self._worker.close())[:KEPT_OUTPUT]
         self._worker = None
         return status
+
+
+def _sent(call: Call) -> list[object]:
+    return [asdict(a) if isinstance(a, TensorRef) else a for a in call]
 
 
 def _too_long(operation: str, limit_s: float) -> Failure:

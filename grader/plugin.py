@@ -113,9 +113,15 @@ class SpecFile(pytest.File):
     """An exercise's spec.py, collected as the built-in steps."""
 
     def collect(self) -> Generator[StepItem, None, None]:
-        from grader.steps import BUILT_IN
+        from grader import steps, traffic
 
-        for name, work in BUILT_IN:
+        built_in = {
+            StepName.LOAD: steps.load,
+            StepName.CORRECTNESS: steps.correctness,
+            StepName.TRAFFIC: traffic.traffic,
+            StepName.SPEED: steps.speed,
+        }
+        for name, work in built_in.items():
             yield StepItem.from_parent(self, name=name.value, step=name, work=work)
 
 
@@ -130,7 +136,7 @@ class StepItem(pytest.Item):
 
     def runtest(self) -> None:
         grading = _gradings(self.config).of(self.path.parent)
-        if self.step is StepName.SPEED and StepName.PROPERTIES not in grading.steps:
+        if StepName.PROPERTIES not in grading.steps and self.step is StepName.TRAFFIC:
             grading.settle_properties()
         done = grading.run(self.step, self.work)
         if done.outcome in (Outcome.SKIP, Outcome.NOT_RUN):
@@ -158,7 +164,7 @@ def _told(failure: Failure) -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Within an exercise: load, correctness, its own tests, speed."""
+    """Within an exercise: load, correctness, its own tests, traffic, speed."""
     order = list(StepName)
 
     def rank(item: pytest.Item) -> int:

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from grader.arena import Arena, Placed, place, view
 from grader.inputs import DTYPES, CaseDraw, with_layout
-from grader.link import Executor, KernelFailure
+from grader.link import Call, Executor, KernelFailure
 from grader.results import Failure
 from grader.spec import Argument, Case, Spec
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -85,19 +88,32 @@ class RemoteKernel:
 
     def __call__(self, *arguments: Tensor | float) -> None:
         """Call the entry. Tensors that the exercise's contract says it fills are overwritten."""
+        self._carried_out(arguments, lambda call: self._executor.call([call]))
+
+    def count(
+        self, inputs: dict[str, Tensor | float]
+    ) -> tuple[dict[str, Tensor], Mapping[str, int]]:
+        """As `run`, in simulation; also returns what `link.Executor.count` counted."""
+        filled = destinations(self.spec, inputs, self.device)
+        arguments = [(inputs | filled)[a.name] for a in self.spec.arguments]
+        return filled, self._carried_out(arguments, self._executor.count)
+
+    def _carried_out(
+        self, arguments: Sequence[Tensor | float], carry_out: Callable[[Call], T]
+    ) -> T:
+        """Lay the arguments out, have the call carried out, look at what changed."""
         given = dict(zip(self.spec.arguments, arguments, strict=True))
         tensors = [(a, value) for a, value in given.items() if isinstance(value, Tensor)]
         placed, used = place(self._arena.memory, tensors)
         region = self._arena.memory[:used]
         before = self._fill(region, placed, dict(tensors))
         refs = {p.argument.name: p.ref for p in placed}
-        self._executor.call(
-            [[refs[a.name] if isinstance(v, Tensor) else v for a, v in given.items()]]
-        )
+        done = carry_out([refs[a.name] if isinstance(v, Tensor) else v for a, v in given.items()])
         self._check_untouched(region, before, placed)
         for argument, value in tensors:
             if argument.filled:
                 value.copy_(next(p.view for p in placed if p.argument is argument))
+        return done
 
     def unwritten(self, outputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """For each output of the last call, which elements the kernel never wrote."""

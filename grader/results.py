@@ -53,6 +53,16 @@ class Failure(Record):
     hint: str | None = None
 
 
+class Traffic(Record):
+    """How often one call read and wrote the elements of one argument, on average, in simulation."""
+
+    argument: str
+    reads: float
+    writes: float
+    most_reads: int | None = Field(description="the most that pass; null where any number does")
+    most_writes: int | None
+
+
 class Speed(Record):
     """What the speed step measured. Bandwidths count the least bytes that the work needs."""
 
@@ -77,6 +87,7 @@ class Step(Record):
     duration_s: float
     failure: Failure | None = None
     speed: Speed | None = None
+    traffic: tuple[Traffic, ...] = ()
 
 
 class Kernel(Record):

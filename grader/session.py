@@ -20,8 +20,8 @@ from grader.errors import CannotGrade, GraderError
 from grader.link import Executor, KernelFailure, WorkerLink, entry_of
 from grader.pretend import ANSWERS, Pretender
 from grader.remote import RemoteKernel
-from grader.results import Environment, Failure, Kernel, Result, Speed, Step
-from grader.sandbox import Nursery
+from grader.results import Environment, Failure, Kernel, Result, Speed, Step, Traffic
+from grader.sandbox import KEPT_OUTPUT, Nursery
 from grader.spec import Case
 from grader.terms import Outcome, Status, StepName
 from grader.verdict import status_of
@@ -50,6 +50,7 @@ class Finding:
     failure: Failure | None = None
     outcome: Outcome = Outcome.PASS
     speed: Speed | None = None
+    traffic: tuple[Traffic, ...] = ()
 
 
 class Workshop:
@@ -76,6 +77,15 @@ class Workshop:
         self._nurseries.clear()
 
 
+@dataclass(frozen=True)
+class Bench:
+    """A kernel file on one device: the memory, what carries calls out, and the callable."""
+
+    arena: Arena
+    executor: Executor
+    remote: RemoteKernel
+
+
 @dataclass
 class Grading:
     exercise: Exercise
@@ -90,35 +100,36 @@ class Grading:
         self.started_at = datetime.now(UTC)
         self._began = time.monotonic()
         self._properties: list[tuple[str, float, Outcome, Failure | None]] = []
-        self._arena: Arena | None = None
-        self._executor: Executor | None = None
-        self._remote: RemoteKernel | None = None
+        self._benches: dict[str, Bench] = {}
         self._printed = ""
 
-    @property
-    def arena(self) -> Arena:
-        if self._arena is None:
-            make = HostArena if self.options.device == "cpu" else CudaArena
-            self._arena = make(CHECK_ARENA)
-        return self._arena
+    def _bench(self, device: str) -> Bench:
+        """Memory and a worker on this device; the worker starts with its first use."""
+        if device not in self._benches:
+            arena = (HostArena if device == "cpu" else CudaArena)(CHECK_ARENA)
+            executor: Executor
+            if self.options.pretend is not None:
+                executor = Pretender(self.spec, ANSWERS[self.options.pretend], arena)
+            else:
+                nursery = self.workshop.nursery(self.spec.backend, device)
+                executor = WorkerLink(entry_of(self.spec), self.kernel, nursery, arena)
+            self._benches[device] = Bench(arena, executor, RemoteKernel(self.spec, executor, arena))
+        return self._benches[device]
 
     @property
     def executor(self) -> Executor:
-        """What carries the kernel's calls out; a worker starts with the first use."""
-        if self._executor is None:
-            if self.options.pretend is not None:
-                self._executor = Pretender(self.spec, ANSWERS[self.options.pretend], self.arena)
-            else:
-                nursery = self.workshop.nursery(self.spec.backend, self.options.device)
-                self._executor = WorkerLink(entry_of(self.spec), self.kernel, nursery, self.arena)
-        return self._executor
+        """What carries the kernel's calls out."""
+        return self._bench(self.options.device).executor
 
     @property
     def remote(self) -> RemoteKernel:
         """The kernel as a callable."""
-        if self._remote is None:
-            self._remote = RemoteKernel(self.spec, self.executor, self.arena)
-        return self._remote
+        return self._bench(self.options.device).remote
+
+    @property
+    def simulated(self) -> RemoteKernel:
+        """The kernel as a callable that runs on the CPU, also where there is a GPU."""
+        return self._bench("cpu").remote
 
     def replay(self, case: Case) -> str:
         """The command that grades this kernel file on one case again."""
@@ -136,11 +147,11 @@ class Grading:
     # -- steps
 
     def needs(self, name: StepName) -> StepName | None:
-        """The earliest step before `name` that has not passed, if there is one."""
+        """The earliest step before `name` that neither passed nor was skipped, if there is one."""
         order = list(StepName)
         for earlier in order[: order.index(name)]:
             step = self.steps.get(earlier)
-            if step is None or step.outcome is not Outcome.PASS:
+            if step is None or step.outcome not in (Outcome.PASS, Outcome.SKIP):
                 return earlier
         return None
 
@@ -179,6 +190,7 @@ class Grading:
             duration_s=round(duration_s, 3),
             failure=found.failure,
             speed=found.speed,
+            traffic=found.traffic,
         )
         self.steps[name] = step
         return step
@@ -242,12 +254,10 @@ class Grading:
         )
 
     def close(self) -> None:
-        if self._executor is not None:
-            self._printed = self._executor.close()
-            self._executor = self._remote = None
-        if self._arena is not None:
-            self._arena.close()
-            self._arena = None
+        for bench in self._benches.values():
+            self._printed = (self._printed + bench.executor.close())[:KEPT_OUTPUT]
+            bench.arena.close()
+        self._benches.clear()
 
 
 def outcome_of(failure: Failure) -> Outcome:

@@ -31,7 +31,8 @@ class Argument:
     """One parameter of the entry, in the order in which the entry takes them.
 
     `reads` and `writes` are the least number of times that a perfect kernel moves each element
-    between memory and the chip; bytes follow from them and the tensor's size.
+    between memory and the chip; bytes follow from them and the tensor's size. `most_reads` and
+    `most_writes` are the most that the traffic step lets pass; None lets any number pass.
     An `out` has the shape and dtype of the argument named by `like`, unless given here.
     """
 
@@ -39,6 +40,8 @@ class Argument:
     role: Role
     reads: int = 0
     writes: int = 0
+    most_reads: int | None = None
+    most_writes: int | None = None
     like: str | None = None
     shape: tuple[int, ...] | None = None
     dtype: str | None = None
@@ -49,9 +52,9 @@ class Argument:
         return self.role in ("out", "inout")
 
 
-def reads(name: str) -> Argument:
-    """A tensor that the kernel reads and must not change."""
-    return Argument(name=name, role="in", reads=1)
+def reads(name: str, *, at_most: int | None = 1) -> Argument:
+    """A tensor that the kernel reads, each element `at_most` times, and must not change."""
+    return Argument(name=name, role="in", reads=1, most_reads=at_most, most_writes=0)
 
 
 def writes(
@@ -60,14 +63,19 @@ def writes(
     like: str | None = None,
     shape: tuple[int, ...] | None = None,
     dtype: str | None = None,
+    at_most: int | None = 1,
 ) -> Argument:
-    """A tensor that the kernel fills."""
-    return Argument(name=name, role="out", writes=1, like=like, shape=shape, dtype=dtype)
+    """A tensor that the kernel fills, writing each element `at_most` times."""
+    return Argument(
+        name=name, role="out", writes=1, like=like, shape=shape, dtype=dtype, most_writes=at_most
+    )
 
 
-def updates(name: str) -> Argument:
-    """A tensor that the kernel reads and overwrites."""
-    return Argument(name=name, role="inout", reads=1, writes=1)
+def updates(name: str, *, reads_at_most: int = 1) -> Argument:
+    """A tensor that the kernel reads and overwrites once."""
+    return Argument(
+        name=name, role="inout", reads=1, writes=1, most_reads=reads_at_most, most_writes=1
+    )
 
 
 def scalar(name: str) -> Argument:
@@ -212,13 +220,14 @@ class Points:
     """Points per step. Loading earns none, or an untouched stub would score."""
 
     load: int = 0
-    correctness: int = 5
+    correctness: int = 4
     properties: int = 2
+    traffic: int = 1
     speed: int = 3
 
     @property
     def total(self) -> int:
-        return self.load + self.correctness + self.properties + self.speed
+        return self.load + self.correctness + self.properties + self.traffic + self.speed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,6 +237,7 @@ class Spec:
     `edges` are cases that every check tries, smallest first; `cases` bounds what Hypothesis draws
     beyond them: `dimensions` extents, each at most the matching entry of `largest`, whose product
     is at most `most_elements` when simulated.
+    `counted` is the case whose reads and writes are counted in simulation: rows of several blocks.
     `reference(inputs)` returns every filled argument, computed in the dtype that it is given: the
     judge calls it in float64 for the answer and in float32 for torch's own error.
     """
@@ -245,6 +255,7 @@ class Spec:
     inputs: Callable[[Case, Draw], Inputs]
     reference: Callable[[Inputs], Mapping[str, Tensor]]
     tolerance: Tolerance
+    counted: Case
     scored: Scored
     gates: Gates
     memory_budget: Callable[[Case], int]

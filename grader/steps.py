@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
@@ -19,7 +19,7 @@ from grader.link import KernelFailure
 from grader.results import Failure
 from grader.session import Finding, Grading
 from grader.spec import Case
-from grader.terms import Outcome, StepName
+from grader.terms import Outcome
 from grader.testing import cases
 
 T = TypeVar("T")
@@ -74,13 +74,13 @@ def try_case(grading: Grading, case: Case) -> Failure | None:
 def check_case(grading: Grading, case: Case) -> Mismatch | None:
     """Raises KernelFailure when the call itself goes wrong, BrokenExercise when the spec does."""
     kernel = grading.remote
-    inputs = _trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
+    inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
     outputs = kernel.run(inputs)
-    expected = _trusted(lambda: expect(grading.spec, case, inputs), "the reference", case)
+    expected = trusted(lambda: expect(grading.spec, case, inputs), "the reference", case)
     return first_mismatch(expected, outputs, kernel.unwritten(outputs))
 
 
-def _trusted(work: Callable[[], T], what: str, case: Case) -> T:
+def trusted(work: Callable[[], T], what: str, case: Case) -> T:
     """Run a function of the spec; whatever it raises is the exercise's fault."""
     try:
         return work()
@@ -206,10 +206,3 @@ def speed(grading: Grading) -> Finding:
     from grader import timing
 
     return timing.measure(grading)
-
-
-BUILT_IN: Sequence[tuple[StepName, Callable[[Grading], Finding]]] = (
-    (StepName.LOAD, load),
-    (StepName.CORRECTNESS, correctness),
-    (StepName.SPEED, speed),
-)

@@ -11,6 +11,7 @@ class StepName(StrEnum):
     LOAD = "load"
     CORRECTNESS = "correctness"
     PROPERTIES = "properties"
+    TRAFFIC = "traffic"
     SPEED = "speed"
 
 

@@ -10,7 +10,7 @@ import json
 import socket
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 LONGEST_LINE = 1 << 20  # bytes; a longer line is a broken or hostile peer
@@ -59,6 +59,7 @@ class Reply:
 
     seq: int
     fault: Fault | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
 
     def dump(self) -> dict[str, Any]:
         return asdict(self)
@@ -71,6 +72,7 @@ class Reply:
             return cls(
                 seq=_integer(message["seq"]),
                 fault=None if fault is None else _fault(fault),
+                counts={_text(k): _integer(v) for k, v in dict(message.get("counts", {})).items()},
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise WireError(f"a reply of another form: {error}") from None

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -21,13 +21,14 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from grader import check, cli, machine
-from grader.arena import Arena, view
+from grader.arena import Arena, HostArena, view
 from grader.check import Request
 from grader.course import Exercise
 from grader.errors import BrokenExercise, CannotGrade, GraderError
 from grader.link import Call, KernelFailure
+from grader.remote import RemoteKernel
 from grader.results import Failure, Result, Step, from_json
-from grader.session import Grading, Options, Workshop
+from grader.session import Bench, Grading, Options, Workshop
 from grader.spec import Case
 from grader.steps import correctness, load
 from grader.terms import Outcome, Status, StepName
@@ -945,6 +946,10 @@ class NowAndThen:
         assert isinstance(out, TensorRef)
         view(self.arena.memory, out).copy_(view(self.arena.memory, x))
 
+    def count(self, call: Call) -> Mapping[str, int]:
+        """Nothing here counts."""
+        return {}
+
     def close(self) -> str:
         return ""
 
@@ -952,7 +957,9 @@ class NowAndThen:
 def correctness_of(fails: Callable[[int], bool], kind: str) -> tuple[Step, int]:
     """The step correctness of such a kernel, and how many calls it took."""
     grading = Grading(COPY, GOOD, Options(seed=1), Workshop())
-    kernel = grading._executor = NowAndThen(grading.arena, fails, kind)
+    arena = HostArena(1 << 24)
+    kernel = NowAndThen(arena, fails, kind)
+    grading._benches["cpu"] = Bench(arena, kernel, RemoteKernel(COPY.spec, kernel, arena))
     grading.run(LOAD, load)
     step = grading.run(CORRECTNESS, correctness)
     grading.close()

@@ -86,11 +86,37 @@ def test_the_lesson_begins_with_the_title_and_has_every_part(exercise: Exercise)
 @each
 def test_the_lesson_names_the_scored_case(exercise: Exercise):
     scored = exercise.spec.scored
-    told = re.search(r"^4\. \*\*speed\*\*(?:.+\n)+", lesson(exercise), re.MULTILINE)
+    told = re.search(r"^5\. \*\*speed\*\*(?:.+\n)+", lesson(exercise), re.MULTILINE)
     assert told is not None
     assert scored.dtype in told[0]
     if scored.columns is not None:
         assert f"{scored.columns:,}" in told[0]
+
+
+COUNT_WORDS = {"once": 1, "twice": 2, "three times": 3}
+
+
+@each
+def test_the_lesson_says_how_often_arguments_may_move(exercise: Exercise):
+    told = re.search(r"^4\. \*\*traffic\*\*(?:.+\n)+", lesson(exercise), re.MULTILINE)
+    assert told is not None
+    said = re.findall(r"`(\w+)` (read|written) at most (once|twice|three times)", words(told[0]))
+    allowed = {
+        (a.name, done): most
+        for a in exercise.spec.arguments
+        for done, most in (("read", a.most_reads), ("written", a.most_writes))
+        if most
+    }
+    assert {(name, done): COUNT_WORDS[times] for name, done, times in said} == allowed
+
+
+@each
+def test_the_counted_case_has_rows_of_several_blocks(exercise: Exercise):
+    counted, spec = exercise.spec.counted, exercise.spec
+    assert counted.dtype in spec.dtypes
+    assert counted.shape[-1] > 2 * 1024
+    assert bool(counted.pad) <= spec.strided
+    assert counted.elements <= (4096 if spec.backend == "numba" else 400_000)
 
 
 @each
@@ -128,7 +154,9 @@ def test_the_solution_marks_what_the_learner_shall_write(exercise: Exercise):
 def test_there_are_six_wrong_kernels_that_each_name_a_step(exercise: Exercise):
     assert len(exercise.wrong_kernels) >= 6
     for kernel in exercise.wrong_kernels:
-        assert course.rejected_at(kernel) in (StepName.CORRECTNESS, StepName.PROPERTIES), kernel
+        # Speed needs a GPU, and a file that does not load is nobody's solution.
+        decided_here = (StepName.CORRECTNESS, StepName.PROPERTIES, StepName.TRAFFIC)
+        assert course.rejected_at(kernel) in decided_here, kernel
         docstring = ast.get_docstring(ast.parse(kernel.read_text(encoding="utf-8")))
         assert docstring, kernel
         assert len(docstring.splitlines()[0]) > 20, f"{kernel} does not say what is wrong with it"

@@ -21,7 +21,7 @@ FLOORS = (
     {"inputs", "acceptance", "testing"},
     {"machine", "arena", "sandbox", "link", "pretend", "remote"},
     {"sizing", "slots", "ceilings"},
-    {"session", "timing", "steps", "plugin"},
+    {"session", "timing", "steps", "traffic", "plugin"},
     {"judge"},
     {"check"},
     {"verify"},

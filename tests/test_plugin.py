@@ -46,9 +46,9 @@ def test_an_exercise_by_itself_prints_its_steps():
     became = outcomes(said)
     items = [name.removeprefix("01_vector_add::") for name in became]
     assert items[:2] == ["load", "correctness"]
-    assert items[-1] == "speed"
-    assert all(name.startswith("test_") for name in items[2:-1])
-    assert len(items) >= 5
+    assert items[-2:] == ["traffic", "speed"]
+    assert all(name.startswith("test_") for name in items[2:-2])
+    assert len(items) >= 6
     assert became.pop("01_vector_add::speed") == "SKIPPED"
     assert set(became.values()) == {"PASSED"}
     assert "needs a CUDA GPU" in said
@@ -71,6 +71,7 @@ SPEC = Spec(
     inputs=lambda case, draw: {"x": draw.tensor(case.shape)},
     reference=lambda inputs: {"out": inputs["x"]},
     tolerance=Tolerance(terms=lambda case: 1),
+    counted=Case((1000,), "float32"),
     scored=Scored(dtype="float32"),
     gates=Gates(passing=0.5, great=0.9),
     memory_budget=lambda case: 0,
@@ -133,7 +134,8 @@ def test_several_exercises_in_one_run_each_with_their_steps_in_order(
     all_of_them: tuple[int, str],
 ):
     _, said = all_of_them
-    steps = ("load", "correctness", "test_a_copy_is_equal", "test_the_number_17_is_copied", "speed")
+    properties = ("test_a_copy_is_equal", "test_the_number_17_is_copied")
+    steps = ("load", "correctness", *properties, "traffic", "speed")
     expected = [
         f"{name}::{step}"
         for name in ("01_right", "02_wrong", "03_not_17", "04_stub")
@@ -146,10 +148,10 @@ def test_each_exercise_has_its_own_verdict(all_of_them: tuple[int, str]):
     code, said = all_of_them
     assert code == 1
     became = list(outcomes(said).values())
-    assert became[0:5] == ["PASSED", "PASSED", "PASSED", "PASSED", "SKIPPED"]
-    assert became[5:10] == ["PASSED", "FAILED", "SKIPPED", "SKIPPED", "SKIPPED"]
-    assert became[10:15] == ["PASSED", "PASSED", "PASSED", "FAILED", "SKIPPED"]
-    assert became[15:20] == ["PASSED", "FAILED", "SKIPPED", "SKIPPED", "SKIPPED"]
+    assert became[0:6] == ["PASSED", "PASSED", "PASSED", "PASSED", "PASSED", "SKIPPED"]
+    assert became[6:12] == ["PASSED", "FAILED", "SKIPPED", "SKIPPED", "SKIPPED", "SKIPPED"]
+    assert became[12:18] == ["PASSED", "PASSED", "PASSED", "FAILED", "SKIPPED", "SKIPPED"]
+    assert became[18:24] == ["PASSED", "FAILED", "SKIPPED", "SKIPPED", "SKIPPED", "SKIPPED"]
 
 
 def test_what_needs_a_failed_step_says_which(all_of_them: tuple[int, str]):

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader import course
-from grader.spec import Case, Gates, Spec, reads
+from grader.spec import Case, Gates, Spec, reads, updates, writes
+from grader.terms import StepName
 
 SMALL = Path(__file__).parent / "courses" / "small"
 SPEC = course.find(SMALL, "01_double").spec
@@ -108,4 +109,14 @@ def test_least_bytes_count_reads_and_writes_of_tensors():
 @pytest.mark.parametrize("spec", [SPEC, ROW_SUM])
 def test_points_add_up(spec: Spec):
     points = spec.points
-    assert points.total == points.load + points.correctness + points.properties + points.speed
+    assert points.total == sum(vars(points).values())
+    assert list(vars(points)) == list(StepName)
+
+
+def test_arguments_say_how_often_they_may_move():
+    assert (reads("x").most_reads, reads("x").most_writes) == (1, 0)
+    assert reads("x", at_most=3).most_reads == 3
+    assert (writes("out").most_reads, writes("out").most_writes) == (None, 1)
+    assert writes("out", at_most=None).most_writes is None
+    assert (updates("x").most_reads, updates("x").most_writes) == (1, 1)
+    assert updates("x", reads_at_most=2).most_reads == 2

@@ -14,11 +14,12 @@ import torch
 from torch import Tensor
 
 from grader import course, steps
-from grader.arena import view
+from grader.arena import HostArena, view
 from grader.course import Exercise
 from grader.link import Call, KernelFailure
+from grader.remote import RemoteKernel
 from grader.results import Failure
-from grader.session import Grading, Options, Workshop
+from grader.session import Bench, Grading, Options, Workshop
 from grader.spec import Case, Draw, Inputs, Spec
 from grader.steps import correctness, load, speed
 from grader.terms import Outcome, Status, StepName
@@ -35,9 +36,9 @@ Kernel = Callable[[Values], None]
 class Here:
     """An executor that calls `kernel` in this process, and counts."""
 
-    def __init__(self, grading: Grading, kernel: Kernel) -> None:
-        self._names = [argument.name for argument in grading.spec.arguments]
-        self._kernel, self._memory = kernel, grading.arena.memory
+    def __init__(self, spec: Spec, kernel: Kernel, memory: Tensor) -> None:
+        self._names = [argument.name for argument in spec.arguments]
+        self._kernel, self._memory = kernel, memory
         self.shapes: list[tuple[int, ...]] = []
 
     def load(self) -> None: ...
@@ -47,6 +48,10 @@ class Here:
             refs = [value for value in call if isinstance(value, TensorRef)]
             self.shapes.append(refs[0].shape)
             self._kernel(dict(zip(self._names, (view(self._memory, r) for r in refs), strict=True)))
+
+    def count(self, call: Call) -> Mapping[str, int]:
+        """Nothing here counts."""
+        return {}
 
     def close(self) -> str:
         return ""
@@ -63,7 +68,9 @@ def grade(tmp_path: Path):
         chosen = Options(**{"seed": 1} | options)  # type: ignore[arg-type]
         grading = Grading(SOFTMAX, file, chosen, Workshop())
         grading.spec = spec or short(SOFTMAX.spec)
-        grading._executor = Here(grading, kernel)
+        arena = HostArena(1 << 24)
+        here = Here(grading.spec, kernel, arena.memory)
+        grading._benches["cpu"] = Bench(arena, here, RemoteKernel(grading.spec, here, arena))
         made.append(grading)
         return grading
 
@@ -316,7 +323,7 @@ def test_a_replayed_case_has_the_values_that_failed(grade):
 def test_steps_earn_their_points_when_they_pass(grade):
     grading = grade(softmax)
     assert grading.run(StepName.LOAD, load).points == 0
-    assert grading.run(StepName.CORRECTNESS, correctness).points == 5
+    assert grading.run(StepName.CORRECTNESS, correctness).points == 4
 
 
 def test_a_failed_step_earns_nothing_and_stops_the_rest(grade):

@@ -33,32 +33,39 @@ NOT_RUN, ERROR, NO_MACHINE = Outcome.NOT_RUN, Outcome.ERROR, Outcome.CANNOT_GRAD
 @pytest.mark.parametrize(
     ("outcomes", "status"),
     [
-        ((P, P, P, P), Status.PASS),
-        ((P, P, P, S), Status.PASS),
-        ((P, F, NOT_RUN, NOT_RUN), Status.FAIL),
-        ((P, P, P, F), Status.FAIL),
-        ((Outcome.NOT_STARTED, NOT_RUN, NOT_RUN, NOT_RUN), Status.NOT_STARTED),
-        ((P, P, P, NO_MACHINE), Status.CANNOT_GRADE),
-        ((P, ERROR, NOT_RUN, NOT_RUN), Status.ERROR),
-        ((P, F, ERROR, NO_MACHINE), Status.ERROR),
-        ((P, F, NOT_RUN, NO_MACHINE), Status.CANNOT_GRADE),
+        ((P, P, P, P, P), Status.PASS),
+        ((P, P, P, P, S), Status.PASS),
+        ((P, P, P, S, P), Status.PASS),
+        ((P, P, P, S, S), Status.PASS),
+        ((P, F, NOT_RUN, NOT_RUN, NOT_RUN), Status.FAIL),
+        ((P, P, P, F, NOT_RUN), Status.FAIL),
+        ((P, P, P, P, F), Status.FAIL),
+        ((Outcome.NOT_STARTED, NOT_RUN, NOT_RUN, NOT_RUN, NOT_RUN), Status.NOT_STARTED),
+        ((P, P, P, P, NO_MACHINE), Status.CANNOT_GRADE),
+        ((P, ERROR, NOT_RUN, NOT_RUN, NOT_RUN), Status.ERROR),
+        ((P, P, P, ERROR, NOT_RUN), Status.ERROR),
+        ((P, F, ERROR, NOT_RUN, NO_MACHINE), Status.ERROR),
+        ((P, F, NOT_RUN, NOT_RUN, NO_MACHINE), Status.CANNOT_GRADE),
         ((), Status.UNFINISHED),
         ((P,), Status.UNFINISHED),
         ((P, P, P), Status.UNFINISHED),
-        ((P, S, P, P), Status.UNFINISHED),
-        ((P, P, S, P), Status.UNFINISHED),
-        ((P, P, P, NOT_RUN), Status.UNFINISHED),
+        ((P, P, P, P), Status.UNFINISHED),
+        ((P, S, P, P, P), Status.UNFINISHED),
+        ((P, P, S, P, P), Status.UNFINISHED),
+        ((P, P, P, NOT_RUN, P), Status.UNFINISHED),
+        ((P, P, P, P, NOT_RUN), Status.UNFINISHED),
     ],
 )
 def test_the_status_of_steps(outcomes: tuple[Outcome, ...], status: Status):
     assert verdict.status_of(steps_of(*outcomes)) is status
 
 
-def test_nothing_but_four_passes_is_a_pass():
-    """Every combination of outcomes: a pass needs all steps passed, speed at most skipped."""
-    for outcomes in itertools.product(Outcome, repeat=4):
+def test_nothing_but_five_passes_is_a_pass():
+    """Every combination of outcomes: all steps passed, traffic and speed at most skipped."""
+    for outcomes in itertools.product(Outcome, repeat=5):
         passed = verdict.status_of(steps_of(*outcomes)) is Status.PASS
-        assert passed is (outcomes[:3] == (P, P, P) and outcomes[3] in (P, S)), outcomes
+        may_skip = all(outcome in (P, S) for outcome in outcomes[3:])
+        assert passed is (outcomes[:3] == (P, P, P) and may_skip), outcomes
 
 
 @pytest.mark.parametrize(
@@ -88,8 +95,8 @@ def test_every_status_has_an_exit_code_and_only_a_pass_is_zero():
 
 
 def test_the_first_problem_is_the_first_that_neither_passed_nor_was_skipped():
-    failed = result(steps=steps_of(P, F, NOT_RUN, NOT_RUN))
+    failed = result(steps=steps_of(P, F, NOT_RUN, NOT_RUN, NOT_RUN))
     found = verdict.first_problem(failed)
     assert found is not None
     assert found.name is StepName.CORRECTNESS
-    assert verdict.first_problem(result(steps=steps_of(P, P, P, S))) is None
+    assert verdict.first_problem(result(steps=steps_of(P, P, P, S, S))) is None

@@ -32,6 +32,7 @@ SPEC = Spec(
     inputs=lambda case, draw: {"x": draw.tensor(case.shape)},
     reference=lambda inputs: {"out": 2 * inputs["x"]},
     tolerance=Tolerance(terms=lambda case: 1),
+    counted=Case((1000,), "float32"),
     scored=Scored(dtype="float32"),
     gates=Gates(passing=0.5, great=0.9),
     memory_budget=lambda case: 0,
@@ -156,14 +157,15 @@ P, F, S, N = Outcome.PASS, Outcome.FAIL, Outcome.SKIP, Outcome.NOT_RUN
 @pytest.mark.parametrize(
     ("found", "actual"),
     [
-        (result(Status.PASS, P, P, P, S), "pass"),
-        (result(Status.NOT_STARTED, P, Outcome.NOT_STARTED, N, N), "not_started"),
-        (result(Status.FAIL, F, N, N, N), "load"),
-        (result(Status.FAIL, P, F, N, N), "correctness"),
-        (result(Status.FAIL, P, P, F, N), "properties"),
-        (result(Status.FAIL, P, P, P, F), "speed"),
-        (result(Status.ERROR, P, Outcome.ERROR, N, N), "error"),
-        (result(Status.CANNOT_GRADE, P, P, P, Outcome.CANNOT_GRADE), "cannot_grade"),
+        (result(Status.PASS, P, P, P, P, S), "pass"),
+        (result(Status.NOT_STARTED, P, Outcome.NOT_STARTED, N, N, N), "not_started"),
+        (result(Status.FAIL, F, N, N, N, N), "load"),
+        (result(Status.FAIL, P, F, N, N, N), "correctness"),
+        (result(Status.FAIL, P, P, F, N, N), "properties"),
+        (result(Status.FAIL, P, P, P, F, N), "traffic"),
+        (result(Status.FAIL, P, P, P, P, F), "speed"),
+        (result(Status.ERROR, P, Outcome.ERROR, N, N, N), "error"),
+        (result(Status.CANNOT_GRADE, P, P, P, P, Outcome.CANNOT_GRADE), "cannot_grade"),
         (result(Status.UNFINISHED, P), "unfinished"),
         (result(Status.INTERRUPTED), "interrupted"),
     ],
@@ -176,14 +178,14 @@ def test_what_became_of_a_kernel_in_one_word(found: Result, actual: str):
 
 
 def test_an_error_of_the_grader_is_never_the_rejection_that_was_expected():
-    broken = result(Status.ERROR, P, Outcome.ERROR, N, N)
+    broken = result(Status.ERROR, P, Outcome.ERROR, N, N, N)
     for step in StepName:
         assert not judged(broken, step.value).ok
 
 
 def test_a_solution_that_fails_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     twice = exercise(tmp_path)
-    failed = result(Status.FAIL, P, F, N, N)
+    failed = result(Status.FAIL, P, F, N, N, N)
     monkeypatch.setattr(verify.check, "run", lambda requests, progress: [failed] * len(requests))
     found = {v.kernel: v for v in verify.run([twice], "cpu", print)}
     assert (found["solution"].ok, found["solution"].actual) == (False, "correctness")

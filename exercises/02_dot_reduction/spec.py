@@ -46,7 +46,7 @@ SPEC = Spec(
     summary="Sum a product of two vectors with a tree in shared memory, block by block.",
     backend="numba",
     entry="dot",
-    arguments=(reads("a"), reads("b"), writes("out", shape=(1,), dtype="float32")),
+    arguments=(reads("a"), reads("b"), writes("out", shape=(1,), dtype="float32", at_most=None)),
     dtypes=("float32",),
     draws=("rows", "ties", "constant", "extremes", "denormals", "integers"),
     edges=(
@@ -70,6 +70,7 @@ SPEC = Spec(
     inputs=inputs,
     reference=reference,
     tolerance=Tolerance(terms=lambda case: case.elements, magnitude=magnitude, exact=("integers",)),
+    counted=Case((2099,), "float32"),
     scored=Scored(dtype="float32"),
     gates=Gates(passing=0.80, great=0.95),
     # The partial sums need 4 bytes a block, a few thousand blocks at most; the rest is room.

@@ -112,15 +112,24 @@ def _moves(argument: Argument) -> str:
     return " and ".join(f"{word} {times} ×" for word, times in moves if times) or "not moved"
 
 
+def _may_move(argument: Argument) -> str:
+    """How often a kernel may move each element; empty where any number passes."""
+    moves = (("read", argument.most_reads), ("written", argument.most_writes))
+    allowed = " and ".join(f"{word} at most {most} ×" for word, most in moves if most)
+    return allowed and f"{argument.name} {allowed}"
+
+
 def _graded(spec: Spec, case: Case) -> Iterator[tuple[str, str]]:
     points, gates, scored = spec.points, spec.gates, spec.scored
     yield (
         "points",
         (
             f"load {points.load}, correctness {points.correctness}, "
-            f"properties {points.properties}, speed {points.speed}"
+            f"properties {points.properties}, traffic {points.traffic}, speed {points.speed}"
         ),
     )
+    allowed = ", ".join(filter(None, map(_may_move, spec.arguments)))
+    yield "traffic", f"on average {allowed}; counted in simulation for {spec.counted.headline}"
     columns = f", rows of {scored.columns:,}" if scored.columns else ""
     yield (
         "speed",

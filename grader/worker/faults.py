@@ -44,6 +44,8 @@ def _kind(error: BaseException, file: str, frames: list[tuple[int, str, str]]) -
         return "exit"
     if type(error).__name__ == "OutOfBounds" or _is_illegal_access(error):
         return "out_of_bounds"
+    if type(error).__name__ == "NotSimulated":
+        return "not_simulated"
     return "compile" if _compile_errors(error) else "exception"
 
 

@@ -7,7 +7,7 @@ would corrupt the process, or read a neighbour that a GPU need not have put ther
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
@@ -47,10 +47,12 @@ class AddressGuard:
 
     `arena` is the memory in which the judge lays out all arguments of a call. Inside it, only what
     `allow` names may be touched, although torch reports the arena as the storage of each argument.
+    `observer`, if there is one, is told every access that is let pass.
     """
 
     def __init__(self, arena: Span | None = None) -> None:
         self.arena = arena
+        self.observer: Callable[[Addresses, int, Access], None] | None = None
         self.allow([])
 
     def allow(self, spans: Iterable[Span]) -> None:
@@ -79,6 +81,11 @@ class AddressGuard:
         """
         if addresses.size == 0:
             return
+        self._must_be_inside(addresses, itemsize, what)
+        if self.observer is not None:
+            self.observer(addresses, itemsize, what)
+
+    def _must_be_inside(self, addresses: Addresses, itemsize: int, what: Access) -> None:
         lowest, highest = int(addresses.min()), int(addresses.max())
         if highest + itemsize <= self._reach[bisect_right(self._starts, lowest)]:
             return

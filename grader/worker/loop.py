@@ -13,13 +13,17 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from grader.wire import Channel, Closed, Fault, Reply
 from grader.worker import faults
 from grader.worker.load import LoadError, load_entry
+
+if TYPE_CHECKING:
+    from grader.worker.ledger import Ledger
 
 
 class Backend(Protocol):
@@ -33,6 +37,9 @@ class Backend(Protocol):
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
         """Told which tensors the next call gets."""
+
+    def counting(self, refs: list[Mapping[str, Any]]) -> AbstractContextManager[Ledger]:
+        """Count what is read and written of these tensors meanwhile; a GPU counts nothing."""
 
     def synchronize(self) -> None:
         """Wait until all started work is done; raises what it raised."""
@@ -80,14 +87,14 @@ def serve(toolbox: Toolbox, sock: socket.socket, arena_fd: int | None) -> None:
             message = channel.receive()
         except Closed:
             return
-        fault = None
+        fault, counts = None, {}
         try:
-            worker.do(message)
+            counts = worker.do(message)
         except BaseException as error:
             # A KeyboardInterrupt or SystemExit that the learner's code raises is a fault like any.
             fault = worker.fault(error)
         _flush()
-        reply = Reply(seq=int(message["seq"]), fault=fault)
+        reply = Reply(seq=int(message["seq"]), fault=fault, counts=counts)
         try:
             channel.send(reply.dump())
         except Closed:
@@ -118,10 +125,13 @@ class Worker:
         self._entry: Callable[..., object] | None = None
         self._file = ""
 
-    def do(self, message: Mapping[str, Any]) -> None:
-        """Carry one message out."""
+    def do(self, message: Mapping[str, Any]) -> dict[str, int]:
+        """Carry one message out; returns what was counted."""
+        if message["op"] == "count":
+            return self._count(message["call"])
         operations = {"map": self._map, "load": self._load, "call": self._call}
         operations[message["op"]](message)
+        return {}
 
     def fault(self, error: BaseException) -> Fault:
         if not isinstance(error, LoadError):
@@ -138,11 +148,24 @@ class Worker:
     def _call(self, message: Mapping[str, Any]) -> None:
         """Call the entry once for each argument list, then wait for all the work."""
         assert self._entry is not None
-        calls = [
-            [self._backend.argument(a) if isinstance(a, dict) else a for a in arguments]
-            for arguments in message["calls"]
-        ]
-        for refs, arguments in zip(message["calls"], calls, strict=True):
-            self._backend.before_call([ref for ref in refs if isinstance(ref, dict)])
+        calls = [self._arguments(call) for call in message["calls"]]
+        for call, arguments in zip(message["calls"], calls, strict=True):
+            self._backend.before_call(_refs(call))
             self._entry(*arguments)
         self._backend.synchronize()
+
+    def _count(self, call: list[Any]) -> dict[str, int]:
+        """Call the entry once, and count what it reads and writes."""
+        assert self._entry is not None
+        arguments = self._arguments(call)
+        self._backend.before_call(_refs(call))
+        with self._backend.counting(_refs(call)) as ledger:
+            self._entry(*arguments)
+        return ledger.facts()
+
+    def _arguments(self, call: list[Any]) -> list[object]:
+        return [self._backend.argument(a) if isinstance(a, dict) else a for a in call]
+
+
+def _refs(call: list[Any]) -> list[Mapping[str, Any]]:
+    return [argument for argument in call if isinstance(argument, dict)]

@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from grader.worker.guard import Span
+
 
 def map_arena(ticket: Mapping[str, Any], fd: int | None) -> torch.Tensor:
     """The arena that a ticket of `grader.arena` describes, as one uint8 tensor."""
@@ -48,3 +50,10 @@ def tensor_at(memory: torch.Tensor, ref: Mapping[str, Any]) -> torch.Tensor:
     start = ref["offset"]
     window = memory[start : start + extent * dtype.itemsize].view(dtype)
     return window.as_strided(shape, strides)
+
+
+def span_of(ref: Mapping[str, Any], tensor: torch.Tensor) -> Span:
+    """The addresses from the first byte of `tensor` to its last, gaps between rows included."""
+    extent = 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
+    start = tensor.data_ptr()
+    return Span(start, start + extent * tensor.element_size(), ref["name"])

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 import torch
 
-from grader.worker.mapping import Views, map_arena, tensor_at
+from grader.worker.guard import Access
+from grader.worker.ledger import Ledger
+from grader.worker.mapping import Views, map_arena, span_of, tensor_at
 
 
 class Simulated:
     """Kernels run in numba's CUDA simulator."""
+
+    def __init__(self) -> None:
+        self._ledger: Ledger | None = None
 
     def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
         self._memory = map_arena(ticket, fd)
@@ -19,10 +26,26 @@ class Simulated:
     def argument(self, ref: Mapping[str, Any]) -> object:
         from grader.worker import numba_sim
 
-        return numba_sim.device_array(tensor_at(self._memory, ref).numpy())
+        array = tensor_at(self._memory, ref).numpy()
+        return numba_sim.device_array(array, partial(self._note, ref["name"]))
+
+    def _note(self, name: str, size: int, what: Access) -> None:
+        if self._ledger is not None:
+            self._ledger.add(name, size, what)
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
         """The simulator checks every index against its array itself."""
+
+    @contextmanager
+    def counting(self, refs: list[Mapping[str, Any]]) -> Iterator[Ledger]:
+        tensors = [(ref, tensor_at(self._memory, ref)) for ref in refs]
+        self._ledger = Ledger(
+            (span_of(ref, tensor), tensor.element_size()) for ref, tensor in tensors
+        )
+        try:
+            yield self._ledger
+        finally:
+            self._ledger = None
 
     def synchronize(self) -> None:
         """Simulated kernels have finished when they return."""
@@ -44,6 +67,9 @@ class Compiled:
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
         """Nothing to prepare."""
+
+    def counting(self, refs: list[Mapping[str, Any]]) -> AbstractContextManager[Ledger]:
+        return nullcontext(Ledger([]))
 
     def synchronize(self) -> None:
         from numba import cuda

@@ -15,7 +15,7 @@ import importlib.metadata
 import math
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from grader.errors import CannotGrade
 from grader.worker.adapt import require
-from grader.worker.guard import OutOfBounds
+from grader.worker.guard import Access, OutOfBounds
 
 if not config.ENABLE_CUDASIM:
     raise CannotGrade(
@@ -312,10 +312,74 @@ def install() -> None:
     cuda.device_array = _new_device_array
 
 
-def device_array(array: NDArray[Any]) -> Any:
+Note = Callable[[int, Access], None]
+
+
+class _Observed(devicearray.FakeCUDAArray):  # type: ignore[misc]  # numba-cuda has no types
+    """A device array that tells how many bytes are read or written.
+
+    A part of it, or the same memory in another shape, tells what is done with it by itself.
+    """
+
+    def __init__(self, array: NDArray[Any], note: Note, stream: int = 0) -> None:
+        super().__init__(array, stream)
+        self._note = note
+
+    def _again(self, array: NDArray[Any]) -> _Observed:
+        return _Observed(array, self._note, self.stream)
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._ary[index]
+        if type(found) is np.ndarray:
+            return self._again(found)
+        self._note(found.nbytes, "load")
+        return found
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._note(self._ary[index].nbytes, "store")
+        self._ary[index] = value
+
+    def bind(self, stream: Any = 0) -> Any:
+        return self
+
+    def transpose(self, axes: Any = None) -> Any:
+        return self._again(self._ary.transpose(axes))
+
+    def squeeze(self, axis: Any = None) -> Any:
+        return self._again(self._ary.squeeze(axis))
+
+    def ravel(self, *args: Any, **kwargs: Any) -> Any:
+        return self._again(self._ary.ravel(*args, **kwargs))
+
+    def reshape(self, *args: Any, **kwargs: Any) -> Any:
+        return self._again(self._ary.reshape(*args, **kwargs))
+
+    def view(self, *args: Any, **kwargs: Any) -> Any:
+        return self._again(self._ary.view(*args, **kwargs))
+
+    def split(self, section: int, stream: Any = 0) -> Any:
+        return [self[start : start + section] for start in range(0, len(self), section)]
+
+    def copy_to_host(self, *args: Any, **kwargs: Any) -> Any:
+        self._note(self._ary.nbytes, "load")
+        return super().copy_to_host(*args, **kwargs)
+
+    def copy_to_device(self, *args: Any, **kwargs: Any) -> Any:
+        self._note(self._ary.nbytes, "store")
+        return super().copy_to_device(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        """What else numpy's array has: `sum`, `__array__` and the like look at every element."""
+        found = getattr(self._ary, name)
+        if callable(found) or name.startswith("__array"):
+            self._note(self._ary.nbytes, "load")
+        return found
+
+
+def device_array(array: NDArray[Any], note: Note) -> Any:
     """A device array over the same memory: what an entry receives in place of one on a GPU.
 
     Has `shape`, `size`, `dtype`, `copy_to_host()` and the rest of a device array, and is what
-    simulated kernels take.
+    simulated kernels take. `note` is told of every access.
     """
-    return devicearray.FakeCUDAArray(array)
+    return _Observed(array, note)

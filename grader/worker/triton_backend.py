@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import torch
 
 from grader.worker.guard import AddressGuard, Span
-from grader.worker.mapping import Views, map_arena, tensor_at
+from grader.worker.ledger import Ledger, Watch
+from grader.worker.mapping import Views, map_arena, span_of, tensor_at
 
 
 class Simulated:
@@ -26,7 +28,18 @@ class Simulated:
         return tensor_at(self._memory, ref)
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
-        self._guard.allow([_span(ref, tensor_at(self._memory, ref)) for ref in refs])
+        self._guard.allow([span_of(ref, tensor_at(self._memory, ref)) for ref in refs])
+
+    @contextmanager
+    def counting(self, refs: list[Mapping[str, Any]]) -> Iterator[Ledger]:
+        tensors = [(ref, tensor_at(self._memory, ref)) for ref in refs]
+        ledger = Ledger((span_of(ref, tensor), tensor.element_size()) for ref, tensor in tensors)
+        self._guard.observer = ledger.note
+        try:
+            with Watch(ledger):
+                yield ledger
+        finally:
+            self._guard.observer = None
 
     def synchronize(self) -> None:
         """Simulated kernels have finished when they return."""
@@ -35,12 +48,6 @@ class Simulated:
         from grader.worker import triton_sim
 
         return triton_sim.root_cause(error)
-
-
-def _span(ref: Mapping[str, Any], tensor: torch.Tensor) -> Span:
-    extent = 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
-    start = tensor.data_ptr()
-    return Span(start, start + extent * tensor.element_size(), ref["name"])
 
 
 class Compiled:
@@ -54,6 +61,9 @@ class Compiled:
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
         """Nothing to prepare."""
+
+    def counting(self, refs: list[Mapping[str, Any]]) -> AbstractContextManager[Ledger]:
+        return nullcontext(Ledger([]))
 
     def synchronize(self) -> None:
         torch.cuda.synchronize()

@@ -21,8 +21,16 @@ def filled(*shape: int, value: float = 0.0) -> np.ndarray:
     return np.full(shape, value, dtype=np.float32)
 
 
+NOTED: list[tuple[int, str]] = []  # accesses since the last launch: bytes, and of which kind
+
+
+def observed(array: np.ndarray):
+    return numba_sim.device_array(array, lambda size, what: NOTED.append((size, what)))
+
+
 def run(kernel, grid, block, *arrays, dynamic_bytes=0):
-    kernel[grid, block, 0, dynamic_bytes](*map(numba_sim.device_array, arrays))
+    NOTED.clear()
+    kernel[grid, block, 0, dynamic_bytes](*map(observed, arrays))
 
 
 # --- a tree reduction, and the barriers that it needs -------------------------------------------
@@ -137,7 +145,7 @@ def votes(out, threshold):
 )
 def test_barriers_that_count(threshold, expected):
     out = np.full((3, 8), -1, dtype=np.int32)
-    votes[1, 8](numba_sim.device_array(out), threshold)
+    votes[1, 8](observed(out), threshold)
     for row, value in zip(out, expected, strict=True):
         assert row.tolist() == [value] * 7 + [-1]
 
@@ -210,7 +218,7 @@ def test_dynamic_shared_memory_is_one_array_for_the_block():
 
 def test_a_device_array_shares_the_memory_and_looks_as_on_a_gpu():
     memory = filled(2, 3)
-    array = numba_sim.device_array(memory[:, :2])
+    array = observed(memory[:, :2])
     assert (array.shape, array.size, array.dtype) == ((2, 2), 4, np.float32)
     memory[1, 1] = 5
     assert array.copy_to_host()[1, 1] == 5
@@ -225,6 +233,75 @@ def test_inf_and_nan_come_without_warnings():
     out = filled(1, value=3e38)
     run(overflow, 1, 1, out)
     assert np.isnan(out[0])
+
+
+# --- what is counted ----------------------------------------------------------------------------
+
+
+@cuda.jit
+def copy_twice(x, out):
+    i = cuda.grid(1)
+    if i < x.size:
+        out[i] = x[i] + x[i]
+
+
+@cuda.jit
+def copy_parts(x, out):
+    """Reads through a slice, another shape and another dtype of the same memory."""
+    i = cuda.threadIdx.x
+    part, table, raw = x[2:6], x.reshape((2, 4)), x.view(np.int32)
+    out[i] = part[i] + table[1, i]
+    out[4 + i] = raw[i]
+
+
+@cuda.jit
+def add_up(x, out):
+    cuda.atomic.add(out, 0, x[cuda.grid(1)])
+
+
+def moved(what: str) -> int:
+    return sum(size for size, kind in NOTED if kind == what)
+
+
+def test_every_access_to_an_element_is_noted_and_no_other():
+    run(copy_twice, 2, 8, filled(11), filled(11))
+    assert (moved("load"), moved("store")) == (4 * 22, 4 * 11)
+
+
+def test_what_is_read_through_a_part_or_another_shape_is_noted():
+    run(copy_parts, 1, 4, filled(8), filled(8))
+    assert (moved("load"), moved("store")) == (4 * 12, 4 * 8)
+
+
+def test_an_atomic_is_noted_as_reading_and_writing():
+    run(add_up, 1, 8, filled(8), out := filled(1))
+    assert moved("load") > 4 * 8
+    assert moved("store") == 4 * 8
+    assert out[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("touch", "loads", "stores"),
+    [
+        (lambda x: x.copy_to_host(), 1, 0),
+        (lambda x: x.copy_to_device(filled(8)), 0, 1),
+        (lambda x: x.copy_to_device(observed(filled(8))), 1, 1),
+        (lambda x: x[:].copy_to_host(), 1, 0),
+        (lambda x: x.reshape(2, 4).T.ravel().copy_to_host(), 1, 0),
+        (lambda x: x.bind().squeeze().view(np.int32).copy_to_host(), 1, 0),
+        (lambda x: [part.copy_to_host() for part in x.split(3)], 1, 0),
+        (lambda x: x.__setitem__(slice(0, 8), 1.0), 0, 1),
+        (lambda x: np.asarray(x), 1, 0),
+        (lambda x: x.sum(), 1, 0),
+        (lambda x: (x.shape, x.size, x.dtype, x.strides, x.ndim, x.nbytes, len(x)), 0, 0),
+    ],
+    ids=str,
+)
+def test_what_an_entry_does_with_an_array_is_noted(touch, loads, stores):
+    x = observed(filled(8))
+    NOTED.clear()
+    touch(x)
+    assert (moved("load"), moved("store")) == (32 * loads, 32 * stores)
 
 
 # --- what goes wrong ----------------------------------------------------------------------------

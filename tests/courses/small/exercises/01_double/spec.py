@@ -25,6 +25,7 @@ SPEC = Spec(
     inputs=inputs,
     reference=reference,
     tolerance=Tolerance(terms=lambda case: 1),
+    counted=Case((1000,), "float32"),
     scored=Scored(dtype="float32"),
     gates=Gates(passing=0.8, great=0.9),
     memory_budget=lambda case: 2**20,

@@ -35,6 +35,7 @@ SPEC = Spec(
     inputs=inputs,
     reference=reference,
     tolerance=Tolerance(terms=lambda case: case.shape[1]),
+    counted=Case((3, 500), "bfloat16"),
     scored=Scored(dtype="bfloat16", columns=1024),
     gates=Gates(passing=0.425, great=0.9),
     memory_budget=lambda case: 2 * case.elements,

@@ -16,6 +16,7 @@ SPEC = Spec(
     inputs=lambda case, draw: {"x": draw.tensor(case.shape)},
     reference=lambda inputs: {"out": inputs["x"]},
     tolerance=Tolerance(terms=lambda case: 1),
+    counted=Case((1000,), "float32"),
     scored=Scored(dtype="float32"),
     gates=Gates(passing=0.5, great=0.9),
     memory_budget=lambda case: 0,

@@ -1,0 +1,112 @@
+"""The traffic step: how often a kernel reads and writes each element, counted in simulation.
+
+Bandwidth alone cannot tell an online softmax from one that reads its rows three times on a faster
+card. The counts are exact and the same on every machine: masks are honoured, and torch operations
+on arguments count as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from torch import Tensor
+
+from grader.acceptance import expect, first_mismatch
+from grader.errors import GraderError
+from grader.inputs import reseeded
+from grader.link import KernelFailure
+from grader.results import Failure, Traffic
+from grader.session import Finding, Grading
+from grader.spec import Spec
+from grader.steps import failure_from, trusted, with_case
+from grader.terms import Outcome
+
+# What passes beyond the limit: a last block that is shifted back to be full reads up to a block
+# twice, 13 % of the counted rows with blocks of 4096. A further pass over two would be 50 %.
+SLACK = 1.2
+
+
+def traffic(grading: Grading) -> Finding:
+    """Count one call on the spec's counted case and hold it against the most that it allows."""
+    kernel, spec = grading.simulated, grading.spec
+    case = reseeded(spec.counted, grading.options.seed)
+    inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
+    try:
+        outputs, counts = kernel.count(inputs)
+    except KernelFailure as error:
+        # Without a GPU the steps before ran in simulation, and got through it. With one, an honest
+        # kernel may ask its card, or use what no simulator has.
+        if grading.options.device != "cpu":
+            told = f"not counted, for the simulator cannot run it: {error.failure.message}"
+            return Finding(told, outcome=Outcome.SKIP)
+        raise KernelFailure(with_case(error.failure, grading, case)) from None
+    expected = trusted(lambda: expect(spec, case, inputs), "the reference", case)
+    mismatch = first_mismatch(expected, outputs, kernel.unwritten(outputs))
+    if mismatch is not None:
+        wrong = with_case(failure_from(mismatch), grading, case)
+        return Finding(case.headline, wrong, Outcome.FAIL)
+    found = _per_element(grading, {**inputs, **outputs}, counts)
+    tried = f"{case.headline}: " + ", ".join(map(_told, found))
+    failure = next(filter(None, (_fault(spec, count) for count in found)), None)
+    outcome = Outcome.PASS if failure is None else Outcome.FAIL
+    return Finding(tried, failure, outcome, traffic=tuple(found))
+
+
+def _per_element(
+    grading: Grading, tensors: Mapping[str, Tensor | float], counts: Mapping[str, int]
+) -> list[Traffic]:
+    """Raises GraderError when the worker did not count: nothing passes by default."""
+    found = []
+    for argument in grading.spec.arguments:
+        tensor = tensors[argument.name]
+        if not isinstance(tensor, Tensor):
+            continue
+        try:
+            reads, writes = counts[f"reads.{argument.name}"], counts[f"writes.{argument.name}"]
+        except KeyError:
+            raise GraderError(f"The worker did not count the traffic of {argument.name}.") from None
+        found.append(
+            Traffic(
+                argument=argument.name,
+                reads=round(reads / tensor.numel(), 3),
+                writes=round(writes / tensor.numel(), 3),
+                most_reads=argument.most_reads,
+                most_writes=argument.most_writes,
+            )
+        )
+    return found
+
+
+def _told(count: Traffic) -> str:
+    parts = [f"read {count.reads:.3g} ×"] if count.reads else []
+    parts += [f"written {count.writes:.3g} ×"] if count.writes else []
+    return f"{count.argument} {' and '.join(parts) or 'untouched'}"
+
+
+def _fault(spec: Spec, count: Traffic) -> Failure | None:
+    argument = next(a for a in spec.arguments if a.name == count.argument)
+    for done, times, least, most in (
+        ("read", count.reads, argument.reads, argument.most_reads),
+        ("written", count.writes, argument.writes, argument.most_writes),
+    ):
+        # The answer is right all the same, so the work was done where nothing is counted.
+        if times * SLACK < least:
+            return Failure(
+                kind="uncounted",
+                message=f"every element of {count.argument} must be {done}, and the simulation saw "
+                f"that {times:.3g} times on average",
+                expected=f"at least {least} ×",
+                got=f"{times:.3g} ×",
+                hint="Only kernels and torch operations may touch the arguments, not numpy or "
+                "their addresses.",
+            )
+        if most is not None and times > most * SLACK:
+            return Failure(
+                kind="traffic",
+                message=f"every element of {count.argument} is {done} {times:.3g} times on average",
+                expected=f"at most {most} ×",
+                got=f"{times:.3g} ×",
+                hint="Each further pass over the data costs the time of that pass: what could be "
+                "kept from an earlier one?",
+            )
+    return None
