@@ -67,6 +67,7 @@ class RemoteKernel:
         self.device = arena.memory.device
         self.poison = Poison.fresh()
         self.last_case: Case | None = None
+        self._too_long: KernelFailure | None = None
         self._executor = executor
         self._arena = arena
 
@@ -74,7 +75,8 @@ class RemoteKernel:
 
     def inputs(self, case: Case) -> dict[str, Tensor | float]:
         """The inputs that the exercise draws for a case."""
-        self.last_case = case
+        if self._too_long is None:  # or the case that took too long stays the one to tell
+            self.last_case = case
         return dict(self.spec.inputs(case, CaseDraw(case, self.device)))
 
     def run(self, inputs: dict[str, Tensor | float]) -> dict[str, Tensor]:
@@ -108,12 +110,24 @@ class RemoteKernel:
         region = self._arena.memory[:used]
         before = self._fill(region, placed, dict(tensors))
         refs = {p.argument.name: p.ref for p in placed}
-        done = carry_out([refs[a.name] if isinstance(v, Tensor) else v for a, v in given.items()])
+        call = [refs[a.name] if isinstance(v, Tensor) else v for a, v in given.items()]
+        done = self._within_time(lambda: carry_out(call))
         self._check_untouched(region, before, placed)
         for argument, value in tensors:
             if argument.filled:
                 value.copy_(next(p.view for p in placed if p.argument is argument))
         return done
+
+    def _within_time(self, work: Callable[[], T]) -> T:
+        """Whatever `work` does, unless a call took too long before: each would cost the limit."""
+        if self._too_long is not None:
+            raise self._too_long
+        try:
+            return work()
+        except KernelFailure as error:
+            if error.failure.kind == "timeout":
+                self._too_long = error
+            raise
 
     def unwritten(self, outputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """For each output of the last call, which elements the kernel never wrote."""
@@ -145,7 +159,7 @@ class RemoteKernel:
                 view(after, place_.ref).copy_(view(before, place_.ref))
         changed = (after != before).nonzero().flatten()
         if len(changed):
-            raise KernelFailure(_explain_stray_write(int(changed[0]), len(changed), placed))
+            raise KernelFailure(_explain_stray_write(int(changed[0]), placed))
 
 
 def destinations(
@@ -175,7 +189,7 @@ def _destination(
     return with_layout(torch.zeros(like.shape, dtype=dtype), pad and pad + 2, 0, device)
 
 
-def _explain_stray_write(first: int, count: int, placed: Sequence[Placed]) -> Failure:
+def _explain_stray_write(first: int, placed: Sequence[Placed]) -> Failure:
     """Which rule a write outside of the outputs broke."""
     for place_ in placed:
         name, size = place_.argument.name, place_.view.element_size()
@@ -202,10 +216,10 @@ def _explain_stray_write(first: int, count: int, placed: Sequence[Placed]) -> Fa
         side = f"{_count((nearest.start - first - 1) // size + 1)} before the start of {name}"
     return Failure(
         kind="stray_write",
-        message=f"the kernel wrote out of bounds: {side} ({_count(count, 'byte')} changed)",
+        message=f"the kernel wrote out of bounds: {side}",
         hint="Is the mask missing, or does it allow one element too many?",
     )
 
 
-def _count(number: int, noun: str = "element") -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def _count(number: int) -> str:
+    return "1 element" if number == 1 else f"{number} elements"

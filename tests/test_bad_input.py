@@ -286,13 +286,13 @@ TRITON = (
     Bad(
         "writes_past_end.py",
         *(CORRECTNESS, "stray_write"),
-        "the kernel wrote out of bounds: 1 element past the end of out (32 bytes changed)",
+        "the kernel wrote out of bounds: 1 element past the end of out",
         TOO_FAR,
     ),
     Bad(
         "writes_before_start.py",
         *(CORRECTNESS, "stray_write"),
-        "the kernel wrote out of bounds: 1 element before the start of out (4 bytes changed)",
+        "the kernel wrote out of bounds: 1 element before the start of out",
         TOO_FAR,
     ),
     Bad(
