@@ -651,7 +651,10 @@ def test_a_missing_kernel_of_ones_own_is_told_how_to_start(tmp_path: Path):
 
 
 def start_cli(course: Path, *arguments: str | Path) -> subprocess.Popen[str]:
-    """`grader` with a process group of its own, as a shell gives it one."""
+    """`grader` with a process group of its own, as a shell gives it one, that Ctrl-C reaches.
+
+    The suite itself may run where Ctrl-C is ignored, in the background of a script for instance.
+    """
     return subprocess.Popen(
         [sys.executable, "-m", "grader.cli", *map(str, arguments)],
         stdout=subprocess.PIPE,
@@ -659,6 +662,7 @@ def start_cli(course: Path, *arguments: str | Path) -> subprocess.Popen[str]:
         text=True,
         env=os.environ | {"GRADER_COURSE": str(course)},
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
@@ -677,7 +681,10 @@ def waiting(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     kernel = BAD / "waits.py"
     arguments = ("check", "01_other", "--kernel", kernel, "--device", "cpu")
     with start_cli(tmp_path, *arguments) as command:
-        yield command
+        try:
+            yield command
+        finally:
+            command.kill()  # or leaving `with` would wait for it
 
 
 @pytest.mark.parametrize("moment", [is_importing, has_called])
@@ -686,7 +693,7 @@ def test_ctrl_c_ends_everything(
 ):
     wait_until(lambda: moment(home))
     os.killpg(waiting.pid, signal.SIGINT)  # as a terminal does
-    out, err = waiting.communicate()
+    out, err = waiting.communicate(timeout=60)
     assert waiting.returncode == 130
     assert out == ""
     assert "Traceback" not in err
