@@ -66,7 +66,7 @@ SPEC = Spec(
         Case((2099,), "float32", draw="ties"),
     ),
     largest=(1_000_000,),
-    most_elements=2100,
+    most_elements=1300,
     inputs=inputs,
     reference=reference,
     tolerance=Tolerance(terms=lambda case: case.elements, magnitude=magnitude, exact=("integers",)),
