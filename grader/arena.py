@@ -11,6 +11,7 @@ import fcntl
 import mmap
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -98,11 +99,14 @@ class CudaArena:
         return {"kind": "cuda", "size": self._shared.size}
 
     def close(self) -> None:
-        torch.cuda.synchronize()
+        from grader.vmm import DriverError
+
         if self.fd is not None:
             os.close(self.fd)
             self.fd = None
-            self._shared.close()
+            with suppress(RuntimeError, DriverError):  # of a GPU that is gone there is none to free
+                torch.cuda.synchronize()
+                self._shared.close()
 
 
 @dataclass(frozen=True)

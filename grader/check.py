@@ -33,7 +33,8 @@ class Request:
 
     `device` is auto, cpu or cuda; `seed` None means a new one; `case` restricts the check to one
     case in the form of `spec.Case`; without `shrink`, the first failing case is reported as
-    it is; `pretend` names one of pretend.ANSWERS to grade in place of the file.
+    it is; `pretend` names one of pretend.ANSWERS to grade in place of the file;
+    `gpu_memory` is the most of the GPU's memory that the speed step may use, in bytes.
     """
 
     exercise: Exercise
@@ -44,6 +45,7 @@ class Request:
     require_speed: bool = False
     shrink: bool = True
     pretend: str | None = None
+    gpu_memory: int | None = None
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -55,6 +57,7 @@ class Request:
             "require_speed": self.require_speed,
             "shrink": self.shrink,
             "pretend": self.pretend,
+            "gpu_memory": self.gpu_memory,
         }
 
 

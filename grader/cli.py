@@ -104,6 +104,10 @@ def check(
         str | None,
         typer.Option(metavar="REPRO", help="Only this case, such as 1x1025,float16,seed=7."),
     ] = None,
+    gpu_memory: Annotated[
+        float | None,
+        typer.Option(min=0.1, metavar="GIB", help="Time sizes that fit a GPU with this memory."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Grade kernels: are they right, and how fast are they?"""
@@ -128,6 +132,7 @@ def check(
             seed=seed,
             case=case,
             require_speed=require is Demand.SPEED,
+            gpu_memory=None if gpu_memory is None else int(gpu_memory * 2**30),
         )
         for exercise in exercises
     ]

@@ -82,9 +82,8 @@ class LargeDraw:
         values.normal_(generator=self._random)
         of_rows = (*shape[:-1], 1)
         low, high = math.log(0.05), math.log(20.0)
-        values *= self._uniform(of_rows, low, high).exp().to(name)
-        values += self._uniform(of_rows, -8.0, 8.0).to(name)
-        return values
+        scale = self._uniform(of_rows, low, high).exp().to(name)
+        return torch.addcmul(self._uniform(of_rows, -8.0, 8.0).to(name), values, scale, out=values)
 
     def _uniform(self, shape: tuple[int, ...], low: float, high: float) -> Tensor:
         return torch.empty(shape, device=self._device).uniform_(low, high, generator=self._random)

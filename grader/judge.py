@@ -131,6 +131,7 @@ def _grade(request: Mapping[str, Any], device: str, workshop: Workshop) -> tuple
         require_speed=request["require_speed"],
         shrink=request["shrink"],
         pretend=request["pretend"],
+        gpu_memory=request["gpu_memory"],
         judged=True,
     )
     gradings = plugin.Gradings(workshop, options, Path(request["kernel"]))

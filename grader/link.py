@@ -46,8 +46,12 @@ class Executor(Protocol):
     def load(self) -> None:
         """Make ready. Raises KernelFailure when the kernel file is at fault."""
 
-    def call(self, calls: Sequence[Call]) -> None:
-        """Call the entry with each argument list in turn, and wait for all the work."""
+    def call(self, calls: Sequence[Call]) -> Sequence[float]:
+        """Call the entry with each argument list in turn, and wait for all the work.
+
+        Returns the seconds of each call by the worker's own clock: nothing in simulation, and on a
+        GPU no more than a claim.
+        """
 
     def count(self, call: Call) -> Mapping[str, int]:
         """Call the entry once in simulation; `reads.x`, `writes.out` and so on, in elements."""
@@ -92,12 +96,12 @@ class WorkerLink:
                 "On a GPU, see with `nvidia-smi` whether other programs hold its memory.",
             ) from None
 
-    def call(self, calls: Sequence[Call]) -> None:
+    def call(self, calls: Sequence[Call]) -> Sequence[float]:
         if self._worker is None:
             self.load()
         sent = [_sent(call) for call in calls]
         limit_s = self._entry.limits.call_s * max(1, len(calls))
-        self._exchange("call", limit_s, calls=sent)
+        return self._exchange("call", limit_s, calls=sent).seconds
 
     def count(self, call: Call) -> Mapping[str, int]:
         if self._worker is None:

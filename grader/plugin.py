@@ -125,6 +125,14 @@ class SpecFile(pytest.File):
             yield StepItem.from_parent(self, name=name.value, step=name, work=work)
 
 
+def _count_ahead(grading: Grading) -> None:
+    """On a GPU, simulate for the traffic step while the GPU is busy with the other steps."""
+    from grader import traffic
+
+    if grading.options.device == "cuda" and grading.options.case is None:
+        grading.count_ahead(traffic.count)
+
+
 class StepFailed(Exception):
     """A step did not pass; the message is what plain pytest shows."""
 
@@ -139,6 +147,8 @@ class StepItem(pytest.Item):
         if StepName.PROPERTIES not in grading.steps and self.step is StepName.TRAFFIC:
             grading.settle_properties()
         done = grading.run(self.step, self.work)
+        if self.step is StepName.LOAD and done.outcome is Outcome.PASS:
+            _count_ahead(grading)
         if done.outcome in (Outcome.SKIP, Outcome.NOT_RUN):
             pytest.skip(done.summary)
         if done.outcome is not Outcome.PASS:
@@ -215,7 +225,7 @@ def _judged(
 
     from grader.link import KernelFailure
     from grader.results import Failure
-    from grader.session import outcome_of
+    from grader.session import gpu_is_lost, lost_gpu, outcome_of
     from grader.steps import with_case
 
     if error is None:
@@ -230,6 +240,8 @@ def _judged(
             hint="Look for a race, or for memory that is read before it is written.",
         )
         outcome = Outcome.FAIL
+    elif gpu_is_lost(error):
+        return Outcome.CANNOT_GRADE, lost_gpu(error)
     elif isinstance(error, AssertionError):
         detail = str(error).splitlines()[0] if str(error) else "it does not hold"
         failure = Failure(kind="property", message=f"{law} {_sentence(detail)}")

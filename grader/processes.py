@@ -49,12 +49,25 @@ def kill_children(spared: Collection[int] = ()) -> dict[int, int]:
 
 def children() -> list[int]:
     """The children of this process, those included that have ended and wait to be asked how."""
-    me, found = os.getpid(), []
+    return [child for child, parent in _parents().items() if parent == os.getpid()]
+
+
+def descendants() -> set[int]:
+    """Children, their children, and so on."""
+    parents, found, latest = _parents(), set[int](), {os.getpid()}
+    while latest:
+        latest = {child for child, parent in parents.items() if parent in latest} - found
+        found |= latest
+    return found
+
+
+def _parents() -> dict[int, int]:
+    """The parent of every process."""
+    found = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError, IndexError, ValueError):
                 # After the name, which is in parentheses: state, then the parent's pid.
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
-                if int(fields[1]) == me:
-                    found.append(int(entry.name))
+                found[int(entry.name)] = int(fields[1])
     return found

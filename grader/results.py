@@ -63,6 +63,15 @@ class Traffic(Record):
     most_writes: int | None
 
 
+class Clocks(Record):
+    """What NVML told between the goes. Ranges are from the lowest to the highest, in MHz."""
+
+    sm_mhz: tuple[int, int]
+    memory_mhz: tuple[int, int]
+    temperature_c: int = Field(description="the highest")
+    slowdowns: tuple[str, ...] = Field(description="reasons for which the GPU ran below its clock")
+
+
 class Speed(Record):
     """What the speed step measured. Bandwidths count the least bytes that the work needs."""
 
@@ -71,11 +80,17 @@ class Speed(Record):
     time_ms: float = Field(description="milliseconds per call, median of the goes")
     bandwidth_gbps: float = Field(description="bytes_moved / time, in 1e9 bytes per second")
     ceiling_gbps: float = Field(description="a trusted kernel of the same mix in the same run")
-    share: float = Field(description="bandwidth_gbps / ceiling_gbps")
+    share: float = Field(description="bandwidth_gbps / ceiling_gbps, median of the cycles")
+    share_low: float = Field(description="end of the 95 % interval of the share")
+    share_high: float = Field(description="end of the 95 % interval of the share")
     passing: float
     great: float
     goes: int
     calls_per_go: int
+    first_call_s: float = Field(description="seconds of loading, compiling and the first call")
+    latency_case: str = Field(description="a case so small that starting the kernel is most of it")
+    latency_us: float = Field(description="microseconds per call of latency_case; not graded")
+    clocks: Clocks | None = None
 
 
 class Step(Record):

@@ -6,12 +6,15 @@ import hashlib
 import platform
 import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
+
+from torch import Tensor
 
 import grader
 from grader.arena import Arena, CudaArena, HostArena
@@ -40,6 +43,7 @@ class Options:
     shrink: bool = True
     pretend: str | None = None  # one of pretend.ANSWERS instead of the kernel file
     judged: bool = False  # by a judge that goes on to the next kernel
+    gpu_memory: int | None = None  # bytes of the GPU's memory to use at most
 
 
 @dataclass(frozen=True)
@@ -53,23 +57,37 @@ class Finding:
     traffic: tuple[Traffic, ...] = ()
 
 
+@dataclass(frozen=True)
+class Counted:
+    """One call on the counted case, in simulation, and its traffic in elements."""
+
+    case: Case
+    inputs: Mapping[str, Tensor | float]
+    outputs: Mapping[str, Tensor]
+    unwritten: Mapping[str, Tensor]
+    counts: Mapping[str, int]
+
+
 class Workshop:
     """The parents of workers, shared by all kernels that one judge grades."""
 
     def __init__(self) -> None:
-        self._nurseries: dict[tuple[str, str], Nursery] = {}
+        self._nurseries: dict[tuple[str, str, bool], Nursery] = {}
 
-    def nursery(self, backend: str, device: str) -> Nursery:
-        """The nursery for this backend and device, started if it is new."""
-        key = (backend, device)
+    def nursery(self, backend: str, device: str, *, trusted: bool = False) -> Nursery:
+        """The nursery for this backend and device, started if it is new.
+
+        Ceilings have a trusted one, for a nursery has one worker at a time.
+        """
+        key = (backend, device, trusted)
         if key not in self._nurseries:
-            self._nurseries[key] = Nursery(*key)
+            self._nurseries[key] = Nursery(backend, device)
             self._nurseries[key].start()
         return self._nurseries[key]
 
     def adopt(self, nursery: Nursery) -> None:
         """Use a nursery that is started already."""
-        self._nurseries[nursery.backend, nursery.device] = nursery
+        self._nurseries[nursery.backend, nursery.device, False] = nursery
 
     def close(self) -> None:
         for nursery in self._nurseries.values():
@@ -102,10 +120,16 @@ class Grading:
         self._properties: list[tuple[str, float, Outcome, Failure | None]] = []
         self._benches: dict[str, Bench] = {}
         self._printed = ""
+        self._environment = environment(self.options.device)  # while the GPU is there
+        self._ahead: Future[Counted] | None = None
 
     def _bench(self, device: str) -> Bench:
         """Memory and a worker on this device; the worker starts with its first use."""
         if device not in self._benches:
+            if device == "cuda":
+                # They import while the first steps run: the simulator, and what times ceilings.
+                self.workshop.nursery(self.spec.backend, "cpu")
+                self.workshop.nursery("triton", device, trusted=True)
             arena = (HostArena if device == "cpu" else CudaArena)(CHECK_ARENA)
             executor: Executor
             if self.options.pretend is not None:
@@ -144,6 +168,14 @@ class Grading:
             return str(self.kernel_path.resolve().relative_to(self.exercise.root.resolve()))
         return str(self.kernel_path)
 
+    def count_ahead(self, work: Callable[[Grading], Counted]) -> None:
+        """Begin what the traffic step will want to know, beside the steps that use the GPU."""
+        self._ahead = ThreadPoolExecutor(1).submit(work, self)
+
+    def counted(self, work: Callable[[Grading], Counted]) -> Counted:
+        """What was begun ahead, or else done now."""
+        return work(self) if self._ahead is None else self._ahead.result()
+
     # -- steps
 
     def needs(self, name: StepName) -> StepName | None:
@@ -176,6 +208,10 @@ class Grading:
                 kind=outcome.value, message=error.message, hint=error.next_step or None
             )
             return Finding(error.message.splitlines()[0], failure, outcome)
+        except RuntimeError as error:
+            if not gpu_is_lost(error):
+                raise
+            return Finding("the GPU is gone", lost_gpu(error), Outcome.CANNOT_GRADE)
 
     def _record(self, name: StepName, found: Finding, duration_s: float) -> Step:
         most = getattr(self.spec.points, name.value)
@@ -245,7 +281,7 @@ class Grading:
                 path=self.shown_path,
                 sha256=hashlib.sha256(self.kernel).hexdigest(),
             ),
-            environment=environment(self.options.device),
+            environment=self._environment,
             seed=self.options.seed,
             started_at=self.started_at.isoformat(timespec="seconds"),
             duration_s=round(time.monotonic() - self._began, 3),
@@ -254,10 +290,25 @@ class Grading:
         )
 
     def close(self) -> None:
+        if self._ahead is not None:
+            wait([self._ahead])
         for bench in self._benches.values():
             self._printed = (self._printed + bench.executor.close())[:KEPT_OUTPUT]
             bench.arena.close()
         self._benches.clear()
+
+
+def gpu_is_lost(error: BaseException) -> bool:
+    """Whether torch says that this process, which runs no kernel of a learner's, lost its GPU."""
+    return isinstance(error, RuntimeError) and "CUDA" in str(error)
+
+
+def lost_gpu(error: BaseException) -> Failure:
+    return Failure(
+        kind="cannot_grade",
+        message=f"the GPU stopped answering: {str(error).splitlines()[0]}",
+        hint="See what `nvidia-smi` and the system's log say; the steps before this one count.",
+    )
 
 
 def outcome_of(failure: Failure) -> Outcome:

@@ -28,12 +28,31 @@ SAMPLED_ROWS = 16
 SAMPLED_COLUMNS = 64
 SAMPLED_ELEMENTS = 1024
 
-# Trusted kernels of grader/worker/streams.py by how many large tensors are read, written, updated.
+
+@dataclass(frozen=True)
+class Mix:
+    """How many large tensors a kernel reads, writes, and reads and writes back."""
+
+    reads: int
+    writes: int
+    updates: int
+
+    @property
+    def name(self) -> str:
+        """Such as `2 reads, 1 write`."""
+        counts = (("read", self.reads), ("write", self.writes), ("update", self.updates))
+        return ", ".join(f"{n} {word}{'s' * (n > 1)}" for word, n in counts if n)
+
+
+# Trusted kernels of grader/worker/streams.py and their parameters, in the order read, written,
+# updated.
 STREAMS = {
-    (2, 0, 0): ("read_two", ("a", "b")),
-    (1, 1, 0): ("read_one_write_one", ("a", "out")),
-    (2, 1, 0): ("read_two_write_one", ("a", "b", "out")),
-    (0, 0, 1): ("update", ("a",)),
+    Mix(1, 0, 0): ("read_one", ("a",)),
+    Mix(2, 0, 0): ("read_two", ("a", "b")),
+    Mix(0, 1, 0): ("write_one", ("out",)),
+    Mix(1, 1, 0): ("read_one_write_one", ("a", "out")),
+    Mix(2, 1, 0): ("read_two_write_one", ("a", "b", "out")),
+    Mix(0, 0, 1): ("update", ("a",)),
 }
 
 
@@ -59,11 +78,10 @@ class Probe:
 
 @dataclass(frozen=True)
 class Stream:
-    """A trusted kernel's calls: one for each slot, and one so small that only its start costs."""
+    """A trusted kernel's calls, one for each slot."""
 
     entry: Entry
     calls: Sequence[Call]
-    nearly_nothing: Call
     bytes_moved: int  # per call
 
 
@@ -152,21 +170,15 @@ class Slots:
         """
         large = self._large(self._slots[0])
         roles = [p.argument.role for p in large]
-        mix = (roles.count("in"), roles.count("out"), roles.count("inout"))
+        mix = Mix(roles.count("in"), roles.count("out"), roles.count("inout"))
         if mix not in STREAMS:
             raise BrokenExercise(
-                f"There is no ceiling for {mix[0]} tensors read, {mix[1]} written and {mix[2]} "
-                "updated.",
+                f"There is no ceiling for this mix of large tensors: {mix.name}.",
                 "Add a trusted kernel for this mix to grader/worker/streams.py.",
             )
-        name, parameters = STREAMS[mix]
         length = min(_bytes(p) for p in large) // 4
-        return Stream(
-            entry=Entry(name, parameters),
-            calls=[[_flat(p, length) for p in self._large(slot)] for slot in self._slots],
-            nearly_nothing=[_flat(p, 1024) for p in large],
-            bytes_moved=(mix[0] + mix[1] + 2 * mix[2]) * length * 4,
-        )
+        calls = [[_flat(p.ref.offset, length) for p in self._large(s)] for s in self._slots]
+        return _stream(mix, calls, length)
 
     def _large(self, slot: list[Placed]) -> list[Placed]:
         """The tensors that matter for bandwidth, read ones first; the others are under 1/16."""
@@ -185,8 +197,30 @@ def _bytes(placed: Placed) -> int:
     return placed.view.numel() * placed.view.element_size()
 
 
-def _flat(placed: Placed, length: int) -> TensorRef:
-    return TensorRef(placed.argument.name, placed.ref.offset, (length,), (1,), "float32")
+def _flat(offset: int, length: int) -> TensorRef:
+    return TensorRef("flat", offset, (length,), (1,), "float32")
+
+
+def _stream(mix: Mix, calls: Sequence[Call], length: int) -> Stream:
+    name, parameters = STREAMS[mix]
+    moved = mix.reads + mix.writes + 2 * mix.updates
+    return Stream(Entry(name, parameters), calls, bytes_moved=moved * length * 4)
+
+
+def flat_stream(mix: Mix, length: int, calls: int) -> Stream:
+    """A trusted kernel on `calls` slots that share `length` float32 between their tensors.
+
+    They lie one after the other from the arena's start: see `stream_bytes`.
+    """
+    tensors = len(STREAMS[mix][1])
+    part = length // tensors // 1024 * 1024  # keeps every tensor aligned
+    places = [[(slot * tensors + i) * part * 4 for i in range(tensors)] for slot in range(calls)]
+    return _stream(mix, [[_flat(offset, part) for offset in slot] for slot in places], part)
+
+
+def stream_bytes(length: int, calls: int) -> int:
+    """What an arena needs for `flat_stream`."""
+    return length * calls * 4
 
 
 def arguments(spec: Spec, case: Case, draw: LargeDraw) -> dict[str, Tensor | float]:

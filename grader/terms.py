@@ -25,6 +25,7 @@ class Outcome(StrEnum):
     NOT_RUN = "not_run"  # a step that it needs did not pass
     ERROR = "error"  # the exercise or the grader is at fault
     CANNOT_GRADE = "cannot_grade"  # the machine is at fault
+    NOISY = "noisy"  # measured, but something on this machine disturbed the measurement
 
 
 class Status(StrEnum):

@@ -1,212 +1,291 @@
-"""The speed step: the judge's wall clock, stopped when the judge has seen the answers.
+"""The speed step: what share of this GPU's ceiling the kernel reaches, and how sure that is.
 
-One go: every slot is filled anew, the worker is told to call the kernel on each, and the clock
-runs until a secret sample of all outputs is verified. The ceiling is a trusted kernel with the same
-mix of reads and writes, timed in the same way, in the same memory, before the learner's worker
-starts and after it is gone; the larger of both counts. What it costs to start and stop the clock is
-measured with the trusted worker too, because the learner's could be slow at just that, and is
-subtracted from both.
+Goes of the learner's kernel and of a trusted one alternate, so that what drifts hits both. One
+cycle is two goes of each, and gives one sample of the share. Cycles go on until a sequential test
+has told the share from the gate; what disturbs the measurement makes it `noisy`, never a failure.
 """
 
 from __future__ import annotations
 
+import fcntl
+import os
+import random
 import statistics
+import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 
+from grader import nvml, processes
 from grader.arena import CudaArena
-from grader.link import Call, Executor, KernelFailure, WorkerLink, entry_of
-from grader.results import Failure, Speed
+from grader.ceilings import Yardstick, survey
+from grader.clock import Go, correction, go, overhead, right_go
+from grader.decision import decide, interval, spread
+from grader.errors import CannotGrade
+from grader.link import WorkerLink, entry_of
+from grader.results import Clocks, Failure, Speed
 from grader.session import Finding, Grading
-from grader.sizing import Gpu, Sizing, size
-from grader.slots import Probe, Slots, arena_bytes, bytes_per_row, scored_case
+from grader.sizing import Sizing, size
+from grader.slots import Slots, arena_bytes, bytes_per_row, scored_case
+from grader.spec import Case, Spec
 from grader.terms import Outcome
 
-GOES = 5
-CEILING_GOES = 3  # before, and again after
-EMPTY_GOES = 9
-WAKE_UPS = 3  # calls of nothing before a go: a worker that slept while slots were filled is slow
-IMPOSSIBLE = 1.10  # share of the ceiling that no honest kernel reaches
-STREAMS_FILE = Path(__file__).parent / "worker" / "streams.py"
+LEAST_CYCLES = 5  # the fewest that give an interval, and a deviation to decide with
+MOST_CYCLES = 24
+BUDGET_S = 4.0  # after which no further cycle begins, if LEAST_CYCLES are done
+NARROW = 0.003  # an interval this wide, relative to the share, needs no further cycle
+HOPELESS = 0.1  # of the ceiling: a kernel that slow by its first call needs no precision
+IMPOSSIBLE = 1.05  # share of the ceiling that no honest kernel reaches
+# How far a trusted kernel's bandwidth may wander, over the cycles or from before to after.
+STEADY = 0.03
+# What a kernel may hold the ceiling down by while it is loaded: more is taken off its share.
+HELD_DOWN = 0.01
+SLOW_MEMORY = 0.9  # of the highest memory clock, under load
+SMALL, SMALL_CALLS = 1024, 64  # elements, and calls, of the case that shows the latency
+WAIT_FOR_GPU_S = 60.0
+
+
+@dataclass
+class Samples:
+    """What the cycles found so far."""
+
+    shares: list[float] = field(default_factory=list)
+    ceilings: list[float] = field(default_factory=list)  # bytes per second
+    goes: list[Go] = field(default_factory=list)  # of the learner's kernel
+    readings: list[nvml.Reading] = field(default_factory=list)
 
 
 def measure(grading: Grading) -> Finding:
-    """Time the kernel on the scored case and hold it against the exercise's gates."""
-    grading.executor.close()  # one worker at a time on the GPU
-    spec = grading.spec
-    # Multiples of 16 elements, so that neither the kernel nor the ceiling has an odd tail.
-    sizing = size(survey(), bytes_per_row(spec), multiple=16)
-    case = scored_case(spec, sizing.rows)
-    arena = CudaArena(arena_bytes(spec, sizing.rows, sizing.calls))
-    try:
-        slots = Slots(spec, case, sizing.calls, arena)
-        before = _yardstick(grading, slots, arena)
-        nursery = grading.workshop.nursery(spec.backend, grading.options.device)
-        kernel = WorkerLink(entry_of(spec), grading.kernel, nursery, arena)
-        try:
-            goes = _time(kernel, slots, GOES)
-        finally:
-            kernel.close()
-        after = _yardstick(grading, slots, arena)
-    finally:
-        arena.close()
-    empty_s = min(before.empty_s, after.empty_s)
-    times = [(elapsed - empty_s) / sizing.calls for elapsed in goes]
-    return _finding(grading, slots, times, max(before.bandwidth, after.bandwidth), sizing)
+    """Time the kernel on the scored case and hold it against the exercise's gates.
+
+    Raises KernelFailure when the kernel fails at that size, CannotGrade when the GPU is taken.
+    """
+    grading.executor.close()  # its memory is needed
+    with _gpu_for_us_alone():
+        others = _others()
+        spec = grading.spec
+        gpu = survey(grading.options.gpu_memory)
+        # Multiples of 16 elements, so that neither the kernel nor the ceiling has an odd tail.
+        sizing = size(gpu, bytes_per_row(spec), multiple=16)
+        case = scored_case(spec, sizing.rows)
+        with closing(CudaArena(arena_bytes(spec, sizing.rows, sizing.calls))) as arena:
+            slots = Slots(spec, case, sizing.calls, arena)
+            return _measure(grading, slots, arena, sizing, others)
 
 
-def survey() -> Gpu:
-    """This GPU's bandwidth (a quick copy), L2 and free memory."""
-    properties = torch.cuda.get_device_properties(0)
-    free, _ = torch.cuda.mem_get_info()
-    count = min(1 << 28, free // 8)
-    source, target = torch.empty((2, count), dtype=torch.uint8, device="cuda")
-    target.copy_(source)
-    start = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
-    stop = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
-    start.record()
-    for _ in range(8):
-        target.copy_(source)
-    stop.record()
-    torch.cuda.synchronize()
-    seconds = start.elapsed_time(stop) / 1e3
-    del source, target
-    torch.cuda.empty_cache()
-    return Gpu(bandwidth=8 * 2 * count / seconds, l2=properties.L2_cache_size, free=free)
-
-
-@dataclass(frozen=True)
-class Yardstick:
-    """What the trusted worker reaches: bytes per second, and seconds of a go that does little."""
-
-    bandwidth: float
-    empty_s: float
-
-
-def _yardstick(grading: Grading, slots: Slots, arena: CudaArena) -> Yardstick:
-    """Time the trusted kernel of the exercise's mix through the same kind of worker."""
-    stream = slots.stream()
-    nursery = grading.workshop.nursery("triton", grading.options.device)
-    link = WorkerLink(stream.entry, STREAMS_FILE.read_bytes(), nursery, arena)
-    try:
-        link.call([stream.nearly_nothing, *stream.calls])
-        goes = []
-        for _ in range(CEILING_GOES):
-            # Filled and probed as for a kernel, so that the GPU is in the same state; here nothing
-            # makes the probes' answers right.
-            _, probes = slots.refill()
-            goes.append(_seconds(link, stream.calls, probes)[0])
-        empty = [_seconds(link, [stream.nearly_nothing], probes)[0] for _ in range(EMPTY_GOES)]
-    finally:
-        link.close()
-    empty_s = statistics.median(empty)
-    per_call = (statistics.median(goes) - empty_s) / len(stream.calls)
-    return Yardstick(bandwidth=stream.bytes_moved / per_call, empty_s=empty_s)
-
-
-def _time(executor: Executor, slots: Slots, goes: int) -> list[float]:
-    """Seconds of each go, after one to compile and warm up; KernelFailure if an answer is wrong."""
-    times = []
-    for number in range(goes + 1):
-        calls, probes = slots.refill()
-        elapsed, right = _seconds(executor, calls, probes)
-        if not right:
-            raise KernelFailure(_explain(probes))
-        if number:
-            times.append(elapsed)
-    return times
-
-
-def _seconds(
-    executor: Executor, calls: Sequence[Call], probes: Sequence[Probe]
-) -> tuple[float, bool]:
-    """Seconds from the word go until the sampled outputs have been looked at; are they right?"""
-    torch.cuda.synchronize()
-    for _ in range(WAKE_UPS):
-        executor.call([])
-    began = time.perf_counter()
-    executor.call(calls)
-    right = _all_right(probes)
-    return time.perf_counter() - began, right
-
-
-def _all_right(probes: Sequence[Probe]) -> bool:
-    verdicts = [probe.right() for probe in probes]
-    torch.cuda.synchronize()
-    return all(bool(verdict) for verdict in verdicts)
-
-
-def _explain(probes: Sequence[Probe]) -> Failure:
-    """Outputs that were wrong when the worker said it was done: not there yet, or just wrong?"""
-    time.sleep(0.5)
-    if _all_right(probes):
-        return Failure(
-            kind="early_answer",
-            message="the kernel's outputs were not written yet when its call was over",
-            hint="All work must be done when the entry returns and its stream is synchronised: "
-            "no side stream, no thread, may still be writing.",
-        )
-    for probe in probes:
-        error = probe.error()
-        wrong = ~(error <= probe.limit)
-        if bool(wrong.any()):
-            at = int(wrong.nonzero()[0])
-            return Failure(
-                kind="wrong_at_scale",
-                message="the kernel is wrong at the scored size, though right on small cases",
-                expected=f"{float(probe.answer[at]):.7g} ± {float(probe.limit[at]):.2g}",
-                got=f"{float(probe.memory[probe.index[at]]):.7g}",
-                where=f"{int(wrong.sum()):,} of {wrong.numel():,} sampled elements",
-                hint="Does an offset overflow 32 bits, or does the grid have a fixed size?",
-            )
-    return Failure(kind="flaky", message="the kernel's outputs change while nobody runs it")
-
-
-def _finding(
-    grading: Grading, slots: Slots, times: Sequence[float], ceiling: float, sizing: Sizing
+def _measure(
+    grading: Grading, slots: Slots, arena: CudaArena, sizing: Sizing, others: Sequence[nvml.Process]
 ) -> Finding:
-    spec, seconds = grading.spec, statistics.median(times)
-    bandwidth = slots.least_bytes / seconds
-    share = bandwidth / ceiling
+    spec, nursery = grading.spec, grading.workshop.nursery
+    trusted = nursery("triton", grading.options.device, trusted=True)
+    with closing(Yardstick(slots.stream(), trusted, arena)) as yardstick:
+        before = yardstick.ceiling(slots.refill()[1])
+        kernel = WorkerLink(
+            entry_of(spec), grading.kernel, nursery(spec.backend, grading.options.device), arena
+        )
+        with closing(kernel):
+            first_s, once_s = _first_calls(kernel, slots)
+            rough = slots.least_bytes / once_s / before
+            if rough < HOPELESS:
+                return _hopeless(rough)
+            samples = _alternate(kernel, yardstick, slots, spec.gates.passing)
+            latency = _latency(kernel, spec, arena)
+        after = yardstick.ceiling(slots.refill()[1])
+        raised = correction(samples.goes, overhead(yardstick.goes))
+    ceiling = max(statistics.median(samples.ceilings), (1 - HELD_DOWN) * max(before, after))
+    lowered = raised * ceiling / statistics.median(samples.ceilings)
+    shares = [share / lowered for share in samples.shares]
+    seconds = statistics.median(go.claimed_s for go in samples.goes) / sizing.calls * raised
+    low, high = interval(shares)
     speed = Speed(
         case=slots.case.headline,
         bytes_moved=slots.least_bytes,
         time_ms=seconds * 1e3,
-        bandwidth_gbps=bandwidth / 1e9,
+        bandwidth_gbps=slots.least_bytes / seconds / 1e9,
         ceiling_gbps=ceiling / 1e9,
-        share=share,
+        share=statistics.median(shares),
+        share_low=low,
+        share_high=high,
         passing=spec.gates.passing,
         great=spec.gates.great,
-        goes=len(times),
+        goes=len(samples.goes),
         calls_per_go=sizing.calls,
+        first_call_s=first_s,
+        latency_case=latency[0].headline,
+        latency_us=latency[1] * 1e6,
+        clocks=_clocks(samples.readings),
     )
-    tried = f"{speed.case}: {bandwidth / 1e9:,.0f} GB/s, {share:.1%} of the ceiling"
-    failure = _judge(spec.gates.passing, share)
-    if failure is not None:
-        return Finding(tried, failure, Outcome.FAIL, speed)
+    noise = _noise(samples, before, after, others)
+    return _finding(speed, decide(shares, spec.gates.passing), noise)
+
+
+def _first_calls(kernel: WorkerLink, slots: Slots) -> tuple[float, float]:
+    """Seconds of the first call, loading and compiling included, and of one after it."""
+    (call, *_), probes = slots.refill()
+    began = time.monotonic()
+    kernel.call([call])
+    first_s = time.monotonic() - began
+    return first_s, go(kernel, [call], probes)[0].claimed_s
+
+
+def _hopeless(rough: float) -> Finding:
+    told = f"about {rough:.1%} of the ceiling, by a single call"
+    failure = Failure(
+        kind="too_slow",
+        message=f"right, but far too slow: {told}",
+        hint="Does each program do a fair part of the work, with loads of whole blocks?",
+    )
+    return Finding(told, failure, Outcome.FAIL)
+
+
+def _alternate(kernel: WorkerLink, yardstick: Yardstick, slots: Slots, gate: float) -> Samples:
+    """Cycles of two goes each of kernel and ceiling, until the share is told from the gate."""
+    samples, began = Samples(), time.monotonic()
+    per_go = slots.least_bytes * slots.calls
+    _, probes = slots.refill()
+    while not _enough(samples, gate, began):
+        ceilings, goes = [], []
+        for mine in random.SystemRandom().choice(((0, 1, 1, 0), (1, 0, 0, 1))):
+            if mine:
+                calls, probes = slots.refill()
+                goes.append(right_go(kernel, calls, probes))
+            else:
+                ceilings.append(yardstick.go(probes))
+        ceiling = statistics.geometric_mean(ceilings)
+        claimed_s = statistics.geometric_mean(one.claimed_s for one in goes)
+        samples.goes += goes
+        samples.ceilings.append(ceiling)
+        samples.shares.append(per_go / claimed_s / ceiling)
+        reading = nvml.read()
+        samples.readings += [] if reading is None else [reading]
+    return samples
+
+
+def _enough(samples: Samples, gate: float, began: float) -> bool:
+    """Whether no further cycle is needed, or none is left to try."""
+    done = len(samples.shares)
+    if done < LEAST_CYCLES:
+        return False
+    if done >= MOST_CYCLES or time.monotonic() - began > BUDGET_S:
+        return True
+    low, high = interval(samples.shares)
+    narrow = (high - low) / statistics.median(samples.shares) <= NARROW
+    return narrow and decide(samples.shares, gate) is not None
+
+
+def _latency(kernel: WorkerLink, spec: Spec, arena: CudaArena) -> tuple[Case, float]:
+    """A case so small that starting the kernel is most of it, and seconds per call of it."""
+    columns = () if spec.scored.columns is None else (1,)
+    case = Case((*columns, SMALL), spec.scored.dtype)
+    slots = Slots(spec, case, SMALL_CALLS, arena)
+    claims = []
+    for _ in range(2):  # the first compiles for this size
+        calls, probes = slots.refill()
+        claims.append(right_go(kernel, calls, probes).claimed_s)
+    return case, claims[-1] / SMALL_CALLS
+
+
+def _noise(
+    samples: Samples, before: float, after: float, others: Sequence[nvml.Process]
+) -> str | None:
+    """What disturbed the measurement, in words; None where nothing did."""
+    middle = statistics.median(samples.ceilings)
+    wander = max(spread(samples.ceilings), abs(before / middle - 1), abs(after / middle - 1))
+    hot = sorted({word for r in samples.readings for word in r.slowdowns if word.startswith("hot")})
+    slow = [r for r in samples.readings if r.memory_mhz < SLOW_MEMORY * r.most_memory_mhz]
+    if others:
+        names = ", ".join(f"{one.name} (process {one.pid})" for one in others)
+        return f"another program uses the GPU: {names}"
+    if hot:
+        return f"the GPU slowed itself down: {', '.join(hot)}"
+    if slow:
+        return f"the GPU's memory ran at {slow[0].memory_mhz:,} of {slow[0].most_memory_mhz:,} MHz"
+    if wander > STEADY:
+        return f"the GPU's own bandwidth wandered by {wander:.1%} during the measurement"
+    return None
+
+
+def _clocks(readings: Sequence[nvml.Reading]) -> Clocks | None:
+    if not readings:
+        return None
+    return Clocks(
+        sm_mhz=(min(r.sm_mhz for r in readings), max(r.sm_mhz for r in readings)),
+        memory_mhz=(min(r.memory_mhz for r in readings), max(r.memory_mhz for r in readings)),
+        temperature_c=max(r.temperature_c for r in readings),
+        slowdowns=tuple(sorted({word for r in readings for word in r.slowdowns})),
+    )
+
+
+def _finding(speed: Speed, passed: bool | None, noise: str | None) -> Finding:
+    tried = f"{speed.case}: {speed.bandwidth_gbps:,.0f} GB/s, {speed.share:.1%} of the ceiling"
+    if speed.share > IMPOSSIBLE:
+        return Finding(tried, _impossible(speed), Outcome.FAIL, speed)
+    if noise is None and passed is None:
+        noise = (
+            f"{speed.share:.2%} ± {(speed.share_high - speed.share_low) / 2:.2%} is too close to "
+            f"the {speed.passing:.0%} that pass for this many goes to tell"
+        )
+    if noise is not None:
+        failure = Failure(
+            kind="noisy",
+            message=f"the speed cannot be told: {noise}",
+            hint="This does not count against the kernel. Check again when the GPU is quiet.",
+        )
+        return Finding(tried, failure, Outcome.NOISY, speed)
+    if not passed:
+        return Finding(tried, _too_slow(speed), Outcome.FAIL, speed)
     return Finding(tried, speed=speed)
 
 
-def _judge(passing: float, share: float) -> Failure | None:
-    if share > IMPOSSIBLE:
-        return Failure(
-            kind="impossible",
-            message=f"{share:.0%} of what this GPU's memory can deliver: some of the work that the "
-            "task asks for was not done",
-            expected=f"at most {IMPOSSIBLE:.0%} of the ceiling",
-            got=f"{share:.1%}",
-        )
-    if share < passing:
-        return Failure(
-            kind="too_slow",
-            message=f"right, but too slow: {share:.1%} of the ceiling",
-            expected=f"at least {passing:.0%} of the ceiling",
-            got=f"{share:.1%}",
-            hint="Count how often each byte is read and written; then look at the block size and "
-            "the number of warps.",
-        )
-    return None
+def _impossible(speed: Speed) -> Failure:
+    return Failure(
+        kind="impossible",
+        message=f"{speed.share:.0%} of what this GPU's memory can deliver: some of the work that "
+        "the task asks for was not done",
+        expected=f"at most {IMPOSSIBLE:.0%} of the ceiling",
+        got=f"{speed.share:.1%}",
+    )
+
+
+def _too_slow(speed: Speed) -> Failure:
+    return Failure(
+        kind="too_slow",
+        message=f"right, but too slow: {speed.share:.1%} of the ceiling",
+        expected=f"at least {speed.passing:.0%} of the ceiling",
+        got=f"{speed.share:.1%}",
+        hint="Count how often each byte is read and written; then look at the block size and "
+        "the number of warps.",
+    )
+
+
+def _others() -> Sequence[nvml.Process]:
+    """Programs on the GPU that are none of this judge's."""
+    return nvml.others({os.getpid(), *processes.descendants()})
+
+
+@contextmanager
+def _gpu_for_us_alone() -> Iterator[None]:
+    """Hold the lock that all judges of this machine share for the GPU.
+
+    Raises CannotGrade when another check measures for longer than WAIT_FOR_GPU_S.
+    """
+    uuid = torch.cuda.get_device_properties(0).uuid
+    path = Path(tempfile.gettempdir()) / f"grader-gpu-{uuid}.lock"
+    with path.open("a") as lock:
+        deadline = time.monotonic() + WAIT_FOR_GPU_S
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise CannotGrade(
+                        f"Another check has been measuring on this GPU for {WAIT_FOR_GPU_S:.0f} s.",
+                        "Wait until it is done, and check again.",
+                    ) from None
+                time.sleep(0.2)
+        yield

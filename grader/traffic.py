@@ -16,8 +16,8 @@ from grader.errors import GraderError
 from grader.inputs import reseeded
 from grader.link import KernelFailure
 from grader.results import Failure, Traffic
-from grader.session import Finding, Grading
-from grader.spec import Spec
+from grader.session import Counted, Finding, Grading
+from grader.spec import Case, Spec
 from grader.steps import failure_from, trusted, with_case
 from grader.terms import Outcome
 
@@ -28,11 +28,9 @@ SLACK = 1.2
 
 def traffic(grading: Grading) -> Finding:
     """Count one call on the spec's counted case and hold it against the most that it allows."""
-    kernel, spec = grading.simulated, grading.spec
-    case = reseeded(spec.counted, grading.options.seed)
-    inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
+    spec, case = grading.spec, _case(grading)
     try:
-        outputs, counts = kernel.count(inputs)
+        one = grading.counted(count)
     except KernelFailure as error:
         # Without a GPU the steps before ran in simulation, and got through it. With one, an honest
         # kernel may ask its card, or use what no simulator has.
@@ -40,16 +38,28 @@ def traffic(grading: Grading) -> Finding:
             told = f"not counted, for the simulator cannot run it: {error.failure.message}"
             return Finding(told, outcome=Outcome.SKIP)
         raise KernelFailure(with_case(error.failure, grading, case)) from None
-    expected = trusted(lambda: expect(spec, case, inputs), "the reference", case)
-    mismatch = first_mismatch(expected, outputs, kernel.unwritten(outputs))
+    expected = trusted(lambda: expect(spec, case, one.inputs), "the reference", case)
+    mismatch = first_mismatch(expected, one.outputs, one.unwritten)
     if mismatch is not None:
         wrong = with_case(failure_from(mismatch), grading, case)
         return Finding(case.headline, wrong, Outcome.FAIL)
-    found = _per_element(grading, {**inputs, **outputs}, counts)
+    found = _per_element(grading, {**one.inputs, **one.outputs}, one.counts)
     tried = f"{case.headline}: " + ", ".join(map(_told, found))
     failure = next(filter(None, (_fault(spec, count) for count in found)), None)
     outcome = Outcome.PASS if failure is None else Outcome.FAIL
     return Finding(tried, failure, outcome, traffic=tuple(found))
+
+
+def count(grading: Grading) -> Counted:
+    """Call the kernel once, in simulation. Raises KernelFailure when the call goes wrong."""
+    kernel, case = grading.simulated, _case(grading)
+    inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
+    outputs, counts = kernel.count(inputs)
+    return Counted(case, inputs, outputs, kernel.unwritten(outputs), counts)
+
+
+def _case(grading: Grading) -> Case:
+    return reseeded(grading.spec.counted, grading.options.seed)
 
 
 def _per_element(

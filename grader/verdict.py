@@ -32,6 +32,7 @@ def status_of(steps: Sequence[Step]) -> Status:
     for outcome, status in (
         (Outcome.ERROR, Status.ERROR),
         (Outcome.CANNOT_GRADE, Status.CANNOT_GRADE),
+        (Outcome.NOISY, Status.CANNOT_GRADE),
         (Outcome.NOT_STARTED, Status.NOT_STARTED),
         (Outcome.FAIL, Status.FAIL),
     ):

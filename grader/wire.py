@@ -7,6 +7,7 @@ known types and cuts every text. No pickle crosses in either direction.
 from __future__ import annotations
 
 import json
+import math
 import socket
 import time
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from typing import Any
 LONGEST_LINE = 1 << 20  # bytes; a longer line is a broken or hostile peer
 LONGEST_TEXT = 4000  # characters of any one text that a worker sends
 MOST_FRAMES = 20
+MOST_TIMES = 1024  # calls in one message
 
 
 class WireError(Exception):
@@ -55,11 +57,15 @@ class Fault:
 
 @dataclass(frozen=True)
 class Reply:
-    """A worker's answer to the message numbered `seq`. An acknowledgement is only a hint."""
+    """A worker's answer to the message numbered `seq`. An acknowledgement is only a hint.
+
+    `seconds` are those of each call by the worker's own clock, where it has one.
+    """
 
     seq: int
     fault: Fault | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
+    seconds: tuple[float, ...] = ()
 
     def dump(self) -> dict[str, Any]:
         return asdict(self)
@@ -73,6 +79,7 @@ class Reply:
                 seq=_integer(message["seq"]),
                 fault=None if fault is None else _fault(fault),
                 counts={_text(k): _integer(v) for k, v in dict(message.get("counts", {})).items()},
+                seconds=tuple(map(_duration, list(message.get("seconds", ()))[:MOST_TIMES])),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise WireError(f"a reply of another form: {error}") from None
@@ -81,6 +88,12 @@ class Reply:
 def _integer(value: Any) -> int:
     if type(value) is not int:
         raise TypeError(f"{value!r} is not an integer")
+    return value
+
+
+def _duration(value: Any) -> float:
+    if type(value) is not float or not math.isfinite(value) or value < 0:
+        raise TypeError(f"{value!r} is not a number of seconds")
     return value
 
 

@@ -11,7 +11,7 @@ from rich.text import Text
 from grader import course
 from grader.render import contract, terminal
 from grader.render.layout import MOST_LINES, PLAIN, filled, percent, wrap
-from grader.results import Failure, Frame, Kernel, Result, Speed, Step, from_json
+from grader.results import Clocks, Failure, Frame, Kernel, Result, Speed, Step, from_json
 from grader.terms import Outcome, Status, StepName
 from grader.verify import Verified
 
@@ -63,10 +63,18 @@ MEASURED = Speed(
     bandwidth_gbps=3106.9,
     ceiling_gbps=4100.0,
     share=0.7578,
+    share_low=0.7571,
+    share_high=0.7583,
     passing=0.56,
     great=0.8,
-    goes=9,
+    goes=16,
     calls_per_go=4,
+    first_call_s=0.62,
+    latency_case="1×1024 float32",
+    latency_us=8.31,
+    clocks=Clocks(
+        sm_mhz=(1905, 1980), memory_mhz=(3201, 3201), temperature_c=48, slowdowns=("power limit",)
+    ),
 )
 ON_A_GPU = changed(
     PASSED,
@@ -81,7 +89,7 @@ ON_A_GPU = changed(
             SPEED,
             outcome=Outcome.PASS,
             points=3,
-            summary="2048×65536 float32, 9 goes of 4 calls",
+            summary="2048×65536 float32, 16 goes of 4 calls",
             speed=MEASURED,
         ),
     ),
@@ -209,9 +217,11 @@ next: right, as far as this machine can tell; check on one with a CUDA GPU for t
   ✔ correctness   2 edge cases and 20 drawn ones                                                 4/4
   ✔ properties    2 properties hold: doubling a sum doubles its parts, zero stays zero           2/2
   ✔ traffic       1000 float32: x read 1 ×, out written 1 ×                                      1/1
-  ✔ speed         2048×65536 float32, 9 goes of 4 calls                                          3/3
+  ✔ speed         2048×65536 float32, 16 goes of 4 calls                                         3/3
       measured  0.346 ms per call · 3,107 GB/s · 75.8 % of this GPU's ceiling (4,100 GB/s)
+      interval  75.7 % to 75.8 % with 95 % confidence
       gates     pass 56 %, great 80 %
+      start     first call 0.6 s, with compiling · 1×1024 float32 takes 8.3 µs
 PASS  10/10 points · 3.2 s · seed 8141
 next: passed; 80 % of the ceiling would be great
 """,
@@ -224,9 +234,11 @@ next: passed; 80 % of the ceiling would be great
   ✔ correctness   2 edge cases and 20 drawn ones                                                 4/4
   ✔ properties    2 properties hold: doubling a sum doubles its parts, zero stays zero           2/2
   ✔ traffic       1000 float32: x read 1 ×, out written 1 ×                                      1/1
-  ✘ speed         2048×65536 float32, 9 goes of 4 calls                                          0/3
+  ✘ speed         2048×65536 float32, 16 goes of 4 calls                                         0/3
       measured  0.346 ms per call · 3,107 GB/s · 41.3 % of this GPU's ceiling (4,100 GB/s)
+      interval  75.7 % to 75.8 % with 95 % confidence
       gates     pass 56 %, great 80 %
+      start     first call 0.6 s, with compiling · 1×1024 float32 takes 8.3 µs
       reaches 41.3 % of the ceiling, less than 56 %
 FAIL  7/10 points · 3.2 s · seed 8141
 next: it is right but slow: look for bytes moved twice and idle threads;

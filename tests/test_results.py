@@ -14,7 +14,7 @@ import pytest
 from pydantic import ValidationError
 
 from grader import results
-from grader.results import Failure, Frame, Speed, from_json, to_json
+from grader.results import Clocks, Failure, Frame, Speed, from_json, to_json
 from grader.terms import Outcome, Status, StepName
 
 HERE = Path(__file__).parent
@@ -40,10 +40,18 @@ SPEED = Speed(
     bandwidth_gbps=4129.8,
     ceiling_gbps=4300.0,
     share=0.96,
+    share_low=0.958,
+    share_high=0.961,
     passing=0.56,
     great=0.8,
-    goes=9,
+    goes=16,
     calls_per_go=4,
+    first_call_s=0.62,
+    latency_case="1×1024 float32",
+    latency_us=8.31,
+    clocks=Clocks(
+        sm_mhz=(1905, 1980), memory_mhz=(3201, 3201), temperature_c=48, slowdowns=("power limit",)
+    ),
 )
 FULL = PASSED.model_copy(
     update={

@@ -246,7 +246,6 @@ def test_the_ceiling_reads_and_writes_like_the_exercise(
             assert (ref.dtype, ref.strides) == ("float32", (1,))
             assert ref.shape == (scored_case(spec, rows).elements * itemsize // 4,)
             view(arena.memory, ref)  # lies in the arena
-    assert [ref.shape for ref in ceiling.nearly_nothing] == [(1024,)] * len(parameters)
 
 
 def test_the_ceiling_works_on_the_slots_themselves():
@@ -258,8 +257,11 @@ def test_the_ceiling_works_on_the_slots_themselves():
 @pytest.mark.parametrize(
     ("mix", "message"),
     [
-        ((reads("x"), reads("y"), reads("z"), writes("out", like="x")), "3 tensors read, 1 writ"),
-        ((reads("x"), updates("y")), "1 tensors read, 0 written and 1 updated"),
+        (
+            (reads("x"), reads("y"), reads("z"), writes("out", like="x")),
+            "mix of large tensors: 3 reads, 1 write",
+        ),
+        ((reads("x"), updates("y")), "mix of large tensors: 1 read, 1 update"),
     ],
 )
 def test_a_mix_without_a_ceiling_says_where_to_add_it(mix: tuple[Argument, ...], message: str):

@@ -200,8 +200,14 @@ def _speed(speed: Speed, width: int) -> Text:
         f"{speed.time_ms:.3g} ms per call · {speed.bandwidth_gbps:,.0f} GB/s · "
         f"{percent(speed.share)} of this GPU's ceiling ({speed.ceiling_gbps:,.0f} GB/s)"
     )
+    interval = f"{percent(speed.share_low)} to {percent(speed.share_high)} with 95 % confidence"
     gates = f"pass {percent(speed.passing)}, great {percent(speed.great)}"
-    return Text(_row("measured", measured, width) + _row("gates", gates, width))
+    start = (
+        f"first call {speed.first_call_s:.1f} s, with compiling · "
+        f"{speed.latency_case} takes {speed.latency_us:.1f} µs"
+    )
+    rows = (("measured", measured), ("interval", interval), ("gates", gates), ("start", start))
+    return Text("".join(_row(label, text, width) for label, text in rows))
 
 
 def _verdict(result: Result) -> Text:

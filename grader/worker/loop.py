@@ -14,7 +14,7 @@ import socket
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -40,6 +40,9 @@ class Backend(Protocol):
 
     def counting(self, refs: list[Mapping[str, Any]]) -> AbstractContextManager[Ledger]:
         """Count what is read and written of these tensors meanwhile; a GPU counts nothing."""
+
+    def mark(self) -> Any:
+        """A point in the GPU's work, to be timed by; None in simulation, where no time counts."""
 
     def synchronize(self) -> None:
         """Wait until all started work is done; raises what it raised."""
@@ -87,14 +90,13 @@ def serve(toolbox: Toolbox, sock: socket.socket, arena_fd: int | None) -> None:
             message = channel.receive()
         except Closed:
             return
-        fault, counts = None, {}
+        reply = Reply(seq=int(message["seq"]))
         try:
-            counts = worker.do(message)
+            reply = replace(reply, **worker.do(message))
         except BaseException as error:
             # A KeyboardInterrupt or SystemExit that the learner's code raises is a fault like any.
-            fault = worker.fault(error)
+            reply = replace(reply, fault=worker.fault(error))
         _flush()
-        reply = Reply(seq=int(message["seq"]), fault=fault, counts=counts)
         try:
             channel.send(reply.dump())
         except Closed:
@@ -125,43 +127,52 @@ class Worker:
         self._entry: Callable[..., object] | None = None
         self._file = ""
 
-    def do(self, message: Mapping[str, Any]) -> dict[str, int]:
-        """Carry one message out; returns what was counted."""
-        if message["op"] == "count":
-            return self._count(message["call"])
-        operations = {"map": self._map, "load": self._load, "call": self._call}
-        operations[message["op"]](message)
-        return {}
+    def do(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Carry one message out; returns the fields of the reply that it fills."""
+        operations: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+            "map": self._map,
+            "load": self._load,
+            "call": self._call,
+            "count": self._count,
+        }
+        return operations[message["op"]](message)
 
     def fault(self, error: BaseException) -> Fault:
         if not isinstance(error, LoadError):
             error = self._backend.root_cause(error)
         return faults.describe(error, self._file)
 
-    def _map(self, message: Mapping[str, Any]) -> None:
+    def _map(self, message: Mapping[str, Any]) -> dict[str, Any]:
         self._backend.map(message["ticket"], self._arena_fd)
+        return {}
 
-    def _load(self, message: Mapping[str, Any]) -> None:
+    def _load(self, message: Mapping[str, Any]) -> dict[str, Any]:
         self._file = message["path"]
         self._entry = load_entry(Path(self._file), message["entry"], message["parameters"])
+        return {}
 
-    def _call(self, message: Mapping[str, Any]) -> None:
+    def _call(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Call the entry once for each argument list, then wait for all the work."""
         assert self._entry is not None
         calls = [self._arguments(call) for call in message["calls"]]
+        marks = []
         for call, arguments in zip(message["calls"], calls, strict=True):
             self._backend.before_call(_refs(call))
+            begin = self._backend.mark()
             self._entry(*arguments)
+            marks.append((begin, self._backend.mark()))
         self._backend.synchronize()
+        return {"seconds": tuple(b.elapsed_time(e) / 1e3 for b, e in marks if b is not None)}
 
-    def _count(self, call: list[Any]) -> dict[str, int]:
+    def _count(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Call the entry once, and count what it reads and writes."""
         assert self._entry is not None
+        call = message["call"]
         arguments = self._arguments(call)
         self._backend.before_call(_refs(call))
         with self._backend.counting(_refs(call)) as ledger:
             self._entry(*arguments)
-        return ledger.facts()
+        return {"counts": ledger.facts()}
 
     def _arguments(self, call: list[Any]) -> list[object]:
         return [self._backend.argument(a) if isinstance(a, dict) else a for a in call]

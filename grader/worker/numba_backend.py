@@ -11,7 +11,7 @@ import torch
 
 from grader.worker.guard import Access
 from grader.worker.ledger import Ledger
-from grader.worker.mapping import Views, map_arena, span_of, tensor_at
+from grader.worker.mapping import Views, map_arena, record_event, span_of, tensor_at
 
 
 class Simulated:
@@ -47,6 +47,9 @@ class Simulated:
         finally:
             self._ledger = None
 
+    def mark(self) -> None:
+        """Simulated kernels are not timed."""
+
     def synchronize(self) -> None:
         """Simulated kernels have finished when they return."""
 
@@ -70,6 +73,9 @@ class Compiled:
 
     def counting(self, refs: list[Mapping[str, Any]]) -> AbstractContextManager[Ledger]:
         return nullcontext(Ledger([]))
+
+    def mark(self) -> torch.cuda.Event:
+        return record_event()
 
     def synchronize(self) -> None:
         from numba import cuda

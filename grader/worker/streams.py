@@ -19,7 +19,9 @@ def _stream(  # type: ignore[no-untyped-def]
     program = tl.program_id(0).to(tl.int64)
     offsets = program * BLOCK + tl.arange(0, BLOCK)
     mask = offsets < length
-    total = tl.load(a + offsets, mask=mask, other=0.0)
+    total = tl.zeros((BLOCK,), tl.float32)
+    if READS >= 1:
+        total += tl.load(a + offsets, mask=mask, other=0.0)
     if READS == 2:
         total += tl.load(b + offsets, mask=mask, other=0.0)
     if WRITES == 1:
@@ -40,10 +42,21 @@ def _launch(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor, reads: int, wri
     _stream[grid](a, b, out, a.numel(), READS=reads, WRITES=writes, BLOCK=block, num_warps=warps)
 
 
+def _partials(a: torch.Tensor) -> torch.Tensor:
+    """Room for one number per program."""
+    return torch.empty(triton.cdiv(a.numel(), READING[0]), device=a.device)
+
+
+def read_one(a: torch.Tensor) -> None:
+    _launch(a, a, _partials(a), 1, 0)
+
+
 def read_two(a: torch.Tensor, b: torch.Tensor) -> None:
-    """Two reads, nothing written but a number per program."""
-    partials = torch.empty(triton.cdiv(a.numel(), READING[0]), device=a.device)
-    _launch(a, b, partials, 2, 0)
+    _launch(a, b, _partials(a), 2, 0)
+
+
+def write_one(out: torch.Tensor) -> None:
+    _launch(out, out, out, 0, 1)
 
 
 def read_one_write_one(a: torch.Tensor, out: torch.Tensor) -> None:

@@ -10,7 +10,7 @@ import torch
 
 from grader.worker.guard import AddressGuard, Span
 from grader.worker.ledger import Ledger, Watch
-from grader.worker.mapping import Views, map_arena, span_of, tensor_at
+from grader.worker.mapping import Views, map_arena, record_event, span_of, tensor_at
 
 
 class Simulated:
@@ -41,6 +41,9 @@ class Simulated:
         finally:
             self._guard.observer = None
 
+    def mark(self) -> None:
+        """Simulated kernels are not timed."""
+
     def synchronize(self) -> None:
         """Simulated kernels have finished when they return."""
 
@@ -64,6 +67,9 @@ class Compiled:
 
     def counting(self, refs: list[Mapping[str, Any]]) -> AbstractContextManager[Ledger]:
         return nullcontext(Ledger([]))
+
+    def mark(self) -> torch.cuda.Event:
+        return record_event()
 
     def synchronize(self) -> None:
         torch.cuda.synchronize()

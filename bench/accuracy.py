@@ -1,0 +1,299 @@
+"""How exact the speed step is: its five targets, measured on this GPU and kept as JSON.
+
+    python bench/accuracy.py --out bench/results/accuracy_h200.json
+    python bench/accuracy.py --only repeats --runs 30
+
+1. events     published bandwidth of each solution against CUDA events in a plain process
+2. itself     the ceiling's own kernel, graded as if it were a learner's
+3. repeats    runs in fresh processes, on a quiet machine and beside processes that load the CPU
+4. liars      workers that answer early, lie about time, hide or save work: what they gain
+5. duration   seconds of the speed step
+
+Needs a CUDA GPU that nobody else uses. Exit code 0 means that every target that was tried holds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from grader import course
+from grader.course import Exercise
+
+ROOT = Path(__file__).parents[1]
+STREAMS = ROOT / "grader" / "worker" / "streams.py"
+LIARS = ROOT / "tests" / "redteam" / "clock"
+TARGETS = {"events": 0.01, "itself": 0.005, "repeats": 0.01, "liars": 0.02, "duration": 8.0}
+REPEATED = "04_online_softmax"
+ROUNDS = 5  # of every slot, by plain events
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    options.add_argument("--out", type=Path, help="write the record here")
+    options.add_argument("--only", action="append", choices=tuple(TARGETS)[:4])
+    options.add_argument("--runs", type=int, default=30, help="in each half of `repeats`")
+    options.add_argument("--one", nargs=2, metavar=("EXERCISE", "KERNEL"), help=argparse.SUPPRESS)
+    options.add_argument("--plain", metavar="EXERCISE", help=argparse.SUPPRESS)
+    asked = options.parse_args(argv)
+    if asked.one:
+        return tell(speed_step(course.find(ROOT, asked.one[0]), Path(asked.one[1])))
+    if asked.plain:
+        return tell(plain_events(course.find(ROOT, asked.plain)))
+    record = measured(asked.only or tuple(TARGETS)[:4], asked.runs)
+    if asked.out:
+        asked.out.write_text(json.dumps(record, indent=2) + "\n")
+    print("\n".join(table(record)))
+    return 0 if record["ok"] else 1
+
+
+def tell(figures: dict[str, Any]) -> int:
+    print(json.dumps(figures))
+    return 0
+
+
+# --- in a fresh process ---------------------------------------------------------------------------
+
+
+def speed_step(exercise: Exercise, kernel: Path) -> dict[str, Any]:
+    """The speed step alone, of one kernel file: the same code, in the same kind of process."""
+    from grader import steps
+    from grader.session import Grading, Options, Workshop
+    from grader.terms import StepName
+
+    workshop = Workshop()
+    workshop.nursery(exercise.spec.backend, "cuda")
+    workshop.nursery("triton", "cuda", trusted=True)
+    grading = Grading(exercise, kernel, Options(seed=1, device="cuda"), workshop)
+    grading.executor.load()  # as the steps before have: what follows is no start-up
+    grading.needs = lambda name: None  # type: ignore[method-assign]  # the steps before are left out
+    step = grading.run(StepName.SPEED, steps.speed)
+    environment = grading.result().environment.model_dump()
+    grading.close()
+    workshop.close()
+    return {
+        "outcome": step.outcome.value,
+        "failure": step.failure and step.failure.kind,
+        "message": step.failure and step.failure.message,
+        "duration_s": step.duration_s,
+        "speed": step.speed and step.speed.model_dump(),
+        "environment": environment,
+    }
+
+
+def plain_events(exercise: Exercise) -> dict[str, Any]:
+    """The model solution, called in this process on slots of torch's own memory."""
+    import importlib.util
+
+    import torch
+
+    from grader.arena import view
+    from grader.ceilings import survey
+    from grader.sizing import size
+    from grader.slots import Slots, arena_bytes, bytes_per_row, scored_case
+    from grader.wire import TensorRef
+
+    spec = exercise.spec
+    description = importlib.util.spec_from_file_location("solution", exercise.solution)
+    assert description is not None
+    assert description.loader is not None
+    module = importlib.util.module_from_spec(description)
+    description.loader.exec_module(module)
+    wrap: Any = lambda tensor: tensor  # noqa: E731
+    if spec.backend == "numba":
+        from numba import cuda
+
+        wrap = cuda.as_cuda_array
+    sizing = size(survey(), bytes_per_row(spec), multiple=16)
+    room = arena_bytes(spec, sizing.rows, sizing.calls)
+    memory = torch.empty(room, dtype=torch.uint8, device="cuda")
+    case = scored_case(spec, sizing.rows)
+    slots = Slots(spec, case, sizing.calls, SimpleNamespace(memory=memory))  # type: ignore[arg-type]
+    times = []
+    for number in range(ROUNDS + 1):
+        calls, _ = slots.refill()
+        arguments = [
+            [wrap(view(memory, a)) if isinstance(a, TensorRef) else a for a in call]
+            for call in calls
+        ]
+        torch.cuda.synchronize()
+        marks = []
+        for given in arguments:
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record()
+            getattr(module, spec.entry)(*given)
+            end.record()
+            marks.append((begin, end))
+        torch.cuda.synchronize()
+        if number:  # the first compiles
+            times.append(statistics.mean(b.elapsed_time(e) for b, e in marks) / 1e3)
+    return {"case": case.headline, "gbps": slots.least_bytes / statistics.median(times) / 1e9}
+
+
+# --- the targets ----------------------------------------------------------------------------------
+
+
+def fresh(*arguments: str) -> dict[str, Any]:
+    """What this script says when it is started anew with these arguments."""
+    done = subprocess.run(
+        [sys.executable, __file__, *arguments], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise SystemExit(f"{arguments} failed:\n{done.stdout}\n{done.stderr}")
+    print(f"  {' '.join(arguments)}", file=sys.stderr, flush=True)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def graded(name: str, kernel: Path) -> dict[str, Any]:
+    return fresh("--one", name, str(kernel))
+
+
+def measured(only: Sequence[str], runs: int) -> dict[str, Any]:
+    parts = {"events": events, "itself": itself, "repeats": lambda: repeats(runs), "liars": liars}
+    found = {name: parts[name]() for name in only}
+    steps = [step for part in found.values() for step in part.pop("steps")]
+    slowest = max(step["duration_s"] for step in steps)
+    found["duration"] = {
+        "slowest_s": slowest,
+        "median_s": statistics.median(step["duration_s"] for step in steps),
+        "ok": slowest <= TARGETS["duration"],
+    }
+    return {
+        "benchmark": "accuracy",
+        "ok": all(part["ok"] for part in found.values()),
+        "targets": TARGETS,
+        "environment": steps[0]["environment"],
+        **found,
+    }
+
+
+def events() -> dict[str, Any]:
+    rows, steps = [], []
+    for exercise in course.exercises(ROOT):
+        step = graded(exercise.name, exercise.solution)
+        plain = fresh("--plain", exercise.name)
+        published = step["speed"]["bandwidth_gbps"]
+        rows.append(
+            {
+                "exercise": exercise.name,
+                "published_gbps": published,
+                "events_gbps": plain["gbps"],
+                "off": published / plain["gbps"] - 1,
+                "outcome": step["outcome"],
+                "share": step["speed"]["share"],
+                "duration_s": step["duration_s"],
+            }
+        )
+        steps.append(step)
+    ok = all(abs(row["off"]) <= TARGETS["events"] and row["outcome"] == "pass" for row in rows)
+    return {"rows": rows, "ok": ok, "steps": steps}
+
+
+def itself() -> dict[str, Any]:
+    """The trusted kernel of 01's mix, under the entry's name."""
+    with tempfile.TemporaryDirectory() as folder:
+        kernel = Path(folder) / "kernel.py"
+        entry = "\n\ndef vector_add(x, y, out):\n    read_two_write_one(x, y, out)\n"
+        kernel.write_text(STREAMS.read_text() + entry)
+        steps = [graded("01_vector_add", kernel) for _ in range(3)]
+    shares = [step["speed"]["share"] for step in steps]
+    ok = all(abs(share - 1) <= TARGETS["itself"] for share in shares)
+    return {"shares": shares, "ok": ok, "steps": steps}
+
+
+def repeats(runs: int) -> dict[str, Any]:
+    exercise = course.find(ROOT, REPEATED)
+    quiet = [graded(REPEATED, exercise.solution) for _ in range(runs)]
+    with loaded_cpu():
+        loaded = [graded(REPEATED, exercise.solution) for _ in range(runs)]
+    found: dict[str, Any] = {"exercise": REPEATED}
+    for name, steps in (("quiet", quiet), ("loaded", loaded)):
+        shares = [step["speed"]["share"] for step in steps]
+        found[name] = {
+            "shares": shares,
+            "spread": (max(shares) - min(shares)) / statistics.median(shares),
+            "outcomes": sorted({step["outcome"] for step in steps}),
+        }
+    every = [*found["quiet"]["shares"], *found["loaded"]["shares"]]
+    found["spread"] = (max(every) - min(every)) / statistics.median(every)
+    same = found["quiet"]["outcomes"] == found["loaded"]["outcomes"] == ["pass"]
+    return found | {"ok": same and found["spread"] <= TARGETS["repeats"], "steps": quiet + loaded}
+
+
+@contextmanager
+def loaded_cpu() -> Iterator[None]:
+    """One process that computes on every core."""
+    command = [sys.executable, "-c", "while True: pass"]
+    busy = [subprocess.Popen(command) for _ in range(os.cpu_count() or 1)]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+def liars() -> dict[str, Any]:
+    honest = graded("01_vector_add", LIARS / "honest.py")
+    rows, steps = [], [honest]
+    for kernel in sorted(LIARS.glob("*.py")):
+        if kernel.stem == "honest":
+            continue
+        step = graded("01_vector_add", kernel)
+        speed, caught = step["speed"], step["failure"]
+        gain = speed["share"] / honest["speed"]["share"] - 1 if speed and not caught else None
+        rows.append({"kernel": kernel.stem, "caught": caught, "gain": gain})
+        steps.append(step)
+    ok = all(row["caught"] or row["gain"] <= TARGETS["liars"] for row in rows)
+    return {"rows": rows, "ok": ok, "steps": steps}
+
+
+# --- what a person reads --------------------------------------------------------------------------
+
+
+def table(record: dict[str, Any]) -> Iterator[str]:
+    def mark(part: str) -> str:
+        return "ok" if record[part]["ok"] else "MISSED"
+
+    if "events" in record:
+        yield f"events: within {TARGETS['events']:.0%}: {mark('events')}"
+        for row in record["events"]["rows"]:
+            yield (
+                f"  {row['exercise']:<24}{row['published_gbps']:>8,.0f} GB/s published, "
+                f"{row['events_gbps']:>6,.0f} by events: {row['off']:+.2%}, {row['outcome']}, "
+                f"{row['duration_s']:.1f} s"
+            )
+    if "itself" in record:
+        shares = ", ".join(f"{share:.4f}" for share in record["itself"]["shares"])
+        yield f"the reference against itself: {shares}: {mark('itself')}"
+    if "repeats" in record:
+        part = record["repeats"]
+        halves = ", ".join(
+            f"{half} {part[half]['spread']:.2%} ({', '.join(part[half]['outcomes'])})"
+            for half in ("quiet", "loaded")
+        )
+        yield f"repeats: spread {part['spread']:.2%}: {halves}: {mark('repeats')}"
+    if "liars" in record:
+        yield f"liars: {mark('liars')}"
+        for row in record["liars"]["rows"]:
+            told = row["caught"] or f"gains {row['gain']:+.2%}"
+            yield f"  {row['kernel']:<24}{told}"
+    part = record["duration"]
+    yield f"speed step: {part['median_s']:.1f} s, slowest {part['slowest_s']:.1f} s: " + (
+        mark("duration")
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

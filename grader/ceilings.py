@@ -1,0 +1,85 @@
+"""What this GPU's memory can deliver: trusted kernels, one for each mix of reads and writes.
+
+They run in a worker of their own kind, in the same memory and by the same clock as a learner's
+kernel. Nothing of theirs needs to be doubted, so their times are those of CUDA events.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import torch
+
+from grader.arena import CudaArena
+from grader.clock import Go, go
+from grader.link import WorkerLink
+from grader.sandbox import Nursery
+from grader.sizing import CALLS, Gpu, size
+from grader.slots import STREAMS, Probe, Stream, flat_stream, stream_bytes
+
+GOES = 5  # for one ceiling, after one to compile and warm up
+STREAMS_FILE = Path(__file__).parent / "worker" / "streams.py"
+
+
+class Yardstick:
+    """The trusted kernel of one mix, in a worker that stays until `close`."""
+
+    def __init__(self, stream: Stream, nursery: Nursery, arena: CudaArena) -> None:
+        self._stream = stream
+        self._link = WorkerLink(stream.entry, STREAMS_FILE.read_bytes(), nursery, arena)
+        self._link.call(stream.calls)
+        self.goes: list[Go] = []
+
+    def go(self, probes: Sequence[Probe] = ()) -> float:
+        """Bytes per second of one go. The probes' answers may be wrong: looking at them counts."""
+        done, _ = go(self._link, self._stream.calls, probes)
+        self.goes.append(done)
+        return self._stream.bytes_moved * len(self._stream.calls) / done.claimed_s
+
+    def ceiling(self, probes: Sequence[Probe] = ()) -> float:
+        """Bytes per second, the median of some goes."""
+        return statistics.median(self.go(probes) for _ in range(GOES))
+
+    def close(self) -> None:
+        self._link.close()
+
+
+def survey(cap: int | None = None) -> Gpu:
+    """This GPU's bandwidth (a quick copy), L2 and free memory, of which at most `cap` is used."""
+    properties = torch.cuda.get_device_properties(0)
+    free, _ = torch.cuda.mem_get_info()
+    free = free if cap is None else min(free, cap)
+    count = min(1 << 28, free // 8)
+    source, target = torch.empty((2, count), dtype=torch.uint8, device="cuda")
+    target.copy_(source)
+    start = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
+    stop = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
+    start.record()
+    for _ in range(8):
+        target.copy_(source)
+    stop.record()
+    torch.cuda.synchronize()
+    seconds = start.elapsed_time(stop) / 1e3
+    del source, target
+    torch.cuda.empty_cache()
+    return Gpu(bandwidth=8 * 2 * count / seconds, l2=properties.L2_cache_size, free=free)
+
+
+def measure_all() -> dict[str, float]:
+    """Bytes per second of every mix that has a trusted kernel, by its name.
+
+    Raises CannotGrade where the GPU's memory is taken, or no worker can start.
+    """
+    sizing = size(survey(), bytes_per_row=4, multiple=1024)
+    found = {}
+    with closing(Nursery("triton", "cuda")) as nursery:
+        nursery.start()
+        with closing(CudaArena(stream_bytes(sizing.rows, CALLS))) as arena:
+            for mix in STREAMS:
+                stream = flat_stream(mix, sizing.rows, sizing.calls)
+                with closing(Yardstick(stream, nursery, arena)) as yardstick:
+                    found[mix.name] = yardstick.ceiling()
+    return found

@@ -1,0 +1,45 @@
+"""What the judge believes of a worker's own times, with workers that lie in known ways."""
+
+from __future__ import annotations
+
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.clock import TRUST, Go, correction, overhead
+
+OVERHEAD = 0.001
+durations = st.floats(0.005, 0.2)
+delays = st.lists(st.floats(0, 0.05), min_size=4, max_size=20)
+
+
+def goes(took_s: float, claimed_s: float, late_s: list[float]) -> list[Go]:
+    """Goes of a kernel whose work takes `took_s`, on a machine that adds other delays."""
+    return [Go(took_s + OVERHEAD + late, claimed_s) for late in [*late_s, 0.0]]
+
+
+@given(took=durations, late=delays)
+def test_an_honest_claim_is_believed_whatever_delays_the_machine(took: float, late: list[float]):
+    assert correction(goes(took, took, late), OVERHEAD) == 1.0
+
+
+@given(took=durations, late=delays, factor=st.floats(0.01, 1.0))
+def test_a_lie_gains_at_most_the_trust(took: float, late: list[float], factor: float):
+    lied = goes(took, took * factor, late)
+    believed = correction(lied, OVERHEAD) * statistics.median(one.claimed_s for one in lied)
+    assert believed >= took * (1 - TRUST) * (1 - 1e-9)
+
+
+@given(took=durations, factor=st.floats(1.0, 3.0))
+def test_who_claims_more_than_the_judge_saw_is_taken_at_his_word(took: float, factor: float):
+    assert correction(goes(took, took * factor, []), OVERHEAD) == 1.0
+
+
+def test_who_claims_no_time_at_all_gets_no_finite_speed():
+    assert correction(goes(0.02, 0.0, []), OVERHEAD) == float("inf")
+
+
+def test_the_overhead_is_the_least_that_a_trusted_worker_shows():
+    assert overhead([Go(0.021, 0.02), Go(0.0205, 0.02), Go(0.03, 0.02)]) == pytest.approx(0.0005)

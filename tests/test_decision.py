@@ -1,0 +1,97 @@
+"""The sequential test, the interval and the spread, on samples whose truth is known."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.decision import INDIFFERENCE, decide, interval, spread
+
+GATE = 0.6
+shares = st.lists(st.floats(0.05, 1.5), min_size=8, max_size=24)
+
+
+def measured(truth: float, deviation: float, count: int, seed: int) -> list[float]:
+    """Samples with normal errors, of which one in fifty is a heavy, slow outlier."""
+    draw = random.Random(seed)
+    return [
+        truth
+        * math.exp(draw.gauss(0, deviation) - (8 * deviation if draw.random() < 0.02 else 0.0))
+        for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize("deviation", [0.001, 0.005, 0.01])
+@pytest.mark.parametrize("side", [-1, 1])
+def test_no_wrong_decision_in_a_thousand_at_the_edge_of_indifference(side: int, deviation: float):
+    truth = GATE * (1 + side * INDIFFERENCE)
+    wrong = 0
+    for seed in range(1000):
+        samples = measured(truth, deviation, 24, seed)
+        first = next(
+            (d for n in range(5, 25) if (d := decide(samples[:n], GATE)) is not None), None
+        )
+        wrong += first is not None and first != (side > 0)
+    assert wrong == 0
+
+
+@given(samples=shares, gate=st.floats(0.1, 1.0), scale=st.floats(0.1, 10))
+def test_only_the_ratio_to_the_gate_counts(samples: list[float], gate: float, scale: float):
+    scaled = decide([share * scale for share in samples], gate * scale)
+    assert scaled == decide(samples, gate) or decide(samples, gate) is None or scaled is None
+
+
+@given(truth=st.floats(0.1, 1.0), above=st.booleans())
+def test_quiet_samples_far_from_the_gate_are_decided(truth: float, above: bool):
+    gate = truth * (0.9 if above else 1.1)
+    assert decide([truth] * 5, gate) is above
+
+
+def test_at_the_gate_itself_nothing_is_decided():
+    assert (
+        decide([GATE * f for f in (0.999, 1.001, 0.998, 1.002, 1.0, 1.0, 0.999, 1.001)], GATE)
+        is None
+    )
+
+
+def test_samples_too_wide_for_their_distance_are_not_decided():
+    wide = [GATE * f for f in (0.7, 1.3, 0.8, 1.35, 0.75, 1.25, 0.9, 1.2)]
+    assert decide(wide, GATE) is None
+
+
+def test_a_single_wild_sample_does_not_outweigh_the_others():
+    """Without the clipping its evidence alone would be five times that of all others."""
+    below = [GATE * f for f in (0.979, 0.981, 0.978, 0.982, 0.98, 0.98, 0.979)]
+    assert decide([*below, GATE * 3], GATE) is False
+
+
+@given(samples=shares)
+def test_the_interval_holds_the_median_and_lies_within_the_samples(samples: list[float]):
+    low, high = interval(samples)
+    assert min(samples) <= low <= high <= max(samples)
+    ordered = sorted(samples)
+    assert low <= ordered[len(ordered) // 2]
+    assert high >= ordered[(len(ordered) - 1) // 2]
+
+
+def test_the_interval_covers_the_truth_about_as_often_as_it_says():
+    hits = 0
+    for seed in range(200):
+        draw = random.Random(seed)
+        low, high = interval([math.exp(draw.gauss(0, 0.01)) for _ in range(16)])
+        hits += low <= 1.0 <= high
+    assert 178 <= hits <= 200  # 95 % of 200 is 190, with a deviation of 3
+
+
+@given(value=st.floats(1, 1e12), count=st.integers(8, 24))
+def test_equal_values_have_no_spread(value: float, count: int):
+    assert spread([value] * count) == 0
+
+
+def test_one_outlier_of_ten_does_not_widen_the_spread():
+    assert spread([100.0] * 9 + [50.0]) == 0
+    assert spread([100.0] * 8 + [50.0, 50.0]) == pytest.approx(0.5)
