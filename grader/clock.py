@@ -1,4 +1,4 @@
-"""The judge's clock: how long a worker took for some calls, answers seen, and what of it to believe.
+"""The judge's clock: how long a worker took for some calls, and what of its claim to believe.
 
 One go: the worker is told to call the kernel on every slot, and the clock runs until the judge has
 looked at a secret sample of the outputs. The worker says how long each call took by CUDA events.

@@ -1,54 +1,87 @@
-"""temporary"""
+"""What NVIDIA's management library tells of the GPU: clocks, heat, and who else uses it.
+
+Nothing here raises: a figure that cannot be had is None, or is left out.
+"""
 
 from __future__ import annotations
+
 from collections.abc import Collection
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+# nvml.h, nvmlClocksEventReason*: what makes the GPU run below the clock that it was asked for. An
+# idle GPU, and a clock that somebody set, are no slowdowns.
+SLOWDOWNS = {
+    0x04: "power limit",
+    0x08: "hardware slowdown",
+    0x20: "hot (software)",
+    0x40: "hot (hardware)",
+    0x80: "power brake",
+}
 
 
 @dataclass(frozen=True)
 class Reading:
+    """One look at the GPU. `slowdowns` are values of SLOWDOWNS that are active."""
+
     sm_mhz: int
     memory_mhz: int
-    most_sm_mhz: int
     most_memory_mhz: int
     temperature_c: int
-    power_w: float
     slowdowns: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Process:
+    """A program that computes on the GPU."""
+
     pid: int
     name: str
-    used_bytes: int | None
 
 
-def read(device: int = 0) -> Reading | None:
+def read(uuid: str) -> Reading | None:
+    """The GPU with this UUID now, or None where NVML cannot tell."""
     try:
-        import pynvml as n
+        import pynvml
 
-        n.nvmlInit()
-        h = n.nvmlDeviceGetHandleByIndex(0)
-        bits = n.nvmlDeviceGetCurrentClocksEventReasons(h)
-        names = {
-            4: "power limit",
-            8: "hardware slowdown",
-            0x20: "hot (software)",
-            0x40: "hot (hardware)",
-            0x80: "power brake",
-        }
+        device = _device(pynvml, uuid)
+        active = pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(device)
         return Reading(
-            n.nvmlDeviceGetClockInfo(h, 1),
-            n.nvmlDeviceGetClockInfo(h, 2),
-            n.nvmlDeviceGetMaxClockInfo(h, 1),
-            n.nvmlDeviceGetMaxClockInfo(h, 2),
-            n.nvmlDeviceGetTemperature(h, 0),
-            n.nvmlDeviceGetPowerUsage(h) / 1e3,
-            tuple(v for k, v in names.items() if bits & k),
+            sm_mhz=pynvml.nvmlDeviceGetClockInfo(device, pynvml.NVML_CLOCK_SM),
+            memory_mhz=pynvml.nvmlDeviceGetClockInfo(device, pynvml.NVML_CLOCK_MEM),
+            most_memory_mhz=pynvml.nvmlDeviceGetMaxClockInfo(device, pynvml.NVML_CLOCK_MEM),
+            temperature_c=pynvml.nvmlDeviceGetTemperature(device, pynvml.NVML_TEMPERATURE_GPU),
+            slowdowns=tuple(word for bit, word in SLOWDOWNS.items() if active & bit),
         )
-    except Exception as e:
-        return None
+    except Exception:
+        return None  # no library, no driver, or a card that lacks a sensor
 
 
-def others(own: Collection[int], device: int = 0) -> tuple[Process, ...]:
-    return ()
+def others(uuid: str, own: Collection[int]) -> tuple[Process, ...]:
+    """Programs that compute on the GPU with this UUID and are not in `own`.
+
+    In a container NVML may list the host's process numbers: one that does not exist here is left
+    out, for it may be one of ours by another number.
+    """
+    try:
+        import pynvml
+
+        running = pynvml.nvmlDeviceGetComputeRunningProcesses(_device(pynvml, uuid))
+        pids = sorted({process.pid for process in running} - set(own))
+    except Exception:
+        return ()
+    return tuple(Process(pid, name) for pid in pids if (name := _name(pid)))
+
+
+def _device(pynvml: Any, uuid: str) -> Any:
+    pynvml.nvmlInit()
+    return pynvml.nvmlDeviceGetHandleByUUID(uuid)
+
+
+def _name(pid: int) -> str:
+    """What the process calls itself; empty where there is none of this number."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""

@@ -120,13 +120,14 @@ class Grading:
         self._properties: list[tuple[str, float, Outcome, Failure | None]] = []
         self._benches: dict[str, Bench] = {}
         self._printed = ""
-        self._environment = environment(self.options.device)  # while the GPU is there
+        self._environment: Environment | None = None
         self._ahead: Future[Counted] | None = None
 
     def _bench(self, device: str) -> Bench:
         """Memory and a worker on this device; the worker starts with its first use."""
         if device not in self._benches:
             if device == "cuda":
+                self._environment = environment(device)  # now, while the GPU is there
                 # They import while the first steps run: the simulator, and what times ceilings.
                 self.workshop.nursery(self.spec.backend, "cpu")
                 self.workshop.nursery("triton", device, trusted=True)
@@ -281,7 +282,7 @@ class Grading:
                 path=self.shown_path,
                 sha256=hashlib.sha256(self.kernel).hexdigest(),
             ),
-            environment=self._environment,
+            environment=self._environment or environment(self.options.device),
             seed=self.options.seed,
             started_at=self.started_at.isoformat(timespec="seconds"),
             duration_s=round(time.monotonic() - self._began, 3),

@@ -160,7 +160,7 @@ def _alternate(kernel: WorkerLink, yardstick: Yardstick, slots: Slots, gate: flo
         samples.goes += goes
         samples.ceilings.append(ceiling)
         samples.shares.append(per_go / claimed_s / ceiling)
-        reading = nvml.read()
+        reading = nvml.read(_uuid())
         samples.readings += [] if reading is None else [reading]
     return samples
 
@@ -262,9 +262,14 @@ def _too_slow(speed: Speed) -> Failure:
     )
 
 
+def _uuid() -> str:
+    """As NVML writes it."""
+    return f"GPU-{torch.cuda.get_device_properties(0).uuid}"
+
+
 def _others() -> Sequence[nvml.Process]:
     """Programs on the GPU that are none of this judge's."""
-    return nvml.others({os.getpid(), *processes.descendants()})
+    return nvml.others(_uuid(), {os.getpid(), *processes.descendants()})
 
 
 @contextmanager
@@ -273,8 +278,7 @@ def _gpu_for_us_alone() -> Iterator[None]:
 
     Raises CannotGrade when another check measures for longer than WAIT_FOR_GPU_S.
     """
-    uuid = torch.cuda.get_device_properties(0).uuid
-    path = Path(tempfile.gettempdir()) / f"grader-gpu-{uuid}.lock"
+    path = Path(tempfile.gettempdir()) / f"grader-{_uuid()}.lock"
     with path.open("a") as lock:
         deadline = time.monotonic() + WAIT_FOR_GPU_S
         while True:

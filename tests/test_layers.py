@@ -15,12 +15,12 @@ PACKAGE = Path(__file__).parent.parent / "grader"
 
 # Lowest floor first. A module imports from its own floor and from those below it, never in a ring.
 FLOORS = (
-    {"grader", "errors", "terms", "spec", "wire", "vmm", "processes"},
+    {"grader", "errors", "terms", "spec", "wire", "vmm", "processes", "nvml", "decision"},
     {"results", "verdict"},
     {"course", "stub"},
     {"inputs", "acceptance", "testing"},
     {"machine", "arena", "sandbox", "link", "pretend", "remote"},
-    {"sizing", "slots", "ceilings"},
+    {"sizing", "slots", "clock", "ceilings"},
     {"session", "timing", "steps", "traffic", "plugin"},
     {"judge"},
     {"check"},

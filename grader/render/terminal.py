@@ -32,6 +32,7 @@ _MARKS = {
     Outcome.NOT_RUN: ("–", "dim"),
     Outcome.ERROR: ("‼", "magenta"),
     Outcome.CANNOT_GRADE: ("‼", "yellow"),
+    Outcome.NOISY: ("‼", "yellow"),
 }
 _WORDS = {
     Status.PASS: ("PASS", "bold green"),

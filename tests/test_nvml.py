@@ -1,0 +1,59 @@
+"""What is made of NVML's answers, with a stand-in for its library."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from grader import nvml
+
+
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A pynvml with one GPU that is hot, held by its power limit, and used by two processes."""
+    clocks = {"sm": 1200, "memory": 3000}
+    fake = SimpleNamespace(
+        NVML_CLOCK_SM="sm",
+        NVML_CLOCK_MEM="memory",
+        NVML_TEMPERATURE_GPU="gpu",
+        nvmlInit=lambda: None,
+        nvmlDeviceGetHandleByUUID={"GPU-1": "device"}.__getitem__,
+        nvmlDeviceGetCurrentClocksThrottleReasons=lambda device: 0x1 | 0x4 | 0x20,
+        nvmlDeviceGetClockInfo=lambda device, kind: clocks[kind],
+        nvmlDeviceGetMaxClockInfo=lambda device, kind: 3200,
+        nvmlDeviceGetTemperature=lambda device, sensor: 91,
+        nvmlDeviceGetComputeRunningProcesses=lambda device: [
+            SimpleNamespace(pid=os.getpid()),
+            SimpleNamespace(pid=2**22 + 1),  # above what Linux gives: no process of this machine
+        ],
+    )
+    monkeypatch.setitem(sys.modules, "pynvml", fake)
+    return fake
+
+
+def test_idleness_is_no_slowdown(library: SimpleNamespace):
+    reading = nvml.read("GPU-1")
+    assert reading == nvml.Reading(1200, 3000, 3200, 91, ("power limit", "hot (software)"))
+
+
+def test_a_card_without_a_sensor_gives_no_reading(library: SimpleNamespace):
+    def not_supported(device: object, sensor: object) -> int:
+        raise RuntimeError("NVMLError_NotSupported")
+
+    library.nvmlDeviceGetTemperature = not_supported
+    assert nvml.read("GPU-1") is None
+
+
+def test_an_unknown_gpu_gives_nothing(library: SimpleNamespace):
+    assert nvml.read("GPU-2") is None
+    assert nvml.others("GPU-2", own=()) == ()
+
+
+def test_others_are_those_that_exist_here_and_are_not_ours(library: SimpleNamespace):
+    (other,) = nvml.others("GPU-1", own=())
+    assert other.pid == os.getpid()
+    assert other.name
+    assert nvml.others("GPU-1", own={os.getpid()}) == ()
