@@ -126,12 +126,12 @@ class Grading:
     def _bench(self, device: str) -> Bench:
         """Memory and a worker on this device; the worker starts with its first use."""
         if device not in self._benches:
+            arena = (HostArena if device == "cpu" else CudaArena)(CHECK_ARENA)
             if device == "cuda":
                 self._environment = environment(device)  # now, while the GPU is there
                 # They import while the first steps run: the simulator, and what times ceilings.
                 self.workshop.nursery(self.spec.backend, "cpu")
                 self.workshop.nursery("triton", device, trusted=True)
-            arena = (HostArena if device == "cpu" else CudaArena)(CHECK_ARENA)
             executor: Executor
             if self.options.pretend is not None:
                 executor = Pretender(self.spec, ANSWERS[self.options.pretend], arena)
