@@ -21,10 +21,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from grader import course
@@ -67,27 +67,32 @@ def tell(figures: dict[str, Any]) -> int:
 
 def speed_step(exercise: Exercise, kernel: Path) -> dict[str, Any]:
     """The speed step alone, of one kernel file: the same code, in the same kind of process."""
-    from grader import steps
-    from grader.session import Grading, Options, Workshop
-    from grader.terms import StepName
+    from grader import timing
+    from grader.environment import environment
+    from grader.link import KernelFailure
+    from grader.session import Finding, Grading, Options, Workshop
+    from grader.terms import Outcome
 
     workshop = Workshop()
     workshop.nursery(exercise.spec.backend, "cuda")
     workshop.nursery("triton", "cuda", trusted=True)
     grading = Grading(exercise, kernel, Options(seed=1, device="cuda"), workshop)
     grading.executor.load()  # as the steps before have: what follows is no start-up
-    grading.needs = lambda name: None  # type: ignore[method-assign]  # the steps before are left out
-    step = grading.run(StepName.SPEED, steps.speed)
-    environment = grading.result().environment.model_dump()
+    began = time.monotonic()
+    try:
+        found = timing.measure(grading)
+    except KernelFailure as error:
+        found = Finding("", error.failure, Outcome.FAIL)
+    duration_s = time.monotonic() - began
     grading.close()
     workshop.close()
     return {
-        "outcome": step.outcome.value,
-        "failure": step.failure and step.failure.kind,
-        "message": step.failure and step.failure.message,
-        "duration_s": step.duration_s,
-        "speed": step.speed and step.speed.model_dump(),
-        "environment": environment,
+        "outcome": found.outcome.value,
+        "failure": found.failure and found.failure.kind,
+        "message": found.failure and found.failure.message,
+        "duration_s": round(duration_s, 3),
+        "speed": found.speed and found.speed.model_dump(),
+        "environment": environment("cuda").model_dump(),
     }
 
 
@@ -109,16 +114,12 @@ def plain_events(exercise: Exercise) -> dict[str, Any]:
     assert description.loader is not None
     module = importlib.util.module_from_spec(description)
     description.loader.exec_module(module)
-    wrap: Any = lambda tensor: tensor  # noqa: E731
-    if spec.backend == "numba":
-        from numba import cuda
-
-        wrap = cuda.as_cuda_array
+    wrap = as_numba_array if spec.backend == "numba" else lambda tensor: tensor
     sizing = size(survey(), bytes_per_row(spec), multiple=16)
     room = arena_bytes(spec, sizing.rows, sizing.calls)
     memory = torch.empty(room, dtype=torch.uint8, device="cuda")
     case = scored_case(spec, sizing.rows)
-    slots = Slots(spec, case, sizing.calls, SimpleNamespace(memory=memory))  # type: ignore[arg-type]
+    slots = Slots(spec, case, sizing.calls, memory)
     times = []
     for number in range(ROUNDS + 1):
         calls, _ = slots.refill()
@@ -140,6 +141,12 @@ def plain_events(exercise: Exercise) -> dict[str, Any]:
     return {"case": case.headline, "gbps": slots.least_bytes / statistics.median(times) / 1e9}
 
 
+def as_numba_array(tensor: Any) -> Any:
+    from numba import cuda
+
+    return cuda.as_cuda_array(tensor)
+
+
 # --- the targets ----------------------------------------------------------------------------------
 
 
@@ -157,6 +164,13 @@ def fresh(*arguments: str) -> dict[str, Any]:
 
 def graded(name: str, kernel: Path) -> dict[str, Any]:
     return fresh("--one", name, str(kernel))
+
+
+def graded_text(name: str, text: str) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        kernel = Path(folder) / "kernel.py"
+        kernel.write_text(text)
+        return graded(name, kernel)
 
 
 def measured(only: Sequence[str], runs: int) -> dict[str, Any]:
@@ -202,11 +216,8 @@ def events() -> dict[str, Any]:
 
 def itself() -> dict[str, Any]:
     """The trusted kernel of 01's mix, under the entry's name."""
-    with tempfile.TemporaryDirectory() as folder:
-        kernel = Path(folder) / "kernel.py"
-        entry = "\n\ndef vector_add(x, y, out):\n    read_two_write_one(x, y, out)\n"
-        kernel.write_text(STREAMS.read_text() + entry)
-        steps = [graded("01_vector_add", kernel) for _ in range(3)]
+    entry = "\n\ndef vector_add(x, y, out):\n    read_two_write_one(x, y, out)\n"
+    steps = [graded_text("01_vector_add", STREAMS.read_text() + entry) for _ in range(3)]
     shares = [step["speed"]["share"] for step in steps]
     ok = all(abs(share - 1) <= TARGETS["itself"] for share in shares)
     return {"shares": shares, "ok": ok, "steps": steps}
@@ -245,15 +256,17 @@ def loaded_cpu() -> Iterator[None]:
 
 
 def liars() -> dict[str, Any]:
-    honest = graded("01_vector_add", LIARS / "honest.py")
+    honest_text = (LIARS / "honest.py").read_text()
+    honest = graded_text("01_vector_add", honest_text)
     rows, steps = [], [honest]
     for kernel in sorted(LIARS.glob("*.py")):
         if kernel.stem == "honest":
             continue
-        step = graded("01_vector_add", kernel)
+        step = graded_text("01_vector_add", f"{honest_text}\n\n{kernel.read_text()}")
         speed, caught = step["speed"], step["failure"]
         gain = speed["share"] / honest["speed"]["share"] - 1 if speed and not caught else None
-        rows.append({"kernel": kernel.stem, "caught": caught, "gain": gain})
+        told = step["message"]
+        rows.append({"kernel": kernel.stem, "caught": caught, "message": told, "gain": gain})
         steps.append(step)
     ok = all(row["caught"] or row["gain"] <= TARGETS["liars"] for row in rows)
     return {"rows": rows, "ok": ok, "steps": steps}

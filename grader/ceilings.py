@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 
 import torch
@@ -17,8 +16,8 @@ from grader.arena import CudaArena
 from grader.clock import Go, go
 from grader.link import WorkerLink
 from grader.sandbox import Nursery
-from grader.sizing import CALLS, Gpu, size
-from grader.slots import STREAMS, Probe, Stream, flat_stream, stream_bytes
+from grader.sizing import Gpu
+from grader.slots import Probe, Stream
 
 GOES = 5  # for one ceiling, after one to compile and warm up
 STREAMS_FILE = Path(__file__).parent / "worker" / "streams.py"
@@ -66,20 +65,3 @@ def survey(cap: int | None = None) -> Gpu:
     del source, target
     torch.cuda.empty_cache()
     return Gpu(bandwidth=8 * 2 * count / seconds, l2=properties.L2_cache_size, free=free)
-
-
-def measure_all() -> dict[str, float]:
-    """Bytes per second of every mix that has a trusted kernel, by its name.
-
-    Raises CannotGrade where the GPU's memory is taken, or no worker can start.
-    """
-    sizing = size(survey(), bytes_per_row=4, multiple=1024)
-    found = {}
-    with closing(Nursery("triton", "cuda")) as nursery:
-        nursery.start()
-        with closing(CudaArena(stream_bytes(sizing.rows, CALLS))) as arena:
-            for mix in STREAMS:
-                stream = flat_stream(mix, sizing.rows, sizing.calls)
-                with closing(Yardstick(stream, nursery, arena)) as yardstick:
-                    found[mix.name] = yardstick.ceiling()
-    return found

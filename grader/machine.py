@@ -1,10 +1,11 @@
-"""What this machine can do: which device a check runs on."""
+"""What this machine can do: which device a check runs on, and whether the GPU is still there."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from grader.errors import CannotGrade
+from grader.results import Failure
 
 OLDEST = (7, 5)  # compute capability: the oldest that torch's CUDA 13 builds run on
 
@@ -43,3 +44,16 @@ def _what_is_missing() -> str | None:
     except ImportError:
         return "The package cuda-bindings is missing: pip install 'kernel-grader[gpu]'."
     return None
+
+
+def gpu_is_lost(error: BaseException) -> bool:
+    """Whether torch says that this process, which runs no kernel of a learner's, lost its GPU."""
+    return isinstance(error, RuntimeError) and "CUDA" in str(error)
+
+
+def lost_gpu(error: BaseException) -> Failure:
+    return Failure(
+        kind="cannot_grade",
+        message=f"the GPU stopped answering: {str(error).splitlines()[0]}",
+        hint="See what `nvidia-smi` and the system's log say; the steps before this one count.",
+    )

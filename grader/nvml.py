@@ -5,10 +5,12 @@ Nothing here raises: a figure that cannot be had is None, or is left out.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 # nvml.h, nvmlClocksEventReason*: what makes the GPU run below the clock that it was asked for. An
 # idle GPU, and a clock that somebody set, are no slowdowns.
@@ -42,10 +44,9 @@ class Process:
 
 def read(uuid: str) -> Reading | None:
     """The GPU with this UUID now, or None where NVML cannot tell."""
-    try:
-        import pynvml
 
-        device = _device(pynvml, uuid)
+    def looked(pynvml: Any) -> Reading:
+        device = pynvml.nvmlDeviceGetHandleByUUID(uuid)
         active = pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(device)
         return Reading(
             sm_mhz=pynvml.nvmlDeviceGetClockInfo(device, pynvml.NVML_CLOCK_SM),
@@ -54,8 +55,8 @@ def read(uuid: str) -> Reading | None:
             temperature_c=pynvml.nvmlDeviceGetTemperature(device, pynvml.NVML_TEMPERATURE_GPU),
             slowdowns=tuple(word for bit, word in SLOWDOWNS.items() if active & bit),
         )
-    except Exception:
-        return None  # no library, no driver, or a card that lacks a sensor
+
+    return _asked(looked)
 
 
 def others(uuid: str, own: Collection[int]) -> tuple[Process, ...]:
@@ -64,19 +65,31 @@ def others(uuid: str, own: Collection[int]) -> tuple[Process, ...]:
     In a container NVML may list the host's process numbers: one that does not exist here is left
     out, for it may be one of ours by another number.
     """
-    try:
-        import pynvml
 
-        running = pynvml.nvmlDeviceGetComputeRunningProcesses(_device(pynvml, uuid))
-        pids = sorted({process.pid for process in running} - set(own))
-    except Exception:
-        return ()
+    def listed(pynvml: Any) -> set[int]:
+        device = pynvml.nvmlDeviceGetHandleByUUID(uuid)
+        return {one.pid for one in pynvml.nvmlDeviceGetComputeRunningProcesses(device)}
+
+    pids = sorted((_asked(listed) or set()) - set(own))
     return tuple(Process(pid, name) for pid in pids if (name := _name(pid)))
 
 
-def _device(pynvml: Any, uuid: str) -> Any:
-    pynvml.nvmlInit()
-    return pynvml.nvmlDeviceGetHandleByUUID(uuid)
+def driver_version() -> str | None:
+    """Of NVIDIA's driver, such as `580.159.04`."""
+    return _asked(lambda pynvml: str(pynvml.nvmlSystemGetDriverVersion()))
+
+
+def _asked(question: Callable[[Any], T]) -> T | None:
+    """NVML's answer; None without the library or a driver, or where a card lacks the sensor."""
+    try:
+        import pynvml
+    except ImportError:
+        return None
+    try:
+        pynvml.nvmlInit()
+        return question(pynvml)
+    except pynvml.NVMLError:
+        return None
 
 
 def _name(pid: int) -> str:

@@ -224,8 +224,9 @@ def _judged(
     from hypothesis.errors import Flaky
 
     from grader.link import KernelFailure
+    from grader.machine import gpu_is_lost, lost_gpu
     from grader.results import Failure
-    from grader.session import gpu_is_lost, lost_gpu, outcome_of
+    from grader.session import outcome_of
     from grader.steps import with_case
 
     if error is None:

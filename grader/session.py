@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import platform
 import shlex
 import time
 from collections.abc import Callable, Mapping
@@ -11,16 +10,16 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 
 from torch import Tensor
 
-import grader
 from grader.arena import Arena, CudaArena, HostArena
 from grader.course import Exercise
+from grader.environment import environment
 from grader.errors import CannotGrade, GraderError
 from grader.link import Executor, KernelFailure, WorkerLink, entry_of
+from grader.machine import gpu_is_lost, lost_gpu
 from grader.pretend import ANSWERS, Pretender
 from grader.remote import RemoteKernel
 from grader.results import Environment, Failure, Kernel, Result, Speed, Step, Traffic
@@ -299,19 +298,6 @@ class Grading:
         self._benches.clear()
 
 
-def gpu_is_lost(error: BaseException) -> bool:
-    """Whether torch says that this process, which runs no kernel of a learner's, lost its GPU."""
-    return isinstance(error, RuntimeError) and "CUDA" in str(error)
-
-
-def lost_gpu(error: BaseException) -> Failure:
-    return Failure(
-        kind="cannot_grade",
-        message=f"the GPU stopped answering: {str(error).splitlines()[0]}",
-        hint="See what `nvidia-smi` and the system's log say; the steps before this one count.",
-    )
-
-
 def outcome_of(failure: Failure) -> Outcome:
     """The stub's own NotImplementedError is no failure: the work has not begun."""
     return Outcome.NOT_STARTED if failure.kind == "not_started" else Outcome.FAIL
@@ -321,42 +307,3 @@ def _summary_of(tried: list[str], failed: list[str]) -> str:
     if failed:
         return f"{len(failed)} of {len(tried)} properties fail: {', '.join(failed)}"
     return f"{len(tried)} properties hold: {', '.join(tried)}"
-
-
-def environment(device: str) -> Environment:
-    """Versions and device of this run."""
-    name, capability, driver = "cpu", None, None
-    if device == "cuda":
-        import torch
-
-        name = torch.cuda.get_device_name()
-        capability = "{}.{}".format(*torch.cuda.get_device_capability())
-        driver = _driver_version()
-    return Environment(
-        grader=grader.__version__,
-        python=platform.python_version(),
-        torch=_version("torch"),
-        triton=_version("triton"),
-        numba_cuda=_version("numba-cuda"),
-        device=name,
-        simulated=device == "cpu",
-        capability=capability,
-        driver=driver,
-    )
-
-
-def _version(distribution: str) -> str | None:
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return None
-
-
-def _driver_version() -> str | None:
-    try:
-        import pynvml
-
-        pynvml.nvmlInit()
-        return str(pynvml.nvmlSystemGetDriverVersion())
-    except Exception:
-        return None  # a figure for the reader; nothing depends on it

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from grader.acceptance import expect, limits
-from grader.arena import REDZONE, Arena, Placed, place
+from grader.arena import REDZONE, Placed, place
 from grader.errors import BrokenExercise
 from grader.inputs import LargeDraw
 from grader.link import Call, Entry
@@ -86,15 +86,15 @@ class Stream:
 
 
 class Slots:
-    """`calls` slots for the scored case in `arena`."""
+    """`calls` slots for a case in the memory of an arena."""
 
-    def __init__(self, spec: Spec, case: Case, calls: int, arena: Arena) -> None:
+    def __init__(self, spec: Spec, case: Case, calls: int, memory: Tensor) -> None:
         self.spec, self.case, self.calls = spec, case, calls
-        self._memory = arena.memory
+        self._memory = memory
         self._tensors = [a for a in spec.arguments if a.role != "scalar"]
         one = arguments(spec, case, self._draw(0))
         likes = [(a, one[a.name]) for a in self._tensors]
-        placed, _ = place(arena.memory, likes * calls)  # type: ignore[arg-type]
+        placed, _ = place(memory, likes * calls)  # type: ignore[arg-type]
         width = len(self._tensors)
         self._slots = [placed[i * width : (i + 1) * width] for i in range(calls)]
         self.least_bytes = sum(spec.least_bytes({p.argument.name: _bytes(p) for p in placed}))
@@ -205,22 +205,6 @@ def _stream(mix: Mix, calls: Sequence[Call], length: int) -> Stream:
     name, parameters = STREAMS[mix]
     moved = mix.reads + mix.writes + 2 * mix.updates
     return Stream(Entry(name, parameters), calls, bytes_moved=moved * length * 4)
-
-
-def flat_stream(mix: Mix, length: int, calls: int) -> Stream:
-    """A trusted kernel on `calls` slots that share `length` float32 between their tensors.
-
-    They lie one after the other from the arena's start: see `stream_bytes`.
-    """
-    tensors = len(STREAMS[mix][1])
-    part = length // tensors // 1024 * 1024  # keeps every tensor aligned
-    places = [[(slot * tensors + i) * part * 4 for i in range(tensors)] for slot in range(calls)]
-    return _stream(mix, [[_flat(offset, part) for offset in slot] for slot in places], part)
-
-
-def stream_bytes(length: int, calls: int) -> int:
-    """What an arena needs for `flat_stream`."""
-    return length * calls * 4
 
 
 def arguments(spec: Spec, case: Case, draw: LargeDraw) -> dict[str, Tensor | float]:

@@ -73,7 +73,7 @@ def measure(grading: Grading) -> Finding:
         sizing = size(gpu, bytes_per_row(spec), multiple=16)
         case = scored_case(spec, sizing.rows)
         with closing(CudaArena(arena_bytes(spec, sizing.rows, sizing.calls))) as arena:
-            slots = Slots(spec, case, sizing.calls, arena)
+            slots = Slots(spec, case, sizing.calls, arena.memory)
             return _measure(grading, slots, arena, sizing, others)
 
 
@@ -136,7 +136,7 @@ def _hopeless(rough: float) -> Finding:
     told = f"about {rough:.1%} of the ceiling, by a single call"
     failure = Failure(
         kind="too_slow",
-        message=f"right, but far too slow: {told}",
+        message=f"far too slow: {told}",
         hint="Does each program do a fair part of the work, with loads of whole blocks?",
     )
     return Finding(told, failure, Outcome.FAIL)
@@ -181,7 +181,7 @@ def _latency(kernel: WorkerLink, spec: Spec, arena: CudaArena) -> tuple[Case, fl
     """A case so small that starting the kernel is most of it, and seconds per call of it."""
     columns = () if spec.scored.columns is None else (1,)
     case = Case((*columns, SMALL), spec.scored.dtype)
-    slots = Slots(spec, case, SMALL_CALLS, arena)
+    slots = Slots(spec, case, SMALL_CALLS, arena.memory)
     claims = []
     for _ in range(2):  # the first compiles for this size
         calls, probes = slots.refill()

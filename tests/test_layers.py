@@ -20,7 +20,7 @@ FLOORS = (
     {"course", "stub"},
     {"inputs", "acceptance", "testing"},
     {"machine", "arena", "sandbox", "link", "pretend", "remote"},
-    {"sizing", "slots", "clock", "ceilings"},
+    {"sizing", "slots", "clock", "ceilings", "environment"},
     {"session", "timing", "steps", "traffic", "plugin"},
     {"judge"},
     {"check"},

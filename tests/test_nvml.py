@@ -11,16 +11,28 @@ import pytest
 from grader import nvml
 
 
+class NotFound(Exception):
+    """Stands for NVMLError."""
+
+
 @pytest.fixture
 def library(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A pynvml with one GPU that is hot, held by its power limit, and used by two processes."""
     clocks = {"sm": 1200, "memory": 3000}
+
+    def handle(uuid: str) -> str:
+        if uuid != "GPU-1":
+            raise NotFound(uuid)
+        return "device"
+
     fake = SimpleNamespace(
+        NVMLError=NotFound,
         NVML_CLOCK_SM="sm",
         NVML_CLOCK_MEM="memory",
         NVML_TEMPERATURE_GPU="gpu",
         nvmlInit=lambda: None,
-        nvmlDeviceGetHandleByUUID={"GPU-1": "device"}.__getitem__,
+        nvmlDeviceGetHandleByUUID=handle,
+        nvmlSystemGetDriverVersion=lambda: "580.159.04",
         nvmlDeviceGetCurrentClocksThrottleReasons=lambda device: 0x1 | 0x4 | 0x20,
         nvmlDeviceGetClockInfo=lambda device, kind: clocks[kind],
         nvmlDeviceGetMaxClockInfo=lambda device, kind: 3200,
@@ -41,7 +53,7 @@ def test_idleness_is_no_slowdown(library: SimpleNamespace):
 
 def test_a_card_without_a_sensor_gives_no_reading(library: SimpleNamespace):
     def not_supported(device: object, sensor: object) -> int:
-        raise RuntimeError("NVMLError_NotSupported")
+        raise NotFound("NVMLError_NotSupported")
 
     library.nvmlDeviceGetTemperature = not_supported
     assert nvml.read("GPU-1") is None
@@ -57,3 +69,14 @@ def test_others_are_those_that_exist_here_and_are_not_ours(library: SimpleNamesp
     assert other.pid == os.getpid()
     assert other.name
     assert nvml.others("GPU-1", own={os.getpid()}) == ()
+
+
+def test_the_driver_names_its_version(library: SimpleNamespace):
+    assert nvml.driver_version() == "580.159.04"
+
+
+def test_without_the_library_nothing_is_known(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "pynvml", None)  # importing it fails then
+    assert nvml.read("GPU-1") is None
+    assert nvml.others("GPU-1", own=()) == ()
+    assert nvml.driver_version() is None

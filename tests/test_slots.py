@@ -48,7 +48,7 @@ def slots_of(spec: Spec, rows: int | None = None, calls: int = CALLS) -> tuple[S
     rows = rows or (9 if spec.scored.columns else 3000)
     memory = torch.zeros(arena_bytes(spec, rows, calls), dtype=torch.uint8)
     arena = SimpleNamespace(memory=memory)
-    return Slots(spec, scored_case(spec, rows), calls, arena), arena
+    return Slots(spec, scored_case(spec, rows), calls, memory), arena
 
 
 def right_answer(spec: Spec, inputs: Inputs, outputs: dict[str, torch.Tensor]) -> None:

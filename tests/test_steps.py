@@ -19,10 +19,11 @@ from grader.course import Exercise
 from grader.link import Call, KernelFailure
 from grader.remote import RemoteKernel
 from grader.results import Failure
-from grader.session import Bench, Grading, Options, Workshop
+from grader.session import Bench, Finding, Grading, Options, Workshop
 from grader.spec import Case, Draw, Inputs, Spec
 from grader.steps import correctness, load, speed
 from grader.terms import Outcome, Status, StepName
+from grader.verdict import exit_code
 from grader.wire import TensorRef
 
 ROOT = Path(__file__).parents[1]
@@ -371,6 +372,40 @@ def test_inputs_that_cannot_be_drawn_are_the_exercise_s_fault(grade):
     step = grading.run(StepName.CORRECTNESS, correctness)
     assert step.outcome is Outcome.ERROR
     assert "drawing the inputs fails for 1x1,float32" in step.failure.message
+
+
+# -- a GPU that disappears
+
+
+def test_a_gpu_that_disappears_stops_the_check_and_keeps_the_steps_before(grade):
+    """The judge's own torch hears of it first: its process runs no kernel of a learner's."""
+
+    def asks_the_gpu(grading: Grading) -> Finding:
+        raise RuntimeError("CUDA error: unspecified launch failure\nCompile with TORCH_USE_CUDA")
+
+    grading = grade(softmax)
+    grading.run(StepName.LOAD, load)
+    grading.run(StepName.CORRECTNESS, correctness)
+    step = grading.run(StepName.PROPERTIES, asks_the_gpu)
+    assert (step.outcome, step.points) == (Outcome.CANNOT_GRADE, 0)
+    assert step.failure.message == (
+        "the GPU stopped answering: CUDA error: unspecified launch failure"
+    )
+    assert "nvidia-smi" in step.failure.hint
+    result = grading.result()
+    assert result.status is Status.CANNOT_GRADE
+    assert exit_code([result]) == 3
+    assert result.points == grading.spec.points.correctness
+
+
+def test_an_error_of_ours_is_not_put_down_to_the_gpu(grade):
+    def broken(grading: Grading) -> Finding:
+        raise RuntimeError("a fault of the grader's own")
+
+    grading = grade(softmax)
+    grading.run(StepName.LOAD, load)
+    with pytest.raises(RuntimeError, match="of the grader's own"):
+        grading.run(StepName.CORRECTNESS, broken)
 
 
 # -- speed without a GPU

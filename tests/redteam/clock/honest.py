@@ -1,5 +1,6 @@
-"""What the others would be without their trick."""
+"""An honest vector add. Each other file here is a trick that is put below it."""
 
+import torch
 import triton
 import triton.language as tl
 
