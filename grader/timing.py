@@ -18,13 +18,16 @@ from pathlib import Path
 
 import torch
 
+from grader import explain
 from grader.arena import CudaArena
 from grader.link import Call, Executor, KernelFailure, WorkerLink, entry_of
+from grader.occupancy import this_gpu
 from grader.results import Failure, Speed
 from grader.session import Finding, Grading
 from grader.sizing import Gpu, Sizing, size
 from grader.slots import Probe, Slots, arena_bytes, bytes_per_row, scored_case
-from grader.terms import Outcome
+from grader.terms import Outcome, StepName
+from grader.wire import Launched
 
 GOES = 5
 CEILING_GOES = 3  # before, and again after
@@ -49,6 +52,8 @@ def measure(grading: Grading) -> Finding:
         kernel = WorkerLink(entry_of(spec), grading.kernel, nursery, arena)
         try:
             goes = _time(kernel, slots, GOES)
+            calls, _ = slots.refill()
+            launched = kernel.resources(calls[0])
         finally:
             kernel.close()
         after = _yardstick(grading, slots, arena)
@@ -56,7 +61,7 @@ def measure(grading: Grading) -> Finding:
         arena.close()
     empty_s = min(before.empty_s, after.empty_s)
     times = [(elapsed - empty_s) / sizing.calls for elapsed in goes]
-    return _finding(grading, slots, times, max(before.bandwidth, after.bandwidth), sizing)
+    return _finding(grading, slots, times, max(before.bandwidth, after.bandwidth), sizing, launched)
 
 
 def survey() -> Gpu:
@@ -167,7 +172,12 @@ def _explain(probes: Sequence[Probe]) -> Failure:
 
 
 def _finding(
-    grading: Grading, slots: Slots, times: Sequence[float], ceiling: float, sizing: Sizing
+    grading: Grading,
+    slots: Slots,
+    times: Sequence[float],
+    ceiling: float,
+    sizing: Sizing,
+    launched: Sequence[Launched],
 ) -> Finding:
     spec, seconds = grading.spec, statistics.median(times)
     bandwidth = slots.least_bytes / seconds
@@ -186,6 +196,11 @@ def _finding(
     )
     tried = f"{speed.case}: {bandwidth / 1e9:,.0f} GB/s, {share:.1%} of the ceiling"
     failure = _judge(spec.gates.passing, share)
+    if failure is None or failure.kind == "too_slow":
+        counted = grading.steps[StepName.TRAFFIC].traffic
+        speed = explain.add_to(speed, spec, counted, slots.sizes, launched, this_gpu())
+    if failure is not None and speed.explanation:
+        failure = failure.model_copy(update={"hint": speed.explanation[0]})
     if failure is not None:
         return Finding(tried, failure, Outcome.FAIL, speed)
     return Finding(tried, speed=speed)
@@ -206,7 +221,5 @@ def _judge(passing: float, share: float) -> Failure | None:
             message=f"right, but too slow: {share:.1%} of the ceiling",
             expected=f"at least {passing:.0%} of the ceiling",
             got=f"{share:.1%}",
-            hint="Count how often each byte is read and written; then look at the block size and "
-            "the number of warps.",
         )
     return None

@@ -20,7 +20,7 @@ FLOORS = (
     {"course", "stub"},
     {"inputs", "acceptance", "testing"},
     {"machine", "arena", "sandbox", "link", "pretend", "remote"},
-    {"sizing", "slots", "ceilings"},
+    {"sizing", "slots", "ceilings", "occupancy", "explain"},
     {"session", "timing", "steps", "traffic", "plugin"},
     {"judge"},
     {"check"},

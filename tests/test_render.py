@@ -10,9 +10,9 @@ from rich.text import Text
 
 from grader import course
 from grader.render import contract, terminal
-from grader.render.layout import MOST_LINES, PLAIN, filled, percent, wrap
+from grader.render.layout import MOST_LINES, PLAIN, filled, wrap
 from grader.results import Failure, Frame, Kernel, Result, Speed, Step, from_json
-from grader.terms import Outcome, Status, StepName
+from grader.terms import Limit, Outcome, Status, StepName, percent
 from grader.verify import Verified
 
 COURSES = Path(__file__).parent / "courses"

@@ -18,11 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from grader.wire import Channel, Closed, Fault, Reply
+from grader.wire import Channel, Closed, Fault, Launched, Reply
 from grader.worker import faults
 from grader.worker.load import LoadError, load_entry
 
 if TYPE_CHECKING:
+    from grader.worker.compiled import Launches
     from grader.worker.ledger import Ledger
 
 
@@ -40,6 +41,9 @@ class Backend(Protocol):
 
     def counting(self, refs: list[Mapping[str, Any]]) -> AbstractContextManager[Ledger]:
         """Count what is read and written of these tensors meanwhile; a GPU counts nothing."""
+
+    def observing(self) -> AbstractContextManager[Launches]:
+        """Note which kernels are launched meanwhile; a simulator has none that are compiled."""
 
     def synchronize(self) -> None:
         """Wait until all started work is done; raises what it raised."""
@@ -87,14 +91,14 @@ def serve(toolbox: Toolbox, sock: socket.socket, arena_fd: int | None) -> None:
             message = channel.receive()
         except Closed:
             return
-        fault, counts = None, {}
+        fault, told = None, {}
         try:
-            counts = worker.do(message)
+            told = worker.do(message)
         except BaseException as error:
             # A KeyboardInterrupt or SystemExit that the learner's code raises is a fault like any.
             fault = worker.fault(error)
         _flush()
-        reply = Reply(seq=int(message["seq"]), fault=fault, counts=counts)
+        reply = Reply(seq=int(message["seq"]), fault=fault, **told)
         try:
             channel.send(reply.dump())
         except Closed:
@@ -125,10 +129,12 @@ class Worker:
         self._entry: Callable[..., object] | None = None
         self._file = ""
 
-    def do(self, message: Mapping[str, Any]) -> dict[str, int]:
-        """Carry one message out; returns what was counted."""
+    def do(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Carry one message out; returns the fields of the reply that it fills."""
         if message["op"] == "count":
-            return self._count(message["call"])
+            return {"counts": self._count(message["call"])}
+        if message["op"] == "resources":
+            return {"launched": self._resources(message["call"])}
         operations = {"map": self._map, "load": self._load, "call": self._call}
         operations[message["op"]](message)
         return {}
@@ -162,6 +168,16 @@ class Worker:
         with self._backend.counting(_refs(call)) as ledger:
             self._entry(*arguments)
         return ledger.facts()
+
+    def _resources(self, call: list[Any]) -> tuple[Launched, ...]:
+        """Call the entry once, and say what it launched."""
+        assert self._entry is not None
+        arguments = self._arguments(call)
+        self._backend.before_call(_refs(call))
+        with self._backend.observing() as launches:
+            self._entry(*arguments)
+        self._backend.synchronize()
+        return launches.told()
 
     def _arguments(self, call: list[Any]) -> list[object]:
         return [self._backend.argument(a) if isinstance(a, dict) else a for a in call]

@@ -9,6 +9,8 @@ from typing import Any
 
 import torch
 
+from grader.worker import compiled
+from grader.worker.compiled import Launches
 from grader.worker.guard import Access
 from grader.worker.ledger import Ledger
 from grader.worker.mapping import Views, map_arena, span_of, tensor_at
@@ -47,6 +49,9 @@ class Simulated:
         finally:
             self._ledger = None
 
+    def observing(self) -> AbstractContextManager[Launches]:
+        return nullcontext(Launches())  # nothing is compiled
+
     def synchronize(self) -> None:
         """Simulated kernels have finished when they return."""
 
@@ -70,6 +75,9 @@ class Compiled:
 
     def counting(self, refs: list[Mapping[str, Any]]) -> AbstractContextManager[Ledger]:
         return nullcontext(Ledger([]))
+
+    def observing(self) -> AbstractContextManager[Launches]:
+        return compiled.numba_launches()
 
     def synchronize(self) -> None:
         from numba import cuda

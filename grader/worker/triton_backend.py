@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from grader.worker import compiled
+from grader.worker.compiled import Launches
 from grader.worker.guard import AddressGuard, Span
 from grader.worker.ledger import Ledger, Watch
 from grader.worker.mapping import Views, map_arena, span_of, tensor_at
@@ -41,6 +43,9 @@ class Simulated:
         finally:
             self._guard.observer = None
 
+    def observing(self) -> AbstractContextManager[Launches]:
+        return nullcontext(Launches())  # nothing is compiled
+
     def synchronize(self) -> None:
         """Simulated kernels have finished when they return."""
 
@@ -64,6 +69,9 @@ class Compiled:
 
     def counting(self, refs: list[Mapping[str, Any]]) -> AbstractContextManager[Ledger]:
         return nullcontext(Ledger([]))
+
+    def observing(self) -> AbstractContextManager[Launches]:
+        return compiled.triton_launches()
 
     def synchronize(self) -> None:
         torch.cuda.synchronize()
