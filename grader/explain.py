@@ -65,9 +65,7 @@ def _resources(kernel: Launched, sm: Multiprocessor) -> Resources:
     )
 
 
-def attainable(
-    spec: Spec, traffic: Sequence[Traffic], sizes: Mapping[str, int]
-) -> float | None:
+def attainable(spec: Spec, traffic: Sequence[Traffic], sizes: Mapping[str, int]) -> float | None:
     """Share of the ceiling that the counted traffic allows: least bytes / counted bytes, in (0, 1].
 
     None where no traffic was counted. Reads and writes weigh the same, and every read is taken to
@@ -97,7 +95,9 @@ def explain(
             f"The kernel moves the least bytes but reaches {reached} of the ceiling: {advice}",
         )
     excess, fewer = _excess(spec, traffic, sizes)
-    found = f"The kernel {excess}; at that traffic this GPU allows {percent(allowed)} of the ceiling"
+    found = (
+        f"The kernel {excess}; at that traffic this GPU allows {percent(allowed)} of the ceiling"
+    )
     if speed.share > BEYOND * allowed:
         return Limit.CACHE, (
             f"{found} from memory, and you reach {reached}: its L2 cache answers a part of the "
@@ -111,9 +111,7 @@ def explain(
     )
 
 
-def _excess(
-    spec: Spec, traffic: Sequence[Traffic], sizes: Mapping[str, int]
-) -> tuple[str, str]:
+def _excess(spec: Spec, traffic: Sequence[Traffic], sizes: Mapping[str, int]) -> tuple[str, str]:
     """Such as `reads x 3 times where once is enough`, and `fewer reads`."""
     arguments = {a.name: a for a in spec.arguments}
     found = []
@@ -123,7 +121,9 @@ def _excess(
             ("reads", "reads", t.reads, needs.reads),
             ("writes", "writes", t.writes, needs.writes),
         ):
-            found.append(((times - least) * sizes[t.argument], verb, noun, t.argument, times, least))
+            found.append(
+                ((times - least) * sizes[t.argument], verb, noun, t.argument, times, least)
+            )
     found.sort(key=lambda one: -one[0])
     notable = NOTABLE * sum(spec.least_bytes(sizes))
     told = [one for one in found if one[0] >= notable] or found[:1]

@@ -112,9 +112,7 @@ class WorkerLink:
         try:
             if self._worker is None:
                 self.load()
-            return self._exchange(
-                "resources", self._entry.limits.call_s, call=_sent(call)
-            ).launched
+            return self._exchange("resources", self._entry.limits.call_s, call=_sent(call)).launched
         except KernelFailure:
             return ()
 
