@@ -106,7 +106,7 @@ def explain(
     if speed.share >= NEAR * allowed:
         return Limit.TRAFFIC, (f"{found} and you reach {reached}: only {fewer} help.",)
     return Limit.BOTH, (
-        f"{found} but you reach only {reached}: {fewer} help, and so does what slows down the rest.",
+        f"{found} but you reach only {reached}: {fewer} help, and so does mending the rest.",
         f"As for the rest, {advice}",
     )
 

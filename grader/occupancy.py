@@ -1,4 +1,4 @@
-"""How many warps of a kernel fit on a multiprocessor at once, as NVIDIA's occupancy calculator says.
+"""How many warps of a kernel fit on a multiprocessor at once, by NVIDIA's occupancy calculator.
 
 The formula and its constants are those of `cuda_occupancy.h` in the CUDA toolkit, for compute
 capability 7.5 and later, with the largest carve-out of shared memory.

@@ -118,8 +118,7 @@ WARPS = "try a smaller block or a larger num_warps."
         (
             *(0.3, counted(3), (), "both"),
             (
-                f"{THREE} but you reach only 30 %: fewer reads help, and so does what slows down "
-                "the rest.",
+                f"{THREE} but you reach only 30 %: fewer reads help, and so does mending the rest.",
                 f"As for the rest, {TRITON}",
             ),
         ),
