@@ -117,8 +117,12 @@ def test_a_worker_calls_the_entry_once_and_tells():
 
 
 GOOD = {
-    **{"kernel": "k", "registers": 1, "spills": None},
-    **{"shared_bytes": 0, "threads": 32, "launches": 1},
+    "kernel": "k",
+    "registers": 1,
+    "spills": None,
+    "shared_bytes": 0,
+    "threads": 32,
+    "launches": 1,
 }
 
 
