@@ -31,6 +31,7 @@ THREADS = st.integers(1, 1024)
         (A100, 255, 0, 32, 8),  # 8192 registers a warp: 2 warps a partition
         (A100, 16, 0, 32, 32),  # 32 blocks of one warp
         (A100, 16, 40 << 10, 256, 32),  # 41 KiB a block with what is reserved: 4 blocks
+        (A100, 16, 20 << 10, 128, 28),  # 21 KiB a block: 7 of them, not the 8 of 20 KiB
         (H100, 16, 40 << 10, 256, 40),  # 5 blocks
         (T4, 16, 0, 32, 16),  # 16 blocks of one warp, of 32 warps
         (T4, 16, 32 << 10, 256, 16),  # nothing is reserved: 2 blocks
