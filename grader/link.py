@@ -12,7 +12,7 @@ from grader.errors import CannotGrade
 from grader.results import Failure, Frame
 from grader.sandbox import KEPT_OUTPUT, START_S, Nursery, Worker, describe_end
 from grader.spec import Limits, Spec
-from grader.wire import Closed, Fault, Reply, TensorRef, TimedOut, WireError
+from grader.wire import Closed, Fault, Launched, Reply, TensorRef, TimedOut, WireError
 
 Call = Sequence[TensorRef | float]
 
@@ -107,6 +107,18 @@ class WorkerLink:
         if self._worker is None:
             self.load()
         return self._exchange("count", self._entry.limits.call_s, call=_sent(call)).counts
+
+    def resources(self, call: Call) -> tuple[Launched, ...]:
+        """Call the entry once more and ask what it launched: only to be shown, never believed.
+
+        Nothing is told when that call goes wrong, or in simulation.
+        """
+        try:
+            if self._worker is None:
+                self.load()
+            return self._exchange("resources", self._entry.limits.call_s, call=_sent(call)).launched
+        except KernelFailure:
+            return ()
 
     def close(self) -> str:
         """End the worker and all that it started."""

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from grader.terms import Outcome, Status, StepName
+from grader.terms import Limit, Outcome, Status, StepName
 
 
 class Record(BaseModel):
@@ -72,6 +72,20 @@ class Clocks(Record):
     slowdowns: tuple[str, ...] = Field(description="reasons for which the GPU ran below its clock")
 
 
+class Resources(Record):
+    """What the compiler made of one kernel that a call launches, as its process tells it."""
+
+    kernel: str
+    registers: int = Field(description="per thread")
+    spills: int | None = Field(description="bytes per thread kept in memory; null: not known")
+    shared_bytes: int = Field(description="shared memory per block")
+    threads: int = Field(description="per block")
+    launches: int = Field(description="in one call")
+    occupancy: float | None = Field(
+        description="share of a multiprocessor's warps that fit at once, computed; null: not known"
+    )
+
+
 class Speed(Record):
     """What the speed step measured. Bandwidths count the least bytes that the work needs."""
 
@@ -91,6 +105,12 @@ class Speed(Record):
     latency_case: str = Field(description="a case so small that starting the kernel is most of it")
     latency_us: float = Field(description="microseconds per call of latency_case; not graded")
     clocks: Clocks | None = None
+    attainable: float | None = Field(
+        default=None, description="share of the ceiling that the counted traffic allows"
+    )
+    limit: Limit | None = Field(default=None, description="what keeps the kernel from great")
+    explanation: tuple[str, ...] = Field(default=(), description="`limit` in sentences")
+    resources: tuple[Resources, ...] = ()
 
 
 class Step(Record):

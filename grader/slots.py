@@ -97,7 +97,8 @@ class Slots:
         placed, _ = place(memory, likes * calls)  # type: ignore[arg-type]
         width = len(self._tensors)
         self._slots = [placed[i * width : (i + 1) * width] for i in range(calls)]
-        self.least_bytes = sum(spec.least_bytes({p.argument.name: _bytes(p) for p in placed}))
+        self.sizes = {p.argument.name: _bytes(p) for p in placed}  # bytes, in one slot
+        self.least_bytes = sum(spec.least_bytes(self.sizes))
 
     def _draw(self, seed: int) -> LargeDraw:
         return LargeDraw(self.case, self._memory.device, seed)

@@ -38,3 +38,22 @@ class Status(StrEnum):
     ERROR = "error"
     INTERRUPTED = "interrupted"
     UNFINISHED = "unfinished"
+
+
+class Limit(StrEnum):
+    """What keeps a kernel from the speed called great."""
+
+    NONE = "none"  # nothing: it is great
+    TRAFFIC = "traffic"  # it is as fast as its reads and writes allow, and they are too many
+    BOTH = "both"  # too many reads and writes, and slower than they allow
+    CACHE = "cache"  # too many reads, some of which the L2 cache answers
+    SPILLS = "spills"  # the compiler keeps in memory what registers have no room for
+    OCCUPANCY = "occupancy"  # too few warps fit on the GPU at once
+    LAUNCHES = "launches"  # one call starts several kernels
+    SHAPE = "shape"  # none of these: block size, warps, width of loads
+    UNKNOWN = "unknown"  # reads and writes were not counted
+
+
+def percent(share: float) -> str:
+    """`61.2 %`, or `56 %` when there is nothing behind the point."""
+    return f"{share * 100:.1f}".removesuffix(".0") + " %"

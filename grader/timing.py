@@ -20,19 +20,21 @@ from pathlib import Path
 
 import torch
 
-from grader import nvml, processes
+from grader import explain, nvml, processes
 from grader.arena import CudaArena
 from grader.ceilings import Yardstick, survey
 from grader.clock import Go, correction, go, overhead, right_go
 from grader.decision import decide, interval, spread
 from grader.errors import CannotGrade
 from grader.link import WorkerLink, entry_of
+from grader.occupancy import this_gpu
 from grader.results import Clocks, Failure, Speed
 from grader.session import Finding, Grading
 from grader.sizing import Sizing, size
 from grader.slots import Slots, arena_bytes, bytes_per_row, scored_case
 from grader.spec import Case, Spec
-from grader.terms import Outcome
+from grader.terms import Outcome, StepName
+from grader.wire import Launched
 
 LEAST_CYCLES = 5  # the fewest that give an interval, and a deviation to decide with
 MOST_CYCLES = 24
@@ -88,7 +90,7 @@ def _measure(
             entry_of(spec), grading.kernel, nursery(spec.backend, grading.options.device), arena
         )
         with closing(kernel):
-            first_s, once_s = _first_calls(kernel, slots)
+            first_s, once_s, launched = _first_calls(kernel, slots)
             rough = slots.least_bytes / once_s / before
             if rough < HOPELESS:
                 return _hopeless(rough)
@@ -119,17 +121,23 @@ def _measure(
         latency_us=latency[1] * 1e6,
         clocks=_clocks(samples.readings),
     )
+    counted = grading.steps[StepName.TRAFFIC].traffic
+    explained = explain.add_to(speed, spec, counted, slots.sizes, launched, this_gpu())
     noise = _noise(samples, before, after, others)
-    return _finding(speed, decide(shares, spec.gates.passing), noise)
+    return _finding(speed, explained, decide(shares, spec.gates.passing), noise)
 
 
-def _first_calls(kernel: WorkerLink, slots: Slots) -> tuple[float, float]:
-    """Seconds of the first call, loading and compiling included, and of one after it."""
-    (call, *_), probes = slots.refill()
+def _first_calls(kernel: WorkerLink, slots: Slots) -> tuple[float, float, tuple[Launched, ...]]:
+    """Seconds of the first call, loading and compiling included, and of one after it.
+
+    Also what a call launches, by a third.
+    """
+    (first, second, third, *_), probes = slots.refill()
     began = time.monotonic()
-    kernel.call([call])
+    kernel.call([first])
     first_s = time.monotonic() - began
-    return first_s, go(kernel, [call], probes)[0].claimed_s
+    once_s = go(kernel, [second], probes)[0].claimed_s
+    return first_s, once_s, kernel.resources(third)
 
 
 def _hopeless(rough: float) -> Finding:
@@ -220,7 +228,8 @@ def _clocks(readings: Sequence[nvml.Reading]) -> Clocks | None:
     )
 
 
-def _finding(speed: Speed, passed: bool | None, noise: str | None) -> Finding:
+def _finding(speed: Speed, explained: Speed, passed: bool | None, noise: str | None) -> Finding:
+    """A speed that cannot be believed explains nothing, and is told without its explanation."""
     tried = f"{speed.case}: {speed.bandwidth_gbps:,.0f} GB/s, {speed.share:.1%} of the ceiling"
     if speed.share > IMPOSSIBLE:
         return Finding(tried, _impossible(speed), Outcome.FAIL, speed)
@@ -237,8 +246,8 @@ def _finding(speed: Speed, passed: bool | None, noise: str | None) -> Finding:
         )
         return Finding(tried, failure, Outcome.NOISY, speed)
     if not passed:
-        return Finding(tried, _too_slow(speed), Outcome.FAIL, speed)
-    return Finding(tried, speed=speed)
+        return Finding(tried, _too_slow(explained), Outcome.FAIL, explained)
+    return Finding(tried, speed=explained)
 
 
 def _impossible(speed: Speed) -> Failure:
@@ -257,8 +266,7 @@ def _too_slow(speed: Speed) -> Failure:
         message=f"right, but too slow: {speed.share:.1%} of the ceiling",
         expected=f"at least {speed.passing:.0%} of the ceiling",
         got=f"{speed.share:.1%}",
-        hint="Count how often each byte is read and written; then look at the block size and "
-        "the number of warps.",
+        hint=speed.explanation[0],
     )
 
 

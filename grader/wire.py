@@ -18,6 +18,8 @@ LONGEST_LINE = 1 << 20  # bytes; a longer line is a broken or hostile peer
 LONGEST_TEXT = 4000  # characters of any one text that a worker sends
 MOST_FRAMES = 20
 MOST_TIMES = 1024  # calls in one message
+MOST_KERNELS = 8  # different kernels that one call launches
+LARGEST_COUNT = 2**31 - 1  # of registers, bytes, threads or launches
 
 
 class WireError(Exception):
@@ -56,6 +58,22 @@ class Fault:
 
 
 @dataclass(frozen=True)
+class Launched:
+    """One kernel that a call launched: what its compiler made of it, and how it was launched.
+
+    Registers and spills (bytes) are per thread, shared memory (bytes) and threads per block.
+    `spills` is None where they cannot be told from other memory of a thread.
+    """
+
+    kernel: str
+    registers: int
+    spills: int | None
+    shared_bytes: int
+    threads: int
+    launches: int
+
+
+@dataclass(frozen=True)
 class Reply:
     """A worker's answer to the message numbered `seq`. An acknowledgement is only a hint.
 
@@ -66,6 +84,7 @@ class Reply:
     fault: Fault | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     seconds: tuple[float, ...] = ()
+    launched: tuple[Launched, ...] = ()
 
     def dump(self) -> dict[str, Any]:
         return asdict(self)
@@ -80,6 +99,7 @@ class Reply:
                 fault=None if fault is None else _fault(fault),
                 counts={_text(k): _integer(v) for k, v in dict(message.get("counts", {})).items()},
                 seconds=tuple(map(_duration, list(message.get("seconds", ()))[:MOST_TIMES])),
+                launched=tuple(map(_launched, list(message.get("launched", ()))[:MOST_KERNELS])),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise WireError(f"a reply of another form: {error}") from None
@@ -101,6 +121,24 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{value!r} is not a text")
     return printable(value)
+
+
+def _launched(value: Mapping[str, Any]) -> Launched:
+    spills = value["spills"]
+    return Launched(
+        kernel=_text(value["kernel"]),
+        registers=_count(value["registers"]),
+        spills=None if spills is None else _count(spills),
+        shared_bytes=_count(value["shared_bytes"]),
+        threads=_count(value["threads"]),
+        launches=_count(value["launches"]),
+    )
+
+
+def _count(value: Any) -> int:
+    if not 0 <= _integer(value) <= LARGEST_COUNT:
+        raise ValueError(f"{value} is not a count")
+    return int(value)
 
 
 def _fault(value: Mapping[str, Any]) -> Fault:

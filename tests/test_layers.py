@@ -20,7 +20,7 @@ FLOORS = (
     {"course", "stub"},
     {"inputs", "acceptance", "testing"},
     {"machine", "arena", "sandbox", "link", "pretend", "remote"},
-    {"sizing", "slots", "clock", "ceilings", "environment"},
+    {"sizing", "slots", "clock", "ceilings", "environment", "occupancy", "explain"},
     {"session", "timing", "steps", "traffic", "plugin"},
     {"judge"},
     {"check"},

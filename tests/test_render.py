@@ -10,9 +10,19 @@ from rich.text import Text
 
 from grader import course
 from grader.render import contract, terminal
-from grader.render.layout import MOST_LINES, PLAIN, filled, percent, wrap
-from grader.results import Clocks, Failure, Frame, Kernel, Result, Speed, Step, from_json
-from grader.terms import Outcome, Status, StepName
+from grader.render.layout import MOST_LINES, PLAIN, filled, wrap
+from grader.results import (
+    Clocks,
+    Failure,
+    Frame,
+    Kernel,
+    Resources,
+    Result,
+    Speed,
+    Step,
+    from_json,
+)
+from grader.terms import Limit, Outcome, Status, StepName, percent
 from grader.verify import Verified
 
 COURSES = Path(__file__).parent / "courses"
@@ -607,3 +617,70 @@ def test_a_report_is_a_text_that_rich_prints_without_colour(monkeypatch: pytest.
     with console.capture() as captured:
         console.print(report, soft_wrap=True, end="")
     assert "\x1b[3" not in captured.get()
+
+
+EXPLAINED = changed(
+    MEASURED,
+    limit=Limit.TRAFFIC,
+    explanation=(
+        "The kernel reads x 3 times where once is enough: only fewer reads help.",
+        "More.",
+    ),
+    resources=(
+        Resources(
+            kernel="_softmax",
+            registers=48,
+            spills=0,
+            shared_bytes=4096,
+            threads=256,
+            launches=1,
+            occupancy=0.625,
+        ),
+        Resources(
+            kernel="_rest",
+            registers=255,
+            spills=1024,
+            shared_bytes=0,
+            threads=32,
+            launches=2,
+            occupancy=0.125,
+        ),
+        Resources(
+            kernel="partial",
+            registers=20,
+            spills=None,
+            shared_bytes=1280,
+            threads=64,
+            launches=1,
+            occupancy=None,
+        ),
+    ),
+)
+EXPLAINED_AT_100 = """\
+      limit     The kernel reads x 3 times where once is enough: only fewer reads help.
+                More.
+      compiled  _softmax: 48 registers, none spilled, 4 KiB shared, 256 threads, occupancy 62.5 %
+                _rest: 255 registers, 1024 bytes spilled, no shared memory, 32 threads, occupancy
+                12.5 %, launched 2 times
+                partial: 20 registers, spills unknown, 1.2 KiB shared, 64 threads, occupancy unknown
+"""
+
+
+def explained(width: int) -> str:
+    """A report's lines from the explanation to the end of its step."""
+    step = changed(ON_A_GPU.steps[4], speed=EXPLAINED)
+    report = terminal.check_report(changed(ON_A_GPU, steps=(*ON_A_GPU.steps[:4], step)), width)
+    lines = report.plain.splitlines(keepends=True)
+    first = next(i for i, line in enumerate(lines) if line.startswith("      limit"))
+    last = next(i for i, line in enumerate(lines) if line.startswith("PASS"))
+    return "".join(lines[first:last])
+
+
+def test_the_explanation_stands_below_the_speed():
+    assert explained(120) == EXPLAINED_AT_100
+
+
+def test_the_explanation_keeps_to_a_narrow_terminal():
+    lines = explained(80).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert " ".join(" ".join(lines).split()) == " ".join(EXPLAINED_AT_100.split())

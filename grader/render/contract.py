@@ -9,8 +9,9 @@ from rich.text import Text
 
 from grader.course import Exercise
 from grader.errors import BrokenExercise
-from grader.render.layout import WIDEST, filled, percent
+from grader.render.layout import WIDEST, filled
 from grader.spec import ITEMSIZE, Argument, Case, Spec
+from grader.terms import percent
 
 _ROLES = {
     "in": "read, must not change",

@@ -43,8 +43,3 @@ def wrap(text: str, width: int) -> list[str]:
         )
         lines += [part.replace(_NO_BREAK, " ") for part in wrapped] or [""]
     return lines or [""]
-
-
-def percent(share: float) -> str:
-    """`61.2 %`, or `56 %` when there is nothing behind the point."""
-    return f"{share * 100:.1f}".removesuffix(".0") + " %"

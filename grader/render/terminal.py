@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from grader.render.layout import WIDEST, filled, percent, wrap
-from grader.results import Environment, Failure, Frame, Result, Speed, Step
-from grader.terms import Outcome, Status, StepName
+from grader.render.layout import WIDEST, filled, wrap
+from grader.results import Environment, Failure, Frame, Resources, Result, Speed, Step
+from grader.terms import Outcome, Status, StepName, percent
 from grader.verdict import first_problem
 
 if TYPE_CHECKING:
@@ -207,8 +207,26 @@ def _speed(speed: Speed, width: int) -> Text:
         f"first call {speed.first_call_s:.1f} s, with compiling · "
         f"{speed.latency_case} takes {speed.latency_us:.1f} µs"
     )
-    rows = (("measured", measured), ("interval", interval), ("gates", gates), ("start", start))
+    rows = [("measured", measured), ("interval", interval), ("gates", gates), ("start", start)]
+    rows += zip(_once("limit"), speed.explanation, strict=False)
+    rows += zip(_once("compiled"), map(_resources, speed.resources), strict=False)
     return Text("".join(_row(label, text, width) for label, text in rows))
+
+
+def _resources(kernel: Resources) -> str:
+    """Such as `_softmax_kernel: 48 registers, 0 spilled, 4 KiB shared, 256 threads, …`."""
+    if kernel.spills is None:
+        spilled = "spills unknown"
+    else:
+        spilled = f"{kernel.spills} bytes spilled" if kernel.spills else "none spilled"
+    kibibytes = f"{kernel.shared_bytes / 1024:.1f}".removesuffix(".0")
+    shared = f"{kibibytes} KiB shared" if kernel.shared_bytes else "no shared memory"
+    fits = "unknown" if kernel.occupancy is None else percent(kernel.occupancy)
+    times = f", launched {kernel.launches} times" if kernel.launches > 1 else ""
+    return (
+        f"{kernel.kernel}: {kernel.registers} registers, {spilled}, {shared}, "
+        f"{kernel.threads} threads, occupancy {fits}{times}"
+    )
 
 
 def _verdict(result: Result) -> Text:

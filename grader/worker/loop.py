@@ -23,6 +23,7 @@ from grader.worker import faults
 from grader.worker.load import LoadError, load_entry
 
 if TYPE_CHECKING:
+    from grader.worker.compiled import Launches
     from grader.worker.ledger import Ledger
 
 
@@ -43,6 +44,9 @@ class Backend(Protocol):
 
     def mark(self) -> Any:
         """A point in the GPU's work, to be timed by; None in simulation, where no time counts."""
+
+    def observing(self) -> AbstractContextManager[Launches]:
+        """Note which kernels are launched meanwhile; a simulator has none that are compiled."""
 
     def synchronize(self) -> None:
         """Wait until all started work is done; raises what it raised."""
@@ -134,6 +138,7 @@ class Worker:
             "load": self._load,
             "call": self._call,
             "count": self._count,
+            "resources": self._resources,
         }
         return operations[message["op"]](message)
 
@@ -173,6 +178,17 @@ class Worker:
         with self._backend.counting(_refs(call)) as ledger:
             self._entry(*arguments)
         return {"counts": ledger.facts()}
+
+    def _resources(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Call the entry once, and say what it launched."""
+        assert self._entry is not None
+        call = message["call"]
+        arguments = self._arguments(call)
+        self._backend.before_call(_refs(call))
+        with self._backend.observing() as launches:
+            self._entry(*arguments)
+        self._backend.synchronize()
+        return {"launched": launches.told()}
 
     def _arguments(self, call: list[Any]) -> list[object]:
         return [self._backend.argument(a) if isinstance(a, dict) else a for a in call]

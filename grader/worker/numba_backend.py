@@ -9,6 +9,8 @@ from typing import Any
 
 import torch
 
+from grader.worker import compiled
+from grader.worker.compiled import Launches
 from grader.worker.guard import Access
 from grader.worker.ledger import Ledger
 from grader.worker.mapping import Views, map_arena, record_event, span_of, tensor_at
@@ -50,6 +52,9 @@ class Simulated:
     def mark(self) -> None:
         """Simulated kernels are not timed."""
 
+    def observing(self) -> AbstractContextManager[Launches]:
+        return nullcontext(Launches())  # nothing is compiled
+
     def synchronize(self) -> None:
         """Simulated kernels have finished when they return."""
 
@@ -76,6 +81,9 @@ class Compiled:
 
     def mark(self) -> torch.cuda.Event:
         return record_event()
+
+    def observing(self) -> AbstractContextManager[Launches]:
+        return compiled.numba_launches()
 
     def synchronize(self) -> None:
         from numba import cuda

@@ -1,0 +1,165 @@
+"""What keeps a kernel from this GPU's bandwidth, from its speed, its traffic and its resources.
+
+All of it is pure: nothing here is measured, and nothing decides a verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from grader.occupancy import Multiprocessor, occupancy
+from grader.results import Resources, Speed, Traffic
+from grader.spec import Argument, Spec
+from grader.terms import Limit, percent
+from grader.wire import Launched
+
+LEAST = 0.97  # attainable from here on: the traffic is as good as the least
+NEAR = 0.93  # of the attainable share: as fast as the traffic allows
+BEYOND = 1.07  # of the attainable share: faster than memory alone could answer
+FEW_WARPS = 0.25  # occupancy under which warps hardly hide how long memory takes
+NOTABLE = 0.03  # of the least bytes: excess traffic of an argument worth a word
+
+ADVICE = {
+    "triton": "look at the block size, num_warps and how many bytes each thread moves at once",
+    "numba": "look at the threads per block, the blocks in the grid and whether neighbouring "
+    "threads touch neighbouring elements",
+}
+MORE_WARPS = {
+    "triton": "try a smaller block or a larger num_warps",
+    "numba": "try fewer values per thread, or less shared memory per block",
+}
+
+
+def add_to(
+    speed: Speed,
+    spec: Spec,
+    traffic: Sequence[Traffic],
+    sizes: Mapping[str, int],
+    launched: Sequence[Launched],
+    sm: Multiprocessor,
+) -> Speed:
+    """The measured speed with its explanation.
+
+    `traffic` is empty where it was not counted; `sizes` are bytes of each argument of the scored
+    case; `launched` is what the worker tells, and may be empty.
+    """
+    resources = tuple(_resources(kernel, sm) for kernel in launched)
+    share = attainable(spec, traffic, sizes)
+    speed = speed.model_copy(update={"attainable": share, "resources": resources})
+    limit, sentences = explain(speed, spec, traffic, sizes)
+    return speed.model_copy(update={"limit": limit, "explanation": sentences})
+
+
+def _resources(kernel: Launched, sm: Multiprocessor) -> Resources:
+    fits = None
+    if kernel.threads:
+        fits = occupancy(sm, kernel.registers, kernel.shared_bytes, kernel.threads)
+    return Resources(
+        kernel=kernel.kernel,
+        registers=kernel.registers,
+        spills=kernel.spills,
+        shared_bytes=kernel.shared_bytes,
+        threads=kernel.threads,
+        launches=kernel.launches,
+        occupancy=fits,
+    )
+
+
+def attainable(spec: Spec, traffic: Sequence[Traffic], sizes: Mapping[str, int]) -> float | None:
+    """Share of the ceiling that the counted traffic allows: least bytes / counted bytes, in (0, 1].
+
+    None where no traffic was counted. Reads and writes weigh the same, and every read is taken to
+    come from memory. `sizes` are bytes of each argument.
+    """
+    counted = sum((t.reads + t.writes) * sizes[t.argument] for t in traffic)
+    least = sum(spec.least_bytes(sizes))
+    return min(1.0, least / counted) if counted and least else None
+
+
+def explain(
+    speed: Speed, spec: Spec, traffic: Sequence[Traffic], sizes: Mapping[str, int]
+) -> tuple[Limit, tuple[str, ...]]:
+    """What limits a kernel whose `attainable` and `resources` are known: a word, and sentences."""
+    reached, allowed = percent(speed.share), speed.attainable
+    if speed.share >= speed.great and (allowed is None or allowed >= LEAST):
+        return Limit.NONE, (f"Great: {reached} of the ceiling. Little is left to gain.",)
+    reason, advice = _reason(spec, speed.resources)
+    if allowed is None:
+        unknown = (
+            f"The kernel reaches {reached} of the ceiling; how often it reads and writes was not "
+            "counted, so whether its traffic limits it is unknown."
+        )
+        return Limit.UNKNOWN, (unknown, f"If it moves no more than it must: {advice}")
+    if allowed >= LEAST:
+        return reason, (
+            f"The kernel moves the least bytes but reaches {reached} of the ceiling: {advice}",
+        )
+    excess, fewer = _excess(spec, traffic, sizes)
+    found = (
+        f"The kernel {excess}; at that traffic this GPU allows {percent(allowed)} of the ceiling"
+    )
+    if speed.share > BEYOND * allowed:
+        return Limit.CACHE, (
+            f"{found} from memory, and you reach {reached}: its L2 cache answers a part of the "
+            f"repeated reads, and {fewer} still help.",
+        )
+    if speed.share >= NEAR * allowed:
+        return Limit.TRAFFIC, (f"{found} and you reach {reached}: only {fewer} help.",)
+    return Limit.BOTH, (
+        f"{found} but you reach only {reached}: {fewer} help, and so does mending the rest.",
+        f"As for the rest, {advice}",
+    )
+
+
+def _excess(spec: Spec, traffic: Sequence[Traffic], sizes: Mapping[str, int]) -> tuple[str, str]:
+    """Such as `reads x 3 times where once is enough`, and `fewer reads`."""
+    arguments = {a.name: a for a in spec.arguments}
+    found = []
+    for t in traffic:
+        needs: Argument = arguments[t.argument]
+        for verb, noun, times, least in (
+            ("reads", "reads", t.reads, needs.reads),
+            ("writes", "writes", t.writes, needs.writes),
+        ):
+            found.append(
+                ((times - least) * sizes[t.argument], verb, noun, t.argument, times, least)
+            )
+    found.sort(key=lambda one: -one[0])
+    notable = NOTABLE * sum(spec.least_bytes(sizes))
+    told = [one for one in found if one[0] >= notable] or found[:1]
+    parts = [
+        f"{verb} {name} {times:.3g} times where {_enough(least)}"
+        for _, verb, _, name, times, least in told
+    ]
+    nouns = sorted({noun for _, _, noun, *_ in told})
+    return " and ".join(parts), f"fewer {' and '.join(nouns)}"
+
+
+def _enough(least: int) -> str:
+    return {0: "it need not", 1: "once is enough"}.get(least, f"{least} times are enough")
+
+
+def _reason(spec: Spec, resources: Sequence[Resources]) -> tuple[Limit, str]:
+    """The likeliest reason why a kernel moves its bytes slowly, and what to try, as one clause."""
+    spilling = max(resources, key=lambda r: r.spills or 0, default=None)
+    if spilling and spilling.spills:
+        return Limit.SPILLS, (
+            f"the compiler ran out of registers in {spilling.kernel} and keeps {spilling.spills:,} "
+            f"bytes per thread in memory, which costs traffic of its own; "
+            f"{MORE_WARPS[spec.backend]}."
+        )
+    known = [(r.occupancy, r) for r in resources if r.occupancy is not None]
+    fits, sparse = min(known, key=lambda one: one[0], default=(1.0, None))
+    if sparse and fits < FEW_WARPS:
+        return Limit.OCCUPANCY, (
+            f"{sparse.kernel} takes so many registers or so much shared memory that only "
+            f"{percent(fits)} of a multiprocessor's warps (groups of 32 threads) fit at once, too "
+            f"few to work on while others wait for memory; {MORE_WARPS[spec.backend]}."
+        )
+    launches = sum(r.launches for r in resources)
+    if launches > 1:
+        return Limit.LAUNCHES, (
+            f"one call launches {launches} kernels, and each has to start and to fill the GPU; can "
+            f"one launch do the work? Otherwise {ADVICE[spec.backend]}."
+        )
+    return Limit.SHAPE, f"{ADVICE[spec.backend]}."

@@ -1,0 +1,78 @@
+"""How many warps of a kernel fit on a multiprocessor at once, by NVIDIA's occupancy calculator.
+
+The formula and its constants are those of `cuda_occupancy.h` in the CUDA toolkit, for compute
+capability 7.5 and later, with the largest carve-out of shared memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from grader.errors import GraderError
+
+REGISTER_UNIT = 256  # registers: what a warp gets is a multiple (cudaOccRegAllocationGranularity)
+PARTITIONS = 4  # of a multiprocessor, each with its share of the registers
+
+
+@dataclass(frozen=True)
+class Multiprocessor:
+    """What one multiprocessor of a GPU has room for. Shared memory is in bytes.
+
+    `reserved` is what the driver takes of it for each block, `shared_unit` what each block's is
+    rounded up to (cudaOccSMemAllocationGranularity).
+    """
+
+    warp_size: int
+    threads: int
+    blocks: int
+    registers: int
+    shared: int
+    reserved: int
+    shared_unit: int
+
+    @property
+    def warps(self) -> int:
+        return self.threads // self.warp_size
+
+
+def this_gpu(device: int = 0) -> Multiprocessor:
+    """What the driver says of this GPU. Raises GraderError when it does not say it."""
+    from cuda.bindings import driver
+
+    def ask(name: str) -> int:
+        attribute = getattr(driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
+        error, value = driver.cuDeviceGetAttribute(attribute, device)
+        if error != driver.CUresult.CUDA_SUCCESS:
+            raise GraderError(f"The GPU's driver does not tell {name}: {error.name}.")
+        return int(value)
+
+    driver.cuInit(0)
+    return Multiprocessor(
+        warp_size=ask("WARP_SIZE"),
+        threads=ask("MAX_THREADS_PER_MULTIPROCESSOR"),
+        blocks=ask("MAX_BLOCKS_PER_MULTIPROCESSOR"),
+        registers=ask("MAX_REGISTERS_PER_MULTIPROCESSOR"),
+        shared=ask("MAX_SHARED_MEMORY_PER_MULTIPROCESSOR"),
+        reserved=ask("RESERVED_SHARED_MEMORY_PER_BLOCK"),
+        shared_unit=128 if ask("COMPUTE_CAPABILITY_MAJOR") >= 8 else 256,
+    )
+
+
+def occupancy(sm: Multiprocessor, registers: int, shared: int, threads: int) -> float:
+    """Share of the multiprocessor's warps that fit at once, in [0, 1]; 0 if not one block does.
+
+    `registers` are per thread, `shared` bytes and `threads` (at least 1) per block.
+    """
+    warps = -(-threads // sm.warp_size)
+    limits = [sm.warps // warps, sm.blocks]
+    if registers:
+        per_warp = _up(registers * sm.warp_size, REGISTER_UNIT)
+        limits.append(sm.registers // PARTITIONS // per_warp * PARTITIONS // warps)
+    taken = _up(shared + sm.reserved, sm.shared_unit)
+    if taken:
+        limits.append(sm.shared // taken)
+    return min(limits) * warps / sm.warps
+
+
+def _up(value: int, unit: int) -> int:
+    return -(-value // unit) * unit
