@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import torch
 
-from grader.link import Call, Executor, KernelFailure
+from grader.link import Call, KernelFailure, WorkerLink
 from grader.results import Failure
 from grader.slots import Probe
 
@@ -32,16 +32,17 @@ class Go:
     claimed_s: float
 
 
-def go(executor: Executor, calls: Sequence[Call], probes: Sequence[Probe]) -> tuple[Go, bool]:
+def go(kernel: WorkerLink, calls: Sequence[Call], probes: Sequence[Probe]) -> tuple[Go, bool]:
     """Carry the calls out; the times, and whether the sampled outputs are right.
 
     What a worker does not claim counts as what the judge's clock shows.
     """
     torch.cuda.synchronize()
     for _ in range(WAKE_UPS):
-        executor.call([])
+        kernel.call([])
+    kernel.prepare(calls)
     began = time.perf_counter()
-    claims = executor.call(calls)
+    claims = kernel.go()
     right = all_right(probes)
     window_s = time.perf_counter() - began
     claimed_s = sum(claims) if len(claims) == len(calls) else window_s
@@ -54,28 +55,23 @@ def all_right(probes: Sequence[Probe]) -> bool:
     return all(bool(verdict) for verdict in verdicts)
 
 
-def right_go(executor: Executor, calls: Sequence[Call], probes: Sequence[Probe]) -> Go:
+def right_go(kernel: WorkerLink, calls: Sequence[Call], probes: Sequence[Probe]) -> Go:
     """A go whose answers must be right. Raises KernelFailure when they are not."""
-    done, right = go(executor, calls, probes)
+    done, right = go(kernel, calls, probes)
     if not right:
         raise KernelFailure(_explain(probes))
     return done
 
 
-def overhead(trusted: Sequence[Go]) -> float:
-    """Seconds that the judge's clock shows beyond the calls, from goes of a trusted worker.
-
-    Starting and stopping the clock, switching the GPU between processes, and looking at answers.
-    """
-    return min(one.window_s - one.claimed_s for one in trusted)
-
-
-def correction(goes: Sequence[Go], overhead_s: float) -> float:
+def correction(goes: Sequence[Go], trusted: Sequence[Go]) -> float:
     """By what factor, at least 1, a worker's claims have to be raised to be believed.
 
-    The shortest go by the judge's clock, less the overhead, holds the work of one go and the
-    smallest delay. Other load on the machine only makes goes longer, so the shortest is compared.
+    `trusted` are as many goes of a trusted worker, in alternation with these: what they show beyond
+    their claims is the overhead of starting and stopping the clock, of switching the GPU between
+    processes and of looking at answers. The shortest go by the judge's clock, less the smallest
+    overhead, holds the work of one go. Other load on the machine only makes goes longer.
     """
+    overhead_s = min(one.window_s - one.claimed_s for one in trusted)
     seen = min(one.window_s for one in goes) - overhead_s
     claimed = statistics.median(one.claimed_s for one in goes)
     return max(1.0, (1 - TRUST) * seen / claimed) if claimed > 0 else float("inf")

@@ -16,6 +16,7 @@ from grader.wire import Launched
 LEAST = 0.97  # attainable from here on: the traffic is as good as the least
 NEAR = 0.93  # of the attainable share: as fast as the traffic allows
 BEYOND = 1.07  # of the attainable share: faster than memory alone could answer
+MANY_LAUNCHES = 3  # in one call; a reduction by blocks needs a second one
 FEW_WARPS = 0.25  # occupancy under which warps hardly hide how long memory takes
 NOTABLE = 0.03  # of the least bytes: excess traffic of an argument worth a word
 
@@ -157,7 +158,7 @@ def _reason(spec: Spec, resources: Sequence[Resources]) -> tuple[Limit, str]:
             f"few to work on while others wait for memory; {MORE_WARPS[spec.backend]}."
         )
     launches = sum(r.launches for r in resources)
-    if launches > 1:
+    if launches >= MANY_LAUNCHES:
         return Limit.LAUNCHES, (
             f"one call launches {launches} kernels, and each has to start and to fill the GPU; can "
             f"one launch do the work? Otherwise {ADVICE[spec.backend]}."

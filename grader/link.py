@@ -84,6 +84,7 @@ class WorkerLink:
         self._sequence = 0
         self._printed = ""
         self._loaded = False
+        self._prepared = 0  # calls that the next go makes
 
     def start(self) -> None:
         """Start a worker that maps the memory, and has nothing of the learner's yet."""
@@ -118,8 +119,21 @@ class WorkerLink:
     def call(self, calls: Sequence[Call]) -> Sequence[float]:
         self._make_ready()
         sent = [_sent(call) for call in calls]
-        limit_s = self._entry.limits.call_s * max(1, len(calls))
-        return self._exchange("call", limit_s, calls=sent).seconds
+        return self._exchange("call", self._limit_s(len(calls)), calls=sent).seconds
+
+    def prepare(self, calls: Sequence[Call]) -> None:
+        """Hand over the argument lists for `go`, so that the way there is not timed."""
+        self._make_ready()
+        sent = [_sent(call) for call in calls]
+        self._prepared = len(sent)
+        self._exchange("prepare", self._entry.limits.call_s, calls=sent)
+
+    def go(self) -> Sequence[float]:
+        """As `call`, with the argument lists that were handed over before."""
+        return self._exchange("go", self._limit_s(self._prepared)).seconds
+
+    def _limit_s(self, calls: int) -> float:
+        return self._entry.limits.call_s * max(1, calls)
 
     def count(self, call: Call) -> Counts:
         self._make_ready()

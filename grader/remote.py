@@ -149,7 +149,10 @@ class RemoteKernel:
                 self.poison.fill(place_.view)
             else:
                 place_.view.copy_(values[place_.argument])
-        return region.clone()
+        before = region.clone()
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()  # nothing else makes another process wait for this one's work
+        return before
 
     def _check_untouched(self, region: Tensor, before: Tensor, placed: Sequence[Placed]) -> None:
         after = region.clone()

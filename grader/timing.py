@@ -17,14 +17,14 @@ from dataclasses import dataclass, field
 from grader import exclusive, explain, nvml
 from grader.arena import CudaArena
 from grader.ceilings import Yardstick, survey
-from grader.clock import Go, correction, go, overhead, right_go
+from grader.clock import Go, correction, go, right_go
 from grader.decision import decide, interval, spread
-from grader.link import WorkerLink, entry_of
+from grader.link import Call, WorkerLink, entry_of
 from grader.occupancy import this_gpu
 from grader.results import Clocks, Failure, Speed
 from grader.session import Finding, Grading
 from grader.sizing import Sizing, size
-from grader.slots import Slots, arena_bytes, bytes_per_row, scored_case
+from grader.slots import Probe, Slots, arena_bytes, bytes_per_row, scored_case
 from grader.spec import Case, Spec
 from grader.terms import Outcome, StepName
 from grader.wire import Launched
@@ -50,6 +50,7 @@ class Samples:
     shares: list[float] = field(default_factory=list)
     ceilings: list[float] = field(default_factory=list)  # bytes per second
     goes: list[Go] = field(default_factory=list)  # of the learner's kernel
+    trusted: list[Go] = field(default_factory=list)
     readings: list[nvml.Reading] = field(default_factory=list)
 
 
@@ -77,19 +78,20 @@ def _measure(
     spec, nursery = grading.spec, grading.workshop.nursery
     trusted = nursery("triton", grading.options.device, trusted=True)
     with closing(Yardstick(slots.stream(), trusted, arena)) as yardstick:
-        before = yardstick.ceiling(slots.refill()[1])
+        calls, probes = slots.refill()
+        before = yardstick.ceiling(probes)
         kernel = WorkerLink(
             entry_of(spec), grading.kernel, nursery(spec.backend, grading.options.device), arena
         )
         with closing(kernel):
-            first_s, once_s, launched = _first_calls(kernel, slots)
+            first_s, once_s, launched = _first_calls(kernel, calls, probes)
             rough = slots.least_bytes / once_s / before
             if rough < HOPELESS:
                 return _hopeless(rough)
             samples = _alternate(kernel, yardstick, slots, spec.gates.passing)
             latency = _latency(kernel, spec, arena)
-        after = yardstick.ceiling(slots.refill()[1])
-        raised = correction(samples.goes, overhead(yardstick.goes))
+        after = yardstick.ceiling(probes)
+        raised = correction(samples.goes, samples.trusted)
     ceiling = max(statistics.median(samples.ceilings), (1 - HELD_DOWN) * max(before, after))
     lowered = raised * ceiling / statistics.median(samples.ceilings)
     shares = [share / lowered for share in samples.shares]
@@ -119,12 +121,14 @@ def _measure(
     return _finding(speed, explained, decide(shares, spec.gates.passing), noise)
 
 
-def _first_calls(kernel: WorkerLink, slots: Slots) -> tuple[float, float, tuple[Launched, ...]]:
+def _first_calls(
+    kernel: WorkerLink, calls: Sequence[Call], probes: Sequence[Probe]
+) -> tuple[float, float, tuple[Launched, ...]]:
     """Seconds of the first call, loading and compiling included, and of one after it.
 
     Also what a call launches, by a third.
     """
-    (first, second, third, *_), probes = slots.refill()
+    first, second, third, *_ = calls
     began = time.monotonic()
     kernel.call([first])
     first_s = time.monotonic() - began
@@ -148,16 +152,17 @@ def _alternate(kernel: WorkerLink, yardstick: Yardstick, slots: Slots, gate: flo
     per_go = slots.least_bytes * slots.calls
     _, probes = slots.refill()
     while not _enough(samples, gate, began):
-        ceilings, goes = [], []
+        trusted, goes = [], []
         for mine in random.SystemRandom().choice(((0, 1, 1, 0), (1, 0, 0, 1))):
             if mine:
                 calls, probes = slots.refill()
                 goes.append(right_go(kernel, calls, probes))
             else:
-                ceilings.append(yardstick.go(probes))
-        ceiling = statistics.geometric_mean(ceilings)
+                trusted.append(yardstick.go(probes))
+        ceiling = statistics.geometric_mean(map(yardstick.bandwidth, trusted))
         claimed_s = statistics.geometric_mean(one.claimed_s for one in goes)
         samples.goes += goes
+        samples.trusted += trusted
         samples.ceilings.append(ceiling)
         samples.shares.append(per_go / claimed_s / ceiling)
         reading = nvml.read(exclusive.uuid())

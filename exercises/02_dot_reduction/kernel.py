@@ -1,5 +1,7 @@
 """Dot product in numba CUDA: a tree in shared memory for each block, then one for the blocks."""
 
+import functools
+
 import numpy as np
 from numba import cuda, float32
 
@@ -33,6 +35,12 @@ def sum_partials(partials, out):
     """Sets out[0] to the sum of partials. One block does it alone."""
     # TODO: add up this thread's share of partials, then the block's; thread 0 stores it
     pass
+
+
+@functools.cache
+def room_for(blocks):
+    """A float32 for each block. Kept, because asking for memory makes the GPU wait for its work."""
+    return cuda.device_array(blocks, np.float32)
 
 
 def dot(a, b, out):

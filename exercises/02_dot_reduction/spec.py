@@ -85,7 +85,7 @@ SPEC = Spec(
         "`half = THREADS // 2`; while `half > 0`: if `t < half`, then "
         "`shared[t] += shared[t + half]`; after that, outside of the `if`, `cuda.syncthreads()`; "
         "then `half //= 2`.",
-        "The host makes `partials = cuda.device_array(blocks, np.float32)`, launches "
+        "The host takes `partials = room_for(blocks)`, launches "
         "`dot_partials[blocks, THREADS](a, b, partials)`, then "
         "`sum_partials[1, THREADS](partials, out)`. The second starts when the first has ended.",
     ),

@@ -135,6 +135,7 @@ class Worker:
         self._backend = backend
         self._arena_fd = arena_fd
         self._entry: Callable[..., object] | None = None
+        self._prepared: list[tuple[list[Mapping[str, Any]], list[object]]] = []
         self._file = ""
 
     def do(self, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,6 +144,8 @@ class Worker:
             "map": self._map,
             "load": self._load,
             "call": self._call,
+            "prepare": self._prepare,
+            "go": self._go,
             "count": self._count,
             "resources": self._resources,
         }
@@ -165,11 +168,20 @@ class Worker:
 
     def _call(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Call the entry once for each argument list, then wait for all the work."""
+        self._prepare(message)
+        return self._go(message)
+
+    def _prepare(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Take the argument lists of the next go, so that reading them is not timed."""
+        self._prepared = [(_refs(call), self._arguments(call)) for call in message["calls"]]
+        return {}
+
+    def _go(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Call the entry once for each prepared argument list, then wait for all the work."""
         assert self._entry is not None
-        calls = [self._arguments(call) for call in message["calls"]]
         marks = []
-        for call, arguments in zip(message["calls"], calls, strict=True):
-            self._backend.before_call(_refs(call))
+        for refs, arguments in self._prepared:
+            self._backend.before_call(refs)
             begin = self._backend.mark()
             self._entry(*arguments)
             marks.append((begin, self._backend.mark()))
