@@ -7,26 +7,20 @@ has told the share from the gate; what disturbs the measurement makes it `noisy`
 
 from __future__ import annotations
 
-import fcntl
-import os
 import random
 import statistics
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
-from pathlib import Path
 
-import torch
-
-from grader import explain, nvml, processes
+from grader import explain, nvml
 from grader.arena import CudaArena
 from grader.ceilings import Yardstick, survey
 from grader.clock import Go, correction, go, overhead, right_go
 from grader.decision import decide, interval, spread
-from grader.errors import CannotGrade
 from grader.link import WorkerLink, entry_of
+from grader.machine import gpu_for_us_alone, gpu_uuid, others_on_gpu
 from grader.occupancy import this_gpu
 from grader.results import Clocks, Failure, Speed
 from grader.session import Finding, Grading
@@ -48,7 +42,6 @@ STEADY = 0.03
 HELD_DOWN = 0.01
 SLOW_MEMORY = 0.9  # of the highest memory clock, under load
 SMALL, SMALL_CALLS = 1024, 64  # elements, and calls, of the case that shows the latency
-WAIT_FOR_GPU_S = 60.0
 
 
 @dataclass
@@ -67,8 +60,8 @@ def measure(grading: Grading) -> Finding:
     Raises KernelFailure when the kernel fails at that size, CannotGrade when the GPU is taken.
     """
     grading.executor.close()  # its memory is needed
-    with _gpu_for_us_alone():
-        others = _others()
+    with gpu_for_us_alone():
+        others = others_on_gpu()
         spec = grading.spec
         gpu = survey(grading.options.gpu_memory)
         # Multiples of 16 elements, so that neither the kernel nor the ceiling has an odd tail.
@@ -168,7 +161,7 @@ def _alternate(kernel: WorkerLink, yardstick: Yardstick, slots: Slots, gate: flo
         samples.goes += goes
         samples.ceilings.append(ceiling)
         samples.shares.append(per_go / claimed_s / ceiling)
-        reading = nvml.read(_uuid())
+        reading = nvml.read(gpu_uuid())
         samples.readings += [] if reading is None else [reading]
     return samples
 
@@ -268,36 +261,3 @@ def _too_slow(speed: Speed) -> Failure:
         got=f"{speed.share:.1%}",
         hint=speed.explanation[0],
     )
-
-
-def _uuid() -> str:
-    """As NVML writes it."""
-    return f"GPU-{torch.cuda.get_device_properties(0).uuid}"
-
-
-def _others() -> Sequence[nvml.Process]:
-    """Programs on the GPU that are none of this judge's."""
-    return nvml.others(_uuid(), {os.getpid(), *processes.descendants()})
-
-
-@contextmanager
-def _gpu_for_us_alone() -> Iterator[None]:
-    """Hold the lock that all judges of this machine share for the GPU.
-
-    Raises CannotGrade when another check measures for longer than WAIT_FOR_GPU_S.
-    """
-    path = Path(tempfile.gettempdir()) / f"grader-{_uuid()}.lock"
-    with path.open("a") as lock:
-        deadline = time.monotonic() + WAIT_FOR_GPU_S
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except OSError:
-                if time.monotonic() > deadline:
-                    raise CannotGrade(
-                        f"Another check has been measuring on this GPU for {WAIT_FOR_GPU_S:.0f} s.",
-                        "Wait until it is done, and check again.",
-                    ) from None
-                time.sleep(0.2)
-        yield

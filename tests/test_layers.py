@@ -24,7 +24,7 @@ FLOORS = (
     {"session", "timing", "steps", "traffic", "plugin"},
     {"judge"},
     {"check"},
-    {"verify"},
+    {"verify", "doctor"},
     {"render"},
     {"cli"},
 )
