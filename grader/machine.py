@@ -1,4 +1,4 @@
-"""What this machine can do: the device that a check runs on; who else uses it, and if it is lost."""
+"""What this machine can do: the device that a check runs on, and who else is on it."""
 
 from __future__ import annotations
 

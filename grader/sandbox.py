@@ -127,7 +127,7 @@ class Nursery:
             while not line.endswith(b"\n"):
                 chunk = self._control.recv(64)
                 if not chunk:
-                    raise OSError("it ended")
+                    raise OSError(f"it {self._how_it_ended()}")
                 line += chunk
         except OSError as error:
             self._log.seek(0)
@@ -137,6 +137,14 @@ class Nursery:
                 "Check the installation: `python -c 'import torch, triton, numba'`.",
             ) from None
         return line.decode().strip()
+
+    def _how_it_ended(self) -> str:
+        assert self._process is not None
+        try:
+            status = self._process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            return "hung up"
+        return describe_end(-status if status < 0 else status << 8)
 
     def home_for(self, kernel: bytes) -> Path:
         """A new private directory with nothing in it but a copy of the kernel file."""

@@ -16,7 +16,7 @@ from typing import TextIO
 
 from grader import processes
 from grader.doctor import hardening, packages
-from grader.doctor.records import Finding, Gpu, Group, Told, note, ok, problem
+from grader.doctor.records import Finding, Gpu, Group, State, Told, note, ok, problem
 from grader.machine import has_driver
 from grader.sandbox import Nursery
 
@@ -43,11 +43,17 @@ def simulators(teller: Teller) -> None:
     with _workers("cpu") as (triton, numba):
         trial = _trial(teller)
         if trial is None:
-            teller.tell(note(group, "all", "not tried: they need torch"))
+            teller.tell(note(group, "simulators", "not tried: they need torch"))
             return
-        teller.tell(*trial.tried(group, "Triton", trial.add, triton, group))
-        teller.tell(*trial.tried(group, "numba CUDA", trial.add, numba, group))
-        teller.tell(*trial.tried(Group.WALLS, "walls", trial.walls, triton))
+        working = []
+        for name, nursery in (("Triton", triton), ("numba CUDA", numba)):
+            (found,) = trial.tried(group, name, trial.add, nursery, group)
+            teller.tell(found)
+            working += [nursery] if found.state is State.OK else []
+        if not working:
+            teller.tell(note(Group.WALLS, "walls", "not tried: no worker works"))
+            return
+        teller.tell(*trial.tried(Group.WALLS, "walls", trial.walls, working[0]))
 
 
 def gpu(teller: Teller) -> None:

@@ -104,7 +104,7 @@ class _Part:
             end = f"took longer than {LIMIT_S:.0f} s and was stopped"
         told = [one for line in output.splitlines() if (one := _parsed(line))]
         if end is not None:
-            told.append(Told(findings=(_died(PARTS[self._part], end, bool(told)),)))
+            told.append(Told(findings=(_died(self._part, end, bool(told)),)))
         return told
 
     def __exit__(self, *_: object) -> None:
@@ -128,9 +128,9 @@ def _parsed(line: bytes) -> Told | None:
         return None  # it was cut off, by the crash that is told below
 
 
-def _died(group: Group, end: str, said_something: bool) -> Finding:
-    early = "" if said_something else " before it had found anything; it imports torch first"
-    return problem(group, "all", f"the process that looked at this {end}{early}", AGAIN)
+def _died(part: str, end: str, said_something: bool) -> Finding:
+    early = "" if said_something else "; it had found nothing yet, and imports torch first"
+    return problem(PARTS[part], "process", f"the process that looked at this {end}{early}", AGAIN)
 
 
 def _safely(group: Group, look: Callable[[], list[Finding]]) -> list[Finding]:
@@ -138,7 +138,7 @@ def _safely(group: Group, look: Callable[[], list[Finding]]) -> list[Finding]:
         return look()
     except Exception as error:
         told = f"could not be looked at: {type(error).__name__}: {error}"
-        return [problem(group, "all", told, "report it: this is a fault of the grader")]
+        return [problem(group, "everything", told, "report it: this is a fault of the grader")]
 
 
 def exercises() -> list[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import re
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
@@ -122,8 +123,10 @@ def without_secrets(text: str) -> str:
 
     Errors of libraries quote paths, which name users and what they work on.
     """
-    homes = {os.path.expanduser("~"), pwd.getpwuid(os.getuid()).pw_dir} - {"/"}
-    for home in sorted(homes, key=len, reverse=True):
+    homes = {os.path.expanduser("~")}
+    with suppress(KeyError):  # a container's user may have no name
+        homes.add(pwd.getpwuid(os.getuid()).pw_dir)
+    for home in sorted(homes - {"/"}, key=len, reverse=True):
         text = text.replace(home, "~")
     return _PATH.sub(_shortened, text)
 

@@ -34,7 +34,7 @@ def report(examination: Examination, width: int = WIDEST) -> Text:
     problems = [one for one in examination.findings if one.state is State.PROBLEM]
     for number, one in enumerate(problems, start=1):
         text.append("\n" if number == 1 else "")
-        text.append(f"problem {number}: {one.name}\n", style="bold red")
+        text.append(f"problem {number}: {one.name} ({one.group.value})\n", style="bold red")
         text.append(filled(one.message, width, " " * 6))
         text.append(filled(one.mend or "", width, " " * 12, first=" " * 6 + "mend: "))
     text.append("\n")
@@ -51,7 +51,8 @@ def _line(finding: Finding, width: int) -> Text:
     name = f" {finding.name:<{_NAME}}"
     line.append(filled(finding.message, width, indent, first=name))
     if finding.mend and finding.state is State.NOTE:
-        line.append(filled(finding.mend, width, indent, first=f"{indent}mend: "), style="dim")
+        mend = f"{indent}mend: "
+        line.append(filled(finding.mend, width, " " * len(mend), first=mend), style="dim")
     return line
 
 
@@ -59,7 +60,8 @@ def _sum(examination: Examination, problems: Sequence[Finding]) -> str:
     notes = sum(one.state is State.NOTE for one in examination.findings)
     many = len(problems)
     found = {0: "NO PROBLEM", 1: "1 PROBLEM"}.get(many, f"{many} PROBLEMS")
-    return f"{found}  {notes} notes, {len(examination.findings)} findings\n"
+    counted = f"{notes} note{'s' * (notes != 1)}, {len(examination.findings)} findings"
+    return f"{found}  {counted}\n"
 
 
 def can(examination: Examination) -> str:

@@ -34,7 +34,10 @@ def look() -> None:
 
 
 def _users_home() -> Path:
-    return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    try:
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError:  # a container's user may have no name
+        return Path("/")
 
 
 def _can_write(path: Path) -> bool:
