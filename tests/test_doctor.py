@@ -36,6 +36,7 @@ from grader.errors import CannotGrade
 from grader.link import KernelFailure
 from grader.render import doctor as render
 from grader.results import Failure
+from grader.sandbox import NoWorker
 from grader.slots import STREAMS
 from grader.worker import walls
 
@@ -219,8 +220,8 @@ def test_a_quiet_gpu_is_told_in_figures():
             "MIG",
             (
                 "note",
-                "on: this is a part of a GPU, and others may use the rest",
-                "ceilings are those of the part; a whole GPU is steadier",
+                "on: this is a part of a GPU, whose other parts may disturb it",
+                "for a speed that is steady, use a whole GPU",
             ),
         ),
         (
@@ -265,7 +266,7 @@ UNUSED = f"there is one, NVIDIA H200, but it goes unused: {NO_CUDA.message}"
             *(("NVIDIA H200",), "", None),
             ("note", UNUSED, "the variable CUDA_VISIBLE_DEVICES hides it: unset it"),
         ),
-        (("NVIDIA H200",), None, (7, 0), ("note", UNUSED, "kernels are simulated instead")),
+        (("NVIDIA H200",), None, (7, 0), ("note", UNUSED, None)),
     ],
     ids=["none", "torch without CUDA", "hidden", "too old"],
 )
@@ -401,7 +402,8 @@ def test_tools_that_are_missing_are_notes():
     assert told(tools.of_tool("compute-sanitizer", None)) == (
         *("note", "not found; it finds races and stray accesses on a GPU", toolkit),
     )
-    assert told(tools.of_compiler(None)) == (
+    assert tools.of_compiler(None, has_gpu=True).state is State.PROBLEM
+    assert told(tools.of_compiler(None, has_gpu=False)) == (
         "note",
         "not found; Triton needs one on a GPU",
         "`apt-get install gcc`, or what your system has for it",
@@ -410,7 +412,7 @@ def test_tools_that_are_missing_are_notes():
 
 def test_the_compiler_is_named(tmp_path: Path):
     gcc = program(tmp_path, "gcc", "gcc (Debian 12.2.0-14+deb12u1) 12.2.0\\n")
-    assert told(tools.of_compiler(str(gcc))) == ("ok", "gcc 12.2.0", None)
+    assert told(tools.of_compiler(str(gcc), has_gpu=True)) == ("ok", "gcc 12.2.0", None)
 
 
 @pytest.mark.parametrize(
@@ -502,12 +504,12 @@ def test_walls_around_nothing_do_not_hold(
     ("error", "group", "expected"),
     [
         (
-            CannotGrade("It could not start.\nTraceback\n  x\nImportError: no y", "Look."),
+            NoWorker("It could not start.\nTraceback\n  x\nImportError: no y", "Look."),
             *(Group.SIMULATORS, ("It could not start. ImportError: no y", packages.AGAIN)),
         ),
         (CannotGrade("The GPU is full.", "Wait."), Group.GPU, ("The GPU is full.", "Wait.")),
         (
-            CannotGrade("Start.\nx\ngrader.errors.CannotGrade: Triton 4 does not fit"),
+            NoWorker("Start.\nx\ngrader.errors.CannotGrade: Triton 4 does not fit"),
             *(Group.SIMULATORS, ("Start. Triton 4 does not fit", packages.AGAIN)),
         ),
         (

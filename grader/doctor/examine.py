@@ -37,6 +37,7 @@ PARTS = {
     "simulators": Group.SIMULATORS,
     "gpu": Group.GPU,
 }
+NO_DRIVER = "No driver of an NVIDIA GPU is loaded. Kernels are simulated; speed is not graded."
 
 
 def run(progress: Callable[[str], None]) -> Examination:
@@ -54,9 +55,6 @@ def run(progress: Callable[[str], None]) -> Examination:
     if "gpu" not in wanted:
         told.append(Told(findings=(note(Group.GPU, "GPU", NO_DRIVER),)))
     return assemble(told)
-
-
-NO_DRIVER = "No driver of an NVIDIA GPU is loaded. Kernels are simulated; speed is not graded."
 
 
 def assemble(told: list[Told]) -> Examination:
@@ -129,8 +127,10 @@ def _parsed(line: bytes) -> Told | None:
 
 
 def _died(part: str, end: str, said_something: bool) -> Finding:
-    early = "" if said_something else "; it had found nothing yet, and imports torch first"
-    return problem(PARTS[part], "process", f"the process that looked at this {end}{early}", AGAIN)
+    told = f"the process that looked at this {end}"
+    if part != "installation" and not said_something:
+        told += "; it had found nothing yet, and imports torch first"
+    return problem(PARTS[part], "process", told, AGAIN)
 
 
 def _safely(group: Group, look: Callable[[], list[Finding]]) -> list[Finding]:

@@ -34,7 +34,7 @@ def lack(error: CannotGrade, driver_knows: Sequence[str]) -> Finding:
     if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
         return note(*about, "the variable CUDA_VISIBLE_DEVICES hides it: unset it")
     if torch.cuda.is_available() and torch.cuda.get_device_capability() < machine.OLDEST:
-        return note(*about, "kernels are simulated instead")
+        return note(*about)
     return problem(
         *about,
         "`make clean setup EXTRAS=dev,gpu` installs torch with CUDA; its CUDA must not be newer "
@@ -100,9 +100,9 @@ def _clocks(gpu: Gpu) -> list[Finding]:
 def _modes(gpu: Gpu) -> list[Finding]:
     found = []
     if gpu.mig is not None:
-        told = "on: this is a part of a GPU, and others may use the rest"
+        told = "on: this is a part of a GPU, whose other parts may disturb it"
         found.append(
-            note(Group.GPU, "MIG", told, "ceilings are those of the part; a whole GPU is steadier")
+            note(Group.GPU, "MIG", told, "for a speed that is steady, use a whole GPU")
             if gpu.mig
             else ok(Group.GPU, "MIG", "off: the whole GPU is used")
         )

@@ -9,7 +9,8 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from grader.doctor.records import Finding, Group, note, ok
+from grader.doctor.records import Finding, Group, note, ok, problem
+from grader.machine import has_driver
 
 # Where NVIDIA's installers put them.
 PLACES = {
@@ -32,7 +33,7 @@ CAP_SYS_ADMIN, CAP_PERFMON = 1 << 21, 1 << 38
 
 def findings() -> list[Finding]:
     found = [of_tool(name, find(name, places)) for name, places in PLACES.items()]
-    found.append(of_compiler(next(filter(None, map(shutil.which, COMPILERS)), None)))
+    found.append(of_compiler(next(filter(None, map(shutil.which, COMPILERS)), None), has_driver()))
     if DRIVER.exists():
         found.append(of_counters(DRIVER.read_text(), _capabilities()))
     return found
@@ -63,12 +64,11 @@ def of_tool(name: str, path: Path | None) -> Finding:
     return ok(Group.TOOLS, name, version)
 
 
-def of_compiler(path: str | None) -> Finding:
+def of_compiler(path: str | None, has_gpu: bool) -> Finding:
     if path is None:
-        return note(
-            *(Group.TOOLS, "C compiler", "not found; Triton needs one on a GPU"),
-            mend="`apt-get install gcc`, or what your system has for it",
-        )
+        mend = "`apt-get install gcc`, or what your system has for it"
+        missing = problem if has_gpu else note
+        return missing(Group.TOOLS, "C compiler", "not found; Triton needs one on a GPU", mend)
     return ok(
         Group.TOOLS, "C compiler", f"{Path(path).name} {version_of(Path(path)) or ''}".strip()
     )

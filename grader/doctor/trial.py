@@ -16,7 +16,7 @@ from grader.doctor.packages import AGAIN
 from grader.doctor.records import Finding, Group, note, ok, problem
 from grader.errors import GraderError
 from grader.link import Entry, KernelFailure, WorkerLink
-from grader.sandbox import Nursery
+from grader.sandbox import NoWorker, Nursery
 from grader.wire import TensorRef
 
 WORKER = Path(grader.__file__).parent / "worker"
@@ -111,20 +111,20 @@ def tried(
     try:
         return work(*arguments)
     except KernelFailure as error:
-        return [problem(group, name, error.failure.message, AGAIN)]
+        return [problem(group, name, gist(error.failure.message), AGAIN)]
+    except NoWorker as error:
+        return [problem(group, name, gist(error.message), AGAIN)]
     except GraderError as error:
-        # On a GPU it says what stands in the way; a simulator needs no more than its packages.
-        mend = error.next_step if group is Group.GPU else AGAIN
-        return [problem(group, name, gist(error.message), mend)]
+        return [problem(group, name, gist(error.message), error.next_step)]
     except Exception as error:
         return [problem(group, name, gist(f"{type(error).__name__}: {error}"), AGAIN)]
 
 
 def gist(message: str) -> str:
     """The first line of a message and the last, which names the error at the end of a traceback."""
-    first, *_, last = [line.strip() for line in message.splitlines() if line.strip()] * 2
-    last = last.removeprefix("grader.errors.CannotGrade: ")
-    return first if first == last else f"{first} {last}"
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    last = lines[-1].removeprefix("grader.errors.CannotGrade: ")
+    return last if len(lines) == 1 else f"{lines[0]} {last}"
 
 
 def _runs(pid: int) -> bool:
