@@ -11,6 +11,7 @@ import sys
 import tomllib
 import venv
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,6 +20,7 @@ import torch
 from packaging.requirements import Requirement
 
 from grader import cli, machine, nvml
+from grader.doctor import __main__ as parts
 from grader.doctor import examine, gpu, hardening, packages, records, tools, trial
 from grader.doctor.records import (
     Ceiling,
@@ -351,6 +353,77 @@ def test_on_a_busy_gpu_nothing_is_measured():
     assert gpu.measure(busy, nursery=None) == busy  # type: ignore[arg-type]
     (finding,) = gpu.of_ceilings(busy)
     assert told(finding) == ("note", "not measured: other programs use the GPU", gpu.ANOTHER)
+
+
+class Teller:
+    """Collects what a part tells."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        self.gpus: list[Gpu] = []
+
+    def tell(self, *findings: Finding, gpu: Gpu | None = None) -> None:
+        self.findings += findings
+        self.gpus += [] if gpu is None else [gpu]
+
+
+@pytest.fixture
+def on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The GPU part with stand-ins for the GPU and for its workers."""
+    workers = (SimpleNamespace(backend="triton"), SimpleNamespace(backend="numba"))
+    monkeypatch.setattr(parts, "_workers", lambda device: nullcontext(workers))
+    monkeypatch.setattr(gpu, "find", lambda: (H200, gpu.of_gpu(H200)))
+
+    def add(nursery: SimpleNamespace, group: Group) -> list[Finding]:
+        if nursery.backend == "numba":
+            raise KernelFailure(Failure(kind="exception", message="NvvmSupportError: no libnvvm"))
+        return [ok(group, "Triton", "compiles")]
+
+    def measure(found: Gpu, nursery: SimpleNamespace) -> Gpu:
+        assert nursery.backend == "triton"
+        return found.model_copy(update={"ceilings": (Ceiling(mix="1 read", gbps=4200.0),)})
+
+    monkeypatch.setattr(trial, "add", add)
+    monkeypatch.setattr(gpu, "measure", measure)
+
+
+def test_what_fails_on_a_gpu_does_not_stop_the_rest(on_a_gpu: None):
+    teller = Teller()
+    parts.gpu(teller)  # type: ignore[arg-type]
+    assert [f.name for f in teller.findings] == [
+        *("import torch", "GPU", "memory", "clocks", "MIG", "ECC", "other programs"),
+        *("Triton", "numba CUDA", "1 read"),
+    ]
+    assert told(teller.findings[-2]) == (
+        *("problem", "NvvmSupportError: no libnvvm", packages.AGAIN),
+    )
+    assert teller.gpus[0] == H200
+    assert [one.gbps for one in teller.gpus[-1].ceilings] == [4200.0]
+
+
+def test_ceilings_that_cannot_be_measured_are_a_problem(
+    on_a_gpu: None, monkeypatch: pytest.MonkeyPatch
+):
+    def measure(found: Gpu, nursery: object) -> Gpu:
+        raise CannotGrade("The GPU has 10 MiB free.", "See with `nvidia-smi`.")
+
+    monkeypatch.setattr(gpu, "measure", measure)
+    teller = Teller()
+    parts.gpu(teller)  # type: ignore[arg-type]
+    assert teller.findings[-1].name == "ceilings"
+    assert told(teller.findings[-1]) == (
+        *("problem", "The GPU has 10 MiB free.", "See with `nvidia-smi`."),
+    )
+    assert teller.gpus == [H200]
+
+
+def test_without_a_gpu_nothing_is_compiled(on_a_gpu: None, monkeypatch: pytest.MonkeyPatch):
+    lacking = gpu.lack(NO_CUDA, ())
+    monkeypatch.setattr(gpu, "find", lambda: (None, [lacking]))
+    teller = Teller()
+    parts.gpu(teller)  # type: ignore[arg-type]
+    assert [f.name for f in teller.findings] == ["import torch", "GPU"]
+    assert teller.gpus == []
 
 
 # -- tools
