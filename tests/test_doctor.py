@@ -6,12 +6,14 @@ import errno
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 import tomllib
 import venv
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -1060,6 +1062,40 @@ def test_broken_simulators_are_findings_without_secrets(python, tmp_path: Path):
     shown = done.stdout + doctor(executable, **names, **token).stdout
     for secret in ("secret", str(tmp_path), os.uname().nodename, str(ROOT)):
         assert secret not in shown
+
+
+@pytest.mark.parametrize("told", ["looking at", "waiting for: simulators"])
+def test_ctrl_c_leaves_nothing_behind(told: str, tmp_path: Path):
+    command = [sys.executable, "-I", "-m", "grader.cli", "doctor"]
+    running = subprocess.Popen(
+        command,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        process_group=0,
+    )
+    assert running.stderr is not None
+    while told not in running.stderr.readline():
+        assert running.poll() is None
+    os.killpg(running.pid, signal.SIGINT)
+    output, said = running.communicate()
+    assert running.returncode == 130
+    assert output == ""
+    assert "Traceback" not in said
+    deadline = time.monotonic() + 30
+    while list(tmp_path.iterdir()) or any(str(tmp_path) in line for line in environments()):
+        assert time.monotonic() < deadline, "something is left"
+        time.sleep(0.1)
+
+
+def environments() -> list[str]:
+    """What each process of this machine was started with."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            found.append(path.read_bytes().decode(errors="replace"))
+    return found
 
 
 @pytest.mark.gpu
