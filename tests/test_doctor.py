@@ -376,10 +376,10 @@ def on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "_workers", lambda device: nullcontext(workers))
     monkeypatch.setattr(gpu, "find", lambda: (H200, gpu.of_gpu(H200)))
 
-    def add(nursery: SimpleNamespace, group: Group) -> list[Finding]:
+    def add(group: Group, name: str, nursery: SimpleNamespace) -> list[Finding]:
         if nursery.backend == "numba":
             raise KernelFailure(Failure(kind="exception", message="NvvmSupportError: no libnvvm"))
-        return [ok(group, "Triton", "compiles")]
+        return [ok(group, name, "compiles")]
 
     def measure(found: Gpu, nursery: SimpleNamespace) -> Gpu:
         assert nursery.backend == "triton"
@@ -461,20 +461,21 @@ def test_a_tool_is_found_on_path_or_in_its_usual_places(
 
 def test_a_tool_tells_its_version(tmp_path: Path):
     ncu = program(tmp_path, "ncu", NCU)
-    assert told(tools.of_tool("ncu", ncu)) == ("ok", "2025.3.1.0", None)
+    assert told(tools.of_tool("ncu", ncu, True)) == ("ok", "2025.3.1.0", None)
     silent = ("note", "found, but does not tell its version", "install it once more")
-    assert told(tools.of_tool("ncu", program(tmp_path, "ncu", NCU, status=1))) == silent
-    assert told(tools.of_tool("ncu", program(tmp_path, "ncu", "no libcuda.so"))) == silent
+    assert told(tools.of_tool("ncu", program(tmp_path, "ncu", NCU, status=1), True)) == silent
+    assert told(tools.of_tool("ncu", program(tmp_path, "ncu", "no libcuda.so"), True)) == silent
     ncu.write_bytes(b"\x7fELF")
-    assert told(tools.of_tool("ncu", ncu)) == silent
+    assert told(tools.of_tool("ncu", ncu, True)) == silent
 
 
 def test_tools_that_are_missing_are_notes():
+    assert tools.of_tool("ncu", None, has_gpu=False).mend is None
     toolkit = "it comes with NVIDIA's CUDA toolkit"
-    assert told(tools.of_tool("ncu", None)) == (
+    assert told(tools.of_tool("ncu", None, has_gpu=True)) == (
         *("note", "not found; Nsight Compute reads a GPU's counters", toolkit),
     )
-    assert told(tools.of_tool("compute-sanitizer", None)) == (
+    assert told(tools.of_tool("compute-sanitizer", None, has_gpu=True)) == (
         *("note", "not found; it finds races and stray accesses on a GPU", toolkit),
     )
     assert tools.of_compiler(None, has_gpu=True).state is State.PROBLEM
@@ -946,7 +947,9 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Mapping[str, s
         venv.EnvBuilder(symlinks=True).create(folder)
         (site,) = folder.glob("lib/python*/site-packages")
         installed = [path for path in sys.path if path.endswith("-packages")]
-        (site / "rest.pth").write_text("\n".join([str(ROOT), *installed]))
+        # With the .pth files in them: numba-cuda puts itself in numba's place by one.
+        lines = [f"import site; site.addsitedir({path!r})" for path in installed]
+        (site / "rest.pth").write_text("\n".join([str(ROOT), *lines]))
         for name, text in files.items():
             (site / name).parent.mkdir(parents=True, exist_ok=True)
             (site / name).write_text(text)
@@ -1031,6 +1034,17 @@ def test_a_torch_that_crashes_is_a_finding(python):
         "gave up); it had found nothing yet, and imports torch first"
     )
     assert found["installation", "numpy"].state is State.OK
+
+
+def test_one_simulator_that_is_missing_does_not_stop_the_other(python):
+    gone = """raise ModuleNotFoundError("No module named 'triton'")"""
+    found = examined(doctor(python({"triton/__init__.py": gone}), "--json"))
+    assert found["simulators", "Triton"].message == (
+        "The worker process could not start (it ended itself with exit status 1). "
+        "ModuleNotFoundError: No module named 'triton'"
+    )
+    assert found["simulators", "numba CUDA"].state is State.OK
+    assert found["walls", "leftovers"].state is State.OK
 
 
 BROKEN = {

@@ -47,7 +47,7 @@ def simulators(teller: Teller) -> None:
             return
         working = []
         for name, nursery in (("Triton", triton), ("numba CUDA", numba)):
-            (found,) = trial.tried(group, name, trial.add, nursery, group)
+            (found,) = trial.tried(group, name, trial.add, group, name, nursery)
             teller.tell(found)
             working += [nursery] if found.state is State.OK else []
         if not working:
@@ -69,8 +69,8 @@ def gpu(teller: Teller) -> None:
         teller.tell(*findings, gpu=found)
         if found is None:
             return
-        teller.tell(*trial.tried(group, "Triton", trial.add, triton, group))
-        teller.tell(*trial.tried(group, "numba CUDA", trial.add, numba, group))
+        for name, nursery in (("Triton", triton), ("numba CUDA", numba)):
+            teller.tell(*trial.tried(group, name, trial.add, group, name, nursery))
 
         def ceilings() -> list[Finding]:
             measured = gpu.measure(found, triton)

@@ -32,8 +32,9 @@ CAP_SYS_ADMIN, CAP_PERFMON = 1 << 21, 1 << 38
 
 
 def findings() -> list[Finding]:
-    found = [of_tool(name, find(name, places)) for name, places in PLACES.items()]
-    found.append(of_compiler(next(filter(None, map(shutil.which, COMPILERS)), None), has_driver()))
+    has_gpu = has_driver()
+    found = [of_tool(name, find(name, places), has_gpu) for name, places in PLACES.items()]
+    found.append(of_compiler(next(filter(None, map(shutil.which, COMPILERS)), None), has_gpu))
     if DRIVER.exists():
         found.append(of_counters(DRIVER.read_text(), _capabilities()))
     return found
@@ -52,9 +53,9 @@ def _matching(place: str) -> Iterator[Path]:
     yield from sorted(Path("/").glob(place.lstrip("/")), reverse=True)
 
 
-def of_tool(name: str, path: Path | None) -> Finding:
+def of_tool(name: str, path: Path | None, has_gpu: bool) -> Finding:
     if path is None:
-        mend = "it comes with NVIDIA's CUDA toolkit"
+        mend = "it comes with NVIDIA's CUDA toolkit" if has_gpu else None
         return note(Group.TOOLS, name, f"not found; {USES[name]}", mend)
     version = version_of(path)
     if version is None:

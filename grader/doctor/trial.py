@@ -24,7 +24,6 @@ ADDITIONS = {
     "triton": (WORKER / "streams.py", Entry("read_two_write_one", ("a", "b", "out"))),
     "numba": (WORKER / "numba_add.py", Entry("add", ("a", "b", "out"))),
 }
-NAMES = {"triton": "Triton", "numba": "numba CUDA"}
 ELEMENTS = 1000
 ARENA_BYTES = 1 << 20
 
@@ -44,9 +43,8 @@ OPEN = {
 DO_NOT_GRADE = "grade nobody else's kernel on this machine; docs/trust.md says what should hold"
 
 
-def add(nursery: Nursery, group: Group) -> list[Finding]:
+def add(group: Group, name: str, nursery: Nursery) -> list[Finding]:
     """Have a worker add ELEMENTS numbers, and look at the answer."""
-    about = (group, NAMES[nursery.backend])
     file, entry = ADDITIONS[nursery.backend]
     arena = (HostArena if nursery.device == "cpu" else CudaArena)(ARENA_BYTES)
     refs = [
@@ -63,9 +61,9 @@ def add(nursery: Nursery, group: Group) -> list[Finding]:
         link.call([refs])
         wrong = int((out != a + b).sum())
     if wrong:
-        return [problem(*about, f"{wrong} of {ELEMENTS:,} sums are wrong", AGAIN)]
+        return [problem(group, name, f"{wrong} of {ELEMENTS:,} sums are wrong", AGAIN)]
     how = "simulates" if nursery.device == "cpu" else "compiles and runs"
-    return [ok(*about, f"{how} a kernel: {ELEMENTS:,} sums are right")]
+    return [ok(group, name, f"{how} a kernel: {ELEMENTS:,} sums are right")]
 
 
 def walls(nursery: Nursery) -> list[Finding]:
