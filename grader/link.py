@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Protocol
 
 from grader.arena import Arena
-from grader.errors import CannotGrade
+from grader.errors import CannotGrade, GraderError
 from grader.results import Failure, Frame
-from grader.sandbox import KEPT_OUTPUT, START_S, Nursery, Worker, describe_end
+from grader.sandbox import START_S, Nursery, Worker, describe_end
 from grader.spec import Limits, Spec
-from grader.wire import Closed, Fault, Launched, Reply, TensorRef, TimedOut, WireError
+from grader.wire import Closed, Fault, Launched, Reply, TensorRef, TimedOut, WireError, printable
 
 Call = Sequence[TensorRef | float]
 
@@ -40,6 +40,15 @@ class KernelFailure(Exception):
         self.failure = failure
 
 
+@dataclass(frozen=True)
+class Counts:
+    """What one simulated call did: `reads.x`, `writes.out` and so on, in elements; and the most
+    bytes that the kernel file held beside the arena since it was loaded."""
+
+    traffic: Mapping[str, int]
+    peak: int
+
+
 class Executor(Protocol):
     """Whatever carries calls out on the arena's memory."""
 
@@ -53,8 +62,11 @@ class Executor(Protocol):
         GPU no more than a claim.
         """
 
-    def count(self, call: Call) -> Mapping[str, int]:
-        """Call the entry once in simulation; `reads.x`, `writes.out` and so on, in elements."""
+    def count(self, call: Call) -> Counts:
+        """Call the entry once in simulation, and count.
+
+        Raises GraderError when nothing was counted: nothing passes by default.
+        """
 
     def close(self) -> str:
         """End; returns the first part of what was printed."""
@@ -71,13 +83,20 @@ class WorkerLink:
         self._worker: Worker | None = None
         self._sequence = 0
         self._printed = ""
+        self._loaded = False
 
-    def load(self) -> None:
-        """Start a worker and import the kernel file in it."""
+    def start(self) -> None:
+        """Start a worker that maps the memory, and has nothing of the learner's yet."""
         self._end()
         self._worker = self._nursery.fork(self._arena.fd)
-        path = self._nursery.home_for(self._kernel)
         self._map()
+
+    def load(self) -> None:
+        """Import the kernel file, in a worker that has not done so before."""
+        if self._worker is None or self._loaded:
+            self.start()
+        path = self._nursery.home_for(self._kernel)
+        self._loaded = True
         self._exchange(
             "load",
             self._entry.limits.load_s,
@@ -97,16 +116,17 @@ class WorkerLink:
             ) from None
 
     def call(self, calls: Sequence[Call]) -> Sequence[float]:
-        if self._worker is None:
-            self.load()
+        self._make_ready()
         sent = [_sent(call) for call in calls]
         limit_s = self._entry.limits.call_s * max(1, len(calls))
         return self._exchange("call", limit_s, calls=sent).seconds
 
-    def count(self, call: Call) -> Mapping[str, int]:
-        if self._worker is None:
-            self.load()
-        return self._exchange("count", self._entry.limits.call_s, call=_sent(call)).counts
+    def count(self, call: Call) -> Counts:
+        self._make_ready()
+        reply = self._exchange("count", self._entry.limits.call_s, call=_sent(call))
+        if reply.peak is None:
+            raise GraderError("The worker did not count the memory that the kernel file holds.")
+        return Counts(reply.counts, reply.peak)
 
     def resources(self, call: Call) -> tuple[Launched, ...]:
         """Call the entry once more and ask what it launched: only to be shown, never believed.
@@ -114,11 +134,14 @@ class WorkerLink:
         Nothing is told when that call goes wrong, or in simulation.
         """
         try:
-            if self._worker is None:
-                self.load()
+            self._make_ready()
             return self._exchange("resources", self._entry.limits.call_s, call=_sent(call)).launched
         except KernelFailure:
             return ()
+
+    def _make_ready(self) -> None:
+        if self._worker is None or not self._loaded:
+            self.load()
 
     def close(self) -> str:
         """End the worker and all that it started."""
@@ -155,8 +178,8 @@ class WorkerLink:
         if self._worker is None:
             return None
         status = self._nursery.kill(patient=patient)
-        self._printed = (self._printed + self._worker.close())[:KEPT_OUTPUT]
-        self._worker = None
+        self._printed = printable(self._printed + self._worker.close())
+        self._worker, self._loaded = None, False
         return status
 
 

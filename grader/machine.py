@@ -1,21 +1,13 @@
-"""What this machine can do: the device that a check runs on, and who else is on it."""
+"""What this machine can do: which device a check runs on, and whether the GPU is still there."""
 
 from __future__ import annotations
 
-import fcntl
-import os
-import tempfile
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
-from grader import nvml, processes
 from grader.errors import CannotGrade
 from grader.results import Failure
 
 OLDEST = (7, 5)  # compute capability: the oldest that torch's CUDA 13 builds run on
-WAIT_FOR_GPU_S = 60.0
 
 
 def choose_device(wanted: str) -> str:
@@ -65,38 +57,3 @@ def lost_gpu(error: BaseException) -> Failure:
         message=f"the GPU stopped answering: {str(error).splitlines()[0]}",
         hint="See what `nvidia-smi` and the system's log say; the steps before this one count.",
     )
-
-
-def gpu_uuid() -> str:
-    """Of the GPU that torch uses, as NVML writes it."""
-    import torch
-
-    return f"GPU-{torch.cuda.get_device_properties(0).uuid}"
-
-
-def others_on_gpu() -> Sequence[nvml.Process]:
-    """Programs on the GPU that are neither this process nor below it."""
-    return nvml.others(gpu_uuid(), {os.getpid(), *processes.descendants()})
-
-
-@contextmanager
-def gpu_for_us_alone() -> Iterator[None]:
-    """Hold the lock that all who measure on this machine share for the GPU.
-
-    Raises CannotGrade when another check measures for longer than WAIT_FOR_GPU_S.
-    """
-    path = Path(tempfile.gettempdir()) / f"grader-{gpu_uuid()}.lock"
-    with path.open("a") as lock:
-        deadline = time.monotonic() + WAIT_FOR_GPU_S
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except OSError:
-                if time.monotonic() > deadline:
-                    raise CannotGrade(
-                        f"Another check has been measuring on this GPU for {WAIT_FOR_GPU_S:.0f} s.",
-                        "Wait until it is done, and check again.",
-                    ) from None
-                time.sleep(0.2)
-        yield

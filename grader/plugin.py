@@ -113,12 +113,13 @@ class SpecFile(pytest.File):
     """An exercise's spec.py, collected as the built-in steps."""
 
     def collect(self) -> Generator[StepItem, None, None]:
-        from grader import steps, traffic
+        from grader import memory, steps, traffic
 
         built_in = {
             StepName.LOAD: steps.load,
             StepName.CORRECTNESS: steps.correctness,
             StepName.TRAFFIC: traffic.traffic,
+            StepName.MEMORY: memory.memory,
             StepName.SPEED: steps.speed,
         }
         for name, work in built_in.items():
@@ -174,7 +175,7 @@ def _told(failure: Failure) -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Within an exercise: load, correctness, its own tests, traffic, speed."""
+    """Within an exercise: load, correctness, its own tests, traffic, memory, speed."""
     order = list(StepName)
 
     def rank(item: pytest.Item) -> int:

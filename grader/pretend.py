@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from grader.arena import Arena, view
-from grader.link import Call
+from grader.link import Call, Counts
 from grader.spec import Inputs, Spec
 from grader.wire import TensorRef
 
@@ -91,8 +91,8 @@ class Pretender:
             self._answer(self._spec, inputs, outputs)  # type: ignore[arg-type]
         return ()
 
-    def count(self, call: Call) -> Mapping[str, int]:
-        return {}  # nothing runs that could be counted
+    def count(self, call: Call) -> Counts:
+        return Counts({}, 0)  # nothing runs that could be counted
 
     def close(self) -> str:
         return ""

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from grader.arena import Arena, Placed, place, view
 from grader.inputs import DTYPES, CaseDraw, with_layout
-from grader.link import Call, Executor, KernelFailure
+from grader.link import Call, Counts, Executor, KernelFailure
 from grader.results import Failure
 from grader.spec import Argument, Case, Spec
 
@@ -92,10 +92,9 @@ class RemoteKernel:
         """Call the entry. Tensors that the exercise's contract says it fills are overwritten."""
         self._carried_out(arguments, lambda call: self._executor.call([call]))
 
-    def count(
-        self, inputs: dict[str, Tensor | float]
-    ) -> tuple[dict[str, Tensor], Mapping[str, int]]:
-        """As `run`, in simulation; also returns what `link.Executor.count` counted."""
+    def count(self, inputs: dict[str, Tensor | float]) -> tuple[dict[str, Tensor], Counts]:
+        """As `run`, in simulation and in a new worker; also returns what was counted."""
+        self._executor.close()
         filled = destinations(self.spec, inputs, self.device)
         arguments = [(inputs | filled)[a.name] for a in self.spec.arguments]
         return filled, self._carried_out(arguments, self._executor.count)

@@ -113,6 +113,15 @@ class Speed(Record):
     resources: tuple[Resources, ...] = ()
 
 
+class Memory(Record):
+    """What one call held beyond its arguments."""
+
+    case: str
+    peak_bytes: int = Field(description="simulated: worked out from two small cases")
+    most_bytes: int = Field(description="the most that passes")
+    simulated: bool
+
+
 class Step(Record):
     name: StepName
     outcome: Outcome
@@ -122,6 +131,7 @@ class Step(Record):
     duration_s: float
     failure: Failure | None = None
     speed: Speed | None = None
+    memory: Memory | None = None
     traffic: tuple[Traffic, ...] = ()
 
 

@@ -22,11 +22,12 @@ from grader.link import Executor, KernelFailure, WorkerLink, entry_of
 from grader.machine import gpu_is_lost, lost_gpu
 from grader.pretend import ANSWERS, Pretender
 from grader.remote import RemoteKernel
-from grader.results import Environment, Failure, Kernel, Result, Speed, Step, Traffic
-from grader.sandbox import KEPT_OUTPUT, Nursery
+from grader.results import Environment, Failure, Kernel, Memory, Result, Speed, Step, Traffic
+from grader.sandbox import Nursery
 from grader.spec import Case
 from grader.terms import Outcome, Status, StepName
 from grader.verdict import status_of
+from grader.wire import printable
 
 CHECK_ARENA = 256 << 20  # bytes; on the CPU only the pages that are touched exist
 
@@ -53,18 +54,20 @@ class Finding:
     failure: Failure | None = None
     outcome: Outcome = Outcome.PASS
     speed: Speed | None = None
+    memory: Memory | None = None
     traffic: tuple[Traffic, ...] = ()
 
 
 @dataclass(frozen=True)
 class Counted:
-    """One call on the counted case, in simulation, and its traffic in elements."""
+    """One call in simulation: its traffic in elements, and what the file held in bytes."""
 
     case: Case
     inputs: Mapping[str, Tensor | float]
     outputs: Mapping[str, Tensor]
     unwritten: Mapping[str, Tensor]
     counts: Mapping[str, int]
+    peak: int
 
 
 class Workshop:
@@ -121,6 +124,7 @@ class Grading:
         self._printed = ""
         self._environment: Environment | None = None
         self._ahead: Future[Counted] | None = None
+        self._counted: Counted | None = None
 
     def _bench(self, device: str) -> Bench:
         """Memory and a worker on this device; the worker starts with its first use."""
@@ -173,8 +177,10 @@ class Grading:
         self._ahead = ThreadPoolExecutor(1).submit(work, self)
 
     def counted(self, work: Callable[[Grading], Counted]) -> Counted:
-        """What was begun ahead, or else done now."""
-        return work(self) if self._ahead is None else self._ahead.result()
+        """What was begun ahead, or done before, or else is done now."""
+        if self._counted is None:
+            self._counted = work(self) if self._ahead is None else self._ahead.result()
+        return self._counted
 
     # -- steps
 
@@ -226,6 +232,7 @@ class Grading:
             duration_s=round(duration_s, 3),
             failure=found.failure,
             speed=found.speed,
+            memory=found.memory,
             traffic=found.traffic,
         )
         self.steps[name] = step
@@ -293,7 +300,7 @@ class Grading:
         if self._ahead is not None:
             wait([self._ahead])
         for bench in self._benches.values():
-            self._printed = (self._printed + bench.executor.close())[:KEPT_OUTPUT]
+            self._printed = printable(self._printed + bench.executor.close())
             bench.arena.close()
         self._benches.clear()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -231,10 +231,14 @@ def arguments(spec: Spec, case: Case, draw: LargeDraw) -> dict[str, Tensor | flo
     return inputs | destinations(spec, inputs, device)
 
 
-def bytes_per_row(spec: Spec) -> int:
-    """What one row of the scored case (one element, for 1-D arguments) takes in all arguments."""
+def bytes_per_row(spec: Spec, case: Case | None = None) -> int:
+    """What one row (one element, for 1-D arguments) takes in all arguments.
+
+    Of the scored case, or of another with rows as long and of the same dtype.
+    """
     rows = 64
-    one = arguments(spec, scored_case(spec, rows), LargeDraw(scored_case(spec, rows), "cpu", 0))
+    few = scored_case(spec, rows) if case is None else replace(case, shape=(rows, *case.shape[1:]))
+    one = arguments(spec, few, LargeDraw(few, "cpu", 0))
     sizes = [v.numel() * v.element_size() for v in one.values() if isinstance(v, Tensor)]
     # What a call has once, such as the answer of a reduction, is lost in the division.
     return max(1, sum(sizes) // rows)

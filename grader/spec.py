@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
@@ -220,14 +220,23 @@ class Points:
     """Points per step. Loading earns none, or an untouched stub would score."""
 
     load: int = 0
-    correctness: int = 4
+    correctness: int = 3
     properties: int = 2
     traffic: int = 1
+    memory: int = 1
     speed: int = 3
 
     @property
     def total(self) -> int:
-        return self.load + self.correctness + self.properties + self.traffic + self.speed
+        return sum(getattr(self, field.name) for field in fields(self))
+
+
+def a_hundredth(case: Case) -> int:
+    """One percent of an argument with the case's shape and dtype, in bytes, and at least 4 MiB.
+
+    Enough for a partial result of each block, not for a second copy.
+    """
+    return max(4 << 20, case.elements * ITEMSIZE[case.dtype] // 100)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,6 +247,7 @@ class Spec:
     beyond them: `dimensions` extents, each at most the matching entry of `largest`, whose product
     is at most `most_elements` when simulated.
     `counted` is the case whose reads and writes are counted in simulation: rows of several blocks.
+    `memory_budget(case)` is how many bytes one call may hold beyond its arguments.
     `reference(inputs)` returns every filled argument, computed in the dtype that it is given: the
     judge calls it in float64 for the answer and in float32 for torch's own error.
     """
@@ -258,8 +268,8 @@ class Spec:
     counted: Case
     scored: Scored
     gates: Gates
-    memory_budget: Callable[[Case], int]
     hints: tuple[str, ...]
+    memory_budget: Callable[[Case], int] = a_hundredth
     strided: bool = False
     independent_rows: bool = True
     points: Points = Points()

@@ -12,6 +12,7 @@ class StepName(StrEnum):
     CORRECTNESS = "correctness"
     PROPERTIES = "properties"
     TRAFFIC = "traffic"
+    MEMORY = "memory"
     SPEED = "speed"
 
 

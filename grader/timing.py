@@ -14,13 +14,12 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from grader import explain, nvml
+from grader import exclusive, explain, nvml
 from grader.arena import CudaArena
 from grader.ceilings import Yardstick, survey
 from grader.clock import Go, correction, go, overhead, right_go
 from grader.decision import decide, interval, spread
 from grader.link import WorkerLink, entry_of
-from grader.machine import gpu_for_us_alone, gpu_uuid, others_on_gpu
 from grader.occupancy import this_gpu
 from grader.results import Clocks, Failure, Speed
 from grader.session import Finding, Grading
@@ -60,8 +59,8 @@ def measure(grading: Grading) -> Finding:
     Raises KernelFailure when the kernel fails at that size, CannotGrade when the GPU is taken.
     """
     grading.executor.close()  # its memory is needed
-    with gpu_for_us_alone():
-        others = others_on_gpu()
+    with exclusive.gpu_for_us_alone():
+        others = exclusive.others()
         spec = grading.spec
         gpu = survey(grading.options.gpu_memory)
         # Multiples of 16 elements, so that neither the kernel nor the ceiling has an odd tail.
@@ -161,7 +160,7 @@ def _alternate(kernel: WorkerLink, yardstick: Yardstick, slots: Slots, gate: flo
         samples.goes += goes
         samples.ceilings.append(ceiling)
         samples.shares.append(per_go / claimed_s / ceiling)
-        reading = nvml.read(gpu_uuid())
+        reading = nvml.read(exclusive.uuid())
         samples.readings += [] if reading is None else [reading]
     return samples
 
@@ -199,8 +198,7 @@ def _noise(
     hot = sorted({word for r in samples.readings for word in r.slowdowns if word.startswith("hot")})
     slow = [r for r in samples.readings if r.memory_mhz < SLOW_MEMORY * r.most_memory_mhz]
     if others:
-        names = ", ".join(f"{one.name} (process {one.pid})" for one in others)
-        return f"another program uses the GPU: {names}"
+        return exclusive.disturbance(others)
     if hot:
         return f"the GPU slowed itself down: {', '.join(hot)}"
     if slow:

@@ -51,11 +51,17 @@ def traffic(grading: Grading) -> Finding:
 
 
 def count(grading: Grading) -> Counted:
+    """As `count_case`, of the spec's counted case."""
+    return count_case(grading, _case(grading))
+
+
+def count_case(grading: Grading, case: Case) -> Counted:
     """Call the kernel once, in simulation. Raises KernelFailure when the call goes wrong."""
-    kernel, case = grading.simulated, _case(grading)
+    kernel = grading.simulated
     inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
     outputs, counts = kernel.count(inputs)
-    return Counted(case, inputs, outputs, kernel.unwritten(outputs), counts)
+    unwritten = kernel.unwritten(outputs)
+    return Counted(case, inputs, outputs, unwritten, counts.traffic, counts.peak)
 
 
 def _case(grading: Grading) -> Case:

@@ -77,12 +77,14 @@ class Launched:
 class Reply:
     """A worker's answer to the message numbered `seq`. An acknowledgement is only a hint.
 
-    `seconds` are those of each call by the worker's own clock, where it has one.
+    `peak` is the most bytes that the kernel file held beside the arena, in simulation. `seconds`
+    are those of each call by the worker's own clock, where it has one.
     """
 
     seq: int
     fault: Fault | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
+    peak: int | None = None
     seconds: tuple[float, ...] = ()
     launched: tuple[Launched, ...] = ()
 
@@ -98,6 +100,7 @@ class Reply:
                 seq=_integer(message["seq"]),
                 fault=None if fault is None else _fault(fault),
                 counts={_text(k): _integer(v) for k, v in dict(message.get("counts", {})).items()},
+                peak=None if message.get("peak") is None else _integer(message["peak"]),
                 seconds=tuple(map(_duration, list(message.get("seconds", ()))[:MOST_TIMES])),
                 launched=tuple(map(_launched, list(message.get("launched", ()))[:MOST_KERNELS])),
             )

@@ -21,7 +21,7 @@ import pytest
 import torch
 from packaging.requirements import Requirement
 
-from grader import cli, machine, nvml
+from grader import cli, exclusive, machine, nvml
 from grader.doctor import __main__ as parts
 from grader.doctor import examine, gpu, hardening, packages, records, tools, trial
 from grader.doctor.records import (
@@ -306,8 +306,8 @@ def test_the_figures_come_from_torch_and_nvml(monkeypatch: pytest.MonkeyPatch):
     )
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (139 << 30, 140 << 30))
-    monkeypatch.setattr(machine, "gpu_uuid", lambda: "GPU-1")
-    monkeypatch.setattr(machine, "others_on_gpu", lambda: (nvml.Process(71, "python"),))
+    monkeypatch.setattr(exclusive, "uuid", lambda: "GPU-1")
+    monkeypatch.setattr(exclusive, "others", lambda: (nvml.Process(71, "python"),))
     answers = {
         "read": nvml.Reading(345, 3201, 3201, 34, ()),
         "most_sm_mhz": 1980,
@@ -341,7 +341,7 @@ def test_ceilings_are_measured_under_the_lock(monkeypatch: pytest.MonkeyPatch):
             seen.append(mix.name)
             yield mix, 4.2e12
 
-    monkeypatch.setattr(machine, "gpu_for_us_alone", Lock)
+    monkeypatch.setattr(exclusive, "gpu_for_us_alone", Lock)
     monkeypatch.setattr(gpu.ceilings, "measure_all", measure_all)
     names = [mix.name for mix in STREAMS]
     measured = gpu.measure(H200, nursery=None)  # type: ignore[arg-type]

@@ -28,7 +28,7 @@ from grader.verify import Verified
 COURSES = Path(__file__).parent / "courses"
 SMALL = COURSES / "small"
 PASSED = from_json((COURSES / "result.json").read_bytes())
-LOAD, CORRECTNESS, PROPERTIES, TRAFFIC, SPEED = PASSED.steps
+LOAD, CORRECTNESS, PROPERTIES, TRAFFIC, MEMORY, SPEED = PASSED.steps
 
 
 def changed(record, **changes):
@@ -63,6 +63,7 @@ CORRECTNESS_FAILS = changed(
         failed(CORRECTNESS, MASK),
         not_run(PROPERTIES, StepName.CORRECTNESS),
         not_run(TRAFFIC, StepName.CORRECTNESS),
+        not_run(MEMORY, StepName.CORRECTNESS),
         not_run(SPEED, StepName.CORRECTNESS),
     ),
 )
@@ -95,6 +96,7 @@ ON_A_GPU = changed(
         CORRECTNESS,
         PROPERTIES,
         TRAFFIC,
+        MEMORY,
         changed(
             SPEED,
             outcome=Outcome.PASS,
@@ -106,16 +108,16 @@ ON_A_GPU = changed(
 )
 GREAT = changed(
     ON_A_GPU,
-    steps=(*ON_A_GPU.steps[:4], changed(ON_A_GPU.steps[4], speed=changed(MEASURED, share=0.85))),
+    steps=(*ON_A_GPU.steps[:5], changed(ON_A_GPU.steps[5], speed=changed(MEASURED, share=0.85))),
 )
 TOO_SLOW = changed(
     ON_A_GPU,
     status=Status.FAIL,
     points=7,
     steps=(
-        *ON_A_GPU.steps[:4],
+        *ON_A_GPU.steps[:5],
         failed(
-            ON_A_GPU.steps[4],
+            ON_A_GPU.steps[5],
             Failure(kind="slow", message="reaches 41.3 % of the ceiling, less than 56 %"),
             speed=changed(MEASURED, share=0.413),
         ),
@@ -140,6 +142,7 @@ NOT_STARTED = changed(
         ),
         not_run(PROPERTIES, StepName.CORRECTNESS),
         not_run(TRAFFIC, StepName.CORRECTNESS),
+        not_run(MEMORY, StepName.CORRECTNESS),
         not_run(SPEED, StepName.CORRECTNESS),
     ),
 )
@@ -164,6 +167,7 @@ CRASHED = changed(
         not_run(CORRECTNESS, StepName.LOAD),
         not_run(PROPERTIES, StepName.LOAD),
         not_run(TRAFFIC, StepName.LOAD),
+        not_run(MEMORY, StepName.LOAD),
         not_run(SPEED, StepName.LOAD),
     ),
 )
@@ -185,6 +189,7 @@ BROKEN = changed(
         ),
         not_run(PROPERTIES, StepName.CORRECTNESS),
         not_run(TRAFFIC, StepName.CORRECTNESS),
+        not_run(MEMORY, StepName.CORRECTNESS),
         not_run(SPEED, StepName.CORRECTNESS),
     ),
 )
@@ -192,7 +197,7 @@ NO_GPU = changed(
     PASSED,
     status=Status.CANNOT_GRADE,
     steps=(
-        *PASSED.steps[:4],
+        *PASSED.steps[:5],
         changed(SPEED, outcome=Outcome.CANNOT_GRADE, summary="needs a CUDA GPU, and was required"),
     ),
 )
@@ -211,9 +216,10 @@ REPORTS = {
         """\
 01_double   Double · 10 points                          CPU, simulated · torch 2.13.0 · triton 3.9.0
   ✔ load          double(x, out)
-  ✔ correctness   2 edge cases and 20 drawn ones                                                 4/4
+  ✔ correctness   2 edge cases and 20 drawn ones                                                 3/3
   ✔ properties    2 properties hold: doubling a sum doubles its parts, zero stays zero           2/2
   ✔ traffic       1000 float32: x read 1 ×, out written 1 ×                                      1/1
+  ✔ memory        268435456 float32: nothing beyond 1 GiB of arguments                           1/1
   – speed         needs a CUDA GPU: this check was simulated on the CPU                          –/3
 PASS  7/10 points · 3.2 s · seed 8141
 next: right, as far as this machine can tell; check on one with a CUDA GPU for the 3 points of speed
@@ -224,9 +230,10 @@ next: right, as far as this machine can tell; check on one with a CUDA GPU for t
         """\
 01_double   Double · 10 points                             NVIDIA H200 · torch 2.13.0 · triton 3.9.0
   ✔ load          double(x, out)
-  ✔ correctness   2 edge cases and 20 drawn ones                                                 4/4
+  ✔ correctness   2 edge cases and 20 drawn ones                                                 3/3
   ✔ properties    2 properties hold: doubling a sum doubles its parts, zero stays zero           2/2
   ✔ traffic       1000 float32: x read 1 ×, out written 1 ×                                      1/1
+  ✔ memory        268435456 float32: nothing beyond 1 GiB of arguments                           1/1
   ✔ speed         2048×65536 float32, 16 goes of 4 calls                                         3/3
       measured  0.346 ms per call · 3,107 GB/s · 75.8 % of this GPU's ceiling (4,100 GB/s)
       interval  75.7 % to 75.8 % with 95 % confidence
@@ -241,9 +248,10 @@ next: passed; 80 % of the ceiling would be great
         """\
 01_double   Double · 10 points                             NVIDIA H200 · torch 2.13.0 · triton 3.9.0
   ✔ load          double(x, out)
-  ✔ correctness   2 edge cases and 20 drawn ones                                                 4/4
+  ✔ correctness   2 edge cases and 20 drawn ones                                                 3/3
   ✔ properties    2 properties hold: doubling a sum doubles its parts, zero stays zero           2/2
   ✔ traffic       1000 float32: x read 1 ×, out written 1 ×                                      1/1
+  ✔ memory        268435456 float32: nothing beyond 1 GiB of arguments                           1/1
   ✘ speed         2048×65536 float32, 16 goes of 4 calls                                         0/3
       measured  0.346 ms per call · 3,107 GB/s · 41.3 % of this GPU's ceiling (4,100 GB/s)
       interval  75.7 % to 75.8 % with 95 % confidence
@@ -260,7 +268,7 @@ next: it is right but slow: look for bytes moved twice and idle threads;
         """\
 01_double   Double · 10 points                          CPU, simulated · torch 2.13.0 · triton 3.9.0
   ✔ load          double(x, out)
-  ✘ correctness   2 edge cases and 20 drawn ones                                                 0/4
+  ✘ correctness   2 edge cases and 20 drawn ones                                                 0/3
       1×1025 float16: element (0, 1024) of out was never written
       expected  0.00098      got  nan (never written)
       where     column 1024 of every row, 1 of 1025 elements
@@ -268,6 +276,7 @@ next: it is right but slow: look for bytes moved twice and idle threads;
       at        kernel.py:17 in double_kernel: tl.store(out, y, mask=mask)
   – properties    not run: needs correctness                                                     –/2
   – traffic       not run: needs correctness                                                     –/1
+  – memory        not run: needs correctness                                                     –/1
   – speed         not run: needs correctness                                                     –/3
 FAIL  0/10 points · 3.2 s · seed 8141
 next: change the kernel and replay the case above; `grader show 01_double --hints 1` gives a first
@@ -279,11 +288,12 @@ next: change the kernel and replay the case above; `grader show 01_double --hint
         """\
 01_double   Double · 10 points                          CPU, simulated · torch 2.13.0 · triton 3.9.0
   ✔ load          double(x, out)
-  ○ correctness   2 edge cases and 20 drawn ones                                                 –/4
+  ○ correctness   2 edge cases and 20 drawn ones                                                 –/3
       NotImplementedError: 01_double: write this part
       at        kernel.py:15 in double: raise NotImplementedError(
   – properties    not run: needs correctness                                                     –/2
   – traffic       not run: needs correctness                                                     –/1
+  – memory        not run: needs correctness                                                     –/1
   – speed         not run: needs correctness                                                     –/3
 NOT STARTED  0/10 points · 3.2 s · seed 8141
 next: write the missing part of exercises/01_double/kernel.py; the README.md beside the exercise
@@ -298,9 +308,10 @@ next: write the missing part of exercises/01_double/kernel.py; the README.md bes
       at        kernel.py:3 in <module>: @tritn.jit
                 kernel.py:9: tritn
       hint      Is it misspelt?
-  – correctness   not run: needs load                                                            –/4
+  – correctness   not run: needs load                                                            –/3
   – properties    not run: needs load                                                            –/2
   – traffic       not run: needs load                                                            –/1
+  – memory        not run: needs load                                                            –/1
   – speed         not run: needs load                                                            –/3
 FAIL  0/10 points · 3.2 s · seed 8141
 next: make kernel.py load, then check again
@@ -311,10 +322,11 @@ next: make kernel.py load, then check again
         """\
 01_double   Double · 10 points                          CPU, simulated · torch 2.13.0 · triton 3.9.0
   ✔ load          double(x, out)
-  ‼ correctness   The reference of 01_double fails with IndexError                               –/4
+  ‼ correctness   The reference of 01_double fails with IndexError                               –/3
       hint      Tell whoever wrote the exercise; your kernel is not at fault.
   – properties    not run: needs correctness                                                     –/2
   – traffic       not run: needs correctness                                                     –/1
+  – memory        not run: needs correctness                                                     –/1
   – speed         not run: needs correctness                                                     –/3
 GRADER ERROR  0/10 points · 3.2 s · seed 8141
 next: this is not your kernel's fault; tell whoever runs the course, with the output of
@@ -326,9 +338,10 @@ next: this is not your kernel's fault; tell whoever runs the course, with the ou
         """\
 01_double   Double · 10 points                          CPU, simulated · torch 2.13.0 · triton 3.9.0
   ✔ load          double(x, out)
-  ✔ correctness   2 edge cases and 20 drawn ones                                                 4/4
+  ✔ correctness   2 edge cases and 20 drawn ones                                                 3/3
   ✔ properties    2 properties hold: doubling a sum doubles its parts, zero stays zero           2/2
   ✔ traffic       1000 float32: x read 1 ×, out written 1 ×                                      1/1
+  ✔ memory        268435456 float32: nothing beyond 1 GiB of arguments                           1/1
   ‼ speed         needs a CUDA GPU, and was required                                             –/3
 CANNOT GRADE  7/10 points · 3.2 s · seed 8141
 next: this says nothing against your kernel; put this machine right, or check on another
@@ -358,7 +371,7 @@ next: this is not your kernel's fault; tell whoever runs the course, with the ou
 NARROW = """\
 01_double   Double · 10 points      CPU, simulated · torch 2.13.0 · triton 3.9.0
   ✔ load          double(x, out)
-  ✘ correctness   2 edge cases and 20 drawn ones                             0/4
+  ✘ correctness   2 edge cases and 20 drawn ones                             0/3
       1×1025 float16: element (0, 1024) of out was never written
       expected  0.00098      got  nan (never written)
       where     column 1024 of every row, 1 of 1025 elements
@@ -366,6 +379,7 @@ NARROW = """\
       at        kernel.py:17 in double_kernel: tl.store(out, y, mask=mask)
   – properties    not run: needs correctness                                 –/2
   – traffic       not run: needs correctness                                 –/1
+  – memory        not run: needs correctness                                 –/1
   – speed         not run: needs correctness                                 –/3
 FAIL  0/10 points · 3.2 s · seed 8141
 next: change the kernel and replay the case above;
@@ -559,13 +573,13 @@ least traffic
   total  2,056 bytes read + 12 written for 1×1024 bfloat16: 2.02 per element
 
 graded
-  points   load 0, correctness 4, properties 2, traffic 1, speed 3
+  points   load 0, correctness 3, properties 2, traffic 1, memory 1, speed 3
   traffic  on average x read at most 1 ×, count read at most 1 × and written at
            most 1 ×, out written at most 1 ×; counted in simulation for 3×500
            bfloat16
+  memory   at most 2,048 bytes beyond the arguments, for 1×1024 bfloat16
   speed    bfloat16, rows of 1,024, sized to the GPU: 42.5 % of this GPU's
            ceiling passes, 90 % is great
-  memory   at most 2,048 bytes beyond the arguments, for 1×1024 bfloat16
   time     60 s to load, 30 s for a call
 
 4 hints; `grader show 02_row_sum --hints 1` prints the first
@@ -668,8 +682,8 @@ EXPLAINED_AT_100 = """\
 
 def explained(width: int) -> str:
     """A report's lines from the explanation to the end of its step."""
-    step = changed(ON_A_GPU.steps[4], speed=EXPLAINED)
-    report = terminal.check_report(changed(ON_A_GPU, steps=(*ON_A_GPU.steps[:4], step)), width)
+    step = changed(ON_A_GPU.steps[5], speed=EXPLAINED)
+    report = terminal.check_report(changed(ON_A_GPU, steps=(*ON_A_GPU.steps[:5], step)), width)
     lines = report.plain.splitlines(keepends=True)
     first = next(i for i, line in enumerate(lines) if line.startswith("      limit"))
     last = next(i for i, line in enumerate(lines) if line.startswith("PASS"))

@@ -58,8 +58,8 @@ FULL = PASSED.model_copy(
         "steps": (
             *PASSED.steps[:2],
             PASSED.steps[2].model_copy(update={"outcome": Outcome.FAIL, "failure": FAILURE}),
-            PASSED.steps[3],
-            PASSED.steps[4].model_copy(update={"outcome": Outcome.PASS, "speed": SPEED}),
+            *PASSED.steps[3:5],
+            PASSED.steps[5].model_copy(update={"outcome": Outcome.PASS, "speed": SPEED}),
         )
     }
 )
@@ -114,7 +114,7 @@ def edited(edit: Callable[[dict[str, Any]], object]) -> str:
         lambda r: r["steps"][3]["traffic"][0].pop("reads"),
         lambda r: r["steps"][3]["traffic"][0].update(most_reads="once"),
         lambda r: r["steps"][3].update(traffic=None),
-        lambda r: r["steps"][4]["speed"].pop("share"),
+        lambda r: r["steps"][5]["speed"].pop("share"),
         lambda r: r.update(schema="grader/result/v2"),
         lambda r: r.update(status="passed"),
         lambda r: r.update(status=None),

@@ -324,7 +324,7 @@ def test_a_replayed_case_has_the_values_that_failed(grade):
 def test_steps_earn_their_points_when_they_pass(grade):
     grading = grade(softmax)
     assert grading.run(StepName.LOAD, load).points == 0
-    assert grading.run(StepName.CORRECTNESS, correctness).points == 4
+    assert grading.run(StepName.CORRECTNESS, correctness).points == 3
 
 
 def test_a_failed_step_earns_nothing_and_stops_the_rest(grade):

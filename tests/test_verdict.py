@@ -33,39 +33,43 @@ NOT_RUN, ERROR, NO_MACHINE = Outcome.NOT_RUN, Outcome.ERROR, Outcome.CANNOT_GRAD
 @pytest.mark.parametrize(
     ("outcomes", "status"),
     [
-        ((P, P, P, P, P), Status.PASS),
-        ((P, P, P, P, S), Status.PASS),
-        ((P, P, P, S, P), Status.PASS),
-        ((P, P, P, S, S), Status.PASS),
-        ((P, F, NOT_RUN, NOT_RUN, NOT_RUN), Status.FAIL),
-        ((P, P, P, F, NOT_RUN), Status.FAIL),
-        ((P, P, P, P, F), Status.FAIL),
-        ((Outcome.NOT_STARTED, NOT_RUN, NOT_RUN, NOT_RUN, NOT_RUN), Status.NOT_STARTED),
-        ((P, P, P, P, NO_MACHINE), Status.CANNOT_GRADE),
-        ((P, ERROR, NOT_RUN, NOT_RUN, NOT_RUN), Status.ERROR),
-        ((P, P, P, ERROR, NOT_RUN), Status.ERROR),
-        ((P, F, ERROR, NOT_RUN, NO_MACHINE), Status.ERROR),
-        ((P, F, NOT_RUN, NOT_RUN, NO_MACHINE), Status.CANNOT_GRADE),
+        ((P, P, P, P, P, P), Status.PASS),
+        ((P, P, P, P, P, S), Status.PASS),
+        ((P, P, P, S, P, P), Status.PASS),
+        ((P, P, P, S, P, S), Status.PASS),
+        ((P, F, NOT_RUN, NOT_RUN, NOT_RUN, NOT_RUN), Status.FAIL),
+        ((P, P, P, F, NOT_RUN, NOT_RUN), Status.FAIL),
+        ((P, P, P, P, F, NOT_RUN), Status.FAIL),
+        ((P, P, P, P, P, F), Status.FAIL),
+        ((Outcome.NOT_STARTED, *[NOT_RUN] * 5), Status.NOT_STARTED),
+        ((P, P, P, P, P, NO_MACHINE), Status.CANNOT_GRADE),
+        ((P, P, P, P, Outcome.NOISY, NOT_RUN), Status.CANNOT_GRADE),
+        ((P, ERROR, NOT_RUN, NOT_RUN, NOT_RUN, NOT_RUN), Status.ERROR),
+        ((P, P, P, ERROR, NOT_RUN, NOT_RUN), Status.ERROR),
+        ((P, F, ERROR, NOT_RUN, NOT_RUN, NO_MACHINE), Status.ERROR),
+        ((P, F, NOT_RUN, NOT_RUN, NOT_RUN, NO_MACHINE), Status.CANNOT_GRADE),
         ((), Status.UNFINISHED),
         ((P,), Status.UNFINISHED),
         ((P, P, P), Status.UNFINISHED),
-        ((P, P, P, P), Status.UNFINISHED),
-        ((P, S, P, P, P), Status.UNFINISHED),
-        ((P, P, S, P, P), Status.UNFINISHED),
-        ((P, P, P, NOT_RUN, P), Status.UNFINISHED),
-        ((P, P, P, P, NOT_RUN), Status.UNFINISHED),
+        ((P, P, P, P, P), Status.UNFINISHED),
+        ((P, S, P, P, P, P), Status.UNFINISHED),
+        ((P, P, S, P, P, P), Status.UNFINISHED),
+        ((P, P, P, P, S, P), Status.UNFINISHED),
+        ((P, P, P, NOT_RUN, P, P), Status.UNFINISHED),
+        ((P, P, P, P, P, NOT_RUN), Status.UNFINISHED),
     ],
 )
 def test_the_status_of_steps(outcomes: tuple[Outcome, ...], status: Status):
     assert verdict.status_of(steps_of(*outcomes)) is status
 
 
-def test_nothing_but_five_passes_is_a_pass():
+def test_nothing_but_six_passes_is_a_pass():
     """Every combination of outcomes: all steps passed, traffic and speed at most skipped."""
-    for outcomes in itertools.product(Outcome, repeat=5):
+    for outcomes in itertools.product((P, F, S, NOT_RUN, ERROR, NO_MACHINE), repeat=6):
         passed = verdict.status_of(steps_of(*outcomes)) is Status.PASS
-        may_skip = all(outcome in (P, S) for outcome in outcomes[3:])
-        assert passed is (outcomes[:3] == (P, P, P) and may_skip), outcomes
+        *must, traffic, memory, speed = outcomes
+        may_skip = traffic in (P, S) and speed in (P, S)
+        assert passed is ((*must, memory) == (P, P, P, P) and may_skip), outcomes
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,6 @@ SPEC = Spec(
     counted=Case((5003,), "float32"),
     scored=Scored(dtype="float32"),
     gates=Gates(passing=0.85, great=0.97),
-    # The kernel needs no scratch memory; 1 MiB leaves room for what a library keeps.
-    memory_budget=lambda case: 2**20,
     hints=(
         "Begin with one program. `tl.program_id(0)` is its number, and `tl.arange(0, BLOCK)` is "
         "the vector 0, 1, ..., BLOCK - 1. Which elements belong to program 0? Which to program 1?",

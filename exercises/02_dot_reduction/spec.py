@@ -73,8 +73,6 @@ SPEC = Spec(
     counted=Case((2099,), "float32"),
     scored=Scored(dtype="float32"),
     gates=Gates(passing=0.80, great=0.95),
-    # The partial sums need 4 bytes a block, a few thousand blocks at most; the rest is room.
-    memory_budget=lambda case: 2**20,
     hints=(
         "Split the work in two. First, each block turns its share of the products into one partial "
         "sum. Then one block, in a second launch, adds up the partial sums.",

@@ -21,8 +21,6 @@ from grader.spec import (
 if TYPE_CHECKING:
     from torch import Tensor
 
-MEBIBYTE = 2**20
-
 
 def inputs(case: Case, draw: Draw) -> Inputs:
     # Half of the largest, so that x - max stays a float32 however far apart the two are.
@@ -75,7 +73,6 @@ SPEC = Spec(
     counted=Case((2, 32_771), "float32", pad=3),
     scored=Scored(dtype="float32", columns=65_536),
     gates=Gates(passing=0.42, great=0.48),
-    memory_budget=lambda case: 4 * MEBIBYTE,
     hints=(
         "Give each row its own program. Within it, a loop `for start in range(0, columns, BLOCK)` "
         "walks over the row, and `start + tl.arange(0, BLOCK)` are the columns of one block.",

@@ -83,8 +83,6 @@ SPEC = Spec(
     counted=Case((3, 5003), "bfloat16", pad=3),
     scored=Scored(dtype="bfloat16", columns=14336),
     gates=Gates(passing=0.80, great=0.97),
-    # The kernel needs no scratch memory; 1 MiB leaves room for what a library keeps.
-    memory_budget=lambda case: 2**20,
     hints=(
         "Each output depends on one element of gate and one of up. Load both, do all of the "
         "arithmetic on the loaded values, and store once: nothing in between needs memory.",

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from grader.spec import (
-    ITEMSIZE,
     LARGEST,
     Case,
     Draw,
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 IGNORED = -100  # the target of a token that does not count
-MEBIBYTE = 2**20
 
 
 def inputs(case: Case, draw: Draw) -> Inputs:
@@ -78,11 +76,6 @@ def _one_hot(logits: Tensor, column: Tensor) -> Tensor:
     return logits.new_zeros(logits.shape).scatter_(-1, column, 1.0)
 
 
-def memory_budget(case: Case) -> int:
-    """One percent of the logits: enough for a number per token, not for a second copy."""
-    return max(MEBIBYTE, case.elements * ITEMSIZE[case.dtype] // 100)
-
-
 SPEC = Spec(
     title="Cross entropy",
     summary="loss and gradient in one launch, the gradient in place of the logits",
@@ -122,7 +115,6 @@ SPEC = Spec(
     counted=Case((1, 32_771), "bfloat16"),
     scored=Scored(dtype="bfloat16", columns=128_256),
     gates=Gates(passing=0.40, great=0.66),
-    memory_budget=memory_budget,
     hints=(
         "Give each token its own program. First load its target. If that is -100, write zeros to "
         "its loss and to its whole row of logits, and `return`.",

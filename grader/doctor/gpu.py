@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import torch
 
-from grader import ceilings, machine, nvml
+from grader import ceilings, exclusive, machine, nvml
 from grader.doctor.records import Ceiling, Finding, Gpu, Group, note, ok, problem
 from grader.errors import CannotGrade
 from grader.sandbox import Nursery
@@ -46,7 +46,7 @@ def look() -> Gpu:
     """The figures of the GPU that torch uses."""
     properties = torch.cuda.get_device_properties(0)
     free, total = torch.cuda.mem_get_info()
-    uuid = machine.gpu_uuid()
+    uuid = exclusive.uuid()
     now = nvml.read(uuid)
     return Gpu(
         name=properties.name,
@@ -64,7 +64,7 @@ def look() -> Gpu:
         slowdowns=now.slowdowns if now else (),
         mig=True if "MIG" in properties.name else nvml.mig(uuid),
         ecc=nvml.ecc(uuid),
-        others=tuple(f"{one.name} (process {one.pid})" for one in machine.others_on_gpu()),
+        others=tuple(f"{one.name} (process {one.pid})" for one in exclusive.others()),
     )
 
 
@@ -125,7 +125,7 @@ def measure(gpu: Gpu, nursery: Nursery) -> Gpu:
     """
     if gpu.others:
         return gpu
-    with machine.gpu_for_us_alone():
+    with exclusive.gpu_for_us_alone():
         measured = tuple(
             Ceiling(mix=mix.name, gbps=speed / 1e9) for mix, speed in ceilings.measure_all(nursery)
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 
 from rich.text import Text
 
@@ -121,16 +122,12 @@ def _may_move(argument: Argument) -> str:
 
 
 def _graded(spec: Spec, case: Case) -> Iterator[tuple[str, str]]:
-    points, gates, scored = spec.points, spec.gates, spec.scored
-    yield (
-        "points",
-        (
-            f"load {points.load}, correctness {points.correctness}, "
-            f"properties {points.properties}, traffic {points.traffic}, speed {points.speed}"
-        ),
-    )
+    gates, scored = spec.gates, spec.scored
+    yield "points", ", ".join(f"{step} {most}" for step, most in asdict(spec.points).items())
     allowed = ", ".join(filter(None, map(_may_move, spec.arguments)))
     yield "traffic", f"on average {allowed}; counted in simulation for {spec.counted.headline}"
+    budget = spec.memory_budget(case)
+    yield "memory", f"at most {budget:,} bytes beyond the arguments, for {case.headline}"
     columns = f", rows of {scored.columns:,}" if scored.columns else ""
     yield (
         "speed",
@@ -139,8 +136,6 @@ def _graded(spec: Spec, case: Case) -> Iterator[tuple[str, str]]:
             f"ceiling passes, {percent(gates.great)} is great"
         ),
     )
-    budget = spec.memory_budget(case)
-    yield "memory", f"at most {budget:,} bytes beyond the arguments, for {case.headline}"
     yield "time", f"{spec.limits.load_s:g} s to load, {spec.limits.call_s:g} s for a call"
 
 

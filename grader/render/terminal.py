@@ -219,14 +219,18 @@ def _resources(kernel: Resources) -> str:
         spilled = "spills unknown"
     else:
         spilled = f"{kernel.spills} bytes spilled" if kernel.spills else "none spilled"
-    kibibytes = f"{kernel.shared_bytes / 1024:.1f}".removesuffix(".0")
-    shared = f"{kibibytes} KiB shared" if kernel.shared_bytes else "no shared memory"
+    shared = f"{_size(kernel.shared_bytes)} shared" if kernel.shared_bytes else "no shared memory"
     fits = "unknown" if kernel.occupancy is None else percent(kernel.occupancy)
     times = f", launched {kernel.launches} times" if kernel.launches > 1 else ""
     return (
         f"{kernel.kernel}: {kernel.registers} registers, {spilled}, {shared}, "
         f"{kernel.threads} threads, occupancy {fits}{times}"
     )
+
+
+def _size(size: int) -> str:
+    """Such as `32 bytes` or `4 KiB`."""
+    return f"{size / 1024:.1f}".removesuffix(".0") + " KiB" if size >= 1024 else f"{size} bytes"
 
 
 def _verdict(result: Result) -> Text:

@@ -23,6 +23,7 @@ from grader.worker import faults
 from grader.worker.load import LoadError, load_entry
 
 if TYPE_CHECKING:
+    from grader.worker.allocations import Allocations
     from grader.worker.compiled import Launches
     from grader.worker.ledger import Ledger
 
@@ -38,6 +39,11 @@ class Backend(Protocol):
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
         """Told which tensors the next call gets."""
+
+    allocations: Allocations
+
+    def watching(self) -> AbstractContextManager[object]:
+        """Take down in `allocations` what is allocated meanwhile; a GPU takes nothing down."""
 
     def counting(self, refs: list[Mapping[str, Any]]) -> AbstractContextManager[Ledger]:
         """Count what is read and written of these tensors meanwhile; a GPU counts nothing."""
@@ -153,7 +159,8 @@ class Worker:
 
     def _load(self, message: Mapping[str, Any]) -> dict[str, Any]:
         self._file = message["path"]
-        self._entry = load_entry(Path(self._file), message["entry"], message["parameters"])
+        with self._backend.watching():
+            self._entry = load_entry(Path(self._file), message["entry"], message["parameters"])
         return {}
 
     def _call(self, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -170,14 +177,14 @@ class Worker:
         return {"seconds": tuple(b.elapsed_time(e) / 1e3 for b, e in marks if b is not None)}
 
     def _count(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Call the entry once, and count what it reads and writes."""
+        """Call the entry once; what it reads and writes, and what the file allocated so far."""
         assert self._entry is not None
         call = message["call"]
         arguments = self._arguments(call)
         self._backend.before_call(_refs(call))
-        with self._backend.counting(_refs(call)) as ledger:
+        with self._backend.watching(), self._backend.counting(_refs(call)) as ledger:
             self._entry(*arguments)
-        return {"counts": ledger.facts()}
+        return {"counts": ledger.facts(), "peak": self._backend.allocations.peak}
 
     def _resources(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Call the entry once, and say what it launched."""

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from grader.worker import compiled
+from grader.worker.allocations import Allocations
 from grader.worker.compiled import Launches
 from grader.worker.guard import Access
 from grader.worker.ledger import Ledger
@@ -24,6 +25,7 @@ class Simulated:
 
     def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
         self._memory = map_arena(ticket, fd)
+        self.allocations = Allocations()
 
     def argument(self, ref: Mapping[str, Any]) -> object:
         from grader.worker import numba_sim
@@ -37,6 +39,11 @@ class Simulated:
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
         """The simulator checks every index against its array itself."""
+
+    def watching(self) -> AbstractContextManager[object]:
+        from grader.worker import numba_sim
+
+        return numba_sim.watching(self.allocations.see_array)
 
     @contextmanager
     def counting(self, refs: list[Mapping[str, Any]]) -> Iterator[Ledger]:
@@ -69,12 +76,16 @@ class Compiled:
         from numba import cuda
 
         self._views = Views(map_arena(ticket, fd), cuda.as_cuda_array)
+        self.allocations = Allocations()
 
     def argument(self, ref: Mapping[str, Any]) -> object:
         return self._views.at(ref)
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
         """Nothing to prepare."""
+
+    def watching(self) -> AbstractContextManager[object]:
+        return nullcontext()  # the judge sees from outside what a GPU's memory holds
 
     def counting(self, refs: list[Mapping[str, Any]]) -> AbstractContextManager[Ledger]:
         return nullcontext(Ledger([]))

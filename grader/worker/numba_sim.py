@@ -16,6 +16,7 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
@@ -65,6 +66,7 @@ MOST_SHARED_BYTES = 48 * 1024
 
 _NUMPY_INDEX_ERROR = re.compile(r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)")
 _device_array = devicearray.device_array
+_init_array = devicearray.FakeCUDAArray.__init__
 
 Shape = int | tuple[int, ...]
 
@@ -298,6 +300,27 @@ def _new_device_array(*args: Any, **kwargs: Any) -> Any:
     return made
 
 
+_watcher: Callable[[NDArray[Any]], None] | None = None
+
+
+def _init_watched_array(self: Any, ary: Any, stream: int = 0) -> None:
+    """Device arrays, and all views of them, are made here."""
+    _init_array(self, ary, stream)
+    if _watcher is not None and isinstance(ary, np.ndarray):
+        _watcher(ary)
+
+
+@contextmanager
+def watching(watcher: Callable[[NDArray[Any]], None]) -> Iterator[None]:
+    """Tell `watcher` the memory of every device array that is made meanwhile."""
+    global _watcher
+    _watcher = watcher
+    try:
+        yield
+    finally:
+        _watcher = None
+
+
 # --- what the worker calls ------------------------------------------------------------------------
 
 
@@ -309,6 +332,7 @@ def install() -> None:
     kernel.BlockManager = _Block
     kernel.FakeCUDAModule = _Cuda
     devicearray.device_array = _new_device_array
+    devicearray.FakeCUDAArray.__init__ = _init_watched_array
     cuda.device_array = _new_device_array
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 
-from grader.worker import compiled
+from grader.worker import allocations, compiled
+from grader.worker.allocations import Allocations
 from grader.worker.compiled import Launches
 from grader.worker.guard import AddressGuard, Span
 from grader.worker.ledger import Ledger, Watch
@@ -25,12 +26,16 @@ class Simulated:
         self._memory = map_arena(ticket, fd)
         start = self._memory.data_ptr()
         self._guard.arena = Span(start, start + self._memory.numel(), "arena")
+        self.allocations = Allocations(self._guard.arena)
 
     def argument(self, ref: Mapping[str, Any]) -> object:
         return tensor_at(self._memory, ref)
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
         self._guard.allow([span_of(ref, tensor_at(self._memory, ref)) for ref in refs])
+
+    def watching(self) -> AbstractContextManager[object]:
+        return allocations.Watch(self.allocations)
 
     @contextmanager
     def counting(self, refs: list[Mapping[str, Any]]) -> Iterator[Ledger]:
@@ -63,12 +68,16 @@ class Compiled:
 
     def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
         self._views = Views(map_arena(ticket, fd), lambda tensor: tensor)
+        self.allocations = Allocations()
 
     def argument(self, ref: Mapping[str, Any]) -> object:
         return self._views.at(ref)
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
         """Nothing to prepare."""
+
+    def watching(self) -> AbstractContextManager[object]:
+        return nullcontext()  # the judge sees from outside what a GPU's memory holds
 
     def counting(self, refs: list[Mapping[str, Any]]) -> AbstractContextManager[Ledger]:
         return nullcontext(Ledger([]))
