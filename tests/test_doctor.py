@@ -634,6 +634,7 @@ def libc(monkeypatch: pytest.MonkeyPatch, answer: int, number: int) -> None:
         (hardening.seccomp, -1, errno.EINVAL, "invalid argument"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # pytest has threads
 def test_what_the_kernel_refuses_is_named(look, answer, number, lack, monkeypatch):
     libc(monkeypatch, answer, number)
     assert look() == lack
@@ -652,6 +653,7 @@ def test_a_control_group_is_made_and_removed(tmp_path: Path):
     assert hardening.cgroup(mounted, own) == "no such file or directory"
 
 
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # pytest has threads
 def test_each_way_of_hardening_is_a_fact(monkeypatch: pytest.MonkeyPatch):
     libc(monkeypatch, -1, errno.EPERM)
     monkeypatch.setenv("PATH", "")
@@ -835,6 +837,10 @@ def test_how_a_part_ends_is_told(stand_in, script: str, messages: list[str], mon
     assert [finding.message for finding in found] == messages
     for bad in found[1:]:
         assert (bad.state, bad.mend) == (State.PROBLEM, packages.AGAIN)
+
+
+def test_every_part_that_is_asked_for_is_there():
+    assert list(parts.PARTS) == list(examine.PARTS)
 
 
 def test_a_part_that_is_not_waited_for_is_ended(stand_in):

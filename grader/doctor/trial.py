@@ -75,7 +75,7 @@ def walls(nursery: Nursery) -> list[Finding]:
             link.call([[]])
         finally:
             printed = link.close()
-    seen = json.loads(printed)
+    seen = json.loads(printed.splitlines()[-1])  # above it may stand warnings of libraries
     return of_walls(seen, ended=not _runs(seen["left"]), administrator=os.geteuid() == 0)
 
 
