@@ -100,12 +100,12 @@ def package(name: str, version: str | None, has_gpu: bool = False, **others: str
             (
                 "problem",
                 "2.10.0; the grader needs >=2.11, tested: 2.13.0, 2.11.0",
-                f"`pip install 'torch>=2.11'`, or: {packages.AGAIN}",
+                "`pip install 'torch>=2.11'`",
             ),
         ),
         (
             *("numba-cuda", None),
-            ("problem", "not installed", f"`pip install 'numba-cuda>=0.30'`, or: {packages.AGAIN}"),
+            ("problem", "not installed", "`pip install 'numba-cuda>=0.30'`"),
         ),
         (
             *("triton", "None"),
@@ -1031,6 +1031,13 @@ def test_a_torch_that_cannot_be_imported_is_one_problem_among_findings(python, t
     assert found["simulators", "simulators"].message == "not tried: they need torch"
     assert found["hardening", "seccomp"].message
     assert found["course", "course"].state is State.OK
+
+
+def test_a_torch_that_is_missing_is_told_once(python):
+    gone = "raise ModuleNotFoundError('No module', name='torch')"
+    found = examined(doctor(python({"torch/__init__.py": gone}), "--json"))
+    assert ("installation", "import torch") not in found
+    assert found["simulators", "simulators"].message == "not tried: they need torch"
 
 
 def test_a_torch_that_crashes_is_a_finding(python):

@@ -96,6 +96,8 @@ def _trial(teller: Teller) -> ModuleType | None:
     try:
         import torch  # noqa: F401
     except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and error.name == "torch":
+            return None  # among the packages it is told already
         told = f"torch cannot be imported: {type(error).__name__}: {error}"
         teller.tell(problem(*about, told, packages.AGAIN))
         return None

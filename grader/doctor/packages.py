@@ -102,7 +102,7 @@ def of_packages(installed: Mapping[str, str | None], has_gpu: bool) -> list[Find
 
 def _of_package(tested: Tested, version: str | None, has_gpu: bool) -> Finding:
     about = (Group.INSTALLATION, tested.package)
-    mend = f"`pip install '{tested.package}{tested.needs}'`, or: {AGAIN}"
+    mend = f"`pip install '{tested.package}{tested.needs}'`"
     if version is None:
         if tested.gpu and not has_gpu:
             return ok(*about, "not installed; only needed with a GPU")
