@@ -7,7 +7,8 @@ kernel. Nothing of theirs needs to be doubted, so their times are those of CUDA 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import torch
@@ -16,8 +17,8 @@ from grader.arena import CudaArena
 from grader.clock import Go, go
 from grader.link import WorkerLink
 from grader.sandbox import Nursery
-from grader.sizing import Gpu
-from grader.slots import Probe, Stream
+from grader.sizing import Gpu, size
+from grader.slots import STREAMS, Mix, Probe, Stream, flat_stream, stream_bytes
 
 GOES = 5  # for one ceiling, after one to compile and warm up
 STREAMS_FILE = Path(__file__).parent / "worker" / "streams.py"
@@ -66,3 +67,17 @@ def survey(cap: int | None = None) -> Gpu:
     del source, target
     torch.cuda.empty_cache()
     return Gpu(bandwidth=8 * 2 * count / seconds, l2=properties.L2_cache_size, free=free)
+
+
+def measure_all(nursery: Nursery) -> Iterator[tuple[Mix, float]]:
+    """Bytes per second of every mix that has a trusted kernel, one after the other.
+
+    Raises CannotGrade where the GPU's memory is taken, or no worker can start.
+    """
+    sizing = size(survey(), bytes_per_row=4, multiple=1024)
+    with closing(CudaArena(stream_bytes(sizing.rows, sizing.calls))) as arena:
+        arena.memory.random_()  # a GPU spends less on moving zeros
+        for mix in STREAMS:
+            stream = flat_stream(mix, sizing.rows, sizing.calls)
+            with closing(Yardstick(stream, nursery, arena)) as yardstick:
+                yield mix, yardstick.ceiling()

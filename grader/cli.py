@@ -261,6 +261,21 @@ def verify(
     raise typer.Exit(0 if complete and all(one.ok for one in verified) else BROKEN)
 
 
+@app.command()
+def doctor(json: Json = False) -> None:
+    """What works on this machine, what does not, and what to do."""
+    from grader.doctor import examine, records
+    from grader.render import doctor
+
+    with _progress() as progress:
+        examination = examine.run(progress)
+    if json:
+        _write_json(examination.model_dump_json(by_alias=True).encode())
+    else:
+        _show(doctor.report(examination, _width()))
+    raise typer.Exit(records.exit_code(examination))
+
+
 def _selected(names: Sequence[str] | None, every: bool) -> list[Exercise]:
     """The exercises that a command line names, each once. Raises UsageError."""
     if every and names:

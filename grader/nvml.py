@@ -79,6 +79,48 @@ def driver_version() -> str | None:
     return _asked(lambda pynvml: str(pynvml.nvmlSystemGetDriverVersion()))
 
 
+def names() -> tuple[str, ...]:
+    """The GPUs that the driver knows, whether or not torch may use them."""
+
+    def listed(pynvml: Any) -> tuple[str, ...]:
+        devices = map(pynvml.nvmlDeviceGetHandleByIndex, range(pynvml.nvmlDeviceGetCount()))
+        return tuple(str(pynvml.nvmlDeviceGetName(device)) for device in devices)
+
+    return _asked(listed) or ()
+
+
+def most_sm_mhz(uuid: str) -> int | None:
+    """The highest clock of the processors of the GPU with this UUID, in MHz."""
+
+    def looked(pynvml: Any) -> int:
+        device = pynvml.nvmlDeviceGetHandleByUUID(uuid)
+        return int(pynvml.nvmlDeviceGetMaxClockInfo(device, pynvml.NVML_CLOCK_SM))
+
+    return _asked(looked)
+
+
+def mig(uuid: str) -> bool | None:
+    """Whether the GPU with this UUID is cut into instances (MIG); None on a card that cannot be."""
+
+    def looked(pynvml: Any) -> bool:
+        device = pynvml.nvmlDeviceGetHandleByUUID(uuid)
+        now, _after_a_reset = pynvml.nvmlDeviceGetMigMode(device)
+        return bool(now == pynvml.NVML_DEVICE_MIG_ENABLE)
+
+    return _asked(looked)
+
+
+def ecc(uuid: str) -> bool | None:
+    """Whether the memory of the GPU with this UUID corrects errors; None where it never does."""
+
+    def looked(pynvml: Any) -> bool:
+        device = pynvml.nvmlDeviceGetHandleByUUID(uuid)
+        now, _after_a_reset = pynvml.nvmlDeviceGetEccMode(device)
+        return bool(now == pynvml.NVML_FEATURE_ENABLED)
+
+    return _asked(looked)
+
+
 def _asked(question: Callable[[Any], T]) -> T | None:
     """NVML's answer; None without the library or a driver, or where a card lacks the sensor."""
     try:

@@ -30,10 +30,14 @@ KEPT_OUTPUT = 4096  # bytes of what a kernel prints
 _parents: set[int] = set()  # the pids of all nurseries that run
 
 
+class NoWorker(CannotGrade):
+    """The parent of all workers could not start, or has ended."""
+
+
 class Nursery:
     """The parent of all workers of one backend ("triton", "numba") on one device ("cpu", "cuda").
 
-    Raises CannotGrade when it cannot start.
+    Raises NoWorker when it cannot start.
     """
 
     def __init__(self, backend: str, device: str) -> None:
@@ -127,16 +131,24 @@ class Nursery:
             while not line.endswith(b"\n"):
                 chunk = self._control.recv(64)
                 if not chunk:
-                    raise OSError("it ended")
+                    raise OSError(f"it {self._how_it_ended()}")
                 line += chunk
         except OSError as error:
             self._log.seek(0)
             said = printable(self._log.read().decode(errors="replace")[-2000:])
-            raise CannotGrade(
+            raise NoWorker(
                 f"The worker process could not start ({error}).\n{said}".rstrip(),
-                "Check the installation: `python -c 'import torch, triton, numba'`.",
+                "`grader doctor` looks for what is wrong with the installation.",
             ) from None
         return line.decode().strip()
+
+    def _how_it_ended(self) -> str:
+        assert self._process is not None
+        try:
+            status = self._process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            return "hung up"
+        return describe_end(-status if status < 0 else status << 8)
 
     def home_for(self, kernel: bytes) -> Path:
         """A new private directory with nothing in it but a copy of the kernel file."""

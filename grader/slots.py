@@ -215,6 +215,22 @@ def _stream(mix: Mix, calls: Sequence[Call], length: int) -> Stream:
     return Stream(Entry(name, parameters), calls, bytes_moved=moved * length * 4)
 
 
+def flat_stream(mix: Mix, length: int, calls: int) -> Stream:
+    """A trusted kernel on `calls` slots that share `length` float32 each between their tensors.
+
+    They lie one after the other from the arena's start: see `stream_bytes`.
+    """
+    tensors = len(STREAMS[mix][1])
+    part = length // tensors // 1024 * 1024  # keeps every tensor aligned
+    places = [[(slot * tensors + i) * part * 4 for i in range(tensors)] for slot in range(calls)]
+    return _stream(mix, [[_flat(offset, part) for offset in slot] for slot in places], part)
+
+
+def stream_bytes(length: int, calls: int) -> int:
+    """What an arena needs for `flat_stream`."""
+    return length * calls * 4
+
+
 def arguments(spec: Spec, case: Case, draw: LargeDraw) -> dict[str, Tensor | float]:
     """All arguments of one call: inputs as drawn, outputs to be filled."""
     inputs = dict(spec.inputs(case, draw))

@@ -21,6 +21,7 @@ import pytest
 from typer.main import get_command
 
 from grader import cli, course, errors
+from grader.doctor import records as doctor
 from grader.results import json_schema
 from grader.verdict import EXIT_CODES
 
@@ -231,8 +232,11 @@ def test_every_exit_code_is_listed(page: Path):
     assert listed == [str(code) for code in sorted({*EXIT_CODES.values(), *raised})]
 
 
-RECORDS = json_schema()
-RECORDS = {"Result": RECORDS, **RECORDS["$defs"]}
+RECORDS = {
+    name: record
+    for top, schema in (("Result", json_schema()), ("Examination", doctor.json_schema()))
+    for name, record in ({top: schema} | schema["$defs"]).items()
+}
 
 
 @pytest.mark.parametrize("record", [name for name, r in RECORDS.items() if "properties" in r])

@@ -24,7 +24,7 @@ FLOORS = (
     {"session", "timing", "steps", "traffic", "memory", "plugin"},
     {"judge"},
     {"check"},
-    {"verify"},
+    {"verify", "doctor"},
     {"render"},
     {"cli"},
 )

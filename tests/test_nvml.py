@@ -36,6 +36,13 @@ def library(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         nvmlDeviceGetCurrentClocksThrottleReasons=lambda device: 0x1 | 0x4 | 0x20,
         nvmlDeviceGetClockInfo=lambda device, kind: clocks[kind],
         nvmlDeviceGetMaxClockInfo=lambda device, kind: 3200,
+        NVML_DEVICE_MIG_ENABLE=1,
+        NVML_FEATURE_ENABLED=1,
+        nvmlDeviceGetCount=lambda: 2,
+        nvmlDeviceGetHandleByIndex=lambda index: ("device", "other")[index],
+        nvmlDeviceGetName=lambda device: f"NVIDIA {device}",
+        nvmlDeviceGetMigMode=lambda device: [0, 1],
+        nvmlDeviceGetEccMode=lambda device: [1, 0],
         nvmlDeviceGetTemperature=lambda device, sensor: 91,
         nvmlDeviceGetComputeRunningProcesses=lambda device: [
             SimpleNamespace(pid=os.getpid()),
@@ -75,8 +82,34 @@ def test_the_driver_names_its_version(library: SimpleNamespace):
     assert nvml.driver_version() == "580.159.04"
 
 
+def test_the_driver_names_its_gpus(library: SimpleNamespace):
+    assert nvml.names() == ("NVIDIA device", "NVIDIA other")
+
+
+def test_modes_are_those_of_now_and_not_of_the_next_start(library: SimpleNamespace):
+    assert nvml.mig("GPU-1") is False
+    assert nvml.ecc("GPU-1") is True
+    assert nvml.most_sm_mhz("GPU-1") == 3200
+    library.nvmlDeviceGetMigMode = lambda device: [1, 0]
+    library.nvmlDeviceGetEccMode = lambda device: [0, 1]
+    assert nvml.mig("GPU-1") is True
+    assert nvml.ecc("GPU-1") is False
+
+
+def test_a_card_without_modes_has_none(library: SimpleNamespace):
+    def not_supported(device: object) -> list[int]:
+        raise NotFound("NVMLError_NotSupported")
+
+    library.nvmlDeviceGetMigMode = library.nvmlDeviceGetEccMode = not_supported
+    assert nvml.mig("GPU-1") is None
+    assert nvml.ecc("GPU-1") is None
+    assert nvml.most_sm_mhz("GPU-2") is None
+
+
 def test_without_the_library_nothing_is_known(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "pynvml", None)  # importing it fails then
     assert nvml.read("GPU-1") is None
     assert nvml.others("GPU-1", own=()) == ()
     assert nvml.driver_version() is None
+    assert nvml.names() == ()
+    assert nvml.mig("GPU-1") is None

@@ -23,12 +23,15 @@ from grader.link import Call
 from grader.pretend import Pretender
 from grader.slots import (
     STREAMS,
+    Mix,
     Probe,
     Slots,
     arena_bytes,
     arguments,
     bytes_per_row,
+    flat_stream,
     scored_case,
+    stream_bytes,
 )
 from grader.spec import Argument, Inputs, Spec, reads, updates, writes
 from grader.wire import TensorRef
@@ -291,3 +294,20 @@ def test_a_ref_is_all_that_a_worker_needs():
     slots, _ = slots_of(small(SPECS["04_online_softmax"]))
     calls, _ = slots.refill()
     assert all(isinstance(value, TensorRef | float) for call in calls for value in call)
+
+
+@pytest.mark.parametrize("mix", STREAMS, ids=lambda mix: mix.name)
+def test_a_flat_stream_fills_its_arena_with_tensors_that_do_not_overlap(mix: Mix):
+    length, calls = 40 * 1024 + 7, 3
+    stream = flat_stream(mix, length, calls)
+    name, parameters = STREAMS[mix]
+    assert (stream.entry.name, stream.entry.parameters) == (name, parameters)
+    assert len(stream.calls) == calls
+    refs = [ref for call in stream.calls for ref in call]
+    assert all(isinstance(ref, TensorRef) and ref.offset % 4096 == 0 for ref in refs)
+    spans = sorted((ref.offset, ref.offset + 4 * ref.shape[0]) for ref in refs)
+    assert all(stop <= start for (_, stop), (start, _) in pairwise(spans))
+    assert spans[-1][1] <= stream_bytes(length, calls)
+    assert sum(stop - start for start, stop in spans) > 0.9 * stream_bytes(length, calls)
+    moved = (mix.reads + mix.writes + 2 * mix.updates) * refs[0].shape[0] * 4
+    assert stream.bytes_moved == moved

@@ -1,0 +1,115 @@
+"""One part of `grader doctor` in a process of its own, which may crash without harm.
+
+Started by `grader.doctor.examine` as `python -I -m grader.doctor PART`; writes one `records.Told`
+a line to standard output, as soon as it knows.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from types import ModuleType
+from typing import TextIO
+
+from grader import processes
+from grader.doctor import hardening, packages
+from grader.doctor.records import Finding, Gpu, Group, State, Told, note, ok, problem
+from grader.machine import has_driver
+from grader.sandbox import Nursery
+
+
+class Teller:
+    """Where findings go. Standard output is kept for them: what libraries print goes elsewhere."""
+
+    def __init__(self) -> None:
+        self._lines: TextIO = os.fdopen(os.dup(1), "w", encoding="utf-8")
+        os.dup2(2, 1)
+
+    def tell(self, *findings: Finding, gpu: Gpu | None = None) -> None:
+        self._lines.write(Told(findings=findings, gpu=gpu).model_dump_json() + "\n")
+        self._lines.flush()
+
+
+def installation(teller: Teller) -> None:
+    teller.tell(*packages.findings(has_driver()))
+    teller.tell(*hardening.findings())
+
+
+def simulators(teller: Teller) -> None:
+    group = Group.SIMULATORS
+    with _workers("cpu") as (triton, numba):
+        trial = _trial(teller)
+        if trial is None:
+            teller.tell(note(group, "simulators", "not tried: they need torch"))
+            return
+        working = []
+        for name, nursery in (("Triton", triton), ("numba CUDA", numba)):
+            (found,) = trial.tried(group, name, trial.add, group, name, nursery)
+            teller.tell(found)
+            working += [nursery] if found.state is State.OK else []
+        if not working:
+            teller.tell(note(Group.WALLS, "walls", "not tried: no worker works"))
+            return
+        teller.tell(*trial.tried(Group.WALLS, "walls", trial.walls, working[0]))
+
+
+def gpu(teller: Teller) -> None:
+    group = Group.GPU
+    with _workers("cuda") as (triton, numba):
+        trial = _trial(teller)
+        if trial is None:
+            teller.tell(note(group, "GPU", "not tried: it needs torch"))
+            return
+        from grader.doctor import gpu
+
+        found, findings = gpu.find()
+        teller.tell(*findings, gpu=found)
+        if found is None:
+            return
+        for name, nursery in (("Triton", triton), ("numba CUDA", numba)):
+            teller.tell(*trial.tried(group, name, trial.add, group, name, nursery))
+
+        def ceilings() -> list[Finding]:
+            measured = gpu.measure(found, triton)
+            teller.tell(gpu=measured)
+            return gpu.of_ceilings(measured)
+
+        teller.tell(*trial.tried(group, "ceilings", ceilings))
+
+
+@contextmanager
+def _workers(device: str) -> Iterator[tuple[Nursery, Nursery]]:
+    """The parents of workers for Triton and numba; they import while this process does."""
+    os.environ[packages.CANARY] = "1"
+    with closing(Nursery("triton", device)) as triton, closing(Nursery("numba", device)) as numba:
+        triton.start()
+        numba.start()
+        yield triton, numba
+
+
+def _trial(teller: Teller) -> ModuleType | None:
+    """`grader.doctor.trial`, once it is certain that torch can be imported."""
+    about = (Group.INSTALLATION, "import torch")
+    try:
+        import torch  # noqa: F401
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and error.name == "torch":
+            return None  # among the packages it is told already
+        told = f"torch cannot be imported: {type(error).__name__}: {error}"
+        teller.tell(problem(*about, told, packages.AGAIN))
+        return None
+    teller.tell(ok(*about, "works"))
+    from grader.doctor import trial
+
+    return trial
+
+
+PARTS = {part.__name__: part for part in (installation, simulators, gpu)}
+
+if __name__ == "__main__":
+    processes.die_with_parent(signal.SIGKILL)
+    PARTS[sys.argv[1]](Teller())
+    os._exit(0)  # taking the interpreter with torch in it apart would take a second

@@ -1,0 +1,93 @@
+"""What this machine offers for stronger walls than there are: each is tried, none is used yet."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from grader.doctor.records import Finding, Group, note, ok
+
+# linux/sched.h, linux/prctl.h, linux/seccomp.h, linux/landlock.h; the number of the system call is
+# the same on every processor.
+CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWNET = 0x00020000, 0x10000000, 0x40000000
+PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
+LANDLOCK_CREATE_RULESET, LANDLOCK_CREATE_RULESET_VERSION = 444, 1
+
+
+def findings() -> list[Finding]:
+    """One for each thing that a hardened mode could use. Forks: no thread may run beside it."""
+    tries: dict[str, Callable[[], str | None]] = {
+        "user namespaces": user_namespaces,
+        "Landlock": landlock,
+        "seccomp": seccomp,
+        "bubblewrap": bubblewrap,
+        "cgroup v2": cgroup,
+    }
+    found = []
+    for name, lacking in tries.items():
+        lack = lacking()
+        found.append(
+            ok(Group.HARDENING, name, "there")
+            if lack is None
+            else note(Group.HARDENING, name, f"not there: {lack}")
+        )
+    return found
+
+
+def user_namespaces() -> str | None:
+    """Why no user namespace can be made with files and a network of its own; None if one can."""
+    flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET
+    child = os.fork()
+    if child == 0:
+        libc = ctypes.CDLL(None, use_errno=True)
+        os._exit(0 if libc.unshare(flags) == 0 else ctypes.get_errno())
+    return _word(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+
+def landlock() -> str | None:
+    """Why files cannot be locked away; None if they can. Asking for the version makes no rules."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    version = libc.syscall(LANDLOCK_CREATE_RULESET, None, 0, LANDLOCK_CREATE_RULESET_VERSION)
+    return None if version > 0 else _word(ctypes.get_errno())
+
+
+def seccomp() -> str | None:
+    """Why system calls cannot be filtered; None if they can.
+
+    Setting a filter that lies at address 0 ends in EFAULT where filters exist: seccomp(2).
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, None, 0, 0)
+    number = ctypes.get_errno()
+    return None if number == errno.EFAULT else _word(number)
+
+
+def bubblewrap() -> str | None:
+    return None if shutil.which("bwrap") else "no program `bwrap`"
+
+
+def cgroup(
+    mounted: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")
+) -> str | None:
+    """Why no control group can be made below this process's; None if one can."""
+    if not (mounted / "cgroup.controllers").exists():
+        return "control groups of version 2 are not mounted"
+    place = own.read_text().rpartition("0::")[2].strip().lstrip("/")
+    made = mounted / place / f"grader-doctor-{os.getpid()}"
+    try:
+        made.mkdir()
+    except OSError as error:
+        return _word(error.errno or 0)
+    with contextlib.suppress(OSError):
+        made.rmdir()
+    return None
+
+
+def _word(number: int) -> str | None:
+    """What the system calls an error, in words; None for no error."""
+    return os.strerror(number).lower() if number else None

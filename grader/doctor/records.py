@@ -1,0 +1,138 @@
+"""What `grader doctor` says, `grader/doctor/v1`: findings, each problem with its mend; the GPU."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+from contextlib import suppress
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from grader.errors import CannotGrade
+from grader.results import Record
+
+
+class Group(StrEnum):
+    """What a finding is about, in the order of the report."""
+
+    INSTALLATION = "installation"
+    SIMULATORS = "simulators"
+    GPU = "gpu"
+    TOOLS = "tools"
+    WALLS = "walls"
+    HARDENING = "hardening"
+    COURSE = "course"
+
+
+class State(StrEnum):
+    """Whether there is anything to mend."""
+
+    OK = "ok"
+    NOTE = "note"  # a fact that limits what can be done here
+    PROBLEM = "problem"  # with its mend
+
+
+class Finding(Record):
+    """One thing that was looked at."""
+
+    group: Group
+    name: str
+    state: State
+    message: str
+    mend: str | None = Field(default=None, description="what to do; every problem has one")
+
+
+class Ceiling(Record):
+    """What this GPU's memory delivers to a trusted kernel."""
+
+    mix: str = Field(description="what the kernel reads and writes, such as `1 read, 1 write`")
+    gbps: float = Field(description="in 1e9 bytes per second")
+
+
+class Gpu(Record):
+    """The GPU that kernels are graded on. What the driver does not tell is null."""
+
+    name: str
+    capability: str = Field(description="compute capability, such as `9.0`")
+    driver: str | None
+    memory_bytes: int
+    free_bytes: int
+    l2_bytes: int
+    sms: int = Field(description="streaming multiprocessors")
+    sm_mhz: int | None = Field(description="now; an idle GPU runs slowly")
+    most_sm_mhz: int | None
+    memory_mhz: int | None
+    most_memory_mhz: int | None
+    temperature_c: int | None
+    slowdowns: tuple[str, ...] = Field(description="why the GPU runs below its clock now")
+    mig: bool | None = Field(description="whether the GPU is cut into instances")
+    ecc: bool | None = Field(description="whether its memory corrects errors")
+    others: tuple[str, ...] = Field(description="other programs that compute on it")
+    ceilings: tuple[Ceiling, ...] = Field(default=(), description="empty where none were measured")
+
+
+class Told(Record):
+    """What a process that looks at one part of the machine says at a time."""
+
+    findings: tuple[Finding, ...] = ()
+    gpu: Gpu | None = None
+
+
+class Examination(Record):
+    """All that was found on this machine."""
+
+    schema_: Literal["grader/doctor/v1"] = Field(alias="schema")
+    grader: str
+    findings: tuple[Finding, ...]
+    gpu: Gpu | None = Field(description="null where kernels are simulated")
+
+
+def ok(group: Group, name: str, message: str) -> Finding:
+    return Finding(group=group, name=name, state=State.OK, message=message)
+
+
+def note(group: Group, name: str, message: str, mend: str | None = None) -> Finding:
+    return Finding(group=group, name=name, state=State.NOTE, message=message, mend=mend)
+
+
+def problem(group: Group, name: str, message: str, mend: str) -> Finding:
+    return Finding(group=group, name=name, state=State.PROBLEM, message=message, mend=mend)
+
+
+def exit_code(examination: Examination) -> int:
+    """0, or that of a machine that cannot grade."""
+    problems = any(finding.state is State.PROBLEM for finding in examination.findings)
+    return CannotGrade.exit_code if problems else 0
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema of an examination."""
+    return Examination.model_json_schema(by_alias=True, mode="serialization")
+
+
+SYSTEM = ("/dev/", "/etc/", "/opt/", "/proc/", "/sys/", "/usr/")  # these name nobody
+_PATH = re.compile(r"(?:~|(?<![\w~./:…]))(?:/[^\s/:'\"`,;()\[\]]+)+")
+
+
+def without_secrets(text: str) -> str:
+    """The text with every path cut to its last part, but for those of the system itself.
+
+    Errors of libraries quote paths, which name users and what they work on.
+    """
+    homes = {os.path.expanduser("~")}
+    with suppress(KeyError):  # a container's user may have no name
+        homes.add(pwd.getpwuid(os.getuid()).pw_dir)
+    for home in sorted(homes - {"/"}, key=len, reverse=True):
+        text = text.replace(home, "~")
+    return _PATH.sub(_shortened, text)
+
+
+def _shortened(found: re.Match[str]) -> str:
+    path = Path(found[0])
+    if found[0].startswith(SYSTEM) and "home" not in path.parts:
+        return found[0]
+    return f"…/{path.name}"
