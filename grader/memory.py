@@ -17,11 +17,9 @@ import torch
 
 from grader import exclusive, traffic
 from grader.arena import CudaArena
-from grader.ceilings import survey
 from grader.link import KernelFailure, WorkerLink, entry_of
 from grader.results import Failure, Memory
 from grader.session import Finding, Grading
-from grader.sizing import size
 from grader.slots import Slots, arena_bytes, bytes_per_row, scored_case
 from grader.spec import Case
 from grader.steps import with_case
@@ -68,9 +66,9 @@ def _measured(grading: Grading) -> Finding:
     grading.executor.close()  # what its worker holds must not be freed meanwhile
     with exclusive.gpu_for_us_alone():
         others = exclusive.others()
-        sizing = size(survey(grading.options.gpu_memory), bytes_per_row(spec), multiple=16)
-        case = scored_case(spec, sizing.rows)
-        with closing(CudaArena(arena_bytes(spec, sizing.rows, 1))) as arena:
+        rows = grading.sizing.rows
+        case = scored_case(spec, rows)
+        with closing(CudaArena(arena_bytes(spec, rows, 1))) as arena:
             nursery = grading.workshop.nursery(spec.backend, grading.options.device)
             kernel = WorkerLink(entry_of(spec), grading.kernel, nursery, arena)
             with closing(kernel):

@@ -10,11 +10,13 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 
 from torch import Tensor
 
 from grader.arena import Arena, CudaArena, HostArena
+from grader.ceilings import survey
 from grader.course import Exercise
 from grader.environment import environment
 from grader.errors import CannotGrade, GraderError
@@ -24,6 +26,8 @@ from grader.pretend import ANSWERS, Pretender
 from grader.remote import RemoteKernel
 from grader.results import Environment, Failure, Kernel, Memory, Result, Speed, Step, Traffic
 from grader.sandbox import Nursery
+from grader.sizing import Sizing, size
+from grader.slots import bytes_per_row
 from grader.spec import Case
 from grader.terms import Outcome, Status, StepName
 from grader.verdict import status_of
@@ -158,6 +162,16 @@ class Grading:
     def simulated(self) -> RemoteKernel:
         """The kernel as a callable that runs on the CPU, also where there is a GPU."""
         return self._bench("cpu").remote
+
+    @cached_property
+    def sizing(self) -> Sizing:
+        """How large the scored case is on this GPU: asked once, so that it is one for all steps.
+
+        Raises CannotGrade when the free memory holds too little to measure anything.
+        """
+        gpu = survey(self.options.gpu_memory)
+        # Multiples of 16 elements, so that neither the kernel nor the ceiling has an odd tail.
+        return size(gpu, bytes_per_row(self.spec), multiple=16)
 
     def replay(self, case: Case) -> str:
         """The command that grades this kernel file on one case again."""

@@ -16,15 +16,15 @@ from dataclasses import dataclass, field
 
 from grader import exclusive, explain, nvml
 from grader.arena import CudaArena
-from grader.ceilings import Yardstick, survey
+from grader.ceilings import Yardstick
 from grader.clock import Go, correction, go, right_go
 from grader.decision import decide, interval, spread
 from grader.link import Call, WorkerLink, entry_of
 from grader.occupancy import this_gpu
 from grader.results import Clocks, Failure, Speed
 from grader.session import Finding, Grading
-from grader.sizing import Sizing, size
-from grader.slots import Probe, Slots, arena_bytes, bytes_per_row, scored_case
+from grader.sizing import Sizing
+from grader.slots import Probe, Slots, arena_bytes, scored_case
 from grader.spec import Case, Spec
 from grader.terms import Outcome, StepName
 from grader.wire import Launched
@@ -63,9 +63,7 @@ def measure(grading: Grading) -> Finding:
     with exclusive.gpu_for_us_alone():
         others = exclusive.others()
         spec = grading.spec
-        gpu = survey(grading.options.gpu_memory)
-        # Multiples of 16 elements, so that neither the kernel nor the ceiling has an odd tail.
-        sizing = size(gpu, bytes_per_row(spec), multiple=16)
+        sizing = grading.sizing
         case = scored_case(spec, sizing.rows)
         with closing(CudaArena(arena_bytes(spec, sizing.rows, sizing.calls))) as arena:
             slots = Slots(spec, case, sizing.calls, arena.memory)
