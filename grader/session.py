@@ -22,7 +22,7 @@ from grader.link import Executor, KernelFailure, WorkerLink, entry_of
 from grader.machine import gpu_is_lost, lost_gpu
 from grader.pretend import ANSWERS, Pretender
 from grader.remote import RemoteKernel
-from grader.results import Environment, Failure, Kernel, Result, Speed, Step, Traffic
+from grader.results import Environment, Failure, Kernel, Result, Sanitized, Speed, Step, Traffic
 from grader.sandbox import KEPT_OUTPUT, Nursery
 from grader.spec import Case
 from grader.terms import Outcome, Status, StepName
@@ -262,10 +262,10 @@ class Grading:
 
     # -- the end
 
-    def result(self, interrupted: bool = False) -> Result:
+    def result(self, interrupted: bool = False, sanitized: tuple[Sanitized, ...] = ()) -> Result:
         """The record of this check. Steps that never ran leave it unfinished, never passed."""
         steps = tuple(self.steps[name] for name in StepName if name in self.steps)
-        status = Status.INTERRUPTED if interrupted else status_of(steps)
+        status = Status.INTERRUPTED if interrupted else status_of(steps, sanitized)
         message = ""
         if self.options.case is not None:
             message = f"only the case {self.options.case} was tried: this earns no points"
@@ -286,6 +286,7 @@ class Grading:
             started_at=self.started_at.isoformat(timespec="seconds"),
             duration_s=round(time.monotonic() - self._began, 3),
             steps=steps,
+            sanitized=sanitized,
             output=self._printed,
         )
 
