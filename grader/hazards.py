@@ -17,24 +17,27 @@ from grader.results import Frame, SanitizerError
 MOST_ERRORS = 8  # different ones that are told
 
 _PREFIX = "========="
+_LONGEST_LINE = 2000  # characters; the rest of a longer one is not read
 _INVALID = re.compile(
     r"Invalid (?:__(?P<space>\w+?)__ )?(?P<access>read|write|atomic) "
-    r"of size (?P<size>[\d,]+) bytes",
+    r"of size (?P<size>[\d,]{1,20}) bytes",
     re.IGNORECASE,
 )
 _RACE = re.compile(
     r"(?P<grade>Error|Warning|Info): Race reported between (?P<access>\w+) access at (?P<at>.+)",
     re.IGNORECASE,
 )
-_OTHER_ACCESS = re.compile(r"and (?P<access>\w+) access at (?P<at>.+?)(?: \[[\d,]+ hazards?\])?$")
+_OTHER_ACCESS = re.compile(
+    r"and (?P<access>\w+) access at (?P<at>.+?)(?: \[[\d,]{1,20} hazards?\])?$"
+)
 _THREAD = re.compile(r"by thread (\(\d+,\d+,\d+\)) in block (\(\d+,\d+,\d+\))")
 _NEAREST = re.compile(
-    r"and is (?P<distance>[\d,]+) bytes (?P<side>before|after) the nearest allocation "
-    r"at (?P<address>0x[0-9a-f]+)"
+    r"and is (?P<distance>[\d,]{1,20}) bytes (?P<side>before|after) the nearest allocation "
+    r"at (?P<address>0x[0-9a-f]{1,16})"
 )
 _SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: ")
 _IN_FILE = re.compile(
-    r"(?:(?P<function>.+?)\+)?0x[0-9a-f]+ in (?P<file>.+?):(?P<line>\d+)(?::(?P<old>.+))?$"
+    r"(?:(?P<function>.+?)\+)?0x[0-9a-f]+ in (?P<file>.+?):(?P<line>\d{1,9})(?::(?P<old>.+))?$"
 )
 _NO_FILE = re.compile(r"(?:(?P<function>.+?)\+0x[0-9a-f]+|0x[0-9a-f]+ in (?P<old>.+))$")
 # Lines that say nothing of the kernel: the title, and what the tool adds when the program failed,
@@ -113,7 +116,7 @@ def _entries(report: str) -> Iterator[list[str]]:
     for line in report.splitlines():
         if not line.startswith(_PREFIX):
             continue
-        text = line[len(_PREFIX) :]
+        text = line[len(_PREFIX) : _LONGEST_LINE]
         if text.startswith("  ") and entry:
             entry.append(text.strip())
         else:

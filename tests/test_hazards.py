@@ -160,3 +160,13 @@ def test_only_so_many_are_told():
         for line in range(1, 30)
     )
     assert len(read(many).errors) == hazards.MOST_ERRORS
+
+
+def test_numbers_and_lines_of_any_length_are_read_or_left():
+    digits = "9" * 10_000
+    for line in (
+        f"of size {digits} bytes",
+        f"of size 4 bytes\n=========     at f+0x1 in k:{digits}",
+    ):
+        read(f"========= Invalid __global__ read {line}\n")
+    read("========= Error: Race reported between Read access at " + "+0x1 in a:" * 100_000)
