@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -251,6 +252,30 @@ def test_a_check_on_the_cpu_ends_before_it_grades():
     request = Request(ADD, ADD.solution, device="cpu", case=str(CASE), sanitize=True)
     with pytest.raises(CannotGrade, match="--sanitize needs a CUDA GPU"):
         check.run([request], lambda text: None)
+
+
+@pytest.mark.parametrize(
+    ("decorator", "lineinfo"),
+    [
+        ("cuda.jit", True),
+        ("cuda.jit(device=True)", True),
+        ("cuda.jit('void(float32[:])', cache=False)", True),
+        ("cuda.jit(debug=True, opt=False)", False),
+    ],
+)
+def test_numba_kernels_know_their_lines(decorator: str, lineinfo: bool):
+    code = f"""
+from grader.worker import once
+from numba.cuda.dispatcher import CUDADispatcher
+CUDADispatcher.compile = lambda *_: None  # there may be no GPU to compile for
+from numba import cuda
+once._numba_array()
+@{decorator}
+def f(x): pass
+print(f.targetoptions["lineinfo"])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == f"{lineinfo}\n", done.stderr
 
 
 # -- with compute-sanitizer and a GPU
