@@ -259,15 +259,12 @@ def test_a_check_on_the_cpu_ends_before_it_grades():
     [
         ("cuda.jit", True),
         ("cuda.jit(device=True)", True),
-        ("cuda.jit('void(float32[:])', cache=False)", True),
         ("cuda.jit(debug=True, opt=False)", False),
     ],
 )
 def test_numba_kernels_know_their_lines(decorator: str, lineinfo: bool):
     code = f"""
 from grader.worker import once
-from numba.cuda.dispatcher import CUDADispatcher
-CUDADispatcher.compile = lambda *_: None  # there may be no GPU to compile for
 from numba import cuda
 once._numba_array()
 @{decorator}
