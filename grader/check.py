@@ -34,7 +34,8 @@ class Request:
     `device` is auto, cpu or cuda; `seed` None means a new one; `case` restricts the check to one
     case in the form of `spec.Case`; without `shrink`, the first failing case is reported as
     it is; `pretend` names one of pretend.ANSWERS to grade in place of the file;
-    `gpu_memory` is the most of the GPU's memory that the speed step may use, in bytes.
+    `gpu_memory` is the most of the GPU's memory that the speed step may use, in bytes;
+    with `sanitize`, compute-sanitizer watches one more call.
     """
 
     exercise: Exercise
@@ -46,6 +47,7 @@ class Request:
     shrink: bool = True
     pretend: str | None = None
     gpu_memory: int | None = None
+    sanitize: bool = False
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -58,6 +60,7 @@ class Request:
             "shrink": self.shrink,
             "pretend": self.pretend,
             "gpu_memory": self.gpu_memory,
+            "sanitize": self.sanitize,
         }
 
 

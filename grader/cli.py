@@ -108,6 +108,10 @@ def check(
         float | None,
         typer.Option(min=0.1, metavar="GIB", help="Time sizes that fit a GPU with this memory."),
     ] = None,
+    sanitize: Annotated[
+        bool,
+        typer.Option("--sanitize", help="Also look for races and stray accesses, on a GPU."),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Grade kernels: are they right, and how fast are they?"""
@@ -133,6 +137,7 @@ def check(
             case=case,
             require_speed=require is Demand.SPEED,
             gpu_memory=None if gpu_memory is None else int(gpu_memory * 2**30),
+            sanitize=sanitize,
         )
         for exercise in exercises
     ]

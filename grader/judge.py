@@ -118,12 +118,13 @@ def _grade(request: Mapping[str, Any], device: str, workshop: Workshop) -> tuple
     """Grade one kernel file; the result as JSON, and whether the user interrupted it."""
     import pytest
 
-    from grader import plugin
+    from grader import plugin, sanitize
     from grader.results import to_json
     from grader.session import Options
     from grader.spec import Case
 
     seed, case = request["seed"], request["case"]
+    sanitizer = sanitize.require(device) if request["sanitize"] else None
     options = Options(
         seed=secrets.randbits(31) if seed is None else seed,
         device=device,
@@ -154,7 +155,8 @@ def _grade(request: Mapping[str, Any], device: str, workshop: Workshop) -> tuple
             plugins=[plugin, watch],
         )
     interrupted = code == pytest.ExitCode.INTERRUPTED
-    result = grading.result(interrupted=interrupted)
+    found = () if sanitizer is None or interrupted else sanitize.sanitize(grading, sanitizer)
+    result = grading.result(interrupted, found)
     if result.status is Status.UNFINISHED:
         print(said.getvalue(), file=sys.stderr)  # a fault of ours: pytest knows more
     return to_json(result), interrupted

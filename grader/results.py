@@ -135,6 +135,34 @@ class Step(Record):
     traffic: tuple[Traffic, ...] = ()
 
 
+class SanitizerError(Record):
+    """One thing that compute-sanitizer found, on the learner's lines where it knows them.
+
+    `kind` is out_of_bounds, misaligned or race. `frames` holds both sides of a race. `thread` and
+    `block` are those of the first report, such as `(5,0,0)`.
+    """
+
+    kind: str
+    message: str
+    function: str = Field(description="the compiled function, for where no line is known")
+    frames: tuple[Frame, ...] = ()
+    thread: str | None = None
+    block: str | None = None
+    count: int = Field(default=1, description="reports of the same kind on the same lines")
+
+
+class Sanitized(Record):
+    """What one tool of compute-sanitizer said of one small call. It earns no points."""
+
+    tool: str = Field(description="memcheck or racecheck")
+    outcome: Outcome
+    case: str
+    summary: str
+    errors: tuple[SanitizerError, ...] = ()
+    replay: str | None = None
+    report: str = Field(default="", description="the tool's own words, their first part")
+
+
 class Kernel(Record):
     """The file that was graded."""
 
@@ -172,6 +200,9 @@ class Result(Record):
     started_at: str = Field(description="UTC, ISO 8601")
     duration_s: float
     steps: tuple[Step, ...]
+    sanitized: tuple[Sanitized, ...] = Field(
+        default=(), description="with --sanitize: one entry for each tool"
+    )
     output: str = Field(default="", description="what the kernel printed, its first part")
 
 

@@ -15,6 +15,9 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from grader import processes
@@ -34,6 +37,78 @@ class NoWorker(CannotGrade):
     """The parent of all workers could not start, or has ended."""
 
 
+def environment(home: Path) -> dict[str, str]:
+    """All that a worker gets to know of the environment."""
+    return {name: os.environ[name] for name in PASSED_ON if name in os.environ} | {
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "TRITON_CACHE_DIR": str(home / "triton"),
+        "NUMBA_CACHE_DIR": str(home / "numba"),
+        "OMP_NUM_THREADS": "1",
+        "LC_ALL": "C.UTF-8",
+        # Neither a small launch nor a default is a reason to print a warning to a learner.
+        "NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0",
+        "TRITON_DEFAULT_FP_FUSION": "1",
+    }
+
+
+def program(module: str, *arguments: str) -> list[str]:
+    """The command that runs one of our modules in a Python that takes nothing from outside."""
+    return [sys.executable, "-I", "-m", module, *arguments]
+
+
+@contextmanager
+def private_home() -> Iterator[Path]:
+    """A new empty folder for one worker, removed at the end."""
+    home = Path(tempfile.mkdtemp(prefix="grader-worker-"))
+    try:
+        yield home
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended: its exit status, or None after too long, and what it printed last."""
+
+    status: int | None
+    output: str
+
+
+def run_once(argv: Sequence[str], home: Path, limit_s: float, **variables: str) -> Done:
+    """Run one command as a worker: its environment, its home, nothing of it left at the end.
+
+    `variables` are added to the environment. Raises CannotGrade when it cannot be started.
+    """
+    with tempfile.TemporaryFile() as said:
+        try:
+            process = subprocess.Popen(
+                argv,
+                cwd=home,
+                env=environment(home) | variables,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise CannotGrade(
+                f"{argv[0]} could not be started ({error}).", "See its permissions."
+            ) from None
+        try:
+            status = process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            status = None
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            if processes.adopts_orphans():
+                processes.kill_children(spared=_parents)
+        said.seek(max(0, os.fstat(said.fileno()).st_size - KEPT_OUTPUT))
+        return Done(status, printable(said.read().decode(errors="replace")))
+
+
 class Nursery:
     """The parent of all workers of one backend ("triton", "numba") on one device ("cpu", "cuda").
 
@@ -51,25 +126,14 @@ class Nursery:
         """Begin the imports without waiting for them."""
         self._home = Path(tempfile.mkdtemp(prefix="grader-worker-"))
         ours, theirs = socket.socketpair()
-        environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ} | {
-            "HOME": str(self._home),
-            "TMPDIR": str(self._home),
-            "TRITON_CACHE_DIR": str(self._home / "triton"),
-            "NUMBA_CACHE_DIR": str(self._home / "numba"),
-            "OMP_NUM_THREADS": "1",
-            "LC_ALL": "C.UTF-8",
-            # Neither a small launch nor a default is a reason to print a warning to a learner.
-            "NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0",
-            "TRITON_DEFAULT_FP_FUSION": "1",
-        }
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
         self._process = subprocess.Popen(
-            [
-                *(sys.executable, "-I", "-m", "grader.worker"),
+            program(
+                "grader.worker",
                 *(str(theirs.fileno()), self.backend, self.device, str(self._home)),
-            ],
+            ),
             cwd=self._home,
-            env=environment,
+            env=environment(self._home),
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=self._log,

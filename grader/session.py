@@ -24,7 +24,17 @@ from grader.link import Executor, KernelFailure, WorkerLink, entry_of
 from grader.machine import gpu_is_lost, lost_gpu
 from grader.pretend import ANSWERS, Pretender
 from grader.remote import RemoteKernel
-from grader.results import Environment, Failure, Kernel, Memory, Result, Speed, Step, Traffic
+from grader.results import (
+    Environment,
+    Failure,
+    Kernel,
+    Memory,
+    Result,
+    Sanitized,
+    Speed,
+    Step,
+    Traffic,
+)
 from grader.sandbox import Nursery
 from grader.sizing import Sizing, size
 from grader.slots import bytes_per_row
@@ -283,10 +293,10 @@ class Grading:
 
     # -- the end
 
-    def result(self, interrupted: bool = False) -> Result:
+    def result(self, interrupted: bool = False, sanitized: tuple[Sanitized, ...] = ()) -> Result:
         """The record of this check. Steps that never ran leave it unfinished, never passed."""
         steps = tuple(self.steps[name] for name in StepName if name in self.steps)
-        status = Status.INTERRUPTED if interrupted else status_of(steps)
+        status = Status.INTERRUPTED if interrupted else status_of(steps, sanitized)
         message = ""
         if self.options.case is not None:
             message = f"only the case {self.options.case} was tried: this earns no points"
@@ -307,6 +317,7 @@ class Grading:
             started_at=self.started_at.isoformat(timespec="seconds"),
             duration_s=round(time.monotonic() - self._began, 3),
             steps=steps,
+            sanitized=sanitized,
             output=self._printed,
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from grader.results import Result, Step
+from grader.results import Result, Sanitized, Step
 from grader.terms import Outcome, Status, StepName
 
 EXIT_CODES = {
@@ -22,13 +22,14 @@ EXIT_CODES = {
 _GRAVEST_FIRST = (130, 4, 3, 2, 1, 0)
 
 
-def status_of(steps: Sequence[Step]) -> Status:
-    """The status of a check whose steps are these.
+def status_of(steps: Sequence[Step], sanitized: Sequence[Sanitized] = ()) -> Status:
+    """The status of a check whose steps are these, and what a sanitizer said where it was asked.
 
     A check passes only when every step is there and passed; traffic and speed may be skipped, by a
-    kernel that no simulator knows and on a machine without a GPU.
+    kernel that no simulator knows and on a machine without a GPU. An error that a sanitizer found
+    fails the check as a wrong answer does.
     """
-    outcomes = {step.outcome for step in steps}
+    outcomes = {step.outcome for step in steps} | {one.outcome for one in sanitized}
     for outcome, status in (
         (Outcome.ERROR, Status.ERROR),
         (Outcome.CANNOT_GRADE, Status.CANNOT_GRADE),
@@ -40,7 +41,8 @@ def status_of(steps: Sequence[Step]) -> Status:
             return status
     if {step.name for step in steps} != set(StepName):
         return Status.UNFINISHED
-    if all(_counts_as_passed(step) for step in steps):
+    sound = all(one.outcome is Outcome.PASS for one in sanitized)
+    if sound and all(_counts_as_passed(step) for step in steps):
         return Status.PASS
     return Status.UNFINISHED
 

@@ -480,3 +480,10 @@ def test_json_is_utf_8_on_every_terminal(monkeypatch: pytest.MonkeyPatch):
 def test_completion_knows_the_commands():
     done = grader(_GRADER_COMPLETE="complete_bash", COMP_WORDS="grader ch", COMP_CWORD="1")
     assert done.stdout.split() == [b"check"]
+
+
+def test_sanitize_is_asked_of_the_judge(asked: list[Request]):
+    assert cli.main(["check", NAMES[0], "--sanitize"]) == 0
+    assert cli.main(["check", NAMES[0]]) == 0
+    assert [request.sanitize for request in asked] == [True, False]
+    assert asked[0].to_json()["sanitize"] is True

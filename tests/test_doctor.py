@@ -445,20 +445,6 @@ NCU = (
 )
 
 
-def test_a_tool_is_found_on_path_or_in_its_usual_places(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    usual = (f"{tmp_path}/cuda/ncu", f"{tmp_path}/nsight/*/ncu")
-    assert tools.find("ncu", usual) is None
-    program(tmp_path / "nsight" / "2024.1", "ncu", NCU)
-    newest = program(tmp_path / "nsight" / "2025.3", "ncu", NCU)
-    assert tools.find("ncu", usual) == newest
-    assert tools.find("ncu", usual[:1]) is None
-    on_path = program(tmp_path / "bin", "ncu", NCU)
-    assert tools.find("ncu", usual) == on_path
-
-
 def test_a_tool_tells_its_version(tmp_path: Path):
     ncu = program(tmp_path, "ncu", NCU)
     assert told(tools.of_tool("ncu", ncu, True)) == ("ok", "2025.3.1.0", None)

@@ -15,13 +15,24 @@ PACKAGE = Path(__file__).parent.parent / "grader"
 
 # Lowest floor first. A module imports from its own floor and from those below it, never in a ring.
 FLOORS = (
-    {"grader", "errors", "terms", "spec", "wire", "vmm", "processes", "nvml", "decision"},
-    {"results", "verdict"},
+    {
+        "grader",
+        "errors",
+        "terms",
+        "spec",
+        "wire",
+        "vmm",
+        "processes",
+        "nvml",
+        "decision",
+        "toolkit",
+    },
+    {"results", "verdict", "hazards"},
     {"course", "stub"},
     {"inputs", "acceptance", "testing"},
     {"machine", "arena", "sandbox", "link", "pretend", "remote"},
     {"sizing", "slots", "clock", "exclusive", "ceilings", "environment", "occupancy", "explain"},
-    {"session", "timing", "steps", "traffic", "memory", "plugin"},
+    {"session", "timing", "steps", "traffic", "memory", "plugin", "sanitize"},
     {"judge"},
     {"check"},
     {"verify", "doctor"},

@@ -18,6 +18,8 @@ from grader.results import (
     Kernel,
     Resources,
     Result,
+    Sanitized,
+    SanitizerError,
     Speed,
     Step,
     from_json,
@@ -698,3 +700,76 @@ def test_the_explanation_keeps_to_a_narrow_terminal():
     lines = explained(80).splitlines()
     assert max(map(len, lines)) <= 80
     assert " ".join(" ".join(lines).split()) == " ".join(EXPLAINED_AT_100.split())
+
+
+RACES = changed(
+    ON_A_GPU,
+    status=Status.FAIL,
+    sanitized=(
+        Sanitized(
+            tool="memcheck",
+            outcome=Outcome.FAIL,
+            case="1025,float32",
+            summary="1025 float32: 2 errors",
+            errors=(
+                SanitizerError(
+                    kind="out_of_bounds",
+                    message="writes 4 bytes right after the end of out",
+                    function="double_kernel",
+                    frames=(Frame(line=17, function="double_kernel", code="    tl.store(out, y)"),),
+                    thread="(5,0,0)",
+                    block="(3,0,0)",
+                    count=12,
+                ),
+                SanitizerError(
+                    kind="misaligned",
+                    message="reads 16 bytes at an address that is not a multiple of that size",
+                    function="helper",
+                ),
+            ),
+            replay="grader check 01_double --case '1025,float32' --sanitize",
+        ),
+        Sanitized(
+            tool="racecheck",
+            outcome=Outcome.FAIL,
+            case="1025,float32",
+            summary="1025 float32: 1 error",
+            errors=(
+                SanitizerError(
+                    kind="race",
+                    message="one thread writes what another reads in shared memory, and no barrier "
+                    "between them says which comes first",
+                    function="double_kernel",
+                    frames=(
+                        Frame(line=12, function="double_kernel", code="    s[t] = x"),
+                        Frame(line=13, function="double_kernel", code="    y = s[t + 1]"),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+
+def test_what_a_sanitizer_found_stands_under_the_steps():
+    report = terminal.check_report(RACES, 100).plain
+    assert report.partition("  ✘ memcheck")[1:] == (
+        "  ✘ memcheck",
+        """\
+      1025 float32: 2 errors
+      line 17: writes 4 bytes right after the end of out, thread (5,0,0) of block (3,0,0) (12
+      reports)
+      at        kernel.py:17 in double_kernel: tl.store(out, y)
+      reads 16 bytes at an address that is not a multiple of that size
+      at        no line of kernel.py is known; in helper
+      replay    grader check 01_double --case '1025,float32' --sanitize
+  ✘ racecheck     1025 float32: 1 error
+      lines 12 and 13: one thread writes what another reads in shared memory, and no barrier between
+      them says which comes first
+      at        kernel.py:12 in double_kernel: s[t] = x
+                kernel.py:13 in double_kernel: y = s[t + 1]
+FAIL  10/10 points · 3.2 s · seed 8141
+next: right answers, and an error all the same: change the lines above, or it will go wrong on
+      another GPU or another day
+""",
+    )

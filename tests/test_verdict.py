@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader import verdict
-from grader.results import Result, Step, from_json
+from grader.results import Result, Sanitized, Step, from_json
 from grader.terms import Outcome, Status, StepName
 
 PASSED = from_json((Path(__file__).parent / "courses" / "result.json").read_bytes())
@@ -104,3 +104,19 @@ def test_the_first_problem_is_the_first_that_neither_passed_nor_was_skipped():
     assert found is not None
     assert found.name is StepName.CORRECTNESS
     assert verdict.first_problem(result(steps=steps_of(P, P, P, S, S))) is None
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status"),
+    [
+        (P, Status.PASS),
+        (F, Status.FAIL),
+        (NO_MACHINE, Status.CANNOT_GRADE),
+        (NOT_RUN, Status.UNFINISHED),
+        (S, Status.UNFINISHED),
+    ],
+)
+def test_what_a_sanitizer_said_counts_where_it_was_asked(outcome: Outcome, status: Status):
+    said = Sanitized(tool="racecheck", outcome=outcome, case="1025,float32", summary="")
+    clean = said.model_copy(update={"outcome": P})
+    assert verdict.status_of(steps_of(P, P, P, P, P, P), [clean, said]) is status

@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from grader.render.layout import WIDEST, filled, wrap
-from grader.results import Environment, Failure, Frame, Resources, Result, Speed, Step
+from grader.results import (
+    Environment,
+    Failure,
+    Frame,
+    Resources,
+    Result,
+    Sanitized,
+    SanitizerError,
+    Speed,
+    Step,
+)
 from grader.terms import Outcome, Status, StepName, percent
 from grader.verdict import first_problem
 
@@ -52,6 +62,8 @@ def check_report(result: Result, width: int = WIDEST) -> Text:
     report = _heading(result, width)
     for step in result.steps:
         report.append_text(_step(step, Path(result.kernel.path).name, width))
+    for sanitized in result.sanitized:
+        report.append_text(_sanitized(sanitized, Path(result.kernel.path).name, width))
     if result.message:
         report.append(filled(result.message, width))
     report.append_text(_verdict(result))
@@ -97,7 +109,12 @@ def next_step(result: Result) -> str:
 def _after_failure(result: Result) -> str:
     problem = first_problem(result)
     hint = f"`grader show {result.exercise} --hints 1` gives a first hint"
-    if problem is None or problem.name is StepName.LOAD:
+    if problem is None:
+        return (
+            "right answers, and an error all the same: change the lines above, or it will go "
+            "wrong on another GPU or another day"
+        )
+    if problem.name is StepName.LOAD:
         return f"make {Path(result.kernel.path).name} load, then check again"
     if problem.name is StepName.SPEED:
         return f"it is right but slow: look for bytes moved twice and idle threads; {hint}"
@@ -160,6 +177,35 @@ def _step(step: Step, file: str, width: int) -> Text:
             line.append(filled(_headline(failure), width, _DETAIL))
         line.append_text(_failure(failure, file, width))
     return line
+
+
+def _sanitized(sanitized: Sanitized, file: str, width: int) -> Text:
+    """What one tool of compute-sanitizer found: each error, and the learner's lines under it."""
+    mark, style = _MARKS[sanitized.outcome]
+    indent = " " * 18
+    line = Text("  ")
+    line.append(mark, style=style)
+    first, *more = wrap(sanitized.summary, width - len(indent))
+    line.append(f" {sanitized.tool:<14}{first}\n")
+    for part in more:
+        line.append(f"{indent}{part}\n")
+    for error in sanitized.errors:
+        line.append(filled(_told_of(error), width, _DETAIL))
+        for label, frame in zip(_once("at"), error.frames, strict=False):
+            line.append(_row(label, _frame(frame, file), width))
+        if not error.frames:
+            line.append(_row("at", f"no line of {file} is known; in {error.function}", width))
+    if sanitized.replay:
+        line.append(f"{_labelled('replay', sanitized.replay)}\n", style="cyan")
+    return line
+
+
+def _told_of(error: SanitizerError) -> str:
+    lines = " and ".join(str(frame.line) for frame in error.frames)
+    where = f"line {lines}: " if len(error.frames) == 1 else f"lines {lines}: " if lines else ""
+    who = f", thread {error.thread} of block {error.block}" if error.thread else ""
+    times = f" ({error.count} reports)" if error.count > 1 else ""
+    return f"{where}{error.message}{who}{times}"
 
 
 def _headline(failure: Failure) -> str:

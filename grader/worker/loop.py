@@ -92,7 +92,7 @@ def serve(toolbox: Toolbox, sock: socket.socket, arena_fd: int | None) -> None:
     """Answer the judge's messages until it hangs up."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-    _limit_resources(toolbox.simulated)
+    limit_resources(toolbox.simulated)
     channel = Channel(sock)
     worker = Worker(toolbox.make_backend(), arena_fd)
     while True:
@@ -120,7 +120,8 @@ def _flush() -> None:
             stream.flush()
 
 
-def _limit_resources(simulated: bool) -> None:
+def limit_resources(simulated: bool) -> None:
+    """What this process may take of the machine from now on."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (256 << 20, 256 << 20))
