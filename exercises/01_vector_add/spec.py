@@ -68,6 +68,8 @@ SPEC = Spec(
     tolerance=Tolerance(terms=lambda case: 1, exact=("integers",)),
     counted=Case((5003,), "float32"),
     scored=Scored(dtype="float32"),
+    # One addition per element.
+    flops=lambda case: case.elements,
     gates=Gates(passing=0.85, great=0.97),
     # The kernel needs no scratch memory; 1 MiB leaves room for what a library keeps.
     memory_budget=lambda case: 2**20,
