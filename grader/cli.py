@@ -256,6 +256,49 @@ def verify(
     raise typer.Exit(0 if complete and all(one.ok for one in verified) else BROKEN)
 
 
+@app.command()
+def bench(
+    name: Annotated[str, typer.Argument(metavar="NAME|PATH", help="An exercise.")],
+    kernel: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Measure this file instead.")
+    ] = None,
+    against: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="Another kernel file beside it.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw two pictures into this PNG file.")
+    ] = None,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Add what Nsight Compute counts.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Measure a kernel beside torch and the solution, over a range of sizes, on a GPU."""
+    (exercise,) = _selected([name], False)
+    from pydantic import TypeAdapter
+
+    from grader import bench
+    from grader import profile as profiler
+    from grader.render import bench as rendered
+
+    entrants = bench.contenders(exercise, kernel or exercise.kernel, against or [])
+    with _progress() as progress:
+        measured = bench.run(exercise, entrants, progress)
+        digest = profiler.run(exercise.spec, entrants[0].kernel) if profile else None
+    if plot is not None:
+        from grader.render import plots
+
+        plots.draw(measured, plot)
+    if json:
+        _write_json(TypeAdapter(bench.Benchmark).dump_json(measured, by_alias=True))
+        if digest is not None:
+            _write_json(TypeAdapter(profiler.Profile).dump_json(digest))
+        return
+    _show_text(rendered.table(measured))
+    if digest is not None:
+        _show_text(rendered.profile(digest))
+
+
 def _selected(names: Sequence[str] | None, every: bool) -> list[Exercise]:
     """The exercises that a command line names, each once. Raises UsageError."""
     if every and names:

@@ -22,7 +22,7 @@ FLOORS = (
     {"machine", "arena", "sandbox", "link", "pretend", "remote"},
     {"sizing", "slots", "ceilings"},
     {"session", "timing", "steps", "traffic", "plugin"},
-    {"judge"},
+    {"judge", "bench", "profile"},
     {"check"},
     {"verify"},
     {"render"},
