@@ -56,6 +56,10 @@ Names = Annotated[
 ]
 All = Annotated[bool, typer.Option("--all", help="Every exercise of the course.")]
 OnDevice = Annotated[Device, typer.Option(help="Where kernels run; auto takes a GPU if it can.")]
+GpuMemory = Annotated[
+    float | None,
+    typer.Option(min=0.1, metavar="GIB", help="Time sizes that fit a GPU with this memory."),
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object a line, and nothing else.")]
 
 
@@ -104,10 +108,7 @@ def check(
         str | None,
         typer.Option(metavar="REPRO", help="Only this case, such as 1x1025,float16,seed=7."),
     ] = None,
-    gpu_memory: Annotated[
-        float | None,
-        typer.Option(min=0.1, metavar="GIB", help="Time sizes that fit a GPU with this memory."),
-    ] = None,
+    gpu_memory: GpuMemory = None,
     sanitize: Annotated[
         bool,
         typer.Option("--sanitize", help="Also look for races and stray accesses, on a GPU."),
@@ -136,7 +137,7 @@ def check(
             seed=seed,
             case=case,
             require_speed=require is Demand.SPEED,
-            gpu_memory=None if gpu_memory is None else int(gpu_memory * 2**30),
+            gpu_memory=_bytes(gpu_memory),
             sanitize=sanitize,
         )
         for exercise in exercises
@@ -279,6 +280,52 @@ def doctor(json: Json = False) -> None:
     else:
         _show(doctor.report(examination, _width()))
     raise typer.Exit(records.exit_code(examination))
+
+
+@app.command()
+def bench(
+    name: Annotated[str, typer.Argument(metavar="NAME|PATH", help="An exercise.")],
+    kernel: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Measure this file instead.")
+    ] = None,
+    against: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="Another kernel file beside it.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw two pictures into this PNG file.")
+    ] = None,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Add what Nsight Compute counts.")
+    ] = False,
+    gpu_memory: GpuMemory = None,
+    json: Json = False,
+) -> None:
+    """Measure a kernel beside torch and the solution, over a range of sizes, on a GPU."""
+    (exercise,) = _selected([name], False)
+    if plot is not None:
+        from grader.render import plots
+
+        plots.writable(plot)
+    from grader import bench
+    from grader import profile as profiler
+    from grader.render import bench as rendered
+
+    entrants = bench.contenders(exercise, kernel or exercise.kernel, against or [])
+    with _progress() as progress:
+        measured = bench.run(exercise, entrants, progress, _bytes(gpu_memory))
+        if profile:
+            digest = profiler.run(exercise.spec, entrants[0].kernel, _bytes(gpu_memory))
+            measured = measured.model_copy(update={"profile": digest})
+    if plot is not None:
+        plots.draw(measured, plot)
+    if json:
+        _write_json(measured.model_dump_json(by_alias=True).encode())
+    else:
+        _show_text(rendered.report(measured))
+
+
+def _bytes(gibibytes: float | None) -> int | None:
+    return None if gibibytes is None else int(gibibytes * 2**30)
 
 
 def _selected(names: Sequence[str] | None, every: bool) -> list[Exercise]:

@@ -68,6 +68,8 @@ SPEC = Spec(
     tolerance=Tolerance(terms=lambda case: 1, exact=("integers",)),
     counted=Case((5003,), "float32"),
     scored=Scored(dtype="float32"),
+    # One addition per element.
+    flops=lambda case: case.elements,
     gates=Gates(passing=0.85, great=0.97),
     hints=(
         "Begin with one program. `tl.program_id(0)` is its number, and `tl.arange(0, BLOCK)` is "

@@ -72,6 +72,8 @@ SPEC = Spec(
     tolerance=Tolerance(terms=lambda case: case.elements, magnitude=magnitude, exact=("integers",)),
     counted=Case((2099,), "float32"),
     scored=Scored(dtype="float32"),
+    # A multiplication and an addition per element.
+    flops=lambda case: 2 * case.elements,
     gates=Gates(passing=0.80, great=0.95),
     hints=(
         "Split the work in two. First, each block turns its share of the products into one partial "

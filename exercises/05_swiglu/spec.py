@@ -82,6 +82,8 @@ SPEC = Spec(
     tolerance=Tolerance(terms=lambda case: 1, magnitude=magnitude),
     counted=Case((3, 5003), "bfloat16", pad=3),
     scored=Scored(dtype="bfloat16", columns=14336),
+    # Per element of gate / (1 + exp(-gate)) * up: negation, exp, addition, division, product.
+    flops=lambda case: 5 * case.elements,
     gates=Gates(passing=0.80, great=0.97),
     hints=(
         "Each output depends on one element of gate and one of up. Load both, do all of the "
