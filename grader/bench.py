@@ -42,10 +42,20 @@ MOST_SLOTS = 64
 ROW_MULTIPLE = 16  # elements of a 1-D argument, so that no kernel has an odd tail
 
 # float32 results per clock and multiprocessor, by compute capability: CUDA C++ Programming Guide,
-# "Throughput of Native Arithmetic Instructions"; all others since 8.6 have 128. A fused
-# multiply-add counts as two operations.
-FEWER_LANES = {(7, 5): 64, (8, 0): 64}
-LANES = 128
+# "Throughput of Native Arithmetic Instructions". A fused multiply-add counts as two operations.
+LANES = {
+    (7, 5): 64,
+    (8, 0): 64,
+    (8, 6): 128,
+    (8, 7): 128,
+    (8, 9): 128,
+    (9, 0): 128,
+    (10, 0): 128,
+    (10, 3): 128,
+    (11, 0): 128,
+    (12, 0): 128,
+    (12, 1): 128,
+}
 WRONG = "wrong"
 
 
@@ -88,7 +98,7 @@ class Benchmark(Record):
     environment: Environment
     ceiling: float = Field(description="of a trusted kernel of the same mix, at the largest size")
     peak_flops: float | None = Field(
-        description="float32 operations per second at the highest clock; null: clock not known"
+        description="float32 operations per second at the highest clock; null: not known"
     )
     sizes: tuple[Size, ...]
     contenders: tuple[str, ...]
@@ -127,12 +137,20 @@ def compiled(spec: Spec) -> str:
     name = spec.entry if spec.backend == "triton" else f"{spec.entry}_tensors"
     return f"""
 
+import functools
+
 import torch._dynamo
 import torch._inductor.config
 
 torch._dynamo.config.recompile_limit = {2 * MOST_SLOTS}  # each size is compiled for itself
 torch._inductor.config.compile_threads = 1  # in this process: a pool would outlive the call
-{name} = torch.compile({name}, dynamic=False)
+_compiled = torch.compile({name}, dynamic=False)
+
+
+@functools.wraps({name})
+def {name}(*arguments):
+    # .data, for the compiler does not take views of memory of another type.
+    _compiled(*(a.data if isinstance(a, torch.Tensor) else a for a in arguments))
 """
 
 
@@ -190,8 +208,8 @@ def require_gpu() -> None:
         choose_device("cuda")
     except CannotGrade as error:
         raise CannotGrade(
-            error.message.replace("to grade on", "to measure on"),
-            "`grader bench` needs a CUDA GPU: nothing that is simulated has a speed.",
+            f"`grader bench` needs a CUDA GPU. {error.message}",
+            "Nothing that is simulated has a speed: measure on a machine with a CUDA GPU.",
         ) from None
 
 
@@ -250,7 +268,7 @@ def measured(
         try:
             seconds, right = _timed(kernel, slots)
         except KernelFailure as error:
-            problem = error.failure.message
+            problem = " ".join(error.failure.message.splitlines()[:2])
             yield Point(contender=name, case=one.case, bytes=one.bytes, problem=problem)
             return
         if not right:
@@ -286,11 +304,12 @@ def _peak_flops() -> float | None:
     """float32 operations per second at the highest clock of the multiprocessors."""
     gpu = torch.cuda.get_device_properties(0)
     mhz = nvml.most_sm_mhz(exclusive.uuid())
-    if mhz is None:
+    lanes = LANES.get((gpu.major, gpu.minor))
+    if mhz is None or lanes is None:
         return None
-    return peak_flops(gpu.multi_processor_count, (gpu.major, gpu.minor), mhz * 1e6)
+    return peak_flops(gpu.multi_processor_count, lanes, mhz * 1e6)
 
 
-def peak_flops(multiprocessors: int, capability: tuple[int, int], clock: float) -> float:
+def peak_flops(multiprocessors: int, lanes: int, clock: float) -> float:
     """float32 operations per second, from the clock in Hz: two for each fused multiply-add."""
-    return multiprocessors * FEWER_LANES.get(capability, LANES) * 2 * clock
+    return multiprocessors * lanes * 2 * clock

@@ -27,7 +27,7 @@ SUFFIXES = (".png", ".svg", ".pdf")
 
 def writable(path: Path) -> None:
     """Raises UsageError when no picture can be written there: better now than after measuring."""
-    if path.suffix not in SUFFIXES:
+    if path.suffix.lower() not in SUFFIXES:
         raise UsageError(
             f"The picture {path} must be one of {', '.join(SUFFIXES)}.", "Give it such an end."
         )
@@ -78,7 +78,7 @@ def _bandwidth(axes: Axes, benchmark: Benchmark) -> None:
     axes.set_xlabel("least bytes that one call moves (MiB)")
     axes.set_ylabel("bandwidth (GB/s)")
     axes.set_xscale("log")
-    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_major_formatter("{x:,g}")
     axes.yaxis.set_major_formatter("{x:,.0f}")
     top = ceiling
     for name, style in _styles(benchmark).items():
