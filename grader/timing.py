@@ -225,23 +225,30 @@ def _clocks(readings: Sequence[nvml.Reading]) -> Clocks | None:
 def _finding(speed: Speed, explained: Speed, passed: bool | None, noise: str | None) -> Finding:
     """A speed that cannot be believed explains nothing, and is told without its explanation."""
     tried = f"{speed.case}: {speed.bandwidth_gbps:,.0f} GB/s, {speed.share:.1%} of the ceiling"
+    if noise is not None:
+        return Finding(tried, _noisy(noise), Outcome.NOISY, speed)
     if speed.share > IMPOSSIBLE:
         return Finding(tried, _impossible(speed), Outcome.FAIL, speed)
-    if noise is None and passed is None:
-        noise = (
-            f"{speed.share:.2%} ± {(speed.share_high - speed.share_low) / 2:.2%} is too close to "
-            f"the {speed.passing:.0%} that pass for this many goes to tell"
-        )
-    if noise is not None:
-        failure = Failure(
-            kind="noisy",
-            message=f"the speed cannot be told: {noise}",
-            hint="This does not count against the kernel. Check again when the GPU is quiet.",
-        )
-        return Finding(tried, failure, Outcome.NOISY, speed)
+    if passed is None:
+        return Finding(tried, _noisy(_too_close(speed)), Outcome.NOISY, speed)
     if not passed:
         return Finding(tried, _too_slow(explained), Outcome.FAIL, explained)
     return Finding(tried, speed=explained)
+
+
+def _too_close(speed: Speed) -> str:
+    return (
+        f"{speed.share:.2%} ± {(speed.share_high - speed.share_low) / 2:.2%} is too close to the "
+        f"{speed.passing:.0%} that pass for this many goes to tell"
+    )
+
+
+def _noisy(noise: str) -> Failure:
+    return Failure(
+        kind="noisy",
+        message=f"the speed cannot be told: {noise}",
+        hint="This does not count against the kernel. Check again when the GPU is quiet.",
+    )
 
 
 def _impossible(speed: Speed) -> Failure:

@@ -129,6 +129,12 @@ TRITON = (
         hint="`grader stub 01_copy --force` puts the stub back.",
     ),
     Bad(
+        "launches_nothing.py",
+        *(CORRECTNESS, "never_written", "out[0, 0] was never written"),
+        hint="Does the grid cover the whole output, and does the mask let the last block write?",
+        case="2x3,float32",
+    ),
+    Bad(
         "syntax_error.txt",
         *(LOAD, "syntax", "Python cannot read the file: expected ':' (line 3)", SYNTAX),
         lines=(3,),
@@ -363,6 +369,7 @@ NUMBA = (
 RIGHT = (
     *("copies.py", "prints_megabytes.py", "prints_part_of_a_line.py", "writes_files.py"),
     *("leaves_threads.py", "leaves_child.py", "leaves_daemon.py", "outlives_parent.py"),
+    "launches_by_data.py",
 )
 
 
@@ -536,6 +543,19 @@ ON_GPU = (
         "the kernel asked for more memory than it gets: Tried to allocate 9313.23 GiB",
         MEMORY,
         lines=(7,),
+        case="2x3,float32",
+    ),
+    Bad(
+        "gpu_other_device.py",
+        *(CORRECTNESS, "exception"),
+        "AcceleratorError: CUDA error: invalid device ordinal",
+        lines=(15,),
+        case="2x3,float32",
+    ),
+    # What is left running belongs to the call: its end is waited for, up to the time limit.
+    Bad(
+        "gpu_leaves_work_running.py",
+        *(CORRECTNESS, "timeout", "one call took longer than 10 s and was stopped", LOOPS),
         case="2x3,float32",
     ),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -113,3 +115,21 @@ def test_no_gpu_is_given_more_than_it_has(
     assert working_set >= L2_MULTIPLE * l2 // 2
     assert FEWEST_CALLS <= sizing.calls <= CALLS
     assert sizing.rows % multiple == 0
+
+
+def test_the_table_in_the_documents_is_what_comes_out():
+    """docs/measuring-details.md: rows of 65,536 float32, read once and written once."""
+    text = (Path(__file__).parents[1] / "docs" / "measuring-details.md").read_text()
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    told = {
+        row[0]: [int(cell.replace(",", "")) for cell in row[1:]] for row in rows if row[0] in GPUS
+    }
+    assert told.keys() == GPUS.keys()
+    for name, gpu in GPUS.items():
+        row = 8 * 65_536
+        sizing = size(gpu, row, multiple=16)
+        call = sizing.rows * row
+        assert told[name] == [
+            *(gpu.bandwidth // GB, gpu.l2 // MIB, gpu.free // GB),
+            *(sizing.rows, round(call / 10**6), sizing.calls, round(call * sizing.calls / gpu.l2)),
+        ]

@@ -1,0 +1,5 @@
+"""Returns without a launch."""
+
+
+def copy(x, out):
+    pass

@@ -1,0 +1,179 @@
+"""What the speed step makes of its samples: noise, the verdict, and when to stop. No GPU needed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from grader import timing
+from grader.nvml import Process, Reading
+from grader.results import Speed
+from grader.terms import Limit, Outcome
+from grader.timing import Samples, _clocks, _enough, _finding, _hopeless, _noise
+
+QUIET = Reading(
+    sm_mhz=1980, memory_mhz=3201, most_memory_mhz=3201, temperature_c=45, slowdowns=("power limit",)
+)
+
+
+def speed(share: float = 0.646, half_width: float = 0.001) -> Speed:
+    return Speed(
+        case="7104×65536 float32",
+        bytes_moved=3_724_541_952,
+        time_ms=1.35,
+        bandwidth_gbps=2752.0,
+        ceiling_gbps=4260.0,
+        share=share,
+        share_low=share - half_width,
+        share_high=share + half_width,
+        passing=0.56,
+        great=0.80,
+        goes=10,
+        calls_per_go=16,
+        first_call_s=0.5,
+        latency_case="1×1024 float32",
+        latency_us=18.0,
+    )
+
+
+def explained(found: Speed) -> Speed:
+    said = {"limit": Limit.SHAPE, "explanation": ("Look at the block size.",)}
+    return found.model_copy(update=said)
+
+
+def samples(*ceilings: float, reading: Reading = QUIET) -> Samples:
+    return Samples(ceilings=list(ceilings), readings=[reading] * len(ceilings))
+
+
+# -- what disturbs a measurement
+
+
+def test_a_quiet_gpu_is_no_noise():
+    """A power limit is how every large card runs under load."""
+    assert _noise(samples(100.0, 101.0, 100.0), 100.0, 101.0, []) is None
+
+
+@pytest.mark.parametrize(
+    ("found", "before", "after", "others", "told"),
+    [
+        (
+            *(samples(100.0, 100.0), 100.0, 100.0, [Process(7, "blender")]),
+            "another program uses the GPU: blender (process 7)",
+        ),
+        (
+            *(samples(100.0, reading=replace(QUIET, slowdowns=("hot (hardware)",))), 100.0, 100.0),
+            *([], "the GPU slowed itself down: hot (hardware)"),
+        ),
+        (  # somebody, or the kernel file, lowered the memory's clock
+            *(samples(100.0, reading=replace(QUIET, memory_mhz=2619)), 100.0, 100.0, []),
+            "the GPU's memory ran at 2,619 of 3,201 MHz",
+        ),
+        (
+            *(samples(100.0, 96.0, 104.0), 100.0, 100.0, []),
+            "the GPU's own bandwidth wandered by 8.0% during the measurement",
+        ),
+        (  # slower only while the kernel's process lived
+            *(samples(100.0, 100.0), 104.0, 100.0, []),
+            "the GPU's own bandwidth wandered by 4.0% during the measurement",
+        ),
+        (
+            *(samples(100.0, 100.0), 100.0, 95.0, []),
+            "the GPU's own bandwidth wandered by 5.0% during the measurement",
+        ),
+    ],
+    ids=["other program", "hot", "memory clock", "wanders", "was faster before", "slower after"],
+)
+def test_what_disturbs_is_named(found, before, after, others, told: str):
+    assert _noise(found, before, after, others) == told
+
+
+def test_clocks_are_told_from_the_lowest_to_the_highest():
+    hotter = replace(QUIET, sm_mhz=1755, temperature_c=61, slowdowns=("hot (software)",))
+    clocks = _clocks([QUIET, hotter])
+    assert clocks.model_dump() == {
+        "sm_mhz": (1755, 1980),
+        "memory_mhz": (3201, 3201),
+        "temperature_c": 61,
+        "slowdowns": ("hot (software)", "power limit"),
+    }
+    assert _clocks([]) is None
+
+
+# -- the verdict
+
+
+def test_a_share_above_the_gate_passes_with_its_explanation():
+    found = _finding(speed(), explained(speed()), True, None)
+    assert (found.outcome, found.failure) == (Outcome.PASS, None)
+    assert found.speed.limit is Limit.SHAPE
+    assert found.summary == "7104×65536 float32: 2,752 GB/s, 64.6% of the ceiling"
+
+
+def test_a_share_below_the_gate_fails_and_says_what_limits_it():
+    found = _finding(speed(0.41), explained(speed(0.41)), False, None)
+    assert (found.outcome, found.failure.kind) == (Outcome.FAIL, "too_slow")
+    assert found.failure.message == "right, but too slow: 41.0% of the ceiling"
+    assert found.failure.expected == "at least 56% of the ceiling"
+    assert found.failure.hint == "Look at the block size."
+
+
+@pytest.mark.parametrize("passed", [True, False, None])
+@pytest.mark.parametrize("share", [0.3, 0.9, 1.2])
+def test_noise_never_counts_for_or_against_anybody(passed: bool | None, share: float):
+    found = _finding(speed(share), explained(speed(share)), passed, "it is hot")
+    assert (found.outcome, found.failure.kind) == (Outcome.NOISY, "noisy")
+    assert found.failure.message == "the speed cannot be told: it is hot"
+    assert found.speed.explanation == ()
+
+
+def test_too_close_to_the_gate_is_noise():
+    found = _finding(speed(0.5612, 0.004), speed(), None, None)
+    assert found.outcome is Outcome.NOISY
+    assert found.failure.message == (
+        "the speed cannot be told: 56.12% ± 0.40% is too close to the 56% that pass for this many "
+        "goes to tell"
+    )
+
+
+def test_faster_than_the_memory_is_impossible_and_never_great():
+    found = _finding(speed(1.06), explained(speed(1.06)), True, None)
+    assert (found.outcome, found.failure.kind) == (Outcome.FAIL, "impossible")
+    assert found.failure.message.startswith("106% of what this GPU's memory can deliver")
+    assert found.speed.explanation == ()
+    assert _finding(speed(1.05), speed(1.05), True, None).outcome is Outcome.PASS
+
+
+def test_a_hopeless_kernel_is_told_so_at_once():
+    found = _hopeless(0.013)
+    assert (found.outcome, found.failure.kind) == (Outcome.FAIL, "too_slow")
+    assert found.failure.message == "far too slow: about 1.3% of the ceiling, by a single call"
+
+
+# -- when enough is measured
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch):
+    """A clock that stands still at the value that it is given."""
+
+    def stand(at: float) -> None:
+        monkeypatch.setattr(timing.time, "monotonic", lambda: at)
+
+    return stand
+
+
+@pytest.mark.parametrize(
+    ("shares", "elapsed_s", "enough"),
+    [
+        ([0.9] * 4, 100.0, False),  # the fewest cycles are made whatever it takes
+        ([0.9, 0.9001, 0.9, 0.9001, 0.9], 0.1, True),  # narrow, and far from the gate
+        ([0.9, 0.8, 0.9, 1.0, 0.9], 0.1, False),  # wide
+        ([0.9, 0.8, 0.9, 1.0, 0.9], 4.1, True),  # wide, but out of time
+        ([0.5601, 0.56, 0.5599, 0.56, 0.56], 0.1, False),  # narrow, and at the gate
+        ([0.56, 0.561] * 12, 0.1, True),  # the most cycles
+    ],
+)
+def test_cycles_end_when_they_have_told_or_cannot(clock, shares, elapsed_s, enough: bool):
+    clock(1000.0 + elapsed_s)
+    assert _enough(Samples(shares=shares), 0.56, 1000.0) is enough
