@@ -8,6 +8,7 @@ writes what README's commands print now into README: run it when the wording of 
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -274,6 +275,25 @@ def test_a_number_in_the_documentation_is_the_codes(page: str, name: str, value:
     module, _, constant = name.rpartition(".")
     actual = getattr(importlib.import_module(f"grader.{module}"), constant)
     assert float(value.replace(",", "").replace("2⁻²⁴", str(2.0**-24))) == actual
+
+
+def test_how_exact_measuring_is_said_to_be_was_measured():
+    """The last table of docs/measuring.md, from the records under bench/results."""
+    folder = ROOT / "bench" / "results"
+    exact = json.loads((folder / "accuracy_h200.json").read_text())
+    repeats = json.loads((folder / "accuracy_repeats_h200.json").read_text())["repeats"]
+    steps = exact["duration"]
+    page = (ROOT / "docs" / "measuring.md").read_text(encoding="utf-8")
+    told = [row[1] for row in rows(page) if len(row) == 2][-5:]
+    gains = [row["gain"] for row in exact["liars"]["rows"] if not row["caught"]]
+    assert len(repeats["quiet"]["shares"]) + len(repeats["loaded"]["shares"]) == 30
+    assert told == [
+        ", ".join(f"{100 * row['off']:+.2f}" for row in exact["events"]["rows"]) + " %",
+        ", ".join(f"{share:.4f}" for share in exact["itself"]["shares"]),
+        f"shares within {100 * repeats['spread']:.2f} %, one verdict",
+        f"caught, or gain at most {100 * max(gains):.2f} %",
+        f"{steps['median_s']:.1f} s, the slowest {steps['slowest_s']:.1f} s",
+    ]
 
 
 # -- prose

@@ -1,5 +1,7 @@
 """Right: how many launches there are depends on the values. A row that begins below 0 takes two."""
 
+import itertools
+
 import triton
 import triton.language as tl
 
@@ -15,5 +17,5 @@ def copy(x, out):
     rows, columns = x.shape
     for row in range(rows):
         cuts = [0, columns // 2, columns] if float(x[row, 0]) < 0 else [0, columns]
-        for start, stop in zip(cuts, cuts[1:]):
+        for start, stop in itertools.pairwise(cuts):
             copy_row[(1,)](x[row], out[row], start, stop, BLOCK=triton.next_power_of_2(columns))
