@@ -118,7 +118,7 @@ def test_a_single_size_is_enough(tmp_path: Path):
     assert "mine" in words(one, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["_mine", "cost_$a$_$b", "x^2_y"])
+@pytest.mark.parametrize("name", ["_mine", "cost$a$", "a$b", "x^2_y"])
 def test_the_name_of_a_file_is_shown_as_it_is(name: str, tmp_path: Path):
     told = words(
         benchmark(contenders=(name,), points=tuple(points(name, 1e12, 1e12, 1e12))), tmp_path
