@@ -25,14 +25,14 @@ from grader.clock import go
 from grader.course import Exercise
 from grader.environment import environment
 from grader.errors import CannotGrade, UsageError
-from grader.inputs import LargeDraw
 from grader.link import KernelFailure, WorkerLink, entry_of
 from grader.machine import choose_device
 from grader.profile import Profile
+from grader.profile import sizes as tensor_sizes
 from grader.results import Environment, Record
 from grader.session import Workshop
 from grader.sizing import L2_MULTIPLE, MEMORY_SHARE, Gpu, size
-from grader.slots import Slots, arena_bytes, arguments, bytes_per_row, scored_case
+from grader.slots import Slots, arena_bytes, bytes_per_row, scored_case
 from grader.spec import Spec
 
 SMALLEST = 2**20  # bytes of arguments
@@ -121,10 +121,9 @@ def contenders(exercise: Exercise, kernel: Path, against: Sequence[Path]) -> lis
         found.append(Contender("torch.compile", text + compiled(exercise.spec).encode()))
     if exercise.solution.exists() and exercise.solution.resolve() != kernel.resolve():
         found.append(Contender("solution", exercise.solution.read_bytes()))
-    names = [path.stem if path.stem != "kernel" else str(path) for path in against]
-    for name, path in zip(names, against, strict=True):
-        taken = {one.name for one in found}
-        found.append(Contender(str(path) if name in taken else name, _read(path)))
+    for path in dict.fromkeys(against):
+        taken = {"kernel", *(one.name for one in found)}
+        found.append(Contender(str(path) if path.stem in taken else path.stem, _read(path)))
     return found
 
 
@@ -237,26 +236,13 @@ def plan(spec: Spec, gpu: Gpu) -> list[Size]:
             Size(
                 rows=rows,
                 case=case.headline,
-                bytes=_least_bytes(spec, rows),
+                bytes=sum(spec.least_bytes(tensor_sizes(spec, rows))),
                 flops=None if spec.flops is None else spec.flops(case),
                 calls=max(1, calls),
                 l2_multiple=max(1, calls) * held / gpu.l2,
             )
         )
     return sizes
-
-
-def _least_bytes(spec: Spec, rows: int) -> int:
-    """The least bytes of a call: those of a small case, in proportion."""
-    few = 64
-    case = scored_case(spec, few)
-    one = arguments(spec, case, LargeDraw(case, "cpu", 0))
-    sizes = {
-        name: value.numel() * value.element_size() * (rows if value.shape[0] == few else few) // few
-        for name, value in one.items()
-        if isinstance(value, Tensor)
-    }
-    return sum(spec.least_bytes(sizes))
 
 
 def measured(

@@ -292,7 +292,8 @@ def bench(
         list[Path] | None, typer.Option(metavar="FILE", help="Another kernel file beside it.")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw two pictures: .png, .svg or .pdf.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw two pictures into this PNG, SVG or PDF."),
     ] = None,
     profile: Annotated[
         bool, typer.Option("--profile", help="Add what Nsight Compute counts.")

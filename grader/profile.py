@@ -249,11 +249,10 @@ def launches(output: str) -> list[Launch]:
     start = next((n for n, line in enumerate(lines) if line.startswith('"ID"')), None)
     if start is None:
         return []
-    table = list(csv.reader(line for line in lines[start:] if line.startswith('"')))
-    names, units, rows = table[0], (table[1:2] or [[]])[0], table[2:]
+    names, *below = csv.reader(line for line in lines[start:] if line.startswith('"'))
     found = []
-    for row in rows:
-        cells = dict(zip(names, zip(row, units, strict=False), strict=False))
+    for row in below[1:]:
+        cells = dict(zip(names, zip(row, below[0], strict=False), strict=False))
         if "Kernel Name" not in cells:
             continue
         counters = {m: _number(*cells[m]) for m in METRICS if m in cells and cells[m][0]}
@@ -267,6 +266,8 @@ def _number(text: str, unit: str) -> float | None:
         value = float(text.replace(",", ""))
     except ValueError:
         return None  # `n/a` or `(!) nan`
+    if not math.isfinite(value):
+        return None
     if unit not in _UNITS:
         raise GraderError(f"Nsight Compute reports in {unit!r}, which is not known here.")
     return value * _UNITS[unit]

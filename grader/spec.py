@@ -250,9 +250,9 @@ class Spec:
     `memory_budget(case)` is how many bytes one call may hold beyond its arguments.
     `reference(inputs)` returns every filled argument, computed in the dtype that it is given: the
     judge calls it in float64 for the answer and in float32 for torch's own error.
-    `flops(case)` is how many operations one call needs, counted simply: an addition, a comparison
-    and an exp are one each, and what is computed anew in a second pass counts once. The roofline of
-    `grader bench` is drawn from it; nothing is judged by it.
+    `flops(case)` is how many operations one call needs, counted simply: an addition, a product, a
+    division, a comparison and an exp are one each, and what is computed anew in a second pass
+    counts once. The roofline of `grader bench` is drawn from it; nothing is judged by it.
     """
 
     title: str

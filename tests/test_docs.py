@@ -22,6 +22,7 @@ import pytest
 from typer.main import get_command
 
 from grader import cli, course, errors
+from grader.bench import Benchmark
 from grader.doctor import records as doctor
 from grader.results import json_schema
 from grader.verdict import EXIT_CODES
@@ -235,7 +236,11 @@ def test_every_exit_code_is_listed(page: Path):
 
 RECORDS = {
     name: record
-    for top, schema in (("Result", json_schema()), ("Examination", doctor.json_schema()))
+    for top, schema in (
+        ("Result", json_schema()),
+        ("Examination", doctor.json_schema()),
+        ("Benchmark", Benchmark.model_json_schema(by_alias=True, mode="serialization")),
+    )
     for name, record in ({top: schema} | schema["$defs"]).items()
 }
 

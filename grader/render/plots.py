@@ -68,6 +68,11 @@ def _styles(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
     }
 
 
+def _shown(name: str) -> str:
+    """The name of a file as matplotlib shows all of it: to it `$` begins a formula, `_` hides."""
+    return (f" {name}" if name.startswith("_") else name).replace("$", r"\$")
+
+
 def _points(benchmark: Benchmark, contender: str) -> list[Point]:
     return [p for p in benchmark.points if p.contender == contender and p.bandwidth is not None]
 
@@ -85,7 +90,8 @@ def _bandwidth(axes: Axes, benchmark: Benchmark) -> None:
         points = _points(benchmark, name)
         x = [p.bytes / MEBIBYTE for p in points]
         y = [(p.bandwidth or 0) / 1e9 for p in points]
-        axes.plot(x, y, linewidth=1.5, label=name if points else f"{name}: no figure", **style)
+        label = _shown(name if points else f"{name}: no figure")
+        axes.plot(x, y, linewidth=1.5, label=label, **style)
         top = max(top, *y, 0)
     axes.set_ylim(0, 1.12 * top)
     axes.axhline(ceiling, color=GREY, linestyle="--", linewidth=1)
@@ -142,5 +148,6 @@ def _roofline(axes: Axes, benchmark: Benchmark) -> None:
             horizontalalignment="center",
         )
     for x, y, name, style in dots:
-        axes.plot([x], [y], linestyle="none", label=f"{name}: {y:,.0f} GFLOP/s", **style)
+        label = _shown(f"{name}: {y:,.0f} GFLOP/s")
+        axes.plot([x], [y], linestyle="none", label=label, **style)
     axes.legend(loc="lower right")
