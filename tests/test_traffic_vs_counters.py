@@ -129,5 +129,7 @@ def test_the_kept_record_met_the_target():
     assert kept["ok"] is True
     for row in kept["rows"]:
         counted = sum(row["predicted"].values())
-        assert abs(sum(row["measured"].values()) / counted - 1) <= versus.TARGET
+        assert abs(sum(row["measured"].values()) / counted - 1) <= 0.002, (
+            "docs/measuring.md, Traffic"
+        )
         assert row["held_bytes"] >= versus.LEAST_HELD
