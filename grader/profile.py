@@ -205,7 +205,11 @@ def digest(output: str, said: str, status: int) -> Profile:
             "NVreg_RestrictProfilingToAdminUsers=0` into /etc/modprobe.d and restart; a container "
             "needs the capability SYS_ADMIN besides.",
         )
-    found = launches(output)
+    try:
+        found = launches(output)
+    except GraderError as error:
+        # The rest of a benchmark must not be lost for it.
+        return Profile(problem=error.message, next_step="Tell whoever runs the course.")
     if not all({DRAM_READ, DRAM_WRITTEN, TIME} <= launch.counters.keys() for launch in found):
         return Profile(
             problem="Nsight Compute did not count what the memory read and wrote.",

@@ -368,3 +368,10 @@ def test_the_call_dwarfs_the_cache_where_memory_allows(
     monkeypatch.setattr(profile, "profiled", lambda *given: asked.append(given))
     profile.run(ADD, b"kernel")
     assert asked == [(ADD, b"kernel", rows)]
+
+
+def test_a_unit_that_nobody_knows_is_told_and_loses_nothing():
+    strange = UNITS | {DRAM_READ: "furlong"}
+    found = digest(csv_of(strange, LONG), "", 0)
+    assert found.problem == "Nsight Compute reports in 'furlong', which is not known here."
+    assert found.next_step == "Tell whoever runs the course."
