@@ -1087,6 +1087,8 @@ def test_ctrl_c_leaves_nothing_behind(told: str, tmp_path: Path):
         stderr=subprocess.PIPE,
         text=True,
         process_group=0,
+        # A suite that runs in the background ignores it, and would hand that down.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert running.stderr is not None
     while told not in running.stderr.readline():

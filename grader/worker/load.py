@@ -33,6 +33,8 @@ def load_entry(path: Path, entry: str, parameters: Sequence[str]) -> Callable[..
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    if b"\0" in path.read_bytes():  # which Python before 3.11.4 reports as a ValueError
+        raise SyntaxError("source code string cannot contain null bytes")
     spec.loader.exec_module(module)
     found = getattr(module, entry, None)
     if found is None:
