@@ -148,8 +148,9 @@ _compiled = torch.compile({name}, dynamic=False)
 
 @functools.wraps({name})
 def {name}(*arguments):
-    # .data, for the compiler does not take views of memory of another type.
-    _compiled(*(a.data if isinstance(a, torch.Tensor) else a for a in arguments))
+    # Each tensor with a storage of its own: the compiler does not take changes to one of several
+    # tensors of different types in one memory.
+    _compiled(*(torch.from_dlpack(a) if isinstance(a, torch.Tensor) else a for a in arguments))
 """
 
 

@@ -3,7 +3,8 @@
 A kernel is memory-bound because its arguments are large; a scratch copy of one is as large. On a
 GPU the judge watches the free memory from outside while the call runs. In simulation the worker
 counts what the file allocates on a small case, and on one of twice the rows: what grows between
-them is taken to grow on, up to arguments of NOMINAL bytes.
+them is taken to grow on, up to arguments of NOMINAL bytes, and fails where no cap above the small
+cases can explain it.
 """
 
 from __future__ import annotations
@@ -21,13 +22,16 @@ from grader.link import KernelFailure, WorkerLink, entry_of
 from grader.results import Failure, Memory
 from grader.session import Finding, Grading
 from grader.slots import Slots, arena_bytes, bytes_per_row, scored_case
-from grader.spec import Case
+from grader.spec import ITEMSIZE, Case
 from grader.steps import with_case
 from grader.terms import Outcome
 from grader.wire import Launched
 
 MIB = 1 << 20
 NOMINAL = 1 << 30  # bytes of all arguments, at which a simulated kernel is held to its budget
+# In simulation scratch that grows may stop growing above the counted cases, such as partial results
+# of at most so many blocks. What still grows to this part of an argument is taken for a copy.
+COPY_PART = 4
 FEW_ROWS = 64  # of the call that loads what there is to load; 16 of them and more divide alike
 # Torch gets memory for scratch of 1 to 10 MiB in segments of this size (kLargeBuffer of its
 # CUDACachingAllocator), and the driver in pages of 2 MiB.
@@ -58,7 +62,10 @@ def _simulated(grading: Grading) -> Finding:
     nominal_rows = NOMINAL // bytes_per_row(spec, one.case)
     nominal = Case((nominal_rows, *columns), one.case.dtype)
     peak = one.peak + max(0, round(growth * (nominal_rows - rows)))
-    return _finding(nominal, peak, spec.memory_budget(nominal), simulated=True)
+    most = spec.memory_budget(nominal)
+    if one.peak <= most:
+        most = max(most, nominal.elements * ITEMSIZE[nominal.dtype] // COPY_PART)
+    return _finding(nominal, peak, most, simulated=True)
 
 
 def _measured(grading: Grading) -> Finding:

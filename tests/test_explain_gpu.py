@@ -10,7 +10,7 @@ from grader import check, occupancy
 from grader.check import Request
 from grader.course import Exercise
 from grader.results import Speed
-from grader.terms import Limit, StepName
+from grader.terms import Limit, Outcome, StepName
 
 ROOT = Path(__file__).parent.parent
 ADD = """\
@@ -46,6 +46,7 @@ def measured(exercise: Exercise, kernel: Path) -> Speed:
     (result,) = check.run([Request(exercise, kernel, device="cuda")], print)
     step = next(step for step in result.steps if step.name is StepName.SPEED)
     assert step.speed is not None, result.steps
+    assert step.outcome is not Outcome.NOISY, step.failure
     return step.speed
 
 

@@ -75,7 +75,7 @@ def test_a_kernel_without_scratch_holds_nothing(held):
     assert step.memory.model_dump() == {
         "case": "4095×32771 float32",
         "peak_bytes": 0,
-        "most_bytes": 4095 * 32771 * 4 // 100,
+        "most_bytes": 4095 * 32771 * 4 // 4,
         "simulated": True,
     }
     assert step.summary == ("4095×32771 float32: nothing beyond 1 GiB of arguments")
@@ -88,7 +88,7 @@ def test_a_copy_is_too_much(held):
         "memory",
         "one call holds 682.7 MiB beyond 1 GiB of arguments",
     )
-    assert (step.failure.expected, step.failure.got) == ("at most 4 MiB", "682.7 MiB")
+    assert (step.failure.expected, step.failure.got) == ("at most 85.3 MiB", "682.7 MiB")
     assert "grows with the input" in step.failure.hint
 
 
@@ -117,6 +117,20 @@ def test_scratch_that_does_not_grow_counts_as_what_it_is(held):
     assert step.outcome is Outcome.PASS
     partials = step.memory.peak_bytes - 4 * MIB
     assert 0 < partials < MIB
+
+
+@pytest.mark.parametrize(
+    ("part", "outcome"), [(3, Outcome.FAIL), (5, Outcome.PASS)], ids=["copy", "may be capped"]
+)
+def test_scratch_that_grows_fails_where_no_cap_can_explain_it(held, part: int, outcome: Outcome):
+    """An honest kernel keeps 128 partial sums a block of at most 1,024 blocks: 1 MiB on a GPU, and
+    six percent of an argument where the counted case has fewer blocks than that."""
+    step = held(
+        ADD,
+        "import torch\n\ndef vector_add(x, y, out):\n"
+        f"    scratch = torch.empty(x.numel() // {part})\n    torch.add(x, y, out=out)\n",
+    )
+    assert step.outcome is outcome
 
 
 def test_scratch_made_by_the_import_is_held_by_each_call(held):

@@ -10,6 +10,10 @@ from typing import Any, TypeGuard
 from grader.wire import LONGEST_TEXT, MOST_FRAMES, Fault
 from grader.worker.load import LoadError
 
+# From here on torch tells how to find the call that an error belongs to. The judge waits for each
+# call to end: it is known.
+TORCH_ON_DEBUGGING = "CUDA kernel errors might be asynchronously reported"
+
 
 def describe(error: BaseException, file: str) -> Fault:
     """Describe an error that came out of the kernel file `file`.
@@ -32,7 +36,7 @@ def _unreadable(error: BaseException, file: str) -> TypeGuard[SyntaxError]:
 def _kind(error: BaseException, file: str, frames: list[tuple[int, str, str]]) -> str:
     if isinstance(error, LoadError):
         return error.kind
-    if isinstance(error, NotImplementedError) and frames:
+    if isinstance(error, NotImplementedError) and _raised_in(error, file):
         return "not_started"
     if _unreadable(error, file):
         return "syntax"
@@ -47,6 +51,12 @@ def _kind(error: BaseException, file: str, frames: list[tuple[int, str, str]]) -
     if type(error).__name__ == "NotSimulated":
         return "not_simulated"
     return "compile" if _compile_errors(error) else "exception"
+
+
+def _raised_in(error: BaseException, file: str) -> bool:
+    """Whether a `raise` in the file did it, rather than a library that the file calls."""
+    innermost = traceback.extract_tb(error.__traceback__)[-1:]
+    return any(f.filename == file and (f.line or "").startswith("raise ") for f in innermost)
 
 
 def _is_out_of_memory(error: BaseException) -> bool:
@@ -89,6 +99,7 @@ def _message(error: BaseException, file: str) -> str:
         return "the kernel touched memory far outside its tensors, and the GPU stopped it"
     if compiling := _compile_errors(error):
         return f"Triton cannot compile the kernel: {compiling[-1].error_message or text}"
+    text = text.partition(TORCH_ON_DEBUGGING)[0].strip()
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 

@@ -100,8 +100,7 @@ def _round_to_odd(values: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def _is_bfloat16(handle: Any) -> bool:
-    # A comparison's result keeps the operands' dtype but holds booleans.
-    return bool(handle.dtype.scalar == tl.bfloat16 and handle.data.dtype == np.uint16)
+    return bool(handle.dtype.scalar == tl.bfloat16)
 
 
 def _widen(handle: Any) -> Any:
@@ -109,8 +108,6 @@ def _widen(handle: Any) -> Any:
 
 
 def _narrow(handle: Any) -> Any:
-    if handle.data.dtype == np.bool_:
-        return handle
     return _Handle(to_bfloat16(np.asarray(handle.data)), tl.bfloat16)
 
 
@@ -186,9 +183,12 @@ class _Builder(interpreter.InterpreterBuilder):  # type: ignore[misc]  # Triton 
         return _Handle(upper.astype(np.uint16), tl.bfloat16)
 
     def binary_op(self, lhs: Any, rhs: Any, op: Any) -> Any:
-        if not _is_bfloat16(lhs):
-            return super().binary_op(lhs, rhs, op)
-        return _narrow(super().binary_op(_widen(lhs), _widen(rhs), op))
+        found = super().binary_op(_widen(lhs), _widen(rhs), op)
+        if found.data.dtype == np.bool_:
+            # Triton gives a comparison the type of what it compares: a mask made of one of int64
+            # and one of int32 is then no mask.
+            return _Handle(found.data, tl.int1)
+        return _narrow(found) if _is_bfloat16(lhs) else found
 
     def unary_op(self, arg: Any, op: Any) -> Any:
         if not _is_bfloat16(arg):

@@ -64,6 +64,26 @@ ALL = bfloat16(np.arange(65_536))  # NaN, Inf, subnormal and both zeros among th
 SHUFFLED = ALL[torch.from_numpy(np.random.default_rng(1).permutation(65_536))]
 
 
+# --- masks ----------------------------------------------------------------------------------------
+
+
+@triton.jit
+def masked_by_both_kernel(x_ptr, out_ptr, rows, columns, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    at = tl.arange(0, BLOCK)
+    inside = (row < rows) & (at < columns)
+    tl.store(out_ptr + row * columns + at, tl.load(x_ptr + row * columns + at, inside), inside)
+    swapped = (at < columns) & (row < rows)
+    tl.store(out_ptr + row * columns + at, tl.load(x_ptr + row * columns + at, swapped), swapped)
+
+
+def test_a_comparison_of_int64_and_one_of_int32_make_a_mask():
+    x = torch.arange(6.0)
+    out = torch.zeros(6)
+    run(masked_by_both_kernel, (4,), x, out, 2, 3, BLOCK=8)
+    assert torch.equal(out, x)
+
+
 # --- conversions ----------------------------------------------------------------------------------
 
 
