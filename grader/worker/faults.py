@@ -10,7 +10,6 @@ from typing import Any, TypeGuard
 from grader.wire import LONGEST_TEXT, MOST_FRAMES, Fault
 from grader.worker.load import LoadError
 
-
 # What only a simulator raises: by name, for their modules are imported for one backend each.
 _SIMULATORS = {
     "OutOfBounds": "out_of_bounds",
