@@ -59,10 +59,10 @@ class Moments:
     def __init__(self) -> None:
         self.now = 1
         self._begins: list[int] = []
-        self._parties: list[str] = []
+        self._parties: list[object] = []
 
-    def begin(self, party: str) -> int:
-        """From now on, `party` acts. Returns its first moment."""
+    def begin(self, party: object) -> int:
+        """From now on, `party` acts; it is told as `str(party)`. Returns its first moment."""
         self.now += 1
         self._begins.append(self.now)
         self._parties.append(party)
@@ -72,8 +72,11 @@ class Moments:
         """Parties are numbered in the order in which they began."""
         return bisect_right(self._begins, moment) - 1
 
-    def party(self, moment: int) -> str:
+    def party(self, moment: int) -> object:
         return self._parties[self.number(moment)]
+
+
+Heard = dict[int, int]  # for each party, up to which moment its writes are known of
 
 
 class Order:
@@ -86,25 +89,23 @@ class Order:
     """
 
     def __init__(self) -> None:
-        self._heard: dict[int, int] = {}  # of the acting party: another's number to its last moment
-        self._published: dict[int, dict[int, int]] = {}  # the same, by the address of the atomic
-        self._last: dict[int, tuple[int, int]] = {}
+        self.heard: Heard = {}  # by the party that acts; what it has made visible itself, too
+        self._published: dict[int, Heard] = {}  # by the address of the atomic
 
-    def begin(self) -> None:
-        """Another party acts from now on. It knows of nothing yet."""
-        self._heard = {}
-
-    def exchange(self, address: int, party: int, until: int) -> None:
-        """The acting `party` updates `address`; its writes up to the moment `until` are visible."""
-        if self._last.get(address) == (party, until):
-            return
-        self._last[address] = (party, until)
-        there = self._published.setdefault(address, {})
-        for other, moment in there.items():
-            self._heard[other] = max(moment, self._heard.get(other, 0))
-        there.update(self._heard)
-        there[party] = until
+    def exchange(self, address: int, publishes: bool = True, hears: bool = True) -> None:
+        """The party that acts updates `address`, or looks at it."""
+        there = self._published.get(address)
+        if hears and there:
+            merge(self.heard, there)
+        if publishes and self.heard:
+            merge(self._published.setdefault(address, {}), self.heard)
 
     def before(self, party: int, moment: int) -> bool:
         """Whether the acting party has heard of what another did at this moment."""
-        return moment <= self._heard.get(party, 0)
+        return moment <= self.heard.get(party, 0)
+
+
+def merge(into: Heard, more: Heard) -> None:
+    for party, moment in more.items():
+        if moment > into.get(party, 0):
+            into[party] = moment

@@ -107,7 +107,7 @@ class Programs:
 
     def enter(self, index: tuple[int, int, int]) -> None:
         """From now on, the program of this index runs."""
-        self._order.begin()
+        self._order.heard = {}
         self._begin = self._moments.begin(f"program {index}")
         self._wrote = 0
 
@@ -147,10 +147,10 @@ class Programs:
         self._meet(addresses, publishes=False, hears=True)
 
     def _meet(self, addresses: Addresses, publishes: bool, hears: bool) -> None:
-        if addresses.size == 1 and (publishes or hears):
-            party = self._moments.number(self._begin)
-            until = self._wrote if publishes else 0
-            self._order.exchange(int(addresses.ravel()[0]), party, until)
+        if addresses.size == 1:
+            if publishes:
+                self._order.heard[self._moments.number(self._begin)] = self._wrote
+            self._order.exchange(int(addresses.ravel()[0]), publishes, hears)
 
     def _touched(
         self, addresses: Addresses, itemsize: int, site: Site
