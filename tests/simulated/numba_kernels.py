@@ -179,8 +179,8 @@ RACES = {
     ),
     "tree after loads": (
         *(tree_without_barrier_after_loads, 3, THREADS),
-        "thread (32, 0, 0) of block (0, 0, 0) writes element 32 of the shared array of shape (64,), "
-        "which thread (0, 0, 0) of block (0, 0, 0) read in line NN "
+        "thread (32, 0, 0) of block (0, 0, 0) writes element 32 of the shared array of shape "
+        "(64,), which thread (0, 0, 0) of block (0, 0, 0) read in line NN "
         "(shared[thread] += shared[thread + half]): with no barrier between the two, it is left to "
         "chance which comes first",
     ),
