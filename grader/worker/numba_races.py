@@ -12,9 +12,9 @@ import math
 import sys
 import types
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,88 +25,70 @@ from grader.worker.races import Heard, Moments, Order, Race, Site, Uninitialised
 Note = Callable[[int, Access], None]
 
 
-class Done(NamedTuple):
-    """One access."""
-
-    moment: int
-    site: Site
-
-
-class Thread(NamedTuple):
-    thread: object
-    block: object
-
-    def __str__(self) -> str:
-        return f"thread {self.thread} of block {self.block}"
+# Plain tuples, for a simulated thread spends much of its time here.
+Done = tuple[int, Site]  # one access: its moment and its place
+# Accesses of one kind to one element, as far as a later one may race with them: the last; the last
+# before it by another thread of the same block; the last by another block.
+Lately = tuple[Done, Done | None, Done | None]
 
 
-class Threads:
+class Threads(Moments):
     """Which thread of which block acts in one launch, and what it knows of the others."""
 
     def __init__(self) -> None:
-        self.moments = Moments()
+        super().__init__()
         self.turn = self.interval = self.block = 0  # the moments at which they began
         self.atomic: Site | None = None  # where, while an atomic operation goes on
         self._order = Order()
-        self._blocks: list[int] = []
-        self._block_index: object = None
+        self._blocks: list[int] = []  # the moments at which they began
+        self._indices: list[object] = []
         self._heard_before: Heard = {}  # by any thread of the block before the last barrier
         self._heard_since: Heard = {}
 
     def begin_block(self, index: object) -> None:
-        self.block = self.moments.now + 1
-        self._block_index = index
+        self.block = self.now + 1
         self._blocks.append(self.block)
+        self._indices.append(index)
         self._order.heard, self._heard_before, self._heard_since = {}, {}, {}
 
     def begin_interval(self) -> None:
         """All threads of the block have passed a barrier: each knows what any of them knew."""
-        self.interval = self.moments.now + 1
+        self.interval = self.now + 1
         merge(self._heard_since, self._order.heard)
         merge(self._heard_before, self._heard_since)
         self._order.heard, self._heard_since = {}, {}
 
     def begin_turn(self, thread: object) -> None:
-        self.turn = self.moments.begin(Thread(thread, self._block_index))
-        merge(self._heard_since, self._order.heard)
-        self._order.heard = dict(self._heard_before)
+        self.turn = self.begin(thread)
+        if self._order.heard or self._heard_before:
+            merge(self._heard_since, self._order.heard)
+            self._order.heard = dict(self._heard_before)
 
     def fence(self) -> None:
         """All can see what this thread wrote, and what its block did before the last barrier."""
-        heard = self._order.heard
-        heard[self.moments.number(self.turn)] = self.moments.now
-        heard[self._block_key(self.turn)] = self.interval - 1
-        self.moments.now += 1
+        self._order.heard[self.number(self.turn)] = self.now
+        self._order.heard[self._block_key(self.turn)] = self.interval - 1
+        self.now += 1
 
     def exchange(self, address: int) -> None:
         self._order.exchange(address)
 
-    def acting(self) -> object:
-        return self.moments.party(self.turn)
+    def name(self, moment: int) -> str:
+        block = self._indices[bisect_right(self._blocks, moment) - 1]
+        return f"thread {self.party(moment)} of block {block}"
 
-    def racing(self, done: Done | None) -> bool:
-        """Whether nothing orders this access and what the acting thread does now."""
-        if done is None or done.moment >= self.turn:
+    def racing(self, moment: int) -> bool:
+        """Whether nothing orders an access at this moment and what the acting thread does now."""
+        if moment >= self.turn or self.block <= moment < self.interval:
             return False
-        if self.block <= done.moment < self.interval:
-            return False
-        number = self.moments.number(done.moment)
         return not (
-            self._order.before(number, done.moment)
-            or self._order.before(self._block_key(done.moment), done.moment)
+            self._order.before(self.number(moment), moment)
+            or self._order.before(self._block_key(moment), moment)
         )
 
     def _block_key(self, moment: int) -> int:
         """Blocks count downwards from -1 as parties, turns upwards from 0."""
         return -bisect_right(self._blocks, moment)
-
-
-class Lately(NamedTuple):
-    """Accesses of one kind to one element, as far as a later one may race with them."""
-
-    last: Done
-    before: Done | None = None  # the last by another thread of the same block
-    elsewhere: Done | None = None  # the last by another block
 
 
 class Memory:
@@ -132,25 +114,29 @@ class Memory:
                 _refine(done, self._unit, unit)
         self._unit = unit
 
+    def _units(self, address: int, itemsize: int) -> Iterable[int]:
+        if itemsize == self._unit:
+            return (address,)
+        return range(address, address + itemsize, self._unit)
+
     def load(self, array: Array, address: int, site: Site) -> None:
         """A thread reads an element, plainly or as the first part of an atomic operation."""
-        if self.threads.atomic is not None:
-            self._update(array, address, self.threads.atomic)
+        threads = self.threads
+        if threads.atomic is not None:
+            self._update(array, address, threads.atomic)
             return
-        turn = self.threads.turn
-        for unit in range(address, address + array.itemsize, self._unit):
+        turn = threads.turn
+        for unit in self._units(address, array.itemsize):
             wrote = self._wrote.get(unit)
             if wrote is not None:
-                if wrote.moment < turn and self.threads.racing(wrote):
+                if wrote[0] < turn and threads.racing(wrote[0]):
                     self._refuse(array, address, "reads", wrote, "wrote")
             elif self._shared and unit not in self._updated:
                 self._keep_unwritten(array, address)
             if self._updated:
-                self._check(self._updated, unit, array, address, "reads", "updated")
+                self._check(self._updated.get(unit), array, address, "reads", "updated")
             read = self._read.get(unit)
-            if read is None:
-                self._read[unit] = Lately(Done(self.threads.moments.now, site))
-            elif read.last.moment < turn:
+            if read is None or read[0][0] < turn:
                 self._read[unit] = self._after(read, site)
 
     def store(self, array: Array, address: int, site: Site, unchanged: Callable[[], bool]) -> None:
@@ -158,67 +144,66 @@ class Memory:
 
         Of an atomic operation this is the second part: the first was looked at.
         """
-        if self.threads.atomic is not None:
+        threads = self.threads
+        if threads.atomic is not None:
             return
-        done = Done(self.threads.moments.now, site)
-        for unit in range(address, address + array.itemsize, self._unit):
-            self._check(self._read, unit, array, address, "writes", "read")
-            self._check(self._updated, unit, array, address, "writes", "updated")
+        turn = threads.turn
+        for unit in self._units(address, array.itemsize):
+            self._check(self._read.get(unit), array, address, "writes", "read")
+            if self._updated:
+                self._check(self._updated.get(unit), array, address, "writes", "updated")
             wrote = self._wrote.get(unit)
-            if self.threads.racing(wrote) and not unchanged():
-                assert wrote is not None
+            if (
+                wrote is not None
+                and wrote[0] < turn
+                and threads.racing(wrote[0])
+                and not unchanged()
+            ):
                 self._refuse(array, address, "writes another value to", wrote, "wrote")
-            self._wrote[unit] = done
+            self._wrote[unit] = (threads.now, site)
 
     def _update(self, array: Array, address: int, site: Site) -> None:
-        for unit in range(address, address + array.itemsize, self._unit):
-            wrote = self._wrote.get(unit)
-            if wrote is not None and self.threads.racing(wrote):
+        for unit in self._units(address, array.itemsize):
+            wrote, updated = self._wrote.get(unit), self._updated.get(unit)
+            if wrote is not None and self.threads.racing(wrote[0]):
                 self._refuse(array, address, "updates", wrote, "wrote")
-            updated = self._updated.get(unit)
             if self._shared and wrote is None and updated is None:
                 self._keep_unwritten(array, address)
-            self._check(self._read, unit, array, address, "updates", "read")
-            if updated is None:
-                self._updated[unit] = Lately(Done(self.threads.moments.now, site))
-            else:
-                self._updated[unit] = self._after(updated, site)
+            self._check(self._read.get(unit), array, address, "updates", "read")
+            self._updated[unit] = self._after(updated, site)
         self.threads.exchange(address)
 
-    def _after(self, past: Lately, site: Site) -> Lately:
+    def _after(self, past: Lately | None, site: Site) -> Lately:
         """`past` with one more access, of now."""
-        now = Done(self.threads.moments.now, site)
-        if past.last.moment >= self.threads.turn:
-            return Lately(now, past.before, past.elsewhere)
-        if past.last.moment < self.threads.block:
-            return Lately(now, None, past.last)
-        return Lately(now, past.last, past.elsewhere)
+        now = (self.threads.now, site)
+        if past is None:
+            return now, None, None
+        last, before, elsewhere = past
+        if last[0] >= self.threads.turn:
+            return now, before, elsewhere
+        if last[0] < self.threads.block:
+            return now, None, last
+        return now, last, elsewhere
 
     def _check(
-        self,
-        done: dict[int, Lately],
-        unit: int,
-        array: Array,
-        address: int,
-        does: str,
-        did: str,
+        self, lately: Lately | None, array: Array, address: int, does: str, did: str
     ) -> None:
-        lately = done.get(unit)
-        if lately is not None:
-            for each in lately:
-                if each is not None and self.threads.racing(each):
-                    self._refuse(array, address, does, each, did)
+        """Raise Race if nothing orders one of these accesses and that of now."""
+        if lately is None or (lately[0][0] >= self.threads.turn and lately[1] is lately[2]):
+            return  # nobody's, or only its own
+        for done in lately:
+            if done is not None and self.threads.racing(done[0]):
+                self._refuse(array, address, does, done, did)
 
     def _refuse(self, array: Array, address: int, does: str, done: Done, did: str) -> None:
-        same_block = done.moment >= self.threads.block
+        moment, site = done
+        if moment >= self.threads.block:
+            why = "with no barrier between the two, it is left to chance which comes first"
+        else:
+            why = "blocks run in any order, so it is left to chance which comes first"
         raise Race(
-            f"{self.threads.acting()} {does} {array.element(address)}, which "
-            f"{self.threads.moments.party(done.moment)} {did} in {quoted(done.site)}: "
-            + (
-                "with no barrier between the two, it is left to chance which comes first"
-                if same_block
-                else "blocks run in any order, so it is left to chance which comes first"
-            )
+            f"{self.threads.name(self.threads.turn)} {does} {array.element(address)}, which "
+            f"{self.threads.name(moment)} {did} in {quoted(site)}: {why}"
         )
 
     # A read of what nobody wrote is told at the next barrier, for when another thread writes there
@@ -227,8 +212,8 @@ class Memory:
     def _keep_unwritten(self, array: Array, address: int) -> None:
         if self._unwritten is None:
             error = Uninitialised(
-                f"{self.threads.acting()} reads {array.element(address)}, which no thread of the "
-                "block has written"
+                f"{self.threads.name(self.threads.turn)} reads {array.element(address)}, which no "
+                "thread of the block has written"
             )
             self._unwritten = error.with_traceback(_traceback_here())
 

@@ -13,14 +13,12 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import math
-import os
 import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-import numba
 import numpy as np
 from greenlet import getcurrent, greenlet
 from numba import cuda
@@ -268,18 +266,14 @@ class _Cuda(kernelapi.FakeCUDAModule):  # type: ignore[misc]  # numba-cuda has n
         raise NotSimulated(f"cuda.{name} does not exist, or needs a GPU")
 
 
-_LIBRARIES = (os.path.dirname(numba.__file__), os.path.dirname(kernel.__file__), __file__)
-
-
 def _calls() -> tuple[Site, ...]:
-    """Where the running thread is in the learner's code, innermost first."""
+    """Where the running thread is, innermost first."""
     sites = []
-    frame = sys._getframe(2)
-    while frame.f_code is not _Thread.run.__code__:
-        if not frame.f_code.co_filename.startswith(_LIBRARIES):
-            sites.append((frame.f_code, frame.f_lasti))
-        assert frame.f_back is not None
-        frame = frame.f_back
+    frame = sys._getframe(3)  # what called the barrier
+    run = _Thread.run.__code__
+    while frame.f_code is not run:
+        sites.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back  # type: ignore[assignment]  # there always is one below run
     return tuple(sites)
 
 
