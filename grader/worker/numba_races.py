@@ -12,7 +12,7 @@ import math
 import sys
 import types
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,11 +114,6 @@ class Memory:
                 _refine(done, self._unit, unit)
         self._unit = unit
 
-    def _units(self, address: int, itemsize: int) -> Iterable[int]:
-        if itemsize == self._unit:
-            return (address,)
-        return range(address, address + itemsize, self._unit)
-
     def load(self, array: Array, address: int, site: Site) -> None:
         """A thread reads an element, plainly or as the first part of an atomic operation."""
         threads = self.threads
@@ -126,7 +121,8 @@ class Memory:
             self._update(array, address, threads.atomic)
             return
         turn = threads.turn
-        for unit in self._units(address, array.itemsize):
+        unit, stop = address, address + array.itemsize
+        while unit < stop:
             wrote = self._wrote.get(unit)
             if wrote is not None:
                 if wrote[0] < turn and threads.racing(wrote[0]):
@@ -136,8 +132,11 @@ class Memory:
             if self._updated:
                 self._check(self._updated.get(unit), array, address, "reads", "updated")
             read = self._read.get(unit)
-            if read is None or read[0][0] < turn:
+            if read is None:
+                self._read[unit] = ((threads.now, site), None, None)
+            elif read[0][0] < turn:
                 self._read[unit] = self._after(read, site)
+            unit += self._unit
 
     def store(self, array: Array, address: int, site: Site, unchanged: Callable[[], bool]) -> None:
         """A thread writes an element. `unchanged` tells whether it writes the bits that are there.
@@ -148,7 +147,8 @@ class Memory:
         if threads.atomic is not None:
             return
         turn = threads.turn
-        for unit in self._units(address, array.itemsize):
+        unit, stop = address, address + array.itemsize
+        while unit < stop:
             self._check(self._read.get(unit), array, address, "writes", "read")
             if self._updated:
                 self._check(self._updated.get(unit), array, address, "writes", "updated")
@@ -161,9 +161,10 @@ class Memory:
             ):
                 self._refuse(array, address, "writes another value to", wrote, "wrote")
             self._wrote[unit] = (threads.now, site)
+            unit += self._unit
 
     def _update(self, array: Array, address: int, site: Site) -> None:
-        for unit in self._units(address, array.itemsize):
+        for unit in range(address, address + array.itemsize, self._unit):
             wrote, updated = self._wrote.get(unit), self._updated.get(unit)
             if wrote is not None and self.threads.racing(wrote[0]):
                 self._refuse(array, address, "updates", wrote, "wrote")
@@ -297,6 +298,8 @@ class Array:
 
     def _address(self, index: Any) -> int:
         """Of one element, whose index is inside; a negative one counts from the end."""
+        if type(index) is int and index >= 0:
+            return self._start + index * self._strides[0]
         if not isinstance(index, tuple):
             index = int(index)
             if index < 0:

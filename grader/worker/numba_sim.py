@@ -10,6 +10,7 @@ Importing this module raises CannotGrade when the installed numba-cuda does not 
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.metadata
 import math
@@ -154,10 +155,15 @@ def _must_wait_together(waiting: list[_Thread], block: object) -> None:
             thread.throw(
                 DivergentBarrier(
                     f"thread {thread.index} of block {block} waits at the barrier in "
-                    f"{quoted(thread.barrier[0])}, and thread {first.index} at that in "
-                    f"{quoted(first.barrier[0])}: all threads of a block must meet at one"
+                    f"{quoted(_learners(thread))}, and thread {first.index} at that in "
+                    f"{quoted(_learners(first))}: all threads of a block must meet at one"
                 )
             )
+
+
+def _learners(thread: _Thread) -> Site:
+    """Where the learner's code has a barrier; that of a grid calls another, in here."""
+    return next(site for site in thread.barrier if site[0].co_filename != __file__)
 
 
 def _places(thread: _Thread) -> list[object]:
@@ -436,6 +442,9 @@ def install() -> None:
 
     Call it once, in a process that set NUMBA_ENABLE_CUDASIM=1 before importing numba.
     """
+    # The libraries' objects stay: looking through all of them, each time that a launch has made
+    # some thousand records of accesses, would take a quarter of its time.
+    gc.freeze()
     kernel.BlockManager = _Block
     kernel.FakeCUDAModule = _Cuda
     kernel.FakeWithinKernelCUDAArray = _as_kernels_see_it
