@@ -214,7 +214,7 @@ class Programs:
         """Raise Race if one store has two lanes with different values for one address."""
         if (lanes[1:] > lanes[:-1]).all():
             return
-        order = np.argsort(lanes, kind="stable")
+        order = np.argsort(lanes)
         lanes, bits = lanes[order], _bytes(values[order])
         racing = (lanes[1:] == lanes[:-1]) & (bits[1:] != bits[:-1]).any(axis=1)
         if racing.any():
