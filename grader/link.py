@@ -257,5 +257,11 @@ HINTS = {
     "exit": "A kernel returns; it does not end the process. Ending it counts as a failure.",
     "compile": "Triton could not compile the kernel; the line it names is the place to look.",
     "out_of_bounds": "Each load and each store needs a mask that keeps it inside its tensor.",
+    "race": "Give each element to one thread or program, put a barrier between the two "
+    "accesses, or make both of them atomic.",
+    "divergent_barrier": "All threads of a block must come to the same cuda.syncthreads(): move it "
+    "out of the branch that only some of them take.",
+    "uninitialised": "Shared memory starts with anything in it: some thread must write an element, "
+    "and all must meet at a barrier, before it is read.",
     "out_of_memory": "The kernel may allocate only a little beyond its arguments.",
 }

@@ -13,6 +13,14 @@ from grader.worker.load import LoadError
 # From here on torch tells how to find the call that an error belongs to. The judge waits for each
 # call to end: it is known.
 TORCH_ON_DEBUGGING = "CUDA kernel errors might be asynchronously reported"
+# What only a simulator raises: by name, for their modules are imported for one backend each.
+_SIMULATORS = {
+    "OutOfBounds": "out_of_bounds",
+    "Race": "race",
+    "DivergentBarrier": "divergent_barrier",
+    "Uninitialised": "uninitialised",
+    "NotSimulated": "not_simulated",
+}
 
 
 def describe(error: BaseException, file: str) -> Fault:
@@ -46,10 +54,10 @@ def _kind(error: BaseException, file: str, frames: list[tuple[int, str, str]]) -
         return "out_of_memory"
     if isinstance(error, SystemExit):
         return "exit"
-    if type(error).__name__ == "OutOfBounds" or _is_illegal_access(error):
+    if _is_illegal_access(error):
         return "out_of_bounds"
-    if type(error).__name__ == "NotSimulated":
-        return "not_simulated"
+    if kind := _SIMULATORS.get(type(error).__name__):
+        return kind
     return "compile" if _compile_errors(error) else "exception"
 
 
@@ -93,7 +101,7 @@ def _message(error: BaseException, file: str) -> str:
     if _is_out_of_memory(error):
         asked = re.search(r"[Uu]nable to allocate [\d.]+ \w+|[Tt]ried to allocate [\d.]+ \w+", text)
         return "the kernel asked for more memory than it gets" + (f": {asked[0]}" if asked else "")
-    if type(error).__name__ == "OutOfBounds":
+    if _SIMULATORS.get(type(error).__name__, "not_simulated") != "not_simulated":
         return text
     if _is_illegal_access(error):
         return "the kernel touched memory far outside its tensors, and the GPU stopped it"

@@ -64,13 +64,16 @@ class AddressGuard:
         self._reach = list(accumulate((span.stop for span in self._spans), max, initial=0))
 
     @contextmanager
-    def launch(self, scratch: Iterable[Span]) -> Iterator[None]:
-        """While one kernel runs, the memory that the learner allocated for it is allowed too."""
+    def launch(self, scratch: Iterable[Span]) -> Iterator[list[Span]]:
+        """While one kernel runs, the memory that the learner allocated for it is allowed too.
+
+        Gives all that is allowed, the arguments first.
+        """
         arguments = self._spans
         own = [span for span in scratch if self.arena is None or not span.overlaps(self.arena)]
         self.allow([*arguments, *own])
         try:
-            yield
+            yield [*arguments, *own]
         finally:
             self.allow(arguments)
 

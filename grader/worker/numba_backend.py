@@ -31,7 +31,7 @@ class Simulated:
         from grader.worker import numba_sim
 
         array = tensor_at(self._memory, ref).numpy()
-        return numba_sim.device_array(array, partial(self._note, ref["name"]))
+        return numba_sim.device_array(array, partial(self._note, ref["name"]), ref["name"])
 
     def _note(self, name: str, size: int, what: Access) -> None:
         if self._ledger is not None:

@@ -2,14 +2,15 @@
 
 The simulator starts an operating system thread for every CUDA thread, which is slow, and whose
 order changes from run to run. Here a CUDA thread is a greenlet, a function that can pause: the
-threads of a block run one after the other, each up to its next barrier. A kernel that lacks a
-barrier then gives the same wrong answer every time.
+threads of a block run one after the other, each up to its next barrier. What threads do to one
+element with nothing to order it is refused (numba_races.py), and every time at the same place.
 
 Importing this module raises CannotGrade when the installed numba-cuda does not fit.
 """
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.metadata
 import math
@@ -28,7 +29,9 @@ from numpy.typing import NDArray
 
 from grader.errors import CannotGrade
 from grader.worker.adapt import require
-from grader.worker.guard import Access, OutOfBounds
+from grader.worker.guard import OutOfBounds
+from grader.worker.numba_races import Array, Memory, Note, Threads, Whole
+from grader.worker.races import DivergentBarrier, Site, quoted
 
 if not config.ENABLE_CUDASIM:
     raise CannotGrade(
@@ -46,13 +49,22 @@ _VERSIONS = {
     "known": "numba-cuda 0.30",
 }
 
-require(kernel, "BlockManager", "FakeCUDAModule", "_get_kernel_context", **_VERSIONS)
-require(kernelapi, "FakeCUDAModule", "FakeCUDAShared", "FakeCUDALocal", "Dim3", **_VERSIONS)
+require(
+    kernel,
+    *("BlockManager", "FakeCUDAModule", "_get_kernel_context", "FakeWithinKernelCUDAArray"),
+    **_VERSIONS,
+)
+require(
+    kernelapi,
+    *("FakeCUDAModule", "FakeCUDAShared", "FakeCUDALocal", "FakeCUDAAtomic", "Dim3"),
+    **_VERSIONS,
+)
 require(devicearray, "FakeCUDAArray", "device_array", **_VERSIONS)
 require(cuda, "device_array", **_VERSIONS)
 require(
     kernelapi.FakeCUDAModule,
-    *("threadIdx", "blockIdx", "laneid", "cg", "local", "shared"),
+    *("threadIdx", "blockIdx", "laneid", "cg", "local", "shared", "atomic"),
+    *("threadfence", "threadfence_system"),
     *("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or"),
     **_VERSIONS,
 )
@@ -66,6 +78,7 @@ MOST_SHARED_BYTES = 48 * 1024
 
 _NUMPY_INDEX_ERROR = re.compile(r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)")
 _device_array = devicearray.device_array
+_WithinKernel = kernel.FakeWithinKernelCUDAArray
 _init_array = devicearray.FakeCUDAArray.__init__
 
 Shape = int | tuple[int, ...]
@@ -90,6 +103,7 @@ class _Thread(greenlet):  # type: ignore[misc]  # greenlet has no types here
         self.call = call
         self.index = kernelapi.Dim3(*index)
         self.lane = lane
+        self.barrier: tuple[Site, ...] = ()  # where it waits, and which calls led there
 
     def run(self, _: object) -> None:
         function, *args = self.call
@@ -121,13 +135,46 @@ class _Block:
         verdict = (0, 0)
         try:
             while waiting:
-                votes = [context.resume(thread, verdict) for thread in waiting]
-                # A thread that has ended counts as arrived at every barrier, and has no vote.
+                votes = context.resume_all(waiting, verdict)
+                # A thread that has ended counts as arrived at every barrier, and has no vote: a
+                # barrier waits for "all non-exited threads in the block" (CUDA C++ Programming
+                # Guide, compute capability 7.x, "Independent Thread Scheduling").
                 waiting = [thread for thread in waiting if not thread.dead]
+                _must_wait_together(waiting, context.blockIdx)
                 verdict = (sum(votes), len(waiting))
         finally:
             for thread in waiting:
                 thread.throw()
+
+
+def _must_wait_together(waiting: list[_Thread], block: object) -> None:
+    """Raise DivergentBarrier, in a thread, if it waits at another barrier than the first does."""
+    for thread in waiting:
+        first = waiting[0]
+        if thread.barrier != first.barrier and _places(thread) != _places(first):
+            thread.throw(
+                DivergentBarrier(
+                    f"thread {thread.index} of block {block} waits at the barrier in "
+                    f"{quoted(_learners(thread))}, and thread {first.index} at that in "
+                    f"{quoted(_learners(first))}: all threads of a block must meet at one"
+                )
+            )
+
+
+def _learners(thread: _Thread) -> Site:
+    """Where the learner's code has a barrier; that of a grid calls another, in here."""
+    return next(site for site in thread.barrier if site[0].co_filename != __file__)
+
+
+def _places(thread: _Thread) -> list[object]:
+    """The parts of the text that a thread's barrier and the calls that led there are written in.
+
+    Python may compile one part twice, such as the condition of a loop.
+    """
+    return [
+        (code.co_filename, *list(code.co_positions())[offset // 2])
+        for code, offset in thread.barrier
+    ]
 
 
 def _indices(extents: tuple[int, int, int]) -> Iterator[tuple[int, int, int]]:
@@ -150,18 +197,35 @@ class _Cuda(kernelapi.FakeCUDAModule):  # type: ignore[misc]  # numba-cuda has n
         _check_launch(grid_dim, block_dim, dynamic_bytes)
         super().__init__(grid_dim, block_dim, dynamic_bytes)
         self._dynamic_bytes = dynamic_bytes
+        self._threads = Threads()
+        self.memory = Memory(self._threads, shared=False)
+        self._atomic = _Atomic(self._threads)
         self._local = _Local()
         self._cg = _Groups(self)
 
     def enter_block(self, index: Any) -> None:
         self.blockIdx = index
-        self._shared = _Shared(self._dynamic_bytes)
+        self._threads.begin_block(index)
+        self._shared_memory = Memory(self._threads, shared=True)
+        self._shared = _Shared(self._dynamic_bytes, self._shared_memory)
         self._barrier = getcurrent().switch
 
-    def resume(self, thread: _Thread, verdict: tuple[int, int]) -> bool:
-        """Let a thread run to its next barrier, or its end. Returns its vote in favour."""
+    def resume_all(self, threads: list[_Thread], verdict: tuple[int, int]) -> list[bool]:
+        """Let each thread run to its next barrier, or its end. Returns their votes in favour."""
+        self._threads.begin_interval()
+        try:
+            votes = [self._resume(thread, verdict) for thread in threads]
+        except OutOfBounds:
+            self._shared_memory.refuse_unwritten()  # the index may well come from there
+            raise
+        self._shared_memory.refuse_unwritten()
+        return votes
+
+    def _resume(self, thread: _Thread, verdict: tuple[int, int]) -> bool:
+        self._running = thread
         self.threadIdx = thread.index
         self.laneid = thread.lane
+        self._threads.begin_turn(thread.index)
         try:
             return thread.switch(verdict) is True
         except IndexError as error:
@@ -180,22 +244,67 @@ class _Cuda(kernelapi.FakeCUDAModule):  # type: ignore[misc]  # numba-cuda has n
     # A barrier switches to the block, with this thread's vote. The block switches back when all
     # threads have arrived, with the number of votes in favour and of voters.
 
+    def _wait(self, vote: bool) -> tuple[int, int]:
+        self._running.barrier = _calls()
+        verdict: tuple[int, int] = self._barrier(vote)
+        return verdict
+
     def syncthreads(self) -> None:
-        self._barrier(False)
+        self._wait(False)
 
     def syncthreads_count(self, value: object) -> int:
-        votes: int = self._barrier(bool(value))[0]
-        return votes
+        return self._wait(bool(value))[0]
 
     def syncthreads_and(self, value: object) -> int:
-        votes, voters = self._barrier(bool(value))
+        votes, voters = self._wait(bool(value))
         return int(votes == voters)
 
     def syncthreads_or(self, value: object) -> int:
-        return int(self._barrier(bool(value))[0] > 0)
+        return int(self._wait(bool(value))[0] > 0)
+
+    def threadfence(self) -> None:
+        self._threads.fence()
+
+    def threadfence_system(self) -> None:
+        self._threads.fence()
 
     def __getattr__(self, name: str) -> Any:
         raise NotSimulated(f"cuda.{name} does not exist, or needs a GPU")
+
+
+def _calls() -> tuple[Site, ...]:
+    """Where the running thread is, innermost first."""
+    sites = []
+    frame = sys._getframe(3)  # what called the barrier
+    run = _Thread.run.__code__
+    while frame.f_code is not run:
+        sites.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back  # type: ignore[assignment]  # there always is one below run
+    return tuple(sites)
+
+
+class _Atomic(kernelapi.FakeCUDAAtomic):  # type: ignore[misc]  # numba-cuda has no types
+    """Atomic operations, which read and write their element as one."""
+
+    def __init__(self, threads: Threads) -> None:
+        self._threads = threads
+
+
+def _atomically(operation: Callable[..., Any]) -> Callable[..., Any]:
+    def atomic(self: _Atomic, *args: Any, **kwargs: Any) -> Any:
+        frame = sys._getframe(1)
+        self._threads.atomic = (frame.f_code, frame.f_lasti)
+        try:
+            return operation(self, *args, **kwargs)
+        finally:
+            self._threads.atomic = None
+
+    return atomic
+
+
+for _name, _operation in vars(kernelapi.FakeCUDAAtomic).items():
+    if not _name.startswith("_"):
+        setattr(_Atomic, _name, _atomically(_operation))
 
 
 class _Groups:
@@ -271,27 +380,31 @@ class _Local(kernelapi.FakeCUDALocal):  # type: ignore[misc]  # numba-cuda has n
 class _Shared(kernelapi.FakeCUDAShared):  # type: ignore[misc]  # numba-cuda has no types
     """The shared memory of one block: one array for each call in the kernel's text."""
 
-    def __init__(self, dynamic_bytes: int) -> None:
+    def __init__(self, dynamic_bytes: int, memory: Memory) -> None:
         super().__init__(dynamic_bytes)
         # Of no type yet: as floats of every size, these bytes are NaN.
         self._dynamic = np.full(dynamic_bytes, 0xFF, dtype=np.uint8)
-        self._arrays: dict[tuple[object, int], NDArray[Any]] = {}
+        self._memory = memory
+        self._arrays: dict[tuple[object, int], Array] = {}
 
-    def array(self, shape: Shape, dtype: Any, alignment: int | None = None) -> NDArray[Any]:
+    def array(self, shape: Shape, dtype: Any, alignment: int | None = None) -> Array:
         if shape == 0:  # all of the launch's dynamic shared memory
             whole = _numpy_dtype(dtype)
-            return self._dynamic[: self._dynamic.size // whole.itemsize * whole.itemsize].view(
-                whole
-            )
+            fitting = self._dynamic.size // whole.itemsize * whole.itemsize
+            return self._watched(self._dynamic[:fitting].view(whole))
         # The instruction that calls, so that two calls on one line are two arrays.
         caller = sys._getframe(1)
         call = (caller.f_code, caller.f_lasti)
         if call not in self._arrays:
-            self._arrays[call] = _new_array(shape, dtype)
+            self._arrays[call] = self._watched(_new_array(shape, dtype))
             _check_shared(
                 self._dynamic.nbytes + sum(array.nbytes for array in self._arrays.values())
             )
         return self._arrays[call]
+
+    def _watched(self, array: NDArray[Any]) -> Array:
+        whole = Whole.of(array, f"the shared array of shape {array.shape}")
+        return Array(array, self._memory, whole)
 
 
 def _new_device_array(*args: Any, **kwargs: Any) -> Any:
@@ -329,14 +442,15 @@ def install() -> None:
 
     Call it once, in a process that set NUMBA_ENABLE_CUDASIM=1 before importing numba.
     """
+    # The libraries' objects stay: looking through all of them, each time that a launch has made
+    # some thousand records of accesses, would take a quarter of its time.
+    gc.freeze()
     kernel.BlockManager = _Block
     kernel.FakeCUDAModule = _Cuda
+    kernel.FakeWithinKernelCUDAArray = _as_kernels_see_it
     devicearray.device_array = _new_device_array
     devicearray.FakeCUDAArray.__init__ = _init_watched_array
     cuda.device_array = _new_device_array
-
-
-Note = Callable[[int, Access], None]
 
 
 class _Observed(devicearray.FakeCUDAArray):  # type: ignore[misc]  # numba-cuda has no types
@@ -345,12 +459,16 @@ class _Observed(devicearray.FakeCUDAArray):  # type: ignore[misc]  # numba-cuda 
     A part of it, or the same memory in another shape, tells what is done with it by itself.
     """
 
-    def __init__(self, array: NDArray[Any], note: Note, stream: int = 0) -> None:
+    def __init__(self, array: NDArray[Any], note: Note, whole: Whole, stream: int = 0) -> None:
         super().__init__(array, stream)
         self._note = note
+        self._whole = whole
 
     def _again(self, array: NDArray[Any]) -> _Observed:
-        return _Observed(array, self._note, self.stream)
+        return _Observed(array, self._note, self._whole, self.stream)
+
+    def in_kernel(self, memory: Memory) -> Array:
+        return Array(self._ary, memory, self._whole, self._note)
 
     def __getitem__(self, index: Any) -> Any:
         found = self._ary[index]
@@ -400,10 +518,21 @@ class _Observed(devicearray.FakeCUDAArray):  # type: ignore[misc]  # numba-cuda 
         return found
 
 
-def device_array(array: NDArray[Any], note: Note) -> Any:
+def _as_kernels_see_it(item: Any) -> Any:
+    """What a launch makes of a device array that it gets."""
+    if item.dtype.names is not None:
+        return _WithinKernel(item)  # of records: numba-cuda's own, which is not looked at
+    memory = kernel._get_kernel_context().memory
+    if isinstance(item, _Observed):
+        return item.in_kernel(memory)
+    whole = Whole.of(item._ary, f"the device array of shape {item._ary.shape}")
+    return Array(item._ary, memory, whole)
+
+
+def device_array(array: NDArray[Any], note: Note, name: str) -> Any:
     """A device array over the same memory: what an entry receives in place of one on a GPU.
 
     Has `shape`, `size`, `dtype`, `copy_to_host()` and the rest of a device array, and is what
-    simulated kernels take. `note` is told of every access.
+    simulated kernels take. `note` is told of every access; errors call the array `name`.
     """
-    return _Observed(array, note)
+    return _Observed(array, note, Whole.of(array, name))

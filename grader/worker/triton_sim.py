@@ -1,4 +1,4 @@
-"""The one module that reaches into Triton's interpreter: checked addresses, right bfloat16.
+"""The one module that reaches into Triton's interpreter: checked accesses, right bfloat16.
 
 Triton's interpreter keeps a block as a numpy array. Its memory accesses go to raw addresses without
 a check, and bfloat16, which numpy lacks, is kept as uint16 and calculated with as if it were one.
@@ -11,6 +11,7 @@ Importing this module raises CannotGrade when the installed Triton does not fit.
 from __future__ import annotations
 
 import ast
+import os
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -25,7 +26,9 @@ from triton.runtime import autotuner, errors, interpreter
 
 from grader.errors import CannotGrade
 from grader.worker.adapt import require
-from grader.worker.guard import Access, AddressGuard, Span
+from grader.worker.guard import Access, Addresses, AddressGuard, Span
+from grader.worker.races import learners_site
+from grader.worker.triton_races import Programs
 
 _VERSIONS = {"found": f"Triton {triton.__version__}", "known": "Triton 3.6, Triton 3.9"}
 
@@ -42,7 +45,7 @@ require(
 require(
     interpreter.InterpreterBuilder,
     *("create_masked_load", "create_masked_store", "create_atomic_rmw", "create_atomic_cas"),
-    *("create_descriptor_load", "binary_op", "unary_op", "ternary_op", "cast_impl"),
+    *("set_grid_idx", "create_descriptor_load", "binary_op", "unary_op", "ternary_op", "cast_impl"),
     *("create_fp_to_fp", "create_fma", "create_dot", "create_print", "create_inline_asm"),
     *("create_extern_elementwise",),
     **_VERSIONS,
@@ -114,40 +117,84 @@ def _narrow(handle: Any) -> Any:
 # --- the builder --------------------------------------------------------------------------------
 
 
+def _active(lanes: NDArray[Any], mask: Any) -> NDArray[Any]:
+    """What belongs to the lanes that the mask lets take part."""
+    if mask is not None:
+        # Triton 3.6 hands over the bare array for descriptors, whose .data is its buffer.
+        active = np.asarray(mask.data)
+        if not active.all():
+            lanes = lanes[active]
+    return lanes
+
+
+_LIBRARIES = (os.path.dirname(triton.__file__), os.path.dirname(__file__))
+
+
 class _Builder(interpreter.InterpreterBuilder):  # type: ignore[misc]  # Triton has no types
     guard: AddressGuard
+    programs: Programs  # of the launch that runs
 
-    # Memory: every load and store passes through the first two methods.
+    def set_grid_idx(self, x: int, y: int, z: int) -> None:
+        super().set_grid_idx(x, y, z)
+        self.programs.enter((x, y, z))
+
+    # Memory: every load and store passes through the first two methods. An access is looked at
+    # before it happens, so that one that is refused changes nothing.
 
     def create_masked_load(self, ptrs: Any, mask: Any, *rest: Any, **options: Any) -> Any:
         itemsize = max(1, ptrs.get_element_ty().primitive_bitwidth // 8)
-        self._check(ptrs, mask, itemsize, "load")
+        addresses = self._checked(ptrs, mask, itemsize, "load")
+        if addresses.size:
+            volatile = options.get("is_volatile", rest[-1])
+            follow = self.programs.look if volatile else self.programs.load
+            follow(addresses, itemsize, learners_site(_LIBRARIES))
         return super().create_masked_load(ptrs, mask, *rest, **options)
 
     def create_masked_store(
         self, ptrs: Any, value: Any, mask: Any, *rest: Any, **options: Any
     ) -> Any:
-        self._check(ptrs, mask, value.data.itemsize, "store")
+        addresses = self._checked(ptrs, mask, value.data.itemsize, "store")
+        if addresses.size:
+            values = _active(np.broadcast_to(value.data, ptrs.data.shape), mask)
+            self.programs.store(addresses, values, learners_site(_LIBRARIES))
         return super().create_masked_store(ptrs, value, mask, *rest, **options)
 
-    def create_atomic_rmw(self, op: Any, ptr: Any, val: Any, mask: Any, *rest: Any) -> Any:
+    def create_atomic_store(self, ptr: Any, val: Any, mask: Any, sem: Any, scope: Any) -> Any:
+        addresses = self._checked(ptr, mask, val.data.itemsize, "store")
+        self._update(addresses, val.data.itemsize, sem)
+        return super().create_masked_store(ptr, val, mask, None)
+
+    def create_atomic_rmw(
+        self, op: Any, ptr: Any, val: Any, mask: Any, sem: Any, *rest: Any
+    ) -> Any:
         if _is_bfloat16(val):
             raise NotSimulated("an atomic on bfloat16 cannot be simulated: use float32")
-        self._check(ptr, mask, val.data.itemsize, "atomic")
-        return super().create_atomic_rmw(op, ptr, val, mask, *rest)
+        addresses = self._checked(ptr, mask, val.data.itemsize, "atomic")
+        self._update(addresses, val.data.itemsize, sem)
+        return super().create_atomic_rmw(op, ptr, val, mask, sem, *rest)
 
-    def create_atomic_cas(self, ptr: Any, cmp: Any, val: Any, *rest: Any) -> Any:
-        self._check(ptr, None, val.data.itemsize, "atomic")
-        return super().create_atomic_cas(ptr, cmp, val, *rest)
+    def create_atomic_cas(self, ptr: Any, cmp: Any, val: Any, sem: Any, *rest: Any) -> Any:
+        addresses = self._checked(ptr, None, val.data.itemsize, "atomic")
+        self._update(addresses, val.data.itemsize, sem)
+        return super().create_atomic_cas(ptr, cmp, val, sem, *rest)
 
-    def _check(self, ptrs: Any, mask: Any, itemsize: int, what: Access) -> None:
-        addresses = ptrs.data
-        if mask is not None:
-            # Triton 3.6 hands over the bare array for descriptors, whose .data is its buffer.
-            active = np.asarray(mask.data)
-            if not active.all():
-                addresses = addresses[active]
+    def _update(self, addresses: Addresses, itemsize: int, sem: Any) -> None:
+        if addresses.size:
+            order = interpreter._ir.MEM_SEMANTIC
+            both = sem == order.ACQUIRE_RELEASE
+            self.programs.update(
+                addresses,
+                itemsize,
+                learners_site(_LIBRARIES),
+                publishes=both or sem == order.RELEASE,
+                hears=both or sem == order.ACQUIRE,
+            )
+
+    def _checked(self, ptrs: Any, mask: Any, itemsize: int, what: Access) -> Addresses:
+        """The addresses of the active lanes, all of which may be touched."""
+        addresses: Addresses = _active(ptrs.data, mask)
         self.guard.check(addresses, itemsize, what)
+        return addresses
 
     def create_descriptor_load(self, desc: Any, indices: Any, *policy: Any) -> Any:
         padding = interpreter._ir.PADDING_OPTION
@@ -301,13 +348,15 @@ class _GridExecutor(interpreter.GridExecutor):  # type: ignore[misc]  # Triton h
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         named = {**dict(zip(self.arg_names, args, strict=False)), **kwargs}
         scratch = [span for name, value in named.items() for span in _storage(name, value)]
+        builder = interpreter.interpreter_builder
         _already_patched.clear()
         with (
-            interpreter.interpreter_builder.guard.launch(scratch),
+            builder.guard.launch(scratch) as allowed,
             # A GPU does not stop at Inf and NaN to say so.
             np.errstate(all="ignore"),
             warnings.catch_warnings(action="ignore", category=RuntimeWarning),
         ):
+            builder.programs = Programs(allowed)
             super().__call__(*args, **kwargs)
 
     # The tensors are in host memory already: Triton would copy each one's whole storage.

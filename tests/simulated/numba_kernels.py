@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import linecache
+import re
 import sys
 import traceback
 
@@ -11,6 +13,7 @@ from numba import cuda, float32, int32
 
 from grader.worker import numba_sim
 from grader.worker.guard import OutOfBounds
+from grader.worker.races import DivergentBarrier, Race, Uninitialised
 
 numba_sim.install()
 
@@ -25,7 +28,7 @@ NOTED: list[tuple[int, str]] = []  # accesses since the last launch: bytes, and 
 
 
 def observed(array: np.ndarray):
-    return numba_sim.device_array(array, lambda size, what: NOTED.append((size, what)))
+    return numba_sim.device_array(array, lambda size, what: NOTED.append((size, what)), "x")
 
 
 def run(kernel, grid, block, *arrays, dynamic_bytes=0):
@@ -94,15 +97,343 @@ def test_a_tree_reduction_is_right():
     np.testing.assert_array_equal(sums(tree), expected)
 
 
-def test_without_a_barrier_after_the_loads_every_sum_is_nan():
-    """In the first block and in the later ones: shared memory does not outlive its block."""
-    assert np.isnan(sums(tree_without_barrier_after_loads)).all()
+# --- accesses that nothing orders -----------------------------------------------------------------
 
 
-def test_without_a_barrier_in_the_loop_the_answer_is_wrong_and_always_the_same():
-    first, again = sums(tree_without_barrier_in_loop), sums(tree_without_barrier_in_loop)
-    assert (first != sums(tree)).all()
-    np.testing.assert_array_equal(first, again)
+@cuda.jit
+def neighbour_without_barrier(x, out):
+    shared = cuda.shared.array(THREADS, float32)
+    thread = cuda.threadIdx.x
+    shared[thread] = x[thread]
+    out[thread] = shared[(thread + 1) % THREADS]
+
+
+@cuda.jit
+def one_place(x, out):
+    shared = cuda.shared.array((2, 2), float32)
+    shared[1, 0] = cuda.threadIdx.x
+
+
+@cuda.jit
+def one_place_of_dynamic(x, out):
+    shared = cuda.shared.array(0, int32)[2:]
+    shared[1] = cuda.threadIdx.x
+
+
+@cuda.jit
+def halves_of_one(x, out):
+    floats, doubles = cuda.shared.array(0, float32), cuda.shared.array(0, np.float64)
+    if cuda.threadIdx.x == 0:
+        doubles[1] = 1.0
+    else:
+        floats[3] = 2.0
+
+
+@cuda.jit
+def atomic_and_plain(x, out):
+    if cuda.threadIdx.x == 1:
+        out[0] = 1.0
+    cuda.atomic.add(out, 0, 1.0)
+
+
+@cuda.jit
+def added_to_and_read(x, out):
+    cuda.atomic.add(out, 0, 1.0)
+    out[1 + cuda.threadIdx.x] = out[0]
+
+
+@cuda.jit
+def all_of_a_part(x, out):
+    out[2:4] = cuda.threadIdx.x
+
+
+@cuda.jit
+def two_blocks_one_place(x, out):
+    out.reshape((2, 2))[1, 1] = cuda.blockIdx.x
+
+
+@cuda.jit
+def next_blocks_element(x, out):
+    """As it was, or as the next block leaves it."""
+    block = cuda.blockIdx.x
+    value = out[block + 1]
+    cuda.syncthreads()
+    out[block] = value
+
+
+@cuda.jit
+def previous_blocks_element(x, out):
+    block = cuda.blockIdx.x
+    out[block + 1] = 1.0
+    cuda.syncthreads()
+    out[10 + block] = out[block]
+
+
+RACES = {
+    "shared": (
+        *(neighbour_without_barrier, 1, THREADS),
+        "thread (1, 0, 0) of block (0, 0, 0) writes element 1 of the shared array of shape (64,), "
+        "which thread (0, 0, 0) of block (0, 0, 0) read in line NN "
+        "(out[thread] = shared[(thread + 1) % THREADS]): with no barrier between the two, it is "
+        "left to chance which comes first",
+    ),
+    "tree after loads": (
+        *(tree_without_barrier_after_loads, 3, THREADS),
+        "thread (32, 0, 0) of block (0, 0, 0) writes element 32 of the shared array of shape "
+        "(64,), which thread (0, 0, 0) of block (0, 0, 0) read in line NN "
+        "(shared[thread] += shared[thread + half]): with no barrier between the two, it is left to "
+        "chance which comes first",
+    ),
+    "tree in loop": (
+        *(tree_without_barrier_in_loop, 1, THREADS),
+        "thread (1, 0, 0) of block (0, 0, 0) writes element 1 of the shared array of shape (64,), "
+        "which thread (0, 0, 0) of block (0, 0, 0) read in line NN "
+        "(shared[thread] += shared[thread + half]): with no barrier between the two, it is left to "
+        "chance which comes first",
+    ),
+    "one place": (
+        *(one_place, 1, 2),
+        "thread (1, 0, 0) of block (0, 0, 0) writes another value to element (1, 0) of the shared "
+        "array of shape (2, 2), which thread (0, 0, 0) of block (0, 0, 0) wrote in line NN "
+        "(shared[1, 0] = cuda.threadIdx.x): with no barrier between the two, it is left to chance "
+        "which comes first",
+    ),
+    "dynamic": (
+        *(one_place_of_dynamic, 1, 2),
+        "thread (1, 0, 0) of block (0, 0, 0) writes another value to element 3 of the shared array "
+        "of shape (8,), which thread (0, 0, 0) of block (0, 0, 0) wrote in line NN "
+        "(shared[1] = cuda.threadIdx.x): with no barrier between the two, it is left to chance "
+        "which comes first",
+    ),
+    "halves": (
+        *(halves_of_one, 1, 2),
+        "thread (1, 0, 0) of block (0, 0, 0) writes another value to element 3 of the shared array "
+        "of shape (8,), which thread (0, 0, 0) of block (0, 0, 0) wrote in line NN "
+        "(doubles[1] = 1.0): with no barrier between the two, it is left to chance which comes "
+        "first",
+    ),
+    "atomic and plain": (
+        *(atomic_and_plain, 1, 2),
+        "thread (1, 0, 0) of block (0, 0, 0) writes element 0 of x, which thread (0, 0, 0) of "
+        "block (0, 0, 0) updated in line NN (cuda.atomic.add(out, 0, 1.0)): with no barrier "
+        "between the two, it is left to chance which comes first",
+    ),
+    "added to and read": (
+        *(added_to_and_read, 1, 2),
+        "thread (1, 0, 0) of block (0, 0, 0) updates element 0 of x, which thread (0, 0, 0) of "
+        "block (0, 0, 0) read in line NN (out[1 + cuda.threadIdx.x] = out[0]): with no barrier "
+        "between the two, it is left to chance which comes first",
+    ),
+    "part": (
+        *(all_of_a_part, 1, 2),
+        "thread (1, 0, 0) of block (0, 0, 0) writes another value to element 2 of x, which "
+        "thread (0, 0, 0) of block (0, 0, 0) wrote in line NN (out[2:4] = cuda.threadIdx.x): with "
+        "no barrier between the two, it is left to chance which comes first",
+    ),
+    "blocks": (
+        *(two_blocks_one_place, 2, 1),
+        "thread (0, 0, 0) of block (1, 0, 0) writes another value to element 3 of x, which "
+        "thread (0, 0, 0) of block (0, 0, 0) wrote in line NN "
+        "(out.reshape((2, 2))[1, 1] = cuda.blockIdx.x): blocks run in any order, so it is left to "
+        "chance which comes first",
+    ),
+    "read before": (
+        *(next_blocks_element, 2, 1),
+        "thread (0, 0, 0) of block (1, 0, 0) writes element 1 of x, which thread (0, 0, 0) of "
+        "block (0, 0, 0) read in line NN (value = out[block + 1]): blocks run in any order, so it "
+        "is left to chance which comes first",
+    ),
+    "read after": (
+        *(previous_blocks_element, 2, 1),
+        "thread (0, 0, 0) of block (1, 0, 0) reads element 1 of x, which thread (0, 0, 0) of "
+        "block (0, 0, 0) wrote in line NN (out[block + 1] = 1.0): blocks run in any order, so it "
+        "is left to chance which comes first",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RACES)
+def test_a_race_is_told_with_both_threads_and_both_lines_every_time(name):
+    kernel, grid, block, message = RACES[name]
+    out = 4 if kernel is two_blocks_one_place else 64
+    for _ in range(2):
+        with pytest.raises(Race) as caught:
+            run(kernel, grid, block, filled(3 * THREADS), filled(out), dynamic_bytes=32)
+        assert re.sub(r"line \d+", "line NN", str(caught.value)) == message
+
+
+def test_the_line_of_the_first_access_is_in_the_message_and_that_of_the_second_in_the_traceback():
+    with pytest.raises(Race) as caught:
+        run(neighbour_without_barrier, 1, THREADS, filled(THREADS), filled(THREADS))
+    (number,) = re.findall(r"line (\d+)", str(caught.value))
+    assert linecache.getline(__file__, int(number)).strip().startswith("out[thread] = shared")
+    lines = [frame.line for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert "shared[thread] = x[thread]" in lines
+
+
+@cuda.jit
+def same_flag(out):
+    """All threads of all blocks write the same bits."""
+    flag = cuda.shared.array(1, int32)
+    flag[0] = 1
+    out[0] = 2.0
+    cuda.syncthreads()
+    out[1 + cuda.grid(1)] = flag[0]
+
+
+@cuda.jit
+def histogram(x, out):
+    bins = cuda.shared.array(4, float32)
+    thread = cuda.threadIdx.x
+    if thread < 4:
+        bins[thread] = 0
+    cuda.syncthreads()
+    cuda.atomic.add(bins, thread % 4, x[cuda.grid(1)])
+    cuda.syncthreads()
+    if thread < 4:
+        cuda.atomic.add(out, thread, bins[thread])
+
+
+@cuda.jit
+def in_place(out):
+    i = cuda.grid(1)
+    out[i] = out[i] + 1
+    out[i] += 1
+
+
+@cuda.jit
+def rotated(out):
+    """Reads before a barrier what another thread writes after it, again and again."""
+    thread = cuda.threadIdx.x
+    for _ in range(3):
+        value = out[(thread + 1) % THREADS]
+        cuda.syncthreads()
+        out[thread] = value
+        cuda.syncthreads()
+
+
+@cuda.jit
+def last_block_adds_up(x, partials, counter, out, FENCE):
+    """CUDA's own example threadFenceReduction, in small."""
+    is_last = cuda.shared.array(1, int32)
+    thread = cuda.threadIdx.x
+    partials[cuda.grid(1)] = x[cuda.grid(1)]
+    if FENCE[0]:
+        cuda.threadfence()
+    cuda.syncthreads()
+    if thread == 0:
+        is_last[0] = cuda.atomic.add(counter, 0, 1) == cuda.gridDim.x - 1
+    cuda.syncthreads()
+    if is_last[0] and thread == 0:
+        for i in range(partials.size):
+            out[0] += partials[i]
+
+
+@cuda.jit
+def last_block_adds_up_thread_0_fences(x, partials, counter, out):
+    thread = cuda.threadIdx.x
+    partials[cuda.grid(1)] = x[cuda.grid(1)]
+    cuda.syncthreads()
+    if thread == 0:
+        cuda.threadfence()
+        if cuda.atomic.add(counter, 0, 1) == cuda.gridDim.x - 1:
+            for i in range(partials.size):
+                out[0] += partials[i]
+
+
+def test_what_is_ordered_or_changes_nothing_is_no_race():
+    out = filled(9)
+    run(same_flag, 2, 4, out)
+    assert out.tolist() == [2.0] + [1.0] * 8
+    run(histogram, 2, 8, filled(16, value=1.0), bins := filled(4))
+    assert bins.tolist() == [4.0] * 4
+    run(in_place, 3, 4, out := filled(12))
+    assert out.tolist() == [2.0] * 12
+    out = np.arange(THREADS, dtype=np.float32)
+    run(rotated, 1, THREADS, out)
+    np.testing.assert_array_equal(out, np.roll(np.arange(THREADS), -3))
+
+
+def test_a_fence_and_an_atomic_order_blocks_and_an_atomic_alone_does_not():
+    for kernel, fence in ((last_block_adds_up, ([1],)), (last_block_adds_up_thread_0_fences, ())):
+        x, partials, counter = filled(12, value=1.0), filled(12), np.zeros(1, np.int32)
+        run(kernel, 3, 4, x, partials, counter, out := filled(1), *map(np.array, fence))
+        assert out.tolist() == [12.0]
+    arrays = filled(12), filled(12), np.zeros(1, np.int32), filled(1), np.array([0])
+    with pytest.raises(Race, match=r"reads element 0 of x, which thread \(0, 0, 0\) of block \(0"):
+        run(last_block_adds_up, 3, 4, *arrays)
+
+
+def test_a_second_launch_comes_after_the_first():
+    out = filled(THREADS)
+    for _ in range(2):
+        run(next_blocks_element, 1, 1, filled(1), out)
+        run(previous_blocks_element, 1, 1, filled(1), out)
+
+
+# --- barriers that not all threads come to --------------------------------------------------------
+
+
+@cuda.jit
+def two_barriers(out):
+    if cuda.threadIdx.x < 3:
+        cuda.syncthreads()  # of the first
+    else:
+        cuda.syncthreads()  # of the others
+
+
+@cuda.jit(device=True)
+def meet():
+    cuda.syncthreads()
+
+
+@cuda.jit
+def one_barrier_two_ways(out):
+    if cuda.threadIdx.x < 3:
+        meet()
+    else:
+        meet()
+
+
+@cuda.jit
+def votes_in_a_condition(out):
+    rounds = 0
+    while cuda.syncthreads_or(rounds < 3):
+        rounds += 1
+    out[cuda.threadIdx.x] = rounds
+
+
+@cuda.jit
+def some_leave_early(out):
+    """`if i >= n: return` before a barrier: a thread that has ended keeps nobody waiting."""
+    i = cuda.grid(1)
+    if i >= out.size:
+        return
+    out[i] = 1
+    for _ in range(3):
+        cuda.syncthreads()
+    out[i] += 0
+
+
+def test_threads_that_wait_at_two_barriers_are_told():
+    with pytest.raises(DivergentBarrier) as caught:
+        run(two_barriers, 1, 8, filled(1))
+    assert re.sub(r"line \d+", "line NN", str(caught.value)) == (
+        "thread (3, 0, 0) of block (0, 0, 0) waits at the barrier in line NN (cuda.syncthreads()  "
+        "# of the others), and thread (0, 0, 0) at that in line NN (cuda.syncthreads()  # of the "
+        "first): all threads of a block must meet at one"
+    )
+    lines = [frame.line for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert "cuda.syncthreads()  # of the others" in lines
+    with pytest.raises(DivergentBarrier):
+        run(one_barrier_two_ways, 1, 8, filled(1))
+
+
+def test_threads_that_ended_and_barriers_in_conditions_are_fine():
+    run(some_leave_early, 2, 4, out := filled(6))
+    assert out.tolist() == [1.0] * 6
+    run(votes_in_a_condition, 1, 4, out := filled(4))
+    assert out.tolist() == [3.0] * 4
 
 
 # --- what a thread knows about itself -----------------------------------------------------------
@@ -187,19 +518,74 @@ def test_two_shared_arrays_on_one_line_are_two():
 @cuda.jit
 def never_written(floats, integers):
     floats[0] = cuda.local.array(3, float32)[1]
-    floats[1] = cuda.shared.array(3, np.float32)[1]
-    floats[2] = cuda.shared.array(0, float32)[1]
     integers[0] = cuda.local.array(3, int32)[1]
-    integers[1] = cuda.shared.array((3, 2), "int32")[1, 1]
 
 
 def test_memory_that_was_never_written_shows():
-    floats, integers = filled(3), np.zeros(2, dtype=np.int32)
-    run(never_written, 1, 1, floats, integers, dynamic_bytes=10)
+    floats, integers = filled(1), np.zeros(1, dtype=np.int32)
+    run(never_written, 1, 1, floats, integers)
     assert np.isnan(floats).all()
-    assert integers.tolist() == [np.frombuffer(b"\xa5" * 4, np.int32)[0]] * 2
+    assert integers.tolist() == [np.frombuffer(b"\xa5" * 4, np.int32)[0]]
     assert np.isnan(cuda.device_array(4, np.float32).copy_to_host()).all()
     assert np.isnan(cuda.device_array_like(filled(2, 3)).copy_to_host()).all()
+
+
+@cuda.jit(device=True)
+def first_of(shared):
+    return shared[0]  # nobody wrote it
+
+
+@cuda.jit
+def reads_shared(out):
+    out[0] = first_of(cuda.shared.array((3, 2), float32)[1])
+    cuda.syncthreads()
+    out[0] = 0
+
+
+@cuda.jit
+def adds_to_shared(out):
+    cuda.atomic.add(cuda.shared.array(0, float32), 1, 1.0)
+
+
+@cuda.jit
+def index_from_shared(out):
+    shared = cuda.shared.array(1, int32)
+    out[shared[0]] = 1.0
+
+
+@cuda.jit
+def only_in_another_block(out):
+    shared = cuda.shared.array(1, int32)
+    if cuda.blockIdx.x == 0:
+        shared[0] = 1
+    out[cuda.blockIdx.x] = shared[0]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "block", "element"),
+    [
+        (reads_shared, 0, "element (1, 0) of the shared array of shape (3, 2)"),
+        (adds_to_shared, 0, "element 1 of the shared array of shape (2,)"),
+        (index_from_shared, 0, "element 0 of the shared array of shape (1,)"),
+        (only_in_another_block, 1, "element 0 of the shared array of shape (1,)"),
+    ],
+    ids=["read", "atomic", "index", "block"],
+)
+def test_shared_memory_that_was_never_written_is_told(kernel, block, element):
+    with pytest.raises(Uninitialised) as caught:
+        run(kernel, 2, 1, filled(2), dynamic_bytes=10)
+    assert str(caught.value) == (
+        f"thread (0, 0, 0) of block ({block}, 0, 0) reads {element}, which no thread of the block "
+        "has written"
+    )
+
+
+def test_the_lines_that_led_to_what_was_never_written_are_kept():
+    with pytest.raises(Uninitialised) as caught:
+        run(reads_shared, 1, 2, filled(2))
+    lines = [frame.line for frame in traceback.extract_tb(caught.value.__traceback__)]
+    outer = "out[0] = first_of(cuda.shared.array((3, 2), float32)[1])"
+    assert lines.index(outer) < lines.index("return shared[0]  # nobody wrote it")
 
 
 @cuda.jit

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import linecache
+import re
 import traceback
 from fractions import Fraction
 
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 
 from grader.worker import triton_sim
 from grader.worker.guard import AddressGuard, OutOfBounds, Span
+from grader.worker.races import Race
 
 GUARD = AddressGuard()
 triton_sim.install(GUARD)
@@ -467,6 +470,244 @@ def test_scratch_may_be_used_and_starts_as_nan():
     copy[(1,)](x, scratch, 4, BLOCK=4)
     copy[(1,)](scratch, out, 4, BLOCK=4)
     assert out.tolist() == [1.0] * 4
+
+
+# --- programs that race ---------------------------------------------------------------------------
+
+
+@triton.jit
+def each_its_number(out, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out + at, tl.zeros([BLOCK], tl.float32) + tl.program_id(0))  # all write there
+
+
+@triton.jit
+def neighbours(x):
+    """In place, each from its neighbour: the next program's element, as it was or as it will be."""
+    at = tl.program_id(0)
+    v = tl.load(x + at + 1)  # the neighbour's
+    tl.store(x + at, v)  # its own
+
+
+@triton.jit
+def previous(x, out):
+    at = tl.program_id(0)
+    tl.store(x + at + 1, 1.0)  # for the next program
+    tl.store(out + at, tl.load(x + at))
+
+
+@triton.jit
+def lanes_collide(out, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out + at // 2, at.to(tl.float32))
+
+
+@triton.jit
+def first_clears(out):
+    if tl.program_id(0) == 0:
+        tl.store(out, 0.0)
+    tl.atomic_add(out, 1.0)
+
+
+@triton.jit
+def last_reads_the_sum(total, out):
+    tl.atomic_add(total, 1.0)
+    if tl.program_id(0) == tl.num_programs(0) - 1:
+        tl.store(out, tl.load(total))
+
+
+@triton.jit
+def halves_of_one(out, wide):
+    """The second program writes half of what the first one wrote as a whole."""
+    if tl.program_id(0) == 0:
+        tl.store(wide, 1)
+    else:
+        tl.store(out + 1, 7)
+
+
+def racing() -> dict[str, tuple[object, ...]]:
+    """A kernel, its grid, its arguments and options: new ones for each test."""
+    pair = torch.zeros(2, dtype=torch.int32)
+    return {
+        "another value": (each_its_number, (2,), [torch.zeros(4)], {"BLOCK": 4}),
+        "read, then written": (neighbours, (3,), [torch.zeros(4)], {}),
+        "written, then read": (previous, (3,), [torch.zeros(4), torch.zeros(4)], {}),
+        "lanes of one store": (lanes_collide, (1,), [torch.zeros(4)], {"BLOCK": 8}),
+        "cleared and added to": (first_clears, (2,), [torch.zeros(1)], {}),
+        "added to and read": (last_reads_the_sum, (2,), [torch.zeros(1), torch.zeros(1)], {}),
+        "parts": (halves_of_one, (2,), [pair, pair.view(torch.int64)], {}),
+    }
+
+
+MESSAGES = {
+    "another value": (
+        "program (1, 0, 0) writes another value to element 0 of argument0, which program (0, 0, 0) "
+        "wrote in line NN (tl.store(out + at, tl.zeros([BLOCK], tl.float32) + tl.program_id(0))  "
+        "# all write there): programs run in any order, so it is left to chance who comes first"
+    ),
+    "read, then written": (
+        "program (1, 0, 0) writes element 1 of argument0, which program (0, 0, 0) read in line NN "
+        "(v = tl.load(x + at + 1)  # the neighbour's): programs run in any order, so it is left to "
+        "chance who comes first"
+    ),
+    "written, then read": (
+        "program (1, 0, 0) reads element 1 of argument0, which program (0, 0, 0) wrote in line NN "
+        "(tl.store(x + at + 1, 1.0)  # for the next program): programs run in any order, so it is "
+        "left to chance who comes first"
+    ),
+    "lanes of one store": (
+        "program (0, 0, 0) writes two different values to element 0 of argument0 at once: it is "
+        "left to chance which of them stays"
+    ),
+    "cleared and added to": (
+        "program (1, 0, 0) updates element 0 of argument0, which program (0, 0, 0) wrote in line "
+        "NN (tl.store(out, 0.0)): programs run in any order, so it is left to chance who comes "
+        "first"
+    ),
+    "added to and read": (
+        "program (1, 0, 0) reads element 0 of argument0, which program (0, 0, 0) updated in line "
+        "NN (tl.atomic_add(total, 1.0)): programs run in any order, so it is left to chance who "
+        "comes first"
+    ),
+    "parts": (
+        "program (1, 0, 0) writes another value to element 1 of argument0, which program (0, 0, 0) "
+        "wrote in line NN (tl.store(wide, 1)): programs run in any order, so it is left to chance "
+        "who comes first"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_programs_that_race_are_told_with_both_lines(name):
+    kernel, grid, arguments, options = racing()[name]
+    error = caught_by(kernel, grid, *arguments, **options)
+    assert isinstance(error, Race)
+    assert re.sub(r"line \d+", "line NN", str(error)) == MESSAGES[name]
+    kernel, grid, arguments, options = racing()[name]
+    assert str(caught_by(kernel, grid, *arguments, **options)) == str(error), "found every time"
+
+
+def test_the_line_of_the_first_access_is_in_the_message_and_that_of_the_second_in_the_traceback():
+    error = caught_by(neighbours, (2,), torch.zeros(3))
+    (number,) = re.findall(r"line (\d+)", str(error))
+    assert linecache.getline(__file__, int(number)).strip().endswith("# the neighbour's")
+    assert "tl.store(x + at, v)  # its own" in lines_of(error)
+
+
+def test_the_store_that_is_refused_writes_nothing():
+    out = torch.zeros(4)
+    caught_by(each_its_number, (3,), out, BLOCK=4)
+    assert out.tolist() == [0.0] * 4
+
+
+@triton.jit
+def last_block_moved_back(x, out, n, BLOCK: tl.constexpr):
+    """Instead of a mask: the last program does some elements again."""
+    start = tl.minimum(tl.program_id(0) * BLOCK, n - BLOCK)
+    at = start + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at) * 2)
+
+
+@triton.jit
+def rows_in_place(x, columns, stride, BLOCK: tl.constexpr):
+    """Reads its row twice, and writes it, in blocks."""
+    row = x + tl.program_id(0) * stride
+    total = 0.0
+    for start in range(0, columns, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        total += tl.sum(tl.load(row + at, mask=at < columns, other=0.0))
+    for start in range(0, columns, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        v = tl.load(row + at, mask=at < columns)
+        tl.store(row + at, v - total, mask=at < columns)
+
+
+@triton.jit
+def last_one_adds_up(x, partials, counter, out, BLOCK: tl.constexpr):
+    """Each leaves a sum; who sees that all others have counted themselves adds them up."""
+    program = tl.program_id(0)
+    tl.store(partials + program, tl.sum(tl.load(x + program * BLOCK + tl.arange(0, BLOCK))))
+    if tl.atomic_add(counter, 1) == tl.num_programs(0) - 1:
+        tl.store(out, tl.sum(tl.load(partials + tl.arange(0, 4))))
+
+
+@triton.jit
+def last_one_adds_up_relaxed(x, partials, counter, out, BLOCK: tl.constexpr):
+    program = tl.program_id(0)
+    tl.store(partials + program, tl.sum(tl.load(x + program * BLOCK + tl.arange(0, BLOCK))))
+    if tl.atomic_add(counter, 1, sem="relaxed") == tl.num_programs(0) - 1:
+        tl.store(out, tl.sum(tl.load(partials + tl.arange(0, 4))))
+
+
+@triton.jit
+def under_a_lock(lock, out):
+    while tl.atomic_cas(lock, 0, 1) == 1:
+        pass
+    tl.store(out, tl.load(out) + 1)
+    tl.atomic_xchg(lock, 0)
+
+
+@triton.jit
+def after_the_one_before(flags, out):
+    """Each waits for the flag of the one before it, and takes over what that one left."""
+    program = tl.program_id(0)
+    before = 0.0
+    if program > 0:
+        while tl.load(flags + program - 1, volatile=True) == 0:
+            pass
+        before = tl.load(out + program - 1)
+    tl.store(out + program, before + 1)
+    tl.atomic_xchg(flags + program, 1)
+
+
+@triton.jit
+def adds_to_all(x, out, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.atomic_add(out + at // 2, tl.load(x + tl.program_id(0) * BLOCK + at))
+
+
+@triton.jit
+def same_flag(out, BLOCK: tl.constexpr):
+    tl.store(out + tl.arange(0, BLOCK) * 0, 1.0)
+
+
+def test_honest_programs_do_not_race():
+    x, out = torch.arange(10.0), torch.zeros(10)
+    run(last_block_moved_back, (3,), x, out, 10, BLOCK=4)
+    assert out.tolist() == (2 * x).tolist()
+
+    table = torch.ones(3, 8)[:, :6]
+    run(rows_in_place, (3,), table, 6, table.stride(0), BLOCK=4)
+    assert (table == -5).all()
+
+    total = torch.zeros(2)
+    run(adds_to_all, (4,), torch.ones(16), total, BLOCK=4)
+    assert total.tolist() == [8.0, 8.0]
+    run(same_flag, (3,), out, BLOCK=8)
+    assert out[0] == 1
+
+
+def test_atomics_order_programs():
+    x, partials, out = torch.ones(16), torch.empty(4), torch.zeros(1)
+    counter, lock = (torch.zeros(1, dtype=torch.int32) for _ in range(2))
+    run(last_one_adds_up, (4,), x, partials, counter, out, BLOCK=4)
+    assert out.tolist() == [16.0]
+    run(under_a_lock, (5,), lock, count := torch.zeros(1))
+    assert count.tolist() == [5.0]
+    flags, steps = torch.zeros(4, dtype=torch.int32), torch.zeros(4)
+    run(after_the_one_before, (4,), flags, steps)
+    assert steps.tolist() == [1.0, 2.0, 3.0, 4.0]
+    counter.zero_()
+    error = caught_by(last_one_adds_up_relaxed, (4,), x, partials, counter, out, BLOCK=4)
+    assert str(error).startswith("program (3, 0, 0) reads element 0 of argument1, which program (0")
+
+
+def test_a_second_launch_comes_after_the_first():
+    out = torch.zeros(4)
+    for _ in range(2):
+        run(each_its_number, (1,), out, BLOCK=4)
+    run(neighbours, (1,), out)
+    run(previous, (1,), out, torch.zeros(1))
 
 
 # --- what else learners write ---------------------------------------------------------------------

@@ -1,0 +1,384 @@
+"""Which accesses of the threads of one numba launch race, and arrays that tell of each access.
+
+Threads of one block are ordered by the barriers that all of them pass; blocks are not ordered at
+all. Threads run one after the other, each up to its next barrier: that stretch is a turn, and the
+turns between two barriers are an interval. Two accesses of one block in one interval, or of two
+blocks, race, unless both only read, both are atomic, or an atomic operation orders them.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import types
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.worker.guard import Access
+from grader.worker.races import Heard, Moments, Order, Race, Site, Uninitialised, merge, quoted
+
+Note = Callable[[int, Access], None]
+
+
+# Plain tuples, for a simulated thread spends much of its time here.
+Done = tuple[int, Site]  # one access: its moment and its place
+# Accesses of one kind to one element, as far as a later one may race with them: the last; the last
+# before it by another thread of the same block; the last by another block.
+Lately = tuple[Done, Done | None, Done | None]
+
+
+class Threads(Moments):
+    """Which thread of which block acts in one launch, and what it knows of the others."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.turn = self.interval = self.block = 0  # the moments at which they began
+        self.atomic: Site | None = None  # where, while an atomic operation goes on
+        self._order = Order()
+        self._blocks: list[int] = []  # the moments at which they began
+        self._indices: list[object] = []
+        self._heard_before: Heard = {}  # by any thread of the block before the last barrier
+        self._heard_since: Heard = {}
+
+    def begin_block(self, index: object) -> None:
+        self.block = self.now + 1
+        self._blocks.append(self.block)
+        self._indices.append(index)
+        self._order.heard, self._heard_before, self._heard_since = {}, {}, {}
+
+    def begin_interval(self) -> None:
+        """All threads of the block have passed a barrier: each knows what any of them knew."""
+        self.interval = self.now + 1
+        merge(self._heard_since, self._order.heard)
+        merge(self._heard_before, self._heard_since)
+        self._order.heard, self._heard_since = {}, {}
+
+    def begin_turn(self, thread: object) -> None:
+        self.turn = self.begin(thread)
+        if self._order.heard or self._heard_before:
+            merge(self._heard_since, self._order.heard)
+            self._order.heard = dict(self._heard_before)
+
+    def fence(self) -> None:
+        """All can see what this thread wrote, and what its block did before the last barrier."""
+        self._order.heard[self.number(self.turn)] = self.now
+        self._order.heard[self._block_key(self.turn)] = self.interval - 1
+        self.now += 1
+
+    def exchange(self, address: int) -> None:
+        self._order.exchange(address)
+
+    def name(self, moment: int) -> str:
+        block = self._indices[bisect_right(self._blocks, moment) - 1]
+        return f"thread {self.party(moment)} of block {block}"
+
+    def racing(self, moment: int) -> bool:
+        """Whether nothing orders an access at this moment and what the acting thread does now."""
+        if moment >= self.turn or self.block <= moment < self.interval:
+            return False
+        return not (
+            self._order.before(self.number(moment), moment)
+            or self._order.before(self._block_key(moment), moment)
+        )
+
+    def _block_key(self, moment: int) -> int:
+        """Blocks count downwards from -1 as parties, turns upwards from 0."""
+        return -bisect_right(self._blocks, moment)
+
+
+class Memory:
+    """What was done to each element of the global memory in a launch, or of a block's shared one.
+
+    Elements are known by their address, in units of the smallest dtype that the memory is seen as.
+    """
+
+    def __init__(self, threads: Threads, shared: bool) -> None:
+        self.threads = threads
+        self._shared = shared
+        self._unit = 0
+        self._wrote: dict[int, Done] = {}
+        self._read: dict[int, Lately] = {}
+        self._updated: dict[int, Lately] = {}
+        self._unwritten: Uninitialised | None = None
+
+    def fit(self, itemsize: int) -> None:
+        """From now on, the memory is also seen as elements of this many bytes."""
+        unit = math.gcd(self._unit, itemsize)
+        if self._unit not in (0, unit):
+            for done in (self._wrote, self._read, self._updated):
+                _refine(done, self._unit, unit)
+        self._unit = unit
+
+    def load(self, array: Array, address: int, site: Site) -> None:
+        """A thread reads an element, plainly or as the first part of an atomic operation."""
+        threads = self.threads
+        if threads.atomic is not None:
+            self._update(array, address, threads.atomic)
+            return
+        turn = threads.turn
+        unit, stop = address, address + array.itemsize
+        while unit < stop:
+            wrote = self._wrote.get(unit)
+            if wrote is not None:
+                if wrote[0] < turn and threads.racing(wrote[0]):
+                    self._refuse(array, address, "reads", wrote, "wrote")
+            elif self._shared and unit not in self._updated:
+                self._keep_unwritten(array, address)
+            if self._updated:
+                self._check(self._updated.get(unit), array, address, "reads", "updated")
+            read = self._read.get(unit)
+            if read is None:
+                self._read[unit] = ((threads.now, site), None, None)
+            elif read[0][0] < turn:
+                self._read[unit] = self._after(read, site)
+            unit += self._unit
+
+    def store(self, array: Array, address: int, site: Site, unchanged: Callable[[], bool]) -> None:
+        """A thread writes an element. `unchanged` tells whether it writes the bits that are there.
+
+        Of an atomic operation this is the second part: the first was looked at.
+        """
+        threads = self.threads
+        if threads.atomic is not None:
+            return
+        turn = threads.turn
+        unit, stop = address, address + array.itemsize
+        while unit < stop:
+            self._check(self._read.get(unit), array, address, "writes", "read")
+            if self._updated:
+                self._check(self._updated.get(unit), array, address, "writes", "updated")
+            wrote = self._wrote.get(unit)
+            if (
+                wrote is not None
+                and wrote[0] < turn
+                and threads.racing(wrote[0])
+                and not unchanged()
+            ):
+                self._refuse(array, address, "writes another value to", wrote, "wrote")
+            self._wrote[unit] = (threads.now, site)
+            unit += self._unit
+
+    def _update(self, array: Array, address: int, site: Site) -> None:
+        for unit in range(address, address + array.itemsize, self._unit):
+            wrote, updated = self._wrote.get(unit), self._updated.get(unit)
+            if wrote is not None and self.threads.racing(wrote[0]):
+                self._refuse(array, address, "updates", wrote, "wrote")
+            if self._shared and wrote is None and updated is None:
+                self._keep_unwritten(array, address)
+            self._check(self._read.get(unit), array, address, "updates", "read")
+            self._updated[unit] = self._after(updated, site)
+        self.threads.exchange(address)
+
+    def _after(self, past: Lately | None, site: Site) -> Lately:
+        """`past` with one more access, of now."""
+        now = (self.threads.now, site)
+        if past is None:
+            return now, None, None
+        last, before, elsewhere = past
+        if last[0] >= self.threads.turn:
+            return now, before, elsewhere
+        if last[0] < self.threads.block:
+            return now, None, last
+        return now, last, elsewhere
+
+    def _check(
+        self, lately: Lately | None, array: Array, address: int, does: str, did: str
+    ) -> None:
+        """Raise Race if nothing orders one of these accesses and that of now."""
+        if lately is None or (lately[0][0] >= self.threads.turn and lately[1] is lately[2]):
+            return  # nobody's, or only its own
+        for done in lately:
+            if done is not None and self.threads.racing(done[0]):
+                self._refuse(array, address, does, done, did)
+
+    def _refuse(self, array: Array, address: int, does: str, done: Done, did: str) -> None:
+        moment, site = done
+        if moment >= self.threads.block:
+            why = "with no barrier between the two, it is left to chance which comes first"
+        else:
+            why = "blocks run in any order, so it is left to chance which comes first"
+        raise Race(
+            f"{self.threads.name(self.threads.turn)} {does} {array.element(address)}, which "
+            f"{self.threads.name(moment)} {did} in {quoted(site)}: {why}"
+        )
+
+    # A read of what nobody wrote is told at the next barrier, for when another thread writes there
+    # before it, the two race: the barrier between them is missing.
+
+    def _keep_unwritten(self, array: Array, address: int) -> None:
+        if self._unwritten is None:
+            error = Uninitialised(
+                f"{self.threads.name(self.threads.turn)} reads {array.element(address)}, which no "
+                "thread of the block has written"
+            )
+            self._unwritten = error.with_traceback(_traceback_here())
+
+    def refuse_unwritten(self) -> None:
+        """Raise Uninitialised if an element was read that no thread had written."""
+        if self._unwritten is not None:
+            raise self._unwritten
+
+
+def _refine(done: dict[int, Any], old: int, new: int) -> None:
+    for unit, what in list(done.items()):
+        done.update(dict.fromkeys(range(unit, unit + old, new), what))
+
+
+def _traceback_here() -> types.TracebackType | None:
+    """What a traceback would be if the thread's access that goes on now failed."""
+    traceback = None
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        traceback = types.TracebackType(traceback, frame, frame.f_lasti, frame.f_lineno)
+        frame = frame.f_back
+    return traceback
+
+
+# --- arrays as threads see them -----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The array that a thread's view is a part of, to say which of its elements is used."""
+
+    name: str
+    start: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @classmethod
+    def of(cls, array: NDArray[Any], name: str) -> Whole:
+        return cls(name, address_of(array), array.shape, array.strides)
+
+    def element(self, address: int) -> str:
+        """Such as `element 5 of out`, and `element (1, 2) of out` where there are more axes."""
+        rest = address - self.start
+        index = [0] * len(self.shape)
+        for axis in sorted(range(len(self.shape)), key=lambda axis: -abs(self.strides[axis])):
+            if self.shape[axis] > 1 and self.strides[axis]:
+                index[axis], rest = divmod(rest, self.strides[axis])
+        position = index[0] if len(index) == 1 else tuple(index)
+        return f"element {position} of {self.name}"
+
+
+def address_of(array: NDArray[Any]) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+class Array:
+    """An array as kernels see it: every access to an element is counted and looked at.
+
+    Parts of it, and the same memory in another shape or dtype, are arrays like it.
+    """
+
+    def __init__(
+        self, array: NDArray[Any], memory: Memory, whole: Whole, note: Note | None = None
+    ) -> None:
+        self._array = array
+        self._memory = memory
+        self._whole = whole
+        self._note = note
+        self._start = address_of(array)
+        self._strides = array.strides
+        self._shape = array.shape
+        self.itemsize = array.itemsize
+        memory.fit(array.itemsize)
+
+    def element(self, address: int) -> str:
+        return self._whole.element(address)
+
+    def _again(self, array: NDArray[Any]) -> Array:
+        return Array(array, self._memory, self._whole, self._note)
+
+    def _address(self, index: Any) -> int:
+        """Of one element, whose index is inside; a negative one counts from the end."""
+        if type(index) is int and index >= 0:
+            return self._start + index * self._strides[0]
+        if not isinstance(index, tuple):
+            index = int(index)
+            if index < 0:
+                index += self._shape[0]
+            return self._start + index * self._strides[0]  # type: ignore[no-any-return]
+        address = self._start
+        for at, extent, stride in zip(index, self._shape, self._strides, strict=True):
+            address += (int(at) if at >= 0 else int(at) + extent) * stride
+        return address
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._array[index]
+        if isinstance(found, np.ndarray):
+            return self._again(found)
+        if self._note is not None:
+            self._note(self.itemsize, "load")
+        frame = sys._getframe(1)
+        self._memory.load(self, self._address(index), (frame.f_code, frame.f_lasti))
+        return found
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        frame = sys._getframe(1)
+        site = (frame.f_code, frame.f_lasti)
+        target = self._array[index]
+        if not isinstance(target, np.ndarray):
+            self._store(index, value, site)
+            return
+        part = self._again(target)
+        if isinstance(value, Array):
+            value = value._all(site)
+        for position, each in np.ndenumerate(np.broadcast_to(value, target.shape)):
+            part._store(position, each, site)
+
+    def _store(self, index: Any, value: Any, site: Site) -> None:
+        if self._note is not None:
+            self._note(self.itemsize, "store")
+        self._memory.store(
+            self, self._address(index), site, lambda: self._holds(self._array[index], value)
+        )
+        self._array[index] = value
+
+    def _holds(self, held: Any, value: Any) -> bool:
+        return bool(held.tobytes() == np.asarray(value).astype(self._array.dtype).tobytes())
+
+    def _all(self, site: Site) -> NDArray[Any]:
+        """Every element, each of which is read."""
+        for position in np.ndindex(self._array.shape):
+            if self._note is not None:
+                self._note(self.itemsize, "load")
+            self._memory.load(self, self._address(position), site)
+        return self._array.copy()
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    @property
+    def T(self) -> Array:
+        return self._again(self._array.T)
+
+    def transpose(self, *axes: Any) -> Array:
+        return self._again(self._array.transpose(*axes))
+
+    def ravel(self, *args: Any, **kwargs: Any) -> Array:
+        return self._again(self._array.ravel(*args, **kwargs))
+
+    def reshape(self, *args: Any, **kwargs: Any) -> Array:
+        return self._again(self._array.reshape(*args, **kwargs))
+
+    def view(self, *args: Any, **kwargs: Any) -> Array:
+        return self._again(self._array.view(*args, **kwargs))
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+        site = (sys._getframe(1).f_code, sys._getframe(1).f_lasti)
+        plain = (arg._all(site) if isinstance(arg, Array) else arg for arg in args)
+        return getattr(ufunc, method)(*plain, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        """What else numpy's array has: `sum` and the like look at every element."""
+        found = getattr(self._array, name)
+        if callable(found) or name.startswith("__array"):
+            self._all((sys._getframe(1).f_code, sys._getframe(1).f_lasti))
+        return found

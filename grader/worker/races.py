@@ -1,0 +1,111 @@
+"""What both simulators know of races: the errors, the words, and who has heard of whose writes.
+
+A simulator runs the threads of a block, or the programs of a launch, one after the other. So a race
+is not seen in the answer but in the accesses: two of them to one element, by two parties that
+nothing orders, of which at least one writes without being atomic. Whoever is second is refused,
+every time, whatever the answer would have been. Two that write the same bits are let pass, as
+compute-sanitizer's racecheck does ("WAW hazards ... writing the same value", its manual).
+
+Every access gets a moment, a number that only grows. What a party did itself is what happened since
+its begin, so that comparing moments tells whose access an older one was.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from bisect import bisect_right
+from types import CodeType, FrameType
+
+Site = tuple[CodeType, int]  # an instruction: its code, and f_lasti
+
+
+class Race(Exception):
+    """Two threads or programs use one element, and nothing says which of them comes first."""
+
+
+class DivergentBarrier(Exception):
+    """Threads of one block wait at different barriers."""
+
+
+class Uninitialised(Exception):
+    """A thread reads shared memory that no thread of its block wrote."""
+
+
+def learners_site(libraries: tuple[str, ...]) -> Site:
+    """The instruction that called, of the innermost frame that lies outside of these folders."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(libraries):
+        frame = frame.f_back
+    assert frame is not None, "only code outside of the libraries starts anything"
+    return frame.f_code, frame.f_lasti
+
+
+def line_of(site: Site) -> int:
+    code, offset = site
+    return next(line or 0 for start, stop, line in code.co_lines() if start <= offset < stop)
+
+
+def quoted(site: Site) -> str:
+    """`line 12 (shared[t] = value)`."""
+    line = line_of(site)
+    text = linecache.getline(site[0].co_filename, line).strip()
+    return f"line {line} ({text})" if text else f"line {line}"
+
+
+class Moments:
+    """The moments of one launch, and which party each belongs to."""
+
+    def __init__(self) -> None:
+        self.now = 1
+        self._begins: list[int] = []
+        self._parties: list[object] = []
+
+    def begin(self, party: object) -> int:
+        """From now on, `party` acts; it is told as `str(party)`. Returns its first moment."""
+        self.now += 1
+        self._begins.append(self.now)
+        self._parties.append(party)
+        return self.now
+
+    def number(self, moment: int) -> int:
+        """Parties are numbered in the order in which they began."""
+        return bisect_right(self._begins, moment) - 1
+
+    def party(self, moment: int) -> object:
+        return self._parties[self.number(moment)]
+
+
+Heard = dict[int, int]  # for each party, up to which moment its writes are known of
+
+
+class Order:
+    """Which writes of others a party may rely on, because an atomic operation told it of them.
+
+    A party that makes its writes visible and then updates an element atomically publishes them
+    there; whoever updates that element later has heard of them, and of all that the first had heard
+    of (release and acquire: PTX ISA, "Memory Consistency Model"). So "the last block adds up what
+    the others left" and locks are no races.
+    """
+
+    def __init__(self) -> None:
+        self.heard: Heard = {}  # by the party that acts; what it has made visible itself, too
+        self._published: dict[int, Heard] = {}  # by the address of the atomic
+
+    def exchange(self, address: int, publishes: bool = True, hears: bool = True) -> None:
+        """The party that acts updates `address`, or looks at it."""
+        there = self._published.get(address)
+        if hears and there:
+            merge(self.heard, there)
+        if publishes and self.heard:
+            merge(self._published.setdefault(address, {}), self.heard)
+
+    def before(self, party: int, moment: int) -> bool:
+        """Whether the acting party has heard of what another did at this moment."""
+        return moment <= self.heard.get(party, 0)
+
+
+def merge(into: Heard, more: Heard) -> None:
+    for party, moment in more.items():
+        if moment > into.get(party, 0):
+            into[party] = moment
