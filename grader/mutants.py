@@ -43,11 +43,12 @@ class Kernel:
     def __init__(self, source: str) -> None:
         self.source = source
         self.tree = ast.parse(source)
+        self.is_triton = "import triton" in source
         self._bytes = source.encode()
         lines = self._bytes.splitlines(keepends=True)
         self._starts = [sum(map(len, lines[:n])) for n in range(len(lines) + 1)]
-        launches = [n.func for n in ast.walk(self.tree) if _is_launch(n)]
-        self._launched = [f for f in launches if isinstance(f, ast.Subscript)]
+        calls = [n.func for n in ast.walk(self.tree) if isinstance(n, ast.Call)]
+        self._launched = [f for f in calls if isinstance(f, ast.Subscript)]  # kernel[grid](x, out)
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         """Where a node's text begins and ends, in bytes."""
@@ -82,11 +83,6 @@ class Kernel:
 
 
 Operator = Callable[[Kernel, ast.AST], Iterator[Edit]]
-
-
-def _is_launch(node: ast.AST) -> bool:
-    """Whether this is a call such as kernel[grid](x, out)."""
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript)
 
 
 def _called(node: ast.AST) -> str:
@@ -170,11 +166,10 @@ def drop_rescale(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
         return
     name = kernel.text(node.targets[0])
     for inner in ast.walk(node.value):
-        if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Mult):
-            if kernel.text(inner.left) == name:
-                yield Edit(inner, name)
-            elif kernel.text(inner.right) == name:
-                yield Edit(inner, name)
+        if not isinstance(inner, ast.BinOp) or not isinstance(inner.op, ast.Mult):
+            continue
+        if name in (kernel.text(inner.left), kernel.text(inner.right)):
+            yield Edit(inner, name)
 
 
 def half_accumulate(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
@@ -183,6 +178,24 @@ def half_accumulate(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
         yield Edit(node, f"{kernel.text(node.value)}.float16")
     if isinstance(node, ast.Name) and node.id == "float32":
         yield Edit(node, "np.float16")
+    if isinstance(node, ast.For):
+        for statement in node.body:
+            yield from _rounded_each_time(kernel, statement)
+
+
+def _rounded_each_time(kernel: Kernel, statement: ast.stmt) -> Iterator[Edit]:
+    """What a loop accumulates, rounded to float16 after each step."""
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add):
+        name, value = kernel.text(statement.target), kernel.text(statement.value)
+        value = f"{name} + {value}"
+    elif isinstance(statement, ast.Assign):
+        name, value = kernel.text(statement.targets[0]), kernel.text(statement.value)
+        if not any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(statement.value)):
+            return
+    else:
+        return
+    rounded = f"({value}).to(tl.float16)" if kernel.is_triton else f"np.float16({value})"
+    yield Edit(statement, f"{name} = {rounded}")
 
 
 def drop_cast(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
@@ -358,9 +371,8 @@ def drop_statement(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
         return
     known: set[str] = set()
     for inner in ast.walk(node):
-        if isinstance(inner, ast.AugAssign | ast.Return):
-            yield Edit(inner, "pass")
-        elif isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Call):
+        calls = isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Call)
+        if calls or isinstance(inner, ast.AugAssign | ast.Return):
             yield Edit(inner, "pass")
         elif isinstance(inner, ast.Assign):
             name = kernel.text(inner.targets[0])

@@ -94,10 +94,15 @@ def verified(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Verified]:
 
 
 def test_everything_is_tried_in_order(verified: dict[str, Verified]):
-    assert list(verified) == ["stub", "solution", *sorted(WRONG), *NO_WORK]
+    mutants = [v.kernel for v in verified.values() if v.kind == "mutant"]
+    assert list(verified) == ["stub", "solution", *sorted(WRONG), *NO_WORK, *mutants]
     assert [v.kind for v in verified.values()] == (
-        ["stub", "solution"] + ["wrong"] * len(WRONG) + ["no_work"] * len(NO_WORK)
+        ["stub", "solution"]
+        + ["wrong"] * len(WRONG)
+        + ["no_work"] * len(NO_WORK)
+        + ["mutant"] * len(mutants)
     )
+    assert len(mutants) == 5  # of `out.copy_(2 * x)`: 2 / x, 2, x, 3 * x, and no copy at all
     assert {v.exercise for v in verified.values()} == {"01_twice"}
 
 
@@ -132,7 +137,7 @@ def test_a_wrong_kernel_that_is_rejected_elsewhere_is_reported(verified: dict[st
 def test_why_a_kernel_was_rejected_is_told(verified: dict[str, Verified]):
     assert verified["wrong_at_properties"].detail.startswith("1 float32: Twice 17 is 34.")
     assert "no_such_module" in verified["wrong_at_load"].detail
-    assert verified["untouched"].detail == "1 float32: out[0] was never written"
+    assert verified["untouched"].detail == "rejected by each of the 3 cases that can tell, of 3"
 
 
 # -- the decisions alone
