@@ -8,7 +8,9 @@
 
 The table's name is one of KINDS. `before` and `after` are the changed lines as `grader verify`
 prints them; without `after`, every change that the operator makes to the line is meant, and without
-`before` every one that it makes to the file. Nothing is ever taken to be equivalent by itself.
+`before` every one that it makes to the file. Where the same line stands several times in the file,
+`nth = 2` means its second occurrence among the mutants that fit. Nothing is ever taken to be
+equivalent by itself.
 """
 
 from __future__ import annotations
@@ -25,18 +27,19 @@ from grader.mutants import Mutant
 # slower: the same answer from more work, which counts neither as traffic nor as memory.
 # out_of_reach: wrong, but only where no simulated case can come.
 KINDS = ("equivalent", "slower", "out_of_reach")
-FIELDS = {"operator", "before", "after", "reason"}
+FIELDS = {"operator", "before", "after", "reason", "nth"}
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """One table of the file; `before` and `after` None for any."""
+    """One table of the file; `before`, `after` and `nth` are None for any."""
 
     kind: str
     operator: str
     before: str | None
     after: str | None
     reason: str
+    nth: int | None = None
 
     def means(self, mutant: Mutant) -> bool:
         return (
@@ -68,10 +71,12 @@ def read(path: Path) -> tuple[Declaration, ...]:
 def _declaration(path: Path, kind: str, table: object) -> Declaration:
     given = table if isinstance(table, Mapping) else {}
     texts = {name: value for name, value in given.items() if isinstance(value, str) and value}
-    if set(texts) != set(given) or not {"operator", "reason"} <= set(texts) <= FIELDS:
+    nth = given.get("nth")
+    sound = set(texts) | ({"nth"} if type(nth) is int and nth > 0 else set()) == set(given)
+    if not sound or not {"operator", "reason"} <= set(given) <= FIELDS:
         raise BrokenExercise(
             f"{path}: a table [[{kind}]] holds {dict(given)}.",
-            "It needs an operator and a reason, may have before and after, and nothing else.",
+            "It needs an operator and a reason; it may have before, after and nth, a number.",
         )
     return Declaration(
         kind=kind,
@@ -79,6 +84,7 @@ def _declaration(path: Path, kind: str, table: object) -> Declaration:
         before=texts.get("before"),
         after=texts.get("after"),
         reason=texts["reason"],
+        nth=nth,
     )
 
 
@@ -91,10 +97,13 @@ def assign(
     """
     found: dict[Mutant, Declaration] = {}
     for declaration in declarations:
-        meant = [m for m in mutants if declaration.means(m) and m not in found]
-        if not meant:
+        meant = [mutant for mutant in mutants if declaration.means(mutant)]
+        if declaration.nth is not None:
+            meant = meant[declaration.nth - 1 : declaration.nth]
+        if not meant or any(mutant in found for mutant in meant):
             raise BrokenExercise(
-                f"{path}: no mutant is left that {declaration.operator} makes of "
+                f"{path}: there is no mutant, or one declared before, that "
+                f"{declaration.operator} makes of "
                 f"{declaration.before or 'the file'!r}"
                 + (f" to give {declaration.after!r}." if declaration.after else "."),
                 "The solution has changed, or the table stands there twice: take it out.",
