@@ -49,6 +49,8 @@ class Kernel:
         self._starts = [sum(map(len, lines[:n])) for n in range(len(lines) + 1)]
         calls = [n.func for n in ast.walk(self.tree) if isinstance(n, ast.Call)]
         self._launched = [f for f in calls if isinstance(f, ast.Subscript)]  # kernel[grid](x, out)
+        self.strides = [call for call in calls if _called(call) == "stride"]
+        self.grids = self._grids()
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         """Where a node's text begins and ends, in bytes."""
@@ -69,7 +71,7 @@ class Kernel:
         begin, end = self.span(edit.node)
         return (self._bytes[:begin] + edit.text.encode() + self._bytes[end:]).decode()
 
-    def grids(self) -> list[ast.expr]:
+    def _grids(self) -> list[ast.expr]:
         """What is launched: each number of programs, blocks or threads in a kernel[...]."""
         named = {s.slice.id for s in self._launched if isinstance(s.slice, ast.Name)}
         grids: list[ast.expr] = [s.slice for s in self._launched]
@@ -287,7 +289,7 @@ def _one_off(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
 
 def one_off_grid(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
     """One program, block or thread more or less."""
-    if any(node is grid for grid in kernel.grids()):
+    if any(node is grid for grid in kernel.grids):
         yield from _one_off(kernel, node)
 
 
@@ -354,13 +356,12 @@ def swap_arguments(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
 
 def change_stride(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
     """Another tensor's stride, or the length of a row, for a stride."""
-    strides = [n for n in ast.walk(kernel.tree) if _called(n) == "stride"]
-    if not any(node is stride for stride in strides):
+    if not any(node is stride for stride in kernel.strides):
         return
     assert isinstance(node, ast.Call)
     assert isinstance(node.func, ast.Attribute)
     yield Edit(node, f"{kernel.text(node.func.value)}.shape[-1]")
-    for other in dict.fromkeys(map(kernel.text, strides)):
+    for other in dict.fromkeys(map(kernel.text, kernel.strides)):
         if other != kernel.text(node):
             yield Edit(node, other)
 
