@@ -184,12 +184,14 @@ def _judged(exercise: Exercise, trial: _Trial, result: Result) -> Verified:
 
 def _detail(trial: _Trial, result: Result) -> str:
     """Why a kernel was rejected; of an answer that is no work at all, what it passes."""
+    if trial.kind == "no_work":  # a property may have rejected what the cases let pass
+        for step in result.steps:
+            if step.name is StepName.CORRECTNESS and step.outcome is Outcome.PASS:
+                return step.summary
     problem = first_problem(result)
     if problem and problem.failure:
         case = f"{problem.failure.case}: " if problem.failure.case else ""
         return case + problem.failure.message
-    if problem is None and trial.kind == "no_work":
-        problem = next((s for s in result.steps if s.name is StepName.CORRECTNESS), None)
     return problem.summary if problem else ""
 
 
