@@ -6,6 +6,7 @@
 #   make test                                    the whole test suite
 #   make lint                                    ruff and mypy
 #   make verify                                  every exercise against right and wrong kernels
+#   make redteam                                 the same with every mutant of every solution
 #
 # EXTRAS=dev,gpu adds what a machine with a CUDA GPU needs. DEVICE=cpu simulates where a GPU is.
 
@@ -19,7 +20,7 @@ VENV := .venv
 # One stamp for each choice of extras: another choice installs again.
 READY := $(VENV)/.ready-$(EXTRAS)
 
-.PHONY: setup check test lint verify clean
+.PHONY: setup check test lint verify redteam clean
 
 check: $(READY)
 	$(VENV)/bin/grader check $(EX) --device $(DEVICE) \
@@ -35,6 +36,9 @@ lint: $(READY)
 
 verify: $(READY)
 	$(VENV)/bin/grader verify --all --device $(DEVICE)
+
+redteam: $(READY)
+	$(VENV)/bin/grader verify --all --device cpu --mutants all
 
 setup: $(READY)
 

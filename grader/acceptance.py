@@ -34,7 +34,7 @@ At n = 131,072 that is 1.8e-4, far below what skipping 1 % of the terms costs.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -135,6 +135,13 @@ def first_mismatch(
     expected: Expected, got: Mapping[str, Tensor], unwritten: Mapping[str, Tensor]
 ) -> Mismatch | None:
     """Compare every filled argument. `unwritten` marks elements that still hold the poison."""
+    return next((found for _, found in mismatches(expected, got, unwritten) if found), None)
+
+
+def mismatches(
+    expected: Expected, got: Mapping[str, Tensor], unwritten: Mapping[str, Tensor]
+) -> Iterator[tuple[str, Mismatch | None]]:
+    """As `first_mismatch`, for each filled argument by itself."""
     for name, answer in expected.answer.items():
         found = compare(
             name,
@@ -146,9 +153,7 @@ def first_mismatch(
             exact=expected.exact,
             unwritten=unwritten.get(name),
         )
-        if found is not None:
-            return found
-    return None
+        yield name, found
 
 
 def compare(
@@ -198,10 +203,10 @@ def limits(
     roundings = 1.0 if dtype == torch.float32 else 2.0
     accumulation = UNIT_ROUNDOFF * max(SAFETY * math.sqrt(terms), 0.375 * min(terms, LONGEST_CHAIN))
     spacing = roundings * ulp(answer, dtype)
-    tiny = _flushed_below(dtype)
+    tiny = flushed_below(dtype)
     # torch overflowing in float32 must not loosen the limit, nor its flushing of tiny answers.
     own_error = torch.where(own.isfinite(), (own - answer).abs(), 0.0)
-    own_error = (own_error - _flushed_below(torch.float32)).clamp(min=0.0)
+    own_error = (own_error - flushed_below(torch.float32)).clamp(min=0.0)
     relative = torch.where(magnitude > 0, own_error / magnitude, 0.0)
     worst = relative.amax(-1, keepdim=True) if relative.ndim else relative
     limit = (TORCH_FACTOR * worst).clamp(min=accumulation) * magnitude
@@ -224,7 +229,7 @@ def ulp(values: Tensor, dtype: torch.dtype) -> Tensor:
     return torch.where(values == 0, 0.0, spacing).clamp(min=info.smallest_normal * info.eps)
 
 
-def _flushed_below(dtype: torch.dtype) -> float:
+def flushed_below(dtype: torch.dtype) -> float:
     """Answers smaller than this may come out as zero.
 
     float32 arithmetic on a GPU may flush subnormals; float16 subnormals are ordinary float32

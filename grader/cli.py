@@ -246,9 +246,15 @@ def verify(
     names: Names = None,
     every: All = False,
     device: OnDevice = Device.AUTO,
+    mutants: Annotated[
+        str, typer.Option(metavar="N|all", help="Try so many mutants of each solution.")
+    ] = "6",
+    seed: Annotated[int, typer.Option(min=0, help="Draw another choice of mutants.")] = 0,
     json: Json = False,
 ) -> None:
     """Prove that exercises tell right from wrong."""
+    if mutants != "all" and not (mutants.isascii() and mutants.isdigit()):
+        raise UsageError(f"--mutants {mutants!r} is no number.", "Give a number, or all.")
     exercises = _selected(names, every)
     from pydantic import TypeAdapter
 
@@ -256,7 +262,8 @@ def verify(
     from grader.render import terminal
 
     with _progress() as progress:
-        verified = verify.run(exercises, device.value, progress)
+        sample = verify.Sample(None if mutants == "all" else int(mutants), seed)
+        verified = verify.run(exercises, device.value, progress, sample)
     if json:
         for one in verified:
             _write_json(TypeAdapter(verify.Verified).dump_json(one, by_alias=True))

@@ -57,6 +57,11 @@ class Exercise:
     def wrong_kernels(self) -> list[Path]:
         return sorted(self.answers.glob("wrong_*.py"))
 
+    @property
+    def survivors(self) -> Path:
+        """What is declared of mutants that no test can reject (grader.declared); may be missing."""
+        return self.answers / "survivors.toml"
+
     @cached_property
     def spec(self) -> Spec:
         """Raises BrokenExercise when spec.py does not define a valid SPEC."""

@@ -32,6 +32,7 @@ class CaseDraw:
         self._case = case
         self._device = torch.device(device)
         self._random = torch.Generator().manual_seed(_mix(case))
+        self._padded = 0  # tensors drawn so far whose rows are apart
 
     def tensor(
         self, shape: tuple[int, ...], *, dtype: str | None = None, extreme: float | None = None
@@ -48,7 +49,13 @@ class CaseDraw:
         limit = LARGEST[name]
         values = distribution(rows, shape[-1], self._random, min(extreme or limit, limit), name)
         rounded = values.to(DTYPES[name]).reshape(shape)
-        return with_layout(rounded, self._case.pad, self._case.offset, self._device)
+        pad = self._case.pad
+        if pad:
+            # Another row stride for each: a kernel that uses one for two of them is wrong. Outputs
+            # are 2 further apart than the input that they are like (remote.destinations).
+            pad += 3 * self._padded
+            self._padded += 1
+        return with_layout(rounded, pad, self._case.offset, self._device)
 
     def indices(self, count: int, below: int, ignored: int | None = None) -> Tensor:
         values = torch.randint(below, (count,), generator=self._random)

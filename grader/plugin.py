@@ -113,11 +113,12 @@ class SpecFile(pytest.File):
     """An exercise's spec.py, collected as the built-in steps."""
 
     def collect(self) -> Generator[StepItem, None, None]:
-        from grader import memory, steps, traffic
+        from grader import memory, steps, traffic, vacuity
 
+        pretends = _gradings(self.config).options.pretend is not None
         built_in = {
             StepName.LOAD: steps.load,
-            StepName.CORRECTNESS: steps.correctness,
+            StepName.CORRECTNESS: vacuity.every_case if pretends else steps.correctness,
             StepName.TRAFFIC: traffic.traffic,
             StepName.MEMORY: memory.memory,
             StepName.SPEED: steps.speed,

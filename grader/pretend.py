@@ -28,6 +28,11 @@ def zeros(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
         out.zero_()
 
 
+def ones(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
+    for out in outputs.values():
+        out.fill_(1.0)
+
+
 def nan(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
     for out in outputs.values():
         out.fill_(torch.nan)
@@ -44,22 +49,46 @@ def untouched(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None
     """What was there before the call stays there."""
 
 
+def constant_mean(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
+    """Each row of an output holds the mean of its right answers, all over."""
+    for name, answer in spec.reference(_in_float64(inputs)).items():
+        outputs[name].copy_(answer.mean(-1, keepdim=True).expand_as(answer))
+
+
 def lower_precision(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
-    """The right answer, rounded on its way through the next lower precision."""
-    wide = {k: v.double() if _is_float(v) else v for k, v in inputs.items()}  # type: ignore[union-attr]
-    for name, value in spec.reference(wide).items():
-        significand, exponent = torch.frexp(value)
-        scale = 2.0 ** LOWER_BITS[outputs[name].dtype]
-        outputs[name].copy_(torch.ldexp((significand * scale).round() / scale, exponent))
+    """The answer to inputs rounded to the next lower precision, rounded to it once more.
+
+    Only the digits are fewer: the range of the exponents stays, so that nothing overflows.
+    """
+    coarse = {
+        name: _rounded(value, value.dtype) if isinstance(value, Tensor) else value
+        for name, value in inputs.items()
+    }
+    for name, answer in spec.reference(_in_float64(coarse)).items():
+        outputs[name].copy_(_rounded(answer, outputs[name].dtype))
 
 
-def _is_float(value: object) -> bool:
-    return isinstance(value, Tensor) and value.is_floating_point()
+def _in_float64(inputs: Inputs) -> dict[str, Tensor | float]:
+    return {
+        name: value.double() if isinstance(value, Tensor) and value.is_floating_point() else value
+        for name, value in inputs.items()
+    }
+
+
+def _rounded(values: Tensor, dtype: torch.dtype) -> Tensor:
+    """To the digits of the precision below `dtype`, in float64; whole numbers stay as they are."""
+    if dtype not in LOWER_BITS:
+        return values
+    significand, exponent = torch.frexp(values.double())
+    scale = 2.0 ** LOWER_BITS[dtype]
+    return torch.ldexp((significand * scale).round() / scale, exponent)
 
 
 ANSWERS: dict[str, Answer] = {
     "zeros": zeros,
+    "ones": ones,
     "nan": nan,
+    "constant_mean": constant_mean,
     "first_input": first_input,
     "untouched": untouched,
     "lower_precision": lower_precision,

@@ -88,7 +88,8 @@ class Case:
     """A small description of one input, from which the judge draws the tensors.
 
     `draw` is one of DRAWS. `pad` is the number of unused elements between
-    the end of a row and the start of the next, `offset` the number of elements by which the first
+    the end of a row and the start of the next (of the first tensor; others have more, so that no
+    two have one stride), `offset` the number of elements by which the first
     one lies past a 16-byte boundary.
     """
 

@@ -1,7 +1,9 @@
 """`grader verify`: a good exercise passes the right answer and rejects the wrong ones.
 
 For each exercise: the stub is not_started, the solution passes every step, every wrong kernel is
-rejected at the step that it names, and answers that are no work at all are rejected.
+rejected at the step that it names, answers that are no work at all are rejected by every case that
+can tell them, and so are kernels made from the solution by a small change (grader.mutants), unless
+the exercise declares why one of them cannot be.
 """
 
 from __future__ import annotations
@@ -11,27 +13,52 @@ import os
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader import check, machine
+from grader import check, declared, machine, mutants
 from grader.course import Exercise, needs_simulator, rejected_at
 from grader.errors import BrokenExercise
+from grader.mutants import Mutant
 from grader.results import Result
+from grader.spec import Spec
 from grader.stub import make_stub
 from grader.terms import Outcome, Status, StepName
 from grader.verdict import first_problem
 
 # Names of grader.pretend.ANSWERS, which is not imported here: it needs torch.
-NO_WORK = ("zeros", "nan", "first_input", "untouched", "lower_precision")
+NO_WORK = (
+    "zeros",
+    "ones",
+    "nan",
+    "constant_mean",
+    "first_input",
+    "untouched",
+    "lower_precision",
+)
+NO_WORK_SEED = 20  # any: what is found of these answers must not change from run to run
+REJECTED = "rejected"  # expected of a mutant: which step does it is no matter
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Which of the mutants to try: `count` of them, drawn with `seed`, or all for None."""
+
+    count: int | None
+    seed: int = 0
+
+
+FEW = Sample(count=6)
 
 
 @dataclass(frozen=True)
 class Verified:
     """One kernel of one exercise: what became of it, and whether that is what should.
 
-    `kind` is stub, solution, wrong or no_work; `expected` and `actual` are `pass`, `not_started`,
-    or the step that rejects.
+    `kind` is stub, solution, wrong, no_work, mutant or, for a mutant that the exercise says cannot
+    be rejected, one of declared.KINDS. `expected` and `actual` are `pass`, `not_started`, the step
+    that rejects, or, expected of a mutant, `rejected`. `change` is what a mutant changes, as a
+    diff; `advice` what to do about something that is not ok.
     """
 
     exercise: str
@@ -42,6 +69,8 @@ class Verified:
     ok: bool
     detail: str
     result: Result
+    change: str = ""
+    advice: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,65 +79,143 @@ class _Trial:
     kernel: str
     expected: str
     request: check.Request
+    mutant: Mutant | None = None
 
 
 def run(
-    exercises: Sequence[Exercise], device: str, progress: Callable[[str], None]
+    exercises: Sequence[Exercise],
+    device: str,
+    progress: Callable[[str], None],
+    sample: Sample = FEW,
 ) -> list[Verified]:
-    """Verify the exercises in their order; on the CPU as many at a time as there are cores."""
+    """Verify the exercises in their order; on the CPU as many at a time as there are cores.
+
+    Mutants are always simulated, where each access is checked and a race is found every time.
+    """
     on_gpu = device == "cuda" or (device == "auto" and machine.has_driver())
     at_once = 1 if on_gpu else os.cpu_count() or 1
     with ThreadPoolExecutor(max_workers=at_once) as pool:
-        verified = pool.map(lambda e: _verify(e, device, progress), exercises)
+        verified = pool.map(lambda e: _verify(e, device, progress, sample), exercises)
         return list(itertools.chain.from_iterable(verified))
 
 
-def _verify(exercise: Exercise, device: str, progress: Callable[[str], None]) -> list[Verified]:
+def _verify(
+    exercise: Exercise, device: str, progress: Callable[[str], None], sample: Sample
+) -> list[Verified]:
     if not exercise.solution.is_file():
         raise BrokenExercise(
             f"{exercise.name} has no solution: {exercise.solution} does not exist.",
             "Write the model answer; the stub is generated from it.",
         )
+    source = exercise.solution.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as scratch:
         stub = Path(scratch) / "kernel.py"
-        stub.write_text(make_stub(exercise.solution.read_text(encoding="utf-8"), exercise.name))
+        stub.write_text(make_stub(source, exercise.name), encoding="utf-8")
         trials = _trials(exercise, device, stub)
+        trials += _mutant_trials(exercise, source, sample, Path(scratch))
         results = check.run([trial.request for trial in trials], progress)
     return [_judged(exercise, t, r) for t, r in zip(trials, results, strict=True)]
 
 
 def _trials(exercise: Exercise, device: str, stub: Path) -> list[_Trial]:
-    def ask(kernel: Path, pretend: str | None = None, where: str = device) -> check.Request:
-        return check.Request(exercise, kernel, device=where, shrink=False, pretend=pretend)
+    def ask(kernel: Path, where: str = device) -> check.Request:
+        return check.Request(exercise, kernel, device=where, shrink=False)
 
     def wrong(kernel: Path) -> _Trial:
         where = "cpu" if needs_simulator(kernel) else device
-        return _Trial("wrong", kernel.stem, rejected_at(kernel).value, ask(kernel, where=where))
+        return _Trial("wrong", kernel.stem, rejected_at(kernel).value, ask(kernel, where))
+
+    def no_work(answer: str) -> _Trial:
+        request = replace(ask(exercise.solution), pretend=answer, seed=NO_WORK_SEED)
+        return _Trial("no_work", answer, "correctness", request)
 
     return [
         _Trial("stub", "stub", "not_started", ask(stub)),
         _Trial("solution", "solution", "pass", ask(exercise.solution)),
         *(wrong(kernel) for kernel in exercise.wrong_kernels),
-        *(_Trial("no_work", n, "correctness", ask(exercise.solution, n)) for n in NO_WORK),
+        *(no_work(answer) for answer in _no_work(exercise.spec)),
     ]
+
+
+def _no_work(spec: Spec) -> list[str]:
+    """The answers to try. The mean of a row of one number is that number, which is right."""
+    filled = [argument for argument in spec.arguments if argument.filled]
+    numbers = all(a.shape is not None and a.shape[-1] == 1 for a in filled)
+    return [name for name in NO_WORK if not (numbers and name == "constant_mean")]
+
+
+def _mutant_trials(exercise: Exercise, source: str, sample: Sample, scratch: Path) -> list[_Trial]:
+    """A trial for each mutant of the sample, those to be rejected first."""
+    made = mutants.make(source)
+    path = exercise.survivors
+    survivors = declared.assign(made, declared.read(path), path)
+    chosen = made if sample.count is None else mutants.sample(made, sample.count, sample.seed)
+
+    def trial(mutant: Mutant) -> _Trial:
+        number = made.index(mutant) + 1
+        kernel = scratch / f"mutant_{number}_{mutant.operator}.py"
+        kernel.write_text(mutant.source, encoding="utf-8")
+        request = check.Request(exercise, kernel, device="cpu", shrink=False)
+        known = survivors.get(mutant)
+        kind, expected = (known.kind, "pass") if known else ("mutant", REJECTED)
+        name = f"mutant {number}: {mutant.operator}"
+        return _Trial(kind, name, expected, request, mutant)
+
+    order = ("mutant", *declared.KINDS)
+    return sorted(map(trial, chosen), key=lambda t: order.index(t.kind))
 
 
 def _judged(exercise: Exercise, trial: _Trial, result: Result) -> Verified:
     actual = _actual(result)
-    problem = first_problem(result)
-    detail = problem.summary if problem else ""
-    if problem and problem.failure:
-        case = f"{problem.failure.case}: " if problem.failure.case else ""
-        detail = case + problem.failure.message
+    rejected = trial.expected == REJECTED and result.status is Status.FAIL
     return Verified(
         exercise=exercise.name,
         kind=trial.kind,
         kernel=trial.kernel,
         expected=trial.expected,
         actual=actual,
-        ok=actual == trial.expected,
-        detail=detail,
+        ok=rejected or actual == trial.expected,
+        detail=_detail(trial, result),
         result=result,
+        change=_diff(exercise, trial.mutant) if trial.mutant else "",
+        advice="" if rejected or actual == trial.expected else _advice(exercise, trial, result),
+    )
+
+
+def _detail(trial: _Trial, result: Result) -> str:
+    """Why a kernel was rejected; of an answer that is no work at all, what it passes."""
+    if trial.kind == "no_work":  # a property may have rejected what the cases let pass
+        for step in result.steps:
+            if step.name is StepName.CORRECTNESS and step.outcome is Outcome.PASS:
+                return step.summary
+    problem = first_problem(result)
+    if problem and problem.failure:
+        case = f"{problem.failure.case}: " if problem.failure.case else ""
+        return case + problem.failure.message
+    return problem.summary if problem else ""
+
+
+def _diff(exercise: Exercise, mutant: Mutant) -> str:
+    return f"{exercise.solution.name}, line {mutant.line}\n- {mutant.before}\n+ {mutant.after}"
+
+
+def _advice(exercise: Exercise, trial: _Trial, result: Result) -> str:
+    """What to do where a trial did not go as it must; only what is new to an author is told."""
+    if trial.kind == "no_work":
+        return (
+            "Give each case inputs for which this answer is wrong by more than the tolerance, or "
+            "state a smaller magnitude: see docs/trust.md."
+        )
+    if trial.mutant is None or result.status not in (Status.PASS, Status.FAIL):
+        return ""
+    if trial.kind == "mutant":
+        return (
+            "Add an edge to spec.py that tells it from the solution, or declare it in "
+            f"{exercise.survivors.name} with the reason why nothing can."
+        )
+    return (
+        f"It is declared {trial.kind} in {exercise.survivors.name} and is rejected all the same: "
+        "take the declaration out."
     )
 
 

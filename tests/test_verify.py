@@ -94,10 +94,15 @@ def verified(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Verified]:
 
 
 def test_everything_is_tried_in_order(verified: dict[str, Verified]):
-    assert list(verified) == ["stub", "solution", *sorted(WRONG), *NO_WORK]
+    mutants = [v.kernel for v in verified.values() if v.kind == "mutant"]
+    assert list(verified) == ["stub", "solution", *sorted(WRONG), *NO_WORK, *mutants]
     assert [v.kind for v in verified.values()] == (
-        ["stub", "solution"] + ["wrong"] * len(WRONG) + ["no_work"] * len(NO_WORK)
+        ["stub", "solution"]
+        + ["wrong"] * len(WRONG)
+        + ["no_work"] * len(NO_WORK)
+        + ["mutant"] * len(mutants)
     )
+    assert len(mutants) == 5  # of `out.copy_(2 * x)`: 2 / x, 2, x, 3 * x, and no copy at all
     assert {v.exercise for v in verified.values()} == {"01_twice"}
 
 
@@ -132,7 +137,72 @@ def test_a_wrong_kernel_that_is_rejected_elsewhere_is_reported(verified: dict[st
 def test_why_a_kernel_was_rejected_is_told(verified: dict[str, Verified]):
     assert verified["wrong_at_properties"].detail.startswith("1 float32: Twice 17 is 34.")
     assert "no_such_module" in verified["wrong_at_load"].detail
-    assert verified["untouched"].detail == "1 float32: out[0] was never written"
+    assert verified["untouched"].detail == "rejected by each of the 3 cases that can tell, of 3"
+
+
+# -- mutants and answers that are no work, for real
+
+
+def by_kind(found: list[Verified], kind: str) -> list[Verified]:
+    return [one for one in found if one.kind == kind]
+
+
+def test_a_mutant_that_survives_is_shown_with_what_to_do(tmp_path: Path):
+    twice = exercise(tmp_path, SOLUTION.replace("2 * x", "2 * x + 0 * x[0]"))
+    found = by_kind(verify.run([twice], "cpu", print, verify.Sample(count=None)), "mutant")
+    survivors = [one for one in found if not one.ok]
+    assert "kernel.py, line 4\n- out.copy_(2 * x + 0 * x[0])\n+ out.copy_((2 * x))" in [
+        one.change for one in survivors
+    ]
+    assert {(one.expected, one.actual) for one in survivors} == {("rejected", "pass")}
+    assert {one.advice for one in survivors} == {
+        "Add an edge to spec.py that tells it from the solution, or declare it in survivors.toml "
+        "with the reason why nothing can."
+    }
+    assert len(found) - len(survivors) >= 3
+
+
+DECLARED = '[[equivalent]]\noperator = "change_constant"\nreason = "it is not"\n'
+
+
+def test_a_declared_mutant_that_is_rejected_is_reported(tmp_path: Path):
+    twice = exercise(tmp_path)
+    twice.survivors.write_text(DECLARED)
+    found = verify.run([twice], "cpu", print, verify.Sample(count=None))
+    (one,) = by_kind(found, "equivalent")
+    assert (one.ok, one.expected, one.actual) == (False, "pass", "correctness")
+    assert one.advice.endswith("is rejected all the same: take the declaration out.")
+
+
+def test_a_declaration_that_fits_no_mutant_cannot_be_verified(tmp_path: Path):
+    twice = exercise(tmp_path)
+    twice.survivors.write_text(DECLARED.replace("change_constant", "drop_mask"))
+    with pytest.raises(BrokenExercise, match="there is no mutant"):
+        verify.run([twice], "cpu", print, verify.Sample(count=0))
+
+
+def test_a_spec_in_which_one_case_accepts_zeros_is_refused(tmp_path: Path):
+    twice = exercise(tmp_path)
+    spec = twice.folder / "spec.py"
+    loose = "terms=lambda case: 1, magnitude=lambda i, e: {'out': e['out'].abs() + 1e9}"
+    spec.write_text(SPEC.replace("terms=lambda case: 1", loose))
+    found = {v.kernel: v for v in verify.run([twice], "cpu", print, verify.Sample(count=0))}
+    assert (found["zeros"].ok, found["zeros"].actual) == (False, "properties")
+    assert found["zeros"].detail == (
+        "this answer passes 3 cases that can tell it: 1 float32 (out), 300 float32 (out), "
+        "1000 float32 (out)"
+    )
+    assert found["zeros"].advice.startswith("Give each case inputs for which this answer is wrong")
+    assert found["nan"].ok
+
+
+def test_a_spec_in_which_no_case_can_tell_is_refused(tmp_path: Path):
+    twice = exercise(tmp_path)
+    spec = twice.folder / "spec.py"
+    spec.write_text(SPEC.replace("draw.tensor(case.shape)", "draw.tensor(case.shape) * 0"))
+    found = {v.kernel: v for v in verify.run([twice], "cpu", print, verify.Sample(count=0))}
+    assert not found["zeros"].ok
+    assert found["zeros"].detail == "in no case is this answer wrong for out"
 
 
 # -- the decisions alone

@@ -53,7 +53,14 @@ _WORDS = {
     Status.INTERRUPTED: ("INTERRUPTED", "bold yellow"),
     Status.UNFINISHED: ("UNFINISHED", "bold magenta"),
 }
-_KINDS = {"wrong": "wrong kernels", "no_work": "degenerate answers"}
+_KINDS = {
+    "wrong": "wrong kernels rejected",
+    "no_work": "degenerate answers rejected",
+    "mutant": "mutants rejected",
+    "equivalent": "equivalent",
+    "slower": "only slower",
+    "out_of_reach": "out of reach",
+}
 
 
 def check_report(result: Result, width: int = WIDEST) -> Text:
@@ -307,9 +314,12 @@ def verification(verified: Sequence[Verified], width: int = WIDEST) -> Text:
         for one in kernels:
             if not one.ok:
                 report.append(f"{_DETAIL}{one.kernel}\n", style="red")
+                for number, line in enumerate(one.change.splitlines()):
+                    report.append(_row("" if number else "change", line, width))
                 report.append(_row("expected", one.expected, width))
                 report.append(_row("actual", one.actual, width))
                 report.append(_row("detail", one.detail, width))
+                report.append(_row("next", one.advice, width))
     return report
 
 
@@ -325,7 +335,7 @@ def _tally(kernels: Sequence[Verified]) -> Iterator[str]:
                 yield "solution passes" if good else "solution does not pass"
             case _:
                 count = f"{good}" if good == len(group) else f"{good} of {len(group)}"
-                yield f"{count} {_KINDS[kind]} rejected"
+                yield f"{count} {_KINDS[kind]}"
 
 
 def _labelled(label: str, text: str) -> str:

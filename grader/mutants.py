@@ -1,0 +1,460 @@
+"""Wrong kernels made from a right one: small changes of its source, one at a time.
+
+An operator looks at one node of the syntax tree and yields the changes that it knows for it. A
+change replaces the text of that node and nothing else, so that line numbers stay and what a person
+is shown is the line as its author wrote it. Nothing is run here.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One changed kernel file.
+
+    `line` is where the change begins, counted from 1; `before` and `after` are the lines that
+    change, without their indent, joined by a space.
+    """
+
+    operator: str
+    line: int
+    before: str
+    after: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Edit:
+    """The text of `node` becomes `text`."""
+
+    node: ast.AST
+    text: str
+
+
+class Kernel:
+    """The source of a kernel file, as text and as a tree."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.tree = ast.parse(source)
+        self.is_triton = "import triton" in source
+        self._bytes = source.encode()
+        lines = self._bytes.splitlines(keepends=True)
+        self._starts = [sum(map(len, lines[:n])) for n in range(len(lines) + 1)]
+        calls = [n.func for n in ast.walk(self.tree) if isinstance(n, ast.Call)]
+        self._launched = [f for f in calls if isinstance(f, ast.Subscript)]  # kernel[grid](x, out)
+        self.strides = [call for call in calls if _called(call) == "stride"]
+        self.grids = self._grids()
+
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """Where a node's text begins and ends, in bytes."""
+        first, last = node.lineno, node.end_lineno  # type: ignore[attr-defined]
+        begin, end = node.col_offset, node.end_col_offset  # type: ignore[attr-defined]
+        return self._starts[first - 1] + begin, self._starts[last - 1] + end
+
+    def text(self, node: ast.AST) -> str:
+        begin, end = self.span(node)
+        return self._bytes[begin:end].decode()
+
+    def between(self, left: ast.AST, right: ast.AST) -> str:
+        """The text from the end of one node to the start of the next."""
+        return self._bytes[self.span(left)[1] : self.span(right)[0]].decode()
+
+    def replaced(self, edit: Edit) -> str:
+        """The whole source with one edit made."""
+        begin, end = self.span(edit.node)
+        return (self._bytes[:begin] + edit.text.encode() + self._bytes[end:]).decode()
+
+    def _grids(self) -> list[ast.expr]:
+        """What is launched: each number of programs, blocks or threads in a kernel[...]."""
+        named = {s.slice.id for s in self._launched if isinstance(s.slice, ast.Name)}
+        grids: list[ast.expr] = [s.slice for s in self._launched]
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in named:
+                grids.append(node.value)
+        return [e for grid in grids if isinstance(grid, ast.Tuple) for e in grid.elts]
+
+    def is_launched(self, node: ast.AST) -> bool:
+        return any(node is launched for launched in self._launched)
+
+
+Operator = Callable[[Kernel, ast.AST], Iterator[Edit]]
+
+
+def _called(node: ast.AST) -> str:
+    """The last part of the name that a call calls, such as `load`; else nothing."""
+    if not isinstance(node, ast.Call):
+        return ""
+    return ast.unparse(node.func).split(".")[-1]
+
+
+def _without(kernel: Kernel, call: ast.Call, dropped: Sequence[ast.keyword]) -> Edit:
+    """The call without some of its keyword arguments."""
+    kept = [*call.args, *(k for k in call.keywords if k not in dropped)]
+    return Edit(call, f"{kernel.text(call.func)}({', '.join(map(kernel.text, kept))})")
+
+
+def _keyword(call: ast.AST, name: str) -> ast.keyword | None:
+    keywords = call.keywords if isinstance(call, ast.Call) else []
+    return next((k for k in keywords if k.arg == name), None)
+
+
+# -- masks and barriers
+
+
+def drop_mask(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
+    """A load or store without mask= and without other=."""
+    if _called(node) in ("load", "store") and _keyword(node, "mask"):
+        assert isinstance(node, ast.Call)
+        yield _without(kernel, node, [k for k in node.keywords if k.arg in ("mask", "other")])
+
+
+def drop_other(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
+    """A load that leaves open what its masked lanes hold."""
+    if _called(node) == "load" and (other := _keyword(node, "other")):
+        assert isinstance(node, ast.Call)
+        yield _without(kernel, node, [other])
+
+
+def skip_one_percent(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
+    """A mask that leaves out each hundredth element; a loop that does not add it."""
+    if _called(node) in ("load", "store") and (mask := _keyword(node, "mask")):
+        assert isinstance(node, ast.Call)
+        address = node.args[0]
+        if isinstance(address, ast.BinOp):
+            each = kernel.text(address.right)
+            text = kernel.text(mask.value)
+            yield Edit(mask.value, f"({text}) & ({each} % 100 != 99)")
+    if isinstance(node, ast.For) and _called(node.iter) == "range":
+        each = kernel.text(node.target)
+        for statement in node.body:
+            if isinstance(statement, ast.AugAssign) and f"[{each}]" in kernel.text(statement):
+                text = kernel.text(statement.value)
+                yield Edit(statement.value, f"({text}) * ({each} % 100 != 99)")
+
+
+def drop_barrier(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
+    """No waiting for the other threads of the block."""
+    if isinstance(node, ast.Expr) and _called(node.value) in (
+        "syncthreads",
+        "syncwarp",
+        "debug_barrier",
+        "threadfence",
+    ):
+        yield Edit(node, "pass")
+
+
+# -- the arithmetic of a softmax
+
+
+def drop_max_subtraction(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
+    """exp(x - m) without - m."""
+    if _called(node) in ("exp", "exp2"):
+        assert isinstance(node, ast.Call)
+        inner = node.args[0]
+        if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Sub):
+            yield Edit(inner, kernel.text(inner.left))
+
+
+def drop_rescale(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
+    """total = total * factor + more without the factor."""
+    if not isinstance(node, ast.Assign):
+        return
+    name = kernel.text(node.targets[0])
+    for inner in ast.walk(node.value):
+        if not isinstance(inner, ast.BinOp) or not isinstance(inner.op, ast.Mult):
+            continue
+        if name in (kernel.text(inner.left), kernel.text(inner.right)):
+            yield Edit(inner, name)
+
+
+def half_accumulate(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
+    """float16 where there is float32."""
+    if isinstance(node, ast.Attribute) and node.attr == "float32":
+        yield Edit(node, f"{kernel.text(node.value)}.float16")
+    if isinstance(node, ast.Name) and node.id == "float32":
+        yield Edit(node, "np.float16")
+    if isinstance(node, ast.For):
+        for statement in node.body:
+            yield from _rounded_each_time(kernel, statement)
+
+
+def _rounded_each_time(kernel: Kernel, statement: ast.stmt) -> Iterator[Edit]:
+    """What a loop accumulates, rounded to float16 after each step."""
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add):
+        name, value = kernel.text(statement.target), kernel.text(statement.value)
+        value = f"{name} + {value}"
+    elif isinstance(statement, ast.Assign):
+        name, value = kernel.text(statement.targets[0]), kernel.text(statement.value)
+        if not any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(statement.value)):
+            return
+    else:
+        return
+    rounded = f"({value}).to(tl.float16)" if kernel.is_triton else f"np.float16({value})"
+    yield Edit(statement, f"{name} = {rounded}")
+
+
+def drop_cast(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
+    """x for x.to(dtype)."""
+    if _called(node) == "to" and isinstance(node, ast.Call):
+        assert isinstance(node.func, ast.Attribute)
+        yield Edit(node, kernel.text(node.func.value))
+
+
+REDUCTIONS = {"max": "min", "min": "max", "maximum": "minimum", "minimum": "maximum", "sum": "max"}
+
+
+def change_reduction(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
+    """The least where there is the largest, the largest where there is the sum."""
+    if isinstance(node, ast.Call) and _called(node) in REDUCTIONS:
+        name = kernel.text(node.func)
+        head = name.removesuffix(_called(node))
+        yield Edit(node.func, head + REDUCTIONS[_called(node)])
+
+
+# -- comparisons, arithmetic, constants
+
+COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<=",
+    ast.LtE: "<",
+    ast.Gt: ">=",
+    ast.GtE: ">",
+    ast.Eq: "!=",
+    ast.NotEq: "==",
+}
+
+
+def change_comparison(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
+    """One element more or less: < for <=, and the like; != for ==."""
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in COMPARISONS:
+        left, right = kernel.text(node.left), kernel.text(node.comparators[0])
+        yield Edit(node, f"{left} {COMPARISONS[type(node.ops[0])]} {right}")
+
+
+def drop_condition(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
+    """if True for an if."""
+    if isinstance(node, ast.If):
+        yield Edit(node.test, "True")
+
+
+OPERATIONS: dict[type[ast.operator], tuple[str, str]] = {
+    ast.Add: ("+", "-"),
+    ast.Sub: ("-", "+"),
+    ast.Mult: ("*", "/"),
+    ast.Div: ("/", "*"),
+    ast.FloorDiv: ("//", "*"),
+}
+
+
+def change_arithmetic(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
+    """- for +, / for *, and the other way round."""
+    if isinstance(node, ast.BinOp) and type(node.op) in OPERATIONS:
+        old, new = OPERATIONS[type(node.op)]
+        begin, right = kernel.span(node)[0], kernel.span(node.right)[0]
+        end = kernel.span(node.left)[1] - begin
+        text = kernel.text(node).encode()
+        middle = text[end : right - begin].replace(old.encode(), new.encode(), 1)
+        yield Edit(node, (text[:end] + middle + text[right - begin :]).decode())
+
+
+def drop_operand(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
+    """a or b for a + b, a * b and the like."""
+    if isinstance(node, ast.BinOp) and type(node.op) in OPERATIONS:
+        yield Edit(node, f"({kernel.text(node.left)})")
+        yield Edit(node, f"({kernel.text(node.right)})")
+
+
+def change_constant(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
+    """n + 1 for a number n, 0 for minus infinity."""
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        yield Edit(node, repr(node.value + 1))  # type: ignore[operator]
+    if _called(node) == "float" and isinstance(node, ast.Call):
+        yield Edit(node, "0.0")
+
+
+# -- blocks, offsets, strides, launches
+
+
+def _one_off(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
+    text = kernel.text(node)
+    yield Edit(node, f"({text} + 1)")
+    yield Edit(node, f"({text} - 1)")
+
+
+def one_off_grid(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
+    """One program, block or thread more or less."""
+    if any(node is grid for grid in kernel.grids):
+        yield from _one_off(kernel, node)
+
+
+def one_off_range(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
+    """A loop that starts or stops one later or earlier, or whose steps are one off."""
+    if _called(node) == "range" and isinstance(node, ast.Call):
+        for bound in node.args:
+            if not isinstance(bound, ast.Constant):
+                yield from _one_off(kernel, bound)
+
+
+def one_off_block(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
+    """program * (BLOCK + 1) for program * BLOCK, and the like."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        for operand in (node.left, node.right):
+            if isinstance(operand, ast.Name) and operand.id.isupper():
+                yield from _one_off(kernel, operand)
+
+
+def one_off_address(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
+    """A load or store, or an indexed access, of the neighbouring element."""
+    if _called(node) in ("load", "store") and isinstance(node, ast.Call):
+        yield Edit(node.args[0], f"{kernel.text(node.args[0])} + 1")
+    if isinstance(node, ast.Subscript) and not kernel.is_launched(node):
+        yield Edit(node.slice, f"{kernel.text(node.slice)} + 1")
+
+
+def round_down(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
+    """n // BLOCK for cdiv(n, BLOCK), which rounds up."""
+    if _called(node) == "cdiv" and isinstance(node, ast.Call) and len(node.args) == 2:
+        count, block = map(kernel.text, node.args)
+        yield Edit(node, f"({count}) // ({block})")
+
+
+def skip_block(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
+    """A loop over blocks without the first or without the last."""
+    if _called(node) == "range" and isinstance(node, ast.Call) and len(node.args) == 3:
+        start, stop, step = node.args
+        yield Edit(start, f"{kernel.text(start)} + {kernel.text(step)}")
+        yield Edit(stop, f"{kernel.text(stop)} - {kernel.text(step)}")
+
+
+def swap_arguments(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
+    """Two neighbouring arguments of a call in each other's place."""
+    if not isinstance(node, ast.Call):
+        return
+    for one, two in zip(node.args, node.args[1:], strict=False):
+        if isinstance(one, ast.Starred) or isinstance(two, ast.Starred):
+            continue
+        begin, end = kernel.span(node)
+        first, second = kernel.span(one), kernel.span(two)
+        text = kernel.text(node).encode()
+        yield Edit(
+            node,
+            (
+                text[: first[0] - begin]
+                + kernel.text(two).encode()
+                + text[first[1] - begin : second[0] - begin]
+                + kernel.text(one).encode()
+                + text[second[1] - begin : end - begin]
+            ).decode(),
+        )
+
+
+def change_stride(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
+    """Another tensor's stride, or the length of a row, for a stride."""
+    if not any(node is stride for stride in kernel.strides):
+        return
+    assert isinstance(node, ast.Call)
+    assert isinstance(node.func, ast.Attribute)
+    yield Edit(node, f"{kernel.text(node.func.value)}.shape[-1]")
+    for other in dict.fromkeys(map(kernel.text, kernel.strides)):
+        if other != kernel.text(node):
+            yield Edit(node, other)
+
+
+def drop_statement(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
+    """A store, a launch, a return or a second assignment left out."""
+    if not isinstance(node, ast.FunctionDef):
+        return
+    known: set[str] = set()
+    for inner in ast.walk(node):
+        calls = isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Call)
+        if calls or isinstance(inner, ast.AugAssign | ast.Return):
+            yield Edit(inner, "pass")
+        elif isinstance(inner, ast.Assign):
+            name = kernel.text(inner.targets[0])
+            if name in known or isinstance(inner.targets[0], ast.Subscript):
+                yield Edit(inner, "pass")
+            known.add(name)
+
+
+OPERATORS: tuple[Operator, ...] = (
+    drop_mask,
+    drop_other,
+    skip_one_percent,
+    drop_barrier,
+    drop_max_subtraction,
+    drop_rescale,
+    half_accumulate,
+    drop_cast,
+    change_reduction,
+    change_comparison,
+    drop_condition,
+    change_arithmetic,
+    drop_operand,
+    change_constant,
+    one_off_grid,
+    one_off_range,
+    one_off_block,
+    one_off_address,
+    round_down,
+    skip_block,
+    swap_arguments,
+    change_stride,
+    drop_statement,
+)
+
+
+def make(source: str, operators: Sequence[Operator] = OPERATORS) -> tuple[Mutant, ...]:
+    """Every mutant of a kernel file that differs from it and from those before, by lines.
+
+    Raises SyntaxError when `source` is not Python.
+    """
+    kernel = Kernel(source)
+    nodes = list(_code(kernel.tree))
+    seen = {ast.dump(kernel.tree)}
+    made = []
+    for operator in operators:
+        for node in nodes:
+            for edit in operator(kernel, node):
+                changed = kernel.replaced(edit)
+                tree = ast.dump(ast.parse(changed))
+                if tree not in seen:
+                    seen.add(tree)
+                    made.append(_mutant(operator.__name__, source, changed))
+    return tuple(sorted(made, key=lambda mutant: mutant.line))
+
+
+def sample(mutants: Sequence[Mutant], count: int, seed: int) -> list[Mutant]:
+    """So many of the mutants, in their order; the same for the same seed."""
+    chosen = random.Random(seed).sample(range(len(mutants)), min(count, len(mutants)))
+    return [mutants[n] for n in sorted(chosen)]
+
+
+def _code(tree: ast.Module) -> Iterator[ast.AST]:
+    """The nodes that run when a kernel does: no imports, annotations, defaults or decorators."""
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef):
+            yield statement
+            for inner in statement.body:
+                yield from ast.walk(inner)
+        elif isinstance(statement, ast.Assign):
+            yield from ast.walk(statement)
+
+
+def _mutant(operator: str, before: str, after: str) -> Mutant:
+    old, new = before.splitlines(), after.splitlines()
+    matcher = difflib.SequenceMatcher(a=old, b=new, autojunk=False)
+    spans = [code[1:] for code in matcher.get_opcodes() if code[0] != "equal"]
+    first, last = spans[0], spans[-1]
+    return Mutant(
+        operator=operator,
+        line=first[0] + 1,
+        before=" ".join(line.strip() for line in old[first[0] : last[1]]),
+        after=" ".join(line.strip() for line in new[first[2] : last[3]]),
+        source=after,
+    )
