@@ -111,13 +111,14 @@ def _read_call(pid: int, address: int, size: int) -> bytes:
     buffer = ctypes.create_string_buffer(size)
     here = struct.pack("@PN", ctypes.addressof(buffer), size)
     there = struct.pack("@PN", address, size)
-    read = LIBC.process_vm_readv(pid, here, ctypes.c_ulong(1), there, ctypes.c_ulong(1), 0)
+    read: int = LIBC.process_vm_readv(pid, here, ctypes.c_ulong(1), there, ctypes.c_ulong(1), 0)
     return buffer.raw if read == size else b""
 
 
 def _traces(pid: int) -> bool:
     """A process that is seized runs on, and is let go when this one ends."""
-    return bool(LIBC.ptrace(PTRACE_SEIZE, pid, None, None) == 0)
+    answer: int = LIBC.ptrace(PTRACE_SEIZE, pid, None, None)
+    return answer == 0
 
 
 def judge_process(targets: Mapping[str, Any]) -> bool:
@@ -134,7 +135,7 @@ def judge_process(targets: Mapping[str, Any]) -> bool:
 def _same_processes(targets: Mapping[str, Any]) -> bool:
     """Whether the judge's number means the judge here."""
     try:
-        return os.readlink("/proc/self/ns/pid") == targets["processes"]
+        return bool(os.readlink("/proc/self/ns/pid") == targets["processes"])
     except OSError:
         return True
 
@@ -204,7 +205,7 @@ def privileges(targets: Mapping[str, Any]) -> bool:
     told = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
     if told["NoNewPrivs"] != "1" or int(told["CapPrm"], 16):
         return False
-    return _in_a_child(lambda: LIBC.unshare(CLONE_NEWUSER) != 0)
+    return _in_a_child(lambda: bool(LIBC.unshare(CLONE_NEWUSER)))
 
 
 def _in_a_child(work: Callable[[], bool]) -> bool:
