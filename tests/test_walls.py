@@ -85,6 +85,15 @@ def test_what_is_tried_is_what_is_told():
     assert walls.MEANING.keys() >= walls.REQUIRED
 
 
+def test_the_documentation_lists_all_walls():
+    page = (Path(__file__).parent.parent / "docs" / "trust.md").read_text(encoding="utf-8")
+    for name, meaning in walls.MEANING.items():
+        required = "yes" if name in walls.REQUIRED else ""
+        assert f"| `{name}` | {meaning} | {required} |\n" in page
+    for name in confine.WALLS:
+        assert f"| `{name}` | " in page
+
+
 def test_a_process_that_is_left_running_is_found():
     name = "grader-left-1"
     code = f"import ctypes, sys; ctypes.CDLL(None).prctl(15, b'{name}'); print(flush=True); input()"
