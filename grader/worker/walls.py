@@ -24,7 +24,8 @@ LARGE = 1 << 30
 MOST_PROCESSES = 1 << 16
 PATIENCE_S = 1.0  # for the network; this machine's own answers at once
 # linux/sched.h, linux/prctl.h, linux/ptrace.h
-CLONE_NEWUSER, PR_SET_NAME, PTRACE_SEIZE = 0x10000000, 15, 0x4206
+CLONE_NEWUSER, PR_SET_NAME = 0x10000000, 15
+PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT, WAIT_FOR_ALL = 17, 0x4206, 0x4207, 0x40000000
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -71,19 +72,17 @@ def memory(targets: Mapping[str, Any]) -> bool:
 
 
 def processes(targets: Mapping[str, Any]) -> bool:
-    """Whether a limit stands, and counts: a child that may have no child fails to make one."""
-    if not 0 <= resource.getrlimit(resource.RLIMIT_NPROC)[0] <= MOST_PROCESSES:
+    """Whether a limit stands, and counts: a process that may have no child fails to make one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NPROC)
+    if not 0 <= soft <= MOST_PROCESSES:
         return False
-    return _in_a_child(_cannot_fork)
-
-
-def _cannot_fork() -> bool:
-    hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
     resource.setrlimit(resource.RLIMIT_NPROC, (1, hard))
     try:
         child = os.fork()
     except OSError:
         return True
+    finally:
+        resource.setrlimit(resource.RLIMIT_NPROC, (soft, hard))
     if child == 0:
         os._exit(0)
     os.waitpid(child, 0)
@@ -95,7 +94,7 @@ def judge_memory(targets: Mapping[str, Any]) -> bool:
     judge, address, size = targets["judge"], targets["address"], targets["size"]
     found = (_read_file(judge, address, size), _read_call(judge, address, size))
     read = any(hashlib.sha256(secret).hexdigest() == targets["digest"] for secret in found)
-    return not read and not (_same_processes(targets) and _in_a_child(lambda: _traces(judge)))
+    return not read and not (_same_processes(targets) and _traces(judge))
 
 
 def _read_file(pid: int, address: int, size: int) -> bytes:
@@ -116,9 +115,13 @@ def _read_call(pid: int, address: int, size: int) -> bytes:
 
 
 def _traces(pid: int) -> bool:
-    """A process that is seized runs on, and is let go when this one ends."""
-    answer: int = LIBC.ptrace(PTRACE_SEIZE, pid, None, None)
-    return answer == 0
+    """Whether a process can be traced; if so, it is let go at once."""
+    if LIBC.ptrace(PTRACE_SEIZE, pid, None, None):
+        return False
+    LIBC.ptrace(PTRACE_INTERRUPT, pid, None, None)
+    LIBC.waitpid(pid, None, WAIT_FOR_ALL)
+    LIBC.ptrace(PTRACE_DETACH, pid, None, None)
+    return True
 
 
 def judge_process(targets: Mapping[str, Any]) -> bool:
@@ -205,18 +208,8 @@ def privileges(targets: Mapping[str, Any]) -> bool:
     told = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
     if told["NoNewPrivs"] != "1" or int(told["CapPrm"], 16):
         return False
-    return _in_a_child(lambda: bool(LIBC.unshare(CLONE_NEWUSER)))
-
-
-def _in_a_child(work: Callable[[], bool]) -> bool:
-    """What `work` answers in a process that it may spoil; False when that process ends badly."""
-    child = os.fork()
-    if child == 0:
-        try:
-            os._exit(0 if work() else 1)
-        finally:
-            os._exit(2)
-    return os.waitpid(child, 0)[1] == 0
+    refused: int = LIBC.unshare(CLONE_NEWUSER)  # or else this process, soon to end, is in one
+    return bool(refused)
 
 
 def _leave_a_process(name: str) -> None:
