@@ -94,6 +94,11 @@ def test_the_documentation_lists_all_walls():
         assert f"| `{name}` | " in page
 
 
+def test_a_path_that_cannot_be_looked_at_costs_no_wall(tmp_path: Path):
+    """Its name is too long, which Linux refuses as it refuses a folder of somebody else's."""
+    assert list(confine._exists([tmp_path, "x" * 300, tmp_path / "gone"])) == [tmp_path]
+
+
 def test_a_process_that_is_left_running_is_found():
     name = "grader-left-1"
     code = f"import ctypes, sys; ctypes.CDLL(None).prctl(15, b'{name}'); print(flush=True); input()"

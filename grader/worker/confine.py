@@ -55,7 +55,8 @@ def _must(result: int) -> int:
 
 
 def _exists(paths: Iterable[str | Path]) -> Iterator[Path]:
-    return (path for path in map(Path, paths) if path.exists())
+    # Path.exists raises for a folder that may not be entered: one such on PATH, and no wall stood.
+    return (Path(path) for path in paths if os.path.exists(path))
 
 
 # -- namespaces: another user to the judge's process, no network, no System V shared memory
