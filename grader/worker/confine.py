@@ -21,6 +21,8 @@ from pathlib import Path
 import grader
 
 LIBC = ctypes.CDLL(None, use_errno=True)
+# Asked before any namespace is made: in one whose numbers may not be set, everybody is nobody.
+USER = os.getuid()
 
 
 @dataclass(frozen=True)
@@ -215,7 +217,7 @@ def _tools() -> Iterator[Path]:
 
 def _users_folders() -> Iterator[Path]:
     with contextlib.suppress(KeyError):  # a container's user may have no name
-        home = Path(pwd.getpwuid(os.getuid()).pw_dir)
+        home = Path(pwd.getpwuid(USER).pw_dir)
         yield from (home, home / ".local", *home.parents)
 
 
