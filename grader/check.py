@@ -35,7 +35,8 @@ class Request:
     case in the form of `spec.Case`; without `shrink`, the first failing case is reported as
     it is; `pretend` names one of pretend.ANSWERS to grade in place of the file;
     `gpu_memory` is the most of the GPU's memory that the speed step may use, in bytes;
-    with `sanitize`, compute-sanitizer watches one more call.
+    with `sanitize`, compute-sanitizer watches one more call; `hardened` asks for all
+    walls that are required.
     """
 
     exercise: Exercise
@@ -48,6 +49,7 @@ class Request:
     pretend: str | None = None
     gpu_memory: int | None = None
     sanitize: bool = False
+    hardened: bool = False
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -61,6 +63,7 @@ class Request:
             "pretend": self.pretend,
             "gpu_memory": self.gpu_memory,
             "sanitize": self.sanitize,
+            "hardened": self.hardened,
         }
 
 

@@ -113,12 +113,20 @@ def check(
         bool,
         typer.Option("--sanitize", help="Also look for races and stray accesses, on a GPU."),
     ] = False,
+    hardened: Annotated[
+        bool, typer.Option("--hardened", help="Exit with 3 where a kernel could reach too much.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Grade kernels: are they right, and how fast are they?"""
     exercises = _selected(names, every)
     if solution and kernel:
         raise UsageError("--solution and --kernel each name the file to grade.", "Give only one.")
+    if hardened and sanitize:
+        raise UsageError(
+            "--sanitize runs the kernel under a tool that works behind no walls.",
+            "Leave out --hardened or --sanitize.",
+        )
     if len(exercises) > 1 and (kernel or case):
         raise UsageError(
             f"{'--kernel' if kernel else '--case'} belongs to one exercise, not to "
@@ -139,6 +147,7 @@ def check(
             require_speed=require is Demand.SPEED,
             gpu_memory=_bytes(gpu_memory),
             sanitize=sanitize,
+            hardened=hardened,
         )
         for exercise in exercises
     ]

@@ -118,7 +118,7 @@ def _grade(request: Mapping[str, Any], device: str, workshop: Workshop) -> tuple
     """Grade one kernel file; the result as JSON, and whether the user interrupted it."""
     import pytest
 
-    from grader import plugin, sanitize
+    from grader import plugin, sanitize, walls
     from grader.results import to_json
     from grader.session import Options
     from grader.spec import Case
@@ -133,10 +133,14 @@ def _grade(request: Mapping[str, Any], device: str, workshop: Workshop) -> tuple
         shrink=request["shrink"],
         pretend=request["pretend"],
         gpu_memory=request["gpu_memory"],
+        hardened=request["hardened"],
         judged=True,
     )
-    gradings = plugin.Gradings(workshop, options, Path(request["kernel"]))
     exercise = Exercise(Path(request["exercise"]))
+    if options.hardened:
+        for where in {device, "cpu"}:  # a GPU's kernels are simulated too
+            walls.require(workshop.walls(exercise, where))
+    gradings = plugin.Gradings(workshop, options, Path(request["kernel"]))
     grading = gradings.of(exercise.folder)
     watch = _Watch(gradings, grading)
     said = io.StringIO()

@@ -184,6 +184,13 @@ class Environment(Record):
     driver: str | None = None
 
 
+class Wall(Record):
+    """One thing that a kernel file must not be able to do, tried in a worker before it is read."""
+
+    name: str
+    held: bool
+
+
 class Result(Record):
     """One kernel file graded once."""
 
@@ -203,6 +210,10 @@ class Result(Record):
     sanitized: tuple[Sanitized, ...] = Field(
         default=(), description="with --sanitize: one entry for each tool"
     )
+    walls: tuple[Wall, ...] = Field(
+        default=(), description="what was tried around the kernel's process; empty: nothing was"
+    )
+    hardened: bool = Field(default=False, description="whether required walls had to hold")
     output: str = Field(default="", description="what the kernel printed, its first part")
 
 

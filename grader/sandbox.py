@@ -26,6 +26,10 @@ from grader.wire import Channel, printable
 
 # What a worker may know of the environment; everything else stays outside.
 PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "CUDA_PATH")
+# A variable of the judge's: walls that must not be built, for a machine that they break.
+WITHOUT = "GRADER_WITHOUT_WALLS"
+# Set in every process that starts workers: no worker may see it.
+CANARY = "GRADER_CANARY"
 START_S = 120.0  # seconds for importing torch and its kin on a slow disk
 END_S = 10.0
 KEPT_OUTPUT = 4096  # bytes of what a kernel prints
@@ -124,6 +128,7 @@ class Nursery:
 
     def start(self) -> None:
         """Begin the imports without waiting for them."""
+        os.environ[CANARY] = "1"
         self._home = Path(tempfile.mkdtemp(prefix="grader-worker-"))
         ours, theirs = socket.socketpair()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
@@ -131,6 +136,7 @@ class Nursery:
             program(
                 "grader.worker",
                 *(str(theirs.fileno()), self.backend, self.device, str(self._home)),
+                os.environ.get(WITHOUT, ""),
             ),
             cwd=self._home,
             env=environment(self._home),

@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import shlex
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 from torch import Tensor
 
+from grader import walls
 from grader.arena import Arena, CudaArena, HostArena
 from grader.ceilings import survey
 from grader.course import Exercise
@@ -34,6 +36,7 @@ from grader.results import (
     Speed,
     Step,
     Traffic,
+    Wall,
 )
 from grader.sandbox import Nursery
 from grader.sizing import Sizing, size
@@ -57,6 +60,7 @@ class Options:
     shrink: bool = True
     pretend: str | None = None  # one of pretend.ANSWERS instead of the kernel file
     judged: bool = False  # by a judge that goes on to the next kernel
+    hardened: bool = False  # only behind all walls that are required
     gpu_memory: int | None = None  # bytes of the GPU's memory to use at most
 
 
@@ -89,6 +93,7 @@ class Workshop:
 
     def __init__(self) -> None:
         self._nurseries: dict[tuple[str, str, bool], Nursery] = {}
+        self._walls: dict[tuple[Path, str], tuple[Wall, ...]] = {}
 
     def nursery(self, backend: str, device: str, *, trusted: bool = False) -> Nursery:
         """The nursery for this backend and device, started if it is new.
@@ -100,6 +105,16 @@ class Workshop:
             self._nurseries[key] = Nursery(backend, device)
             self._nurseries[key].start()
         return self._nurseries[key]
+
+    def walls(self, exercise: Exercise, device: str) -> tuple[Wall, ...]:
+        """Which walls hold around kernel files of this exercise, tried once for each device.
+
+        Raises CannotGrade when they cannot be tried.
+        """
+        key = (exercise.folder, device)
+        if key not in self._walls:
+            self._walls[key] = walls.hold(self.nursery(exercise.spec.backend, device), exercise)
+        return self._walls[key]
 
     def adopt(self, nursery: Nursery) -> None:
         """Use a nursery that is started already."""
@@ -136,6 +151,7 @@ class Grading:
         self._properties: list[tuple[str, float, Outcome, Failure | None]] = []
         self._benches: dict[str, Bench] = {}
         self._printed = ""
+        self._walls: dict[str, tuple[Wall, ...]] = {}
         self._environment: Environment | None = None
         self._ahead: Future[Counted] | None = None
         self._counted: Counted | None = None
@@ -153,6 +169,9 @@ class Grading:
             if self.options.pretend is not None:
                 executor = Pretender(self.spec, ANSWERS[self.options.pretend], arena)
             else:
+                self._walls[device] = self.workshop.walls(self.exercise, device)
+                if self.options.hardened:
+                    walls.require(self._walls[device])
                 nursery = self.workshop.nursery(self.spec.backend, device)
                 executor = WorkerLink(entry_of(self.spec), self.kernel, nursery, arena)
             self._benches[device] = Bench(arena, executor, RemoteKernel(self.spec, executor, arena))
@@ -318,6 +337,8 @@ class Grading:
             duration_s=round(time.monotonic() - self._began, 3),
             steps=steps,
             sanitized=sanitized,
+            walls=_everywhere(self._walls.values()),
+            hardened=self.options.hardened,
             output=self._printed,
         )
 
@@ -328,6 +349,14 @@ class Grading:
             self._printed = printable(self._printed + bench.executor.close())
             bench.arena.close()
         self._benches.clear()
+
+
+def _everywhere(tried: Iterable[Sequence[Wall]]) -> tuple[Wall, ...]:
+    """The walls that hold wherever they were tried: on a GPU machine, in two kinds of worker."""
+    held: dict[str, bool] = {}
+    for wall in chain(*tried):
+        held[wall.name] = held.get(wall.name, True) and wall.held
+    return tuple(Wall(name=name, held=holds) for name, holds in held.items())
 
 
 def outcome_of(failure: Failure) -> Outcome:

@@ -78,7 +78,8 @@ class Reply:
     """A worker's answer to the message numbered `seq`. An acknowledgement is only a hint.
 
     `peak` is the most bytes that the kernel file held beside the arena, in simulation. `seconds`
-    are those of each call by the worker's own clock, where it has one.
+    are those of each call by the worker's own clock, where it has one. `walls` are those that were
+    tried, before a kernel file was read, and whether they hold.
     """
 
     seq: int
@@ -87,6 +88,7 @@ class Reply:
     peak: int | None = None
     seconds: tuple[float, ...] = ()
     launched: tuple[Launched, ...] = ()
+    walls: Mapping[str, bool] = field(default_factory=dict)
 
     def dump(self) -> dict[str, Any]:
         return asdict(self)
@@ -103,6 +105,7 @@ class Reply:
                 peak=None if message.get("peak") is None else _integer(message["peak"]),
                 seconds=tuple(map(_duration, list(message.get("seconds", ()))[:MOST_TIMES])),
                 launched=tuple(map(_launched, list(message.get("launched", ()))[:MOST_KERNELS])),
+                walls={_text(k): v is True for k, v in dict(message.get("walls", {})).items()},
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise WireError(f"a reply of another form: {error}") from None

@@ -20,7 +20,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from grader import check, cli, machine
+from grader import check, cli, machine, sandbox
 from grader.arena import Arena, HostArena, view
 from grader.check import Request
 from grader.course import Exercise
@@ -34,12 +34,14 @@ from grader.steps import correctness, load
 from grader.terms import Outcome, Status, StepName
 from grader.verdict import exit_code, status_of
 from grader.wire import TensorRef
+from grader.worker import confine
 
 BAD = Path(__file__).parent / "bad"
 COURSE = Path(__file__).parent / "courses" / "bad"
 COPY = Exercise(COURSE / "exercises" / "01_copy")
 COPY_NUMBA = Exercise(COURSE / "exercises" / "02_copy_numba")
 GOOD = BAD / "copies.py"
+NO_WALLS = ",".join(confine.WALLS)
 
 NOT_YOURS = "Tell whoever wrote the exercise; your kernel is not at fault."
 
@@ -333,6 +335,9 @@ TRITON = (
         "never_ends_its_line.py",
         *(CORRECTNESS, "protocol", LINE + "a line longer than 1048576 bytes", FILES),
     ),
+)
+# Where no wall keeps signals in: a kernel file that reaches other processes is told so.
+OPEN = (
     Bad(
         "kills_parent.py",
         *(CORRECTNESS, "protocol"),
@@ -375,8 +380,7 @@ NUMBA = (
 # Those that only leave something behind are right; the first shows that the judge is sound still.
 RIGHT = (
     *("copies.py", "prints_megabytes.py", "prints_part_of_a_line.py", "writes_files.py"),
-    *("leaves_threads.py", "leaves_child.py", "leaves_daemon.py", "outlives_parent.py"),
-    "launches_by_data.py",
+    *("leaves_threads.py", "leaves_child.py", "leaves_daemon.py", "launches_by_data.py"),
 )
 
 
@@ -437,6 +441,16 @@ def graded(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Graded:
 
 
 @pytest.fixture(scope="module")
+def graded_in_the_open(home: Path) -> Graded:
+    """What a machine does that offers no walls."""
+    requests = [Request(COPY, BAD / bad.file, device="cpu") for bad in OPEN]
+    outliving = Request(COPY, BAD / "outlives_parent.py", device="cpu")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(sandbox.WITHOUT, NO_WALLS)
+        return grade([*requests, outliving, Request(COPY, GOOD, device="cpu")], home)
+
+
+@pytest.fixture(scope="module")
 def graded_numba(home: Path) -> Graded:
     requests = [Request(COPY_NUMBA, BAD / bad.file, device="cpu") for bad in NUMBA]
     right = Request(COPY_NUMBA, BAD / "numba_copies.py", device="cpu", require_speed=True)
@@ -475,6 +489,19 @@ def assert_told(result: Result, bad: Bad) -> None:
 @pytest.mark.parametrize("bad", TRITON, ids=ids(TRITON))
 def test_a_bad_kernel_file_is_told_what_is_wrong(graded: Graded, bad: Bad):
     assert_told(graded.results[bad.file], bad)
+
+
+@pytest.mark.parametrize("bad", OPEN, ids=ids(OPEN))
+def test_without_walls_a_bad_kernel_file_is_told_what_is_wrong(
+    graded_in_the_open: Graded, bad: Bad
+):
+    assert_told(graded_in_the_open.results[bad.file], bad)
+
+
+def test_without_walls_whoever_outlives_its_parent_is_ended(graded_in_the_open: Graded):
+    assert exit_code([graded_in_the_open.results["outlives_parent.py"]]) == 0
+    assert graded_in_the_open.survivors["outlives_parent"] == []
+    assert exit_code([graded_in_the_open.results[GOOD.name]]) == 0
 
 
 @pytest.mark.parametrize("bad", NUMBA, ids=ids(NUMBA))
@@ -742,7 +769,8 @@ def test_a_killed_command_takes_everything_with_it(waiting: subprocess.Popen[str
     wait_until(lambda: not processes(home))
 
 
-def test_a_killed_judge_is_no_pass(home: Path):
+def test_a_killed_judge_is_no_pass(home: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(sandbox.WITHOUT, NO_WALLS)
     with pytest.raises(GraderError) as caught:
         check.run([Request(COPY, BAD / "kills_judge.py", device="cpu")], print)
     assert caught.value.exit_code == 4

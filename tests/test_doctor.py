@@ -21,7 +21,7 @@ import pytest
 import torch
 from packaging.requirements import Requirement
 
-from grader import cli, exclusive, machine, nvml
+from grader import cli, exclusive, machine, nvml, walls
 from grader.doctor import __main__ as parts
 from grader.doctor import examine, gpu, hardening, packages, records, tools, trial
 from grader.doctor.records import (
@@ -39,10 +39,9 @@ from grader.doctor.records import (
 from grader.errors import CannotGrade
 from grader.link import KernelFailure
 from grader.render import doctor as render
-from grader.results import Failure
+from grader.results import Failure, Wall
 from grader.sandbox import NoWorker
 from grader.slots import STREAMS
-from grader.worker import walls
 
 ROOT = Path(__file__).parent.parent
 COURSES = Path(__file__).parent / "courses"
@@ -500,66 +499,54 @@ def test_counters_may_be_for_administrators_only(driver: str, capabilities: int,
 
 # -- walls
 
-HOLD = dict.fromkeys([*trial.HELD, *trial.OPEN], True)
+
+def around(*fallen: str, administrator: bool = False) -> list[Finding]:
+    """What is told where all walls but these hold."""
+    tried = [Wall(name=name, held=name not in fallen) for name in walls.MEANING]
+    return trial.of_walls(tried, administrator)
 
 
 def test_walls_that_hold():
-    found = trial.of_walls(HOLD, ended=True, administrator=False)
-    assert len(found) == len(HOLD) + 1
+    found = around()
+    assert len(found) == len(walls.MEANING) + 1
     assert {finding.state for finding in found} == {State.OK}
     assert {finding.group for finding in found} == {Group.WALLS}
+    assert (found[-1].name, found[-1].message) == ("--hardened", "all walls that it requires hold")
 
 
-@pytest.mark.parametrize("wall", trial.HELD)
+@pytest.mark.parametrize("wall", sorted(trial.EVERYWHERE - {"memory"}))
 def test_a_wall_that_should_hold_and_does_not_is_a_problem(wall: str):
-    found = trial.of_walls(HOLD | {wall: False}, ended=True, administrator=False)
-    (bad,) = [finding for finding in found if finding.state is not State.OK]
-    name, meaning = trial.HELD[wall]
+    bad, hardened = [finding for finding in around(wall) if finding.state is not State.OK]
     assert (bad.name, *told(bad)) == (
-        *(name, "problem", f"this does not hold: {meaning}"),
+        *(wall.replace("_", " "), "problem", f"this does not hold: {walls.MEANING[wall]}"),
         "grade nobody else's kernel on this machine; docs/trust.md says what should hold",
     )
+    assert told(hardened) == (
+        *("note", "`grader check --hardened` refuses to run: some of these do not hold", None),
+    )
 
 
-def test_what_a_kernel_leaves_running_is_a_problem():
-    found = trial.of_walls(HOLD, ended=False, administrator=False)
-    (bad,) = [finding for finding in found if finding.state is not State.OK]
-    assert bad.message == "this does not hold: what it leaves running is ended"
+@pytest.mark.parametrize("wall", sorted(walls.MEND))
+def test_walls_that_this_machine_does_not_offer_are_notes(wall: str):
+    bad, *_ = [finding for finding in around(wall) if finding.state is not State.OK]
+    assert told(bad) == (
+        *("note", f"this does not hold: {walls.MEANING[wall]}"),
+        f"needs {walls.MEND[wall]}",
+    )
 
 
-def test_walls_that_are_not_built_are_notes():
-    found = trial.of_walls(HOLD | {"files": False, "network": False}, True, administrator=True)
-    reach = "in its reach: run no stranger's kernel file"
-    assert {f.name: told(f) for f in found if f.state is not State.OK} == {
-        "your files": ("note", reach, None),
-        "network": ("note", reach, None),
+def test_each_wall_has_its_mend_or_holds_everywhere():
+    assert walls.MEND.keys() | trial.EVERYWHERE == walls.MEANING.keys()
+    assert not walls.MEND.keys() & trial.EVERYWHERE
+
+
+def test_an_administrator_is_told_so():
+    assert {f.name: told(f) for f in around(administrator=True) if f.state is not State.OK} == {
         "rights": (
-            *("note", "it has an administrator's rights, as you do", "work as an ordinary user"),
+            *("note", "you are an administrator: a kernel file that broke out would be one, too"),
+            "work as an ordinary user",
         ),
     }
-
-
-def test_the_worker_looks_for_the_canary_that_is_set():
-    assert walls.CANARY == packages.CANARY
-
-
-def test_walls_around_nothing_do_not_hold(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
-    # This process is no worker: nothing is around it.
-    monkeypatch.setenv("HOME", str(walls._users_home()))
-    monkeypatch.setenv(packages.CANARY, "1")
-    monkeypatch.setattr(
-        walls, "Path", lambda path: tmp_path if path == os.environ["HOME"] else path
-    )
-    monkeypatch.setattr(walls, "_users_home", lambda: tmp_path)
-    monkeypatch.setattr(walls, "_leave_a_process", lambda: 1)
-    walls.look()
-    seen = json.loads(capsys.readouterr().out)
-    assert seen.pop("left") == 1
-    assert list(seen) == [*trial.HELD, *trial.OPEN]
-    seen.pop("session")  # that of whoever runs the tests
-    assert set(seen.values()) == {False}
 
 
 @pytest.mark.parametrize(
@@ -591,7 +578,7 @@ def test_a_trial_that_fails_is_a_problem(error: Exception, group: Group, expecte
     assert told(finding) == ("problem", *expected)
 
 
-# -- what a hardened mode could use
+# -- what walls are made of
 
 
 class Libc:
@@ -626,30 +613,13 @@ def test_what_the_kernel_refuses_is_named(look, answer, number, lack, monkeypatc
     assert look() == lack
 
 
-def test_a_control_group_is_made_and_removed(tmp_path: Path):
-    own = tmp_path / "cgroup"
-    own.write_text("4:memory:/old\n0::/mine\n")
-    mounted = tmp_path / "mounted"
-    (mounted / "mine").mkdir(parents=True)
-    assert hardening.cgroup(mounted, own) == "control groups of version 2 are not mounted"
-    (mounted / "cgroup.controllers").touch()
-    assert hardening.cgroup(mounted, own) is None
-    assert list((mounted / "mine").iterdir()) == []
-    own.write_text("0::/elsewhere\n")
-    assert hardening.cgroup(mounted, own) == "no such file or directory"
-
-
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # pytest has threads
-def test_each_way_of_hardening_is_a_fact(monkeypatch: pytest.MonkeyPatch):
+def test_each_thing_that_walls_are_made_of_is_a_fact(monkeypatch: pytest.MonkeyPatch):
     libc(monkeypatch, -1, errno.EPERM)
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(hardening, "cgroup", lambda: None)
     assert {f.name: told(f) for f in hardening.findings()} == {
         "user namespaces": ("note", "not there: operation not permitted", None),
         "Landlock": ("note", "not there: operation not permitted", None),
         "seccomp": ("note", "not there: operation not permitted", None),
-        "bubblewrap": ("note", "not there: no program `bwrap`", None),
-        "cgroup v2": ("ok", "there", None),
     }
 
 
@@ -984,9 +954,10 @@ def test_this_machine_in_json():
         assert told(found["simulators", name]) == (
             *("ok", "simulates a kernel: 1,000 sums are right", None),
         )
-    for name in [name for name, _ in trial.HELD.values()] + ["leftovers"]:
-        assert found["walls", name].state is State.OK, found["walls", name].message
-    assert {"your files", "network"} <= {name for group, name in found if group == "walls"}
+    for name in trial.EVERYWHERE:
+        finding = found["walls", name.replace("_", " ")]
+        assert finding.state is State.OK, finding.message
+    assert {"judge memory", "--hardened"} <= {name for group, name in found if group == "walls"}
     assert {name for group, name in found if group == "installation"} == {
         *("Python", "system", "import torch", *NEWEST),
     }

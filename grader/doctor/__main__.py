@@ -53,7 +53,7 @@ def simulators(teller: Teller) -> None:
         if not working:
             teller.tell(note(Group.WALLS, "walls", "not tried: no worker works"))
             return
-        teller.tell(*trial.tried(Group.WALLS, "walls", trial.walls, working[0]))
+        teller.tell(*trial.tried(Group.WALLS, "walls", trial.around, working[0]))
 
 
 def gpu(teller: Teller) -> None:
@@ -83,7 +83,6 @@ def gpu(teller: Teller) -> None:
 @contextmanager
 def _workers(device: str) -> Iterator[tuple[Nursery, Nursery]]:
     """The parents of workers for Triton and numba; they import while this process does."""
-    os.environ[packages.CANARY] = "1"
     with closing(Nursery("triton", device)) as triton, closing(Nursery("numba", device)) as numba:
         triton.start()
         numba.start()

@@ -1,14 +1,11 @@
-"""What this machine offers for stronger walls than there are: each is tried, none is used yet."""
+"""What this machine's kernel offers to make walls of: each is tried."""
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import errno
 import os
-import shutil
 from collections.abc import Callable
-from pathlib import Path
 
 from grader.doctor.records import Finding, Group, note, ok
 
@@ -20,13 +17,11 @@ LANDLOCK_CREATE_RULESET, LANDLOCK_CREATE_RULESET_VERSION = 444, 1
 
 
 def findings() -> list[Finding]:
-    """One for each thing that a hardened mode could use. Forks: no thread may run beside it."""
+    """One for each thing that walls are made of. Forks: no thread may run beside it."""
     tries: dict[str, Callable[[], str | None]] = {
         "user namespaces": user_namespaces,
         "Landlock": landlock,
         "seccomp": seccomp,
-        "bubblewrap": bubblewrap,
-        "cgroup v2": cgroup,
     }
     found = []
     for name, lacking in tries.items():
@@ -65,27 +60,6 @@ def seccomp() -> str | None:
     libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, None, 0, 0)
     number = ctypes.get_errno()
     return None if number == errno.EFAULT else _word(number)
-
-
-def bubblewrap() -> str | None:
-    return None if shutil.which("bwrap") else "no program `bwrap`"
-
-
-def cgroup(
-    mounted: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")
-) -> str | None:
-    """Why no control group can be made below this process's; None if one can."""
-    if not (mounted / "cgroup.controllers").exists():
-        return "control groups of version 2 are not mounted"
-    place = own.read_text().rpartition("0::")[2].strip().lstrip("/")
-    made = mounted / place / f"grader-doctor-{os.getpid()}"
-    try:
-        made.mkdir()
-    except OSError as error:
-        return _word(error.errno or 0)
-    with contextlib.suppress(OSError):
-        made.rmdir()
-    return None
 
 
 def _word(number: int) -> str | None:

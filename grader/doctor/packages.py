@@ -13,7 +13,6 @@ from packaging.version import InvalidVersion, Version
 from grader.doctor.records import Finding, Group, note, ok, problem
 
 PYTHONS = ("3.11", "3.12", "3.13")
-CANARY = "GRADER_DOCTOR_CANARY"  # a variable that no worker must see
 AGAIN = "`make clean setup` installs the tested versions (with EXTRAS=dev,gpu where a GPU is)"
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
 import torch
 
 import grader
+from grader import walls
 from grader.arena import CudaArena, HostArena, view
 from grader.doctor.packages import AGAIN
 from grader.doctor.records import Finding, Group, note, ok, problem
 from grader.errors import GraderError
 from grader.link import Entry, KernelFailure, WorkerLink
+from grader.results import Wall
 from grader.sandbox import NoWorker, Nursery
 from grader.wire import TensorRef
 
@@ -27,19 +28,8 @@ ADDITIONS = {
 ELEMENTS = 1000
 ARENA_BYTES = 1 << 20
 
-# By the word that worker/walls.py uses: the name of the wall, and what it means for a kernel file.
-HELD = {
-    "session": ("own process", "it runs in a process and a session of its own"),
-    "environment": ("environment", "it sees a few of your variables, and no others"),
-    "home": ("home folder", "it gets a new one, closed to other users"),
-    "file_size": ("file size", "it cannot write a file of 1 GiB"),
-    "memory": ("memory", "it cannot take all there is, when it is simulated"),
-}
-# Those that are not built: what it means where something else than the grader stands in the way.
-OPEN = {
-    "files": ("your files", "it cannot list your home folder"),
-    "network": ("network", "it does not reach this machine's network"),
-}
+# These hold on every machine that the grader runs on; the others need something of its kernel.
+EVERYWHERE = {"own_session", "environment", "home", "file_size", "memory", "leftovers"}
 DO_NOT_GRADE = "grade nobody else's kernel on this machine; docs/trust.md says what should hold"
 
 
@@ -66,38 +56,32 @@ def add(group: Group, name: str, nursery: Nursery) -> list[Finding]:
     return [ok(group, name, f"{how} a kernel: {ELEMENTS:,} sums are right")]
 
 
-def walls(nursery: Nursery) -> list[Finding]:
-    """Have a worker try the walls around it. Its nursery must start with packages.CANARY set."""
-    entry = Entry("look", ())
-    with closing(HostArena(ARENA_BYTES)) as arena:
-        link = WorkerLink(entry, (WORKER / "walls.py").read_bytes(), nursery, arena)
-        try:
-            link.call([[]])
-        finally:
-            printed = link.close()
-    seen = json.loads(printed.splitlines()[-1])  # above it may stand warnings of libraries
-    return of_walls(seen, ended=not _runs(seen["left"]), administrator=os.geteuid() == 0)
+def around(nursery: Nursery) -> list[Finding]:
+    """Have a worker try the walls around it."""
+    return of_walls(walls.hold(nursery), administrator=os.geteuid() == 0)
 
 
-def of_walls(seen: Mapping[str, bool], ended: bool, administrator: bool) -> list[Finding]:
-    """`seen` is what worker/walls.py prints; `ended`, whether what it left running was ended."""
+def of_walls(tried: Sequence[Wall], administrator: bool) -> list[Finding]:
+    """One for each wall: a problem where it holds on every machine but this one."""
     found = []
-    held = [(seen[key], *words) for key, words in HELD.items()]
-    held.append((ended, "leftovers", "what it leaves running is ended"))
-    for holds, name, meaning in held:
-        if holds:
+    for wall in tried:
+        name, meaning = wall.name.replace("_", " "), walls.MEANING[wall.name]
+        told = f"this does not hold: {meaning}"
+        if wall.held:
             found.append(ok(Group.WALLS, name, meaning))
-        else:
-            told = f"this does not hold: {meaning}"
+        elif wall.name in EVERYWHERE:
             found.append(problem(Group.WALLS, name, told, DO_NOT_GRADE))
-    for key, (name, meaning) in OPEN.items():
-        if seen[key]:
-            found.append(ok(Group.WALLS, name, meaning))
         else:
-            told = "in its reach: run no stranger's kernel file"
-            found.append(note(Group.WALLS, name, told))
+            mend = f"needs {walls.MEND[wall.name]}"
+            found.append(note(Group.WALLS, name, told, mend))
+    lacking = [wall.name for wall in tried if wall.name in walls.REQUIRED and not wall.held]
+    if lacking:
+        told = "`grader check --hardened` refuses to run: some of these do not hold"
+        found.append(note(Group.WALLS, "--hardened", told))
+    else:
+        found.append(ok(Group.WALLS, "--hardened", "all walls that it requires hold"))
     if administrator:
-        told = "it has an administrator's rights, as you do"
+        told = "you are an administrator: a kernel file that broke out would be one, too"
         found.append(note(Group.WALLS, "rights", told, "work as an ordinary user"))
     return found
 
@@ -123,7 +107,3 @@ def gist(message: str) -> str:
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     last = lines[-1].removeprefix("grader.errors.CannotGrade: ")
     return last if len(lines) == 1 else f"{lines[0]} {last}"
-
-
-def _runs(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists()

@@ -17,7 +17,7 @@ _TITLES = {
     Group.GPU: "GPU",
     Group.TOOLS: "tools",
     Group.WALLS: "walls around a kernel file",
-    Group.HARDENING: "what a hardened mode, not built yet, could use",
+    Group.HARDENING: "what walls are made of here",
     Group.COURSE: "course",
 }
 _NAME = 19  # characters of a finding's name, with the space after it

@@ -1,8 +1,9 @@
 """The parent of all workers: imports the heavy libraries once, then forks a worker on request.
 
-Started by `grader.sandbox` as `python -I -m grader.worker CONTROL_FD BACKEND DEVICE HOME`. It never
-runs a learner's code itself. When its worker ends, or when the judge goes away, it kills whatever
-the worker left behind: it adopts its descendants' orphans, so that none can escape by forking.
+Started by `grader.sandbox` as `python -I -m grader.worker CONTROL_FD BACKEND DEVICE HOME WITHOUT`,
+where WITHOUT names walls not to build, with commas between them. It never runs a learner's code
+itself. When its worker ends, or when the judge goes away, it kills whatever the worker left behind:
+it adopts its descendants' orphans, so that none can escape by forking.
 """
 
 from __future__ import annotations
@@ -16,16 +17,18 @@ import socket
 import sys
 import time
 import traceback
+from dataclasses import dataclass
+from pathlib import Path
 
 from grader import processes
-from grader.worker import loop
+from grader.worker import confine, loop
 
 PATIENCE_S = 1.0  # that a worker which hung up gets to end by itself
 
 
 def main(argv: list[str]) -> None:
     control = socket.socket(fileno=int(argv[0]))
-    backend, device, home = argv[1:]
+    backend, device, home, without = argv[1:]
     processes.adopt_orphans()
     # The judge decides when this process ends, by closing its socket.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -33,13 +36,27 @@ def main(argv: list[str]) -> None:
         toolbox = loop.prepare(backend, device)
         # The judge may be gone by now, or go while it is being answered.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            _obey(control, toolbox)
+            _obey(control, toolbox, _Walls(confine.Place(Path(home), device), without.split(",")))
     finally:
         processes.kill_children()
         shutil.rmtree(home, ignore_errors=True)
 
 
-def _obey(control: socket.socket, toolbox: loop.Toolbox) -> None:
+@dataclass(frozen=True)
+class _Walls:
+    """What to build around each worker."""
+
+    place: confine.Place
+    without: list[str]
+
+    def build(self) -> None:
+        # The last kernel may have removed the folder, which must be there to be allowed.
+        self.place.home.mkdir(mode=0o700, exist_ok=True)
+        impossible = confine.IMPOSSIBLE[self.place.device]
+        confine.build(self.place, impossible.union(self.without))
+
+
+def _obey(control: socket.socket, toolbox: loop.Toolbox, walls: _Walls) -> None:
     """Fork a worker for each `f`; end it at each `k`, and at a `w` after it had time to end itself.
 
     Answers with the worker's pid, or with its wait status, which is None if it had to be killed.
@@ -47,6 +64,7 @@ def _obey(control: socket.socket, toolbox: loop.Toolbox) -> None:
     woken, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(waker)
     signal.signal(signal.SIGCHLD, lambda *_: None)
+    own = [control.fileno(), woken, waker]
     control.sendall(b"ready\n")
     worker: int | None = None
     status: int | None = None
@@ -63,7 +81,7 @@ def _obey(control: socket.socket, toolbox: loop.Toolbox) -> None:
         if request == b"":
             return
         if request == b"f":
-            worker, status = _fork(toolbox, descriptors, [control.fileno(), woken, waker]), None
+            worker, status = _fork(toolbox, walls, descriptors, own), None
             control.sendall(f"{worker}\n".encode())
         elif request in (b"k", b"w"):
             if request == b"w" and worker is not None and status is None:
@@ -72,7 +90,7 @@ def _obey(control: socket.socket, toolbox: loop.Toolbox) -> None:
             control.sendall(f"{status}\n".encode())
 
 
-def _fork(toolbox: loop.Toolbox, descriptors: list[int], own: list[int]) -> int:
+def _fork(toolbox: loop.Toolbox, walls: _Walls, descriptors: list[int], own: list[int]) -> int:
     """Start a worker; its descriptors are its socket, its output and the host arena, if any.
 
     `own` are this process's, which are no business of the worker's.
@@ -93,6 +111,7 @@ def _fork(toolbox: loop.Toolbox, descriptors: list[int], own: list[int]) -> int:
             os.dup2(output, 1)
             os.dup2(output, 2)
             os.close(output)
+            walls.build()
             loop.serve(toolbox, socket.socket(fileno=sock), arena[0] if arena else None)
             os._exit(os.EX_PROTOCOL)  # the line to the judge is closed
         except BaseException:

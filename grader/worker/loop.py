@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from grader.wire import Channel, Closed, Fault, Reply
-from grader.worker import faults
+from grader.worker import faults, walls
 from grader.worker.load import LoadError, load_entry
 
 if TYPE_CHECKING:
@@ -142,6 +142,7 @@ class Worker:
     def do(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Carry one message out; returns the fields of the reply that it fills."""
         operations: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+            "walls": self._walls,
             "map": self._map,
             "load": self._load,
             "call": self._call,
@@ -156,6 +157,9 @@ class Worker:
         if not isinstance(error, LoadError):
             error = self._backend.root_cause(error)
         return faults.describe(error, self._file)
+
+    def _walls(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        return {"walls": walls.tried(message["targets"])}
 
     def _map(self, message: Mapping[str, Any]) -> dict[str, Any]:
         self._backend.map(message["ticket"], self._arena_fd)

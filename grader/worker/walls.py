@@ -1,78 +1,231 @@
-"""What a kernel file can reach, tried from within: `grader doctor` has a worker import this file.
+"""Which walls hold, tried from within a worker that has read nothing of a learner's yet.
 
-It prints its answers as one line of JSON, as a learner's kernel file prints.
+Each trial does what a hostile kernel file would do and says whether it was stopped. `grader.walls`
+tells what there is to reach, has this run, and keeps the answers.
 """
 
 from __future__ import annotations
 
-import json
+import ctypes
+import hashlib
 import os
-import pwd
 import resource
+import signal
 import socket
 import stat
+import struct
 import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-CANARY = "GRADER_DOCTOR_CANARY"  # a variable of the process that asks
 LARGE = 1 << 30
+MOST_PROCESSES = 1 << 16
+PATIENCE_S = 1.0  # for the network; this machine's own answers at once
+# linux/sched.h, linux/prctl.h, linux/ptrace.h
+CLONE_NEWUSER, PR_SET_NAME = 0x10000000, 15
+PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT, WAIT_FOR_ALL = 17, 0x4206, 0x4207, 0x40000000
+
+LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-def look() -> None:
-    """Say of each wall whether it held; `left` is a process that is left running."""
-    home = Path(os.environ["HOME"])
-    seen = {
-        "session": os.getsid(0) == os.getpid(),
-        "environment": CANARY not in os.environ,
-        "home": home != _users_home() and not stat.S_IMODE(home.stat().st_mode) & 0o077,
-        "file_size": not _can_write(home / "large"),
-        "memory": resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY,
-        "files": not _can_list(_users_home()),
-        "network": not _can_connect(),
-    }
-    print(json.dumps(seen | {"left": _leave_a_process()}))
+def tried(targets: Mapping[str, Any]) -> dict[str, bool]:
+    """Whether each wall of TRIALS holds. `targets` is what `grader.walls.targets` makes.
+
+    A process is left running under the name `targets["left"]`, for the judge to look for.
+    """
+    held = {name: trial(targets) for name, trial in TRIALS.items()}
+    _leave_a_process(targets["left"])
+    return held
 
 
-def _users_home() -> Path:
-    try:
-        return Path(pwd.getpwuid(os.getuid()).pw_dir)
-    except KeyError:  # a container's user may have no name
-        return Path("/")
+def own_session(targets: Mapping[str, Any]) -> bool:
+    return os.getsid(0) == os.getpid()
 
 
-def _can_write(path: Path) -> bool:
-    """Whether a file may grow to LARGE bytes, none of which take space."""
+def environment(targets: Mapping[str, Any]) -> bool:
+    return targets["variable"] not in os.environ
+
+
+def home(targets: Mapping[str, Any]) -> bool:
+    own = Path(os.environ["HOME"])
+    return own != Path(targets["home"]) and not stat.S_IMODE(own.stat().st_mode) & 0o077
+
+
+def file_size(targets: Mapping[str, Any]) -> bool:
+    """Whether no file may grow to LARGE bytes, none of which take space."""
+    path = Path(os.environ["HOME"], "large")
     try:
         with path.open("wb") as file:
             file.truncate(LARGE)
     except OSError:
-        return False
-    return True
-
-
-def _can_list(folder: Path) -> bool:
-    try:
-        os.listdir(folder)
-    except OSError:
-        return False
-    return True
-
-
-def _can_connect() -> bool:
-    """Whether this machine's own network answers, be it with a refusal."""
-    try:
-        socket.create_connection(("127.0.0.1", 9), timeout=1).close()
-    except ConnectionRefusedError:
         return True
+    finally:
+        with suppress(OSError):
+            path.unlink()
+    return False
+
+
+def memory(targets: Mapping[str, Any]) -> bool:
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+
+
+def processes(targets: Mapping[str, Any]) -> bool:
+    """Whether a limit stands, and counts: a process that may have no child fails to make one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NPROC)
+    if not 0 <= soft <= MOST_PROCESSES:
+        return False
+    resource.setrlimit(resource.RLIMIT_NPROC, (1, hard))
+    try:
+        child = os.fork()
+    except OSError:
+        return True
+    finally:
+        resource.setrlimit(resource.RLIMIT_NPROC, (soft, hard))
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    return False
+
+
+def judge_memory(targets: Mapping[str, Any]) -> bool:
+    """Reads a secret of the judge's at its address, and offers to trace the judge."""
+    judge, address, size = targets["judge"], targets["address"], targets["size"]
+    found = (_read_file(judge, address, size), _read_call(judge, address, size))
+    read = any(hashlib.sha256(secret).hexdigest() == targets["digest"] for secret in found)
+    return not read and not (_same_processes(targets) and _traces(judge))
+
+
+def _read_file(pid: int, address: int, size: int) -> bytes:
+    try:
+        with open(f"/proc/{pid}/mem", "rb", buffering=0) as file:
+            file.seek(address)
+            return file.read(size)
+    except (OSError, OverflowError):
+        return b""
+
+
+def _read_call(pid: int, address: int, size: int) -> bytes:
+    buffer = ctypes.create_string_buffer(size)
+    here = struct.pack("@PN", ctypes.addressof(buffer), size)
+    there = struct.pack("@PN", address, size)
+    read: int = LIBC.process_vm_readv(pid, here, ctypes.c_ulong(1), there, ctypes.c_ulong(1), 0)
+    return buffer.raw if read == size else b""
+
+
+def _traces(pid: int) -> bool:
+    """Whether a process can be traced; if so, it is let go at once."""
+    if LIBC.ptrace(PTRACE_SEIZE, pid, None, None):
+        return False
+    LIBC.ptrace(PTRACE_INTERRUPT, pid, None, None)
+    LIBC.waitpid(pid, None, WAIT_FOR_ALL)
+    LIBC.ptrace(PTRACE_DETACH, pid, None, None)
+    return True
+
+
+def judge_process(targets: Mapping[str, Any]) -> bool:
+    """Signal 0 only asks whether a signal could be sent."""
+    if not _same_processes(targets):
+        return True
+    try:
+        os.kill(targets["judge"], 0)
+    except OSError:
+        return True
+    return False
+
+
+def _same_processes(targets: Mapping[str, Any]) -> bool:
+    """Whether the judge's number means the judge here."""
+    try:
+        return bool(os.readlink("/proc/self/ns/pid") == targets["processes"])
+    except OSError:
+        return True
+
+
+def course(targets: Mapping[str, Any]) -> bool:
+    return not any(map(_readable, targets["course"]))
+
+
+def files(targets: Mapping[str, Any]) -> bool:
+    return not any(map(_readable, targets["files"]))
+
+
+def _readable(path: str) -> bool:
+    try:
+        if os.path.isdir(path):
+            os.listdir(path)
+        else:
+            with open(path, "rb") as file:
+                file.read(1)
     except OSError:
         return False
     return True
 
 
-def _leave_a_process() -> int:
-    child = os.fork()
-    if child == 0:
+def installation(targets: Mapping[str, Any]) -> bool:
+    return not any(map(_writable, targets["installation"]))
+
+
+def _writable(folder: str) -> bool:
+    path = Path(folder, f"grader-trial-{os.getpid()}")
+    try:
+        path.touch(exist_ok=False)
+    except OSError:
+        return False
+    path.unlink()
+    return True
+
+
+def network(targets: Mapping[str, Any]) -> bool:
+    """Whether neither a connection nor a datagram leaves, be it to this machine itself."""
+    here = "127.0.0.1"
+    return not (
+        _reaches(socket.AF_INET, socket.SOCK_STREAM, (here, targets["tcp"]))
+        or _reaches(socket.AF_INET, socket.SOCK_DGRAM, (here, targets["udp"]))
+    )
+
+
+def sockets(targets: Mapping[str, Any]) -> bool:
+    """Whether no program of this machine is reached by the name of a socket of its own."""
+    return not _reaches(socket.AF_UNIX, socket.SOCK_STREAM, "\0" + targets["socket"])
+
+
+def _reaches(family: int, kind: int, address: Any) -> bool:
+    try:
+        with socket.socket(family, kind) as line:
+            line.settimeout(PATIENCE_S)
+            line.connect(address)
+            line.send(b"?")
+    except OSError:
+        return False
+    return True
+
+
+def privileges(targets: Mapping[str, Any]) -> bool:
+    """Whether it has none of an administrator's rights, and gets none, be it in a namespace."""
+    status = Path("/proc/self/status").read_text()
+    told = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+    if told["NoNewPrivs"] != "1" or int(told["CapPrm"], 16):
+        return False
+    refused: int = LIBC.unshare(CLONE_NEWUSER)  # or else this process, soon to end, is in one
+    return bool(refused)
+
+
+def _leave_a_process(name: str) -> None:
+    if os.fork() == 0:
         os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        LIBC.prctl(PR_SET_NAME, name.encode(), 0, 0, 0)
         time.sleep(300)
         os._exit(0)
-    return child
+
+
+TRIALS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
+    trial.__name__: trial
+    for trial in (
+        *(own_session, environment, home, file_size, memory, processes),
+        *(judge_memory, judge_process, course, files, installation),
+        *(network, sockets, privileges),
+    )
+}

@@ -1,9 +1,11 @@
 """Copies, and leaves a daemon: forked twice, in a session of its own, deaf to polite signals."""
 
+import ctypes
 import os
 import signal
 import time
-from pathlib import Path
+
+PR_SET_NAME = 15
 
 
 def copy(x, out):
@@ -13,7 +15,7 @@ def copy(x, out):
         if os.fork() == 0:
             for number in set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}:
                 signal.signal(number, signal.SIG_IGN)
-            Path("/proc/self/comm").write_text("leaves_daemon")
+            ctypes.CDLL(None).prctl(PR_SET_NAME, b"leaves_daemon", 0, 0, 0)
             os.closerange(0, 1000)
             time.sleep(600)
         os._exit(0)

@@ -1,0 +1,169 @@
+"""Which walls hold around a worker on this machine: each is tried before a kernel file is read."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import pwd
+import secrets
+import socket
+import sysconfig
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import grader
+from grader.course import Exercise
+from grader.errors import CannotGrade
+from grader.results import Wall
+from grader.sandbox import CANARY, Nursery
+from grader.wire import Reply, TimedOut, WireError
+
+TRIAL_S = 20.0  # a trial takes hundredths of a second
+SECRET_BYTES = 32
+
+# What each trial of worker/walls.py means for a kernel file, where the wall holds.
+MEANING = {
+    "own_session": "it runs in a process and a session of its own",
+    "environment": "it sees a few of your variables, and no others",
+    "home": "it gets a new home folder, closed to other users",
+    "file_size": "it cannot write a file of 1 GiB",
+    "memory": "it cannot take all memory there is, when it is simulated",
+    "processes": "it cannot start processes without end",
+    "judge_memory": "it can neither read the judge's memory nor trace the judge",
+    "judge_process": "it cannot send a signal to the judge",
+    "course": "it can read neither the exercise nor its solution",
+    "files": "it can read neither your home folder nor the judge's files",
+    "installation": "it cannot change the grader or Python's packages",
+    "network": "it reaches no network, be it this machine's own",
+    "sockets": "it reaches no program of this machine by the name of a socket",
+    "privileges": "it has no administrator's rights, and gets none",
+    "leftovers": "what it leaves running is ended",
+}
+LANDLOCK = "Linux 5.19 or newer with Landlock (`lsm=` of the kernel's start names it)"
+NAMESPACES = "Linux that lets users make user namespaces"
+MEND = {
+    "processes": NAMESPACES,
+    "judge_memory": f"{LANDLOCK}, or {NAMESPACES}",
+    "judge_process": "Linux 6.12 or newer with Landlock",
+    "course": LANDLOCK,
+    "files": LANDLOCK,
+    "installation": LANDLOCK,
+    "network": "Linux with seccomp filters on x86_64 or aarch64",
+    "sockets": f"{NAMESPACES}, or Linux 6.12 or newer with Landlock",
+    "privileges": "Linux with seccomp filters on x86_64 or aarch64",
+}
+# Without one of these a kernel file could forge its grade, or take what is not its own. Of the
+# others, a worker without a limit only harms the machine, and who ends the judge gets no grade.
+REQUIRED = frozenset(
+    {
+        *("own_session", "environment", "home", "file_size", "judge_memory", "course", "files"),
+        *("installation", "network", "privileges", "leftovers"),
+    }
+)
+
+
+def hold(nursery: Nursery, exercise: Exercise | None = None) -> tuple[Wall, ...]:
+    """Have a new worker of this nursery try all walls. Ends the nursery's current worker.
+
+    Raises CannotGrade when the worker does not answer.
+    """
+    with _targets(exercise) as targets:
+        worker = nursery.fork(None)
+        try:
+            worker.channel.send({"op": "walls", "seq": 0, "targets": targets})
+            reply = Reply.parse(worker.channel.receive(TRIAL_S))
+        except (WireError, TimedOut) as error:
+            raise CannotGrade(
+                f"The walls around the worker could not be tried ({error or 'it hung'}).",
+                "`grader doctor` looks for what is wrong with the installation.",
+            ) from None
+        finally:
+            nursery.kill()
+            worker.close()
+        if reply.fault is not None:
+            raise CannotGrade(
+                f"The walls around the worker could not be tried: {reply.fault.message}.",
+                "`grader doctor` looks for what is wrong with the installation.",
+            )
+    answers = {**reply.walls, "leftovers": not _runs(str(targets["left"]))}
+    return tuple(Wall(name=name, held=answers.get(name, False)) for name in MEANING)
+
+
+def require(walls: Sequence[Wall]) -> None:
+    """Raises CannotGrade, with what is missing and its mend, unless every required wall holds."""
+    held = {wall.name for wall in walls if wall.held}
+    missing = [name for name in MEANING if name in REQUIRED - held]
+    if not missing:
+        return
+    told = "".join(f"\n       {name}: that {MEANING[name]}" for name in missing)
+    mends = dict.fromkeys(MEND[name] for name in missing if name in MEND)
+    raise CannotGrade(
+        f"--hardened: these walls do not hold on this machine:{told}",
+        f"They need {'; '.join(mends)}. " * bool(mends)
+        + "`grader check` without --hardened grades here, for yourself.",
+    )
+
+
+@contextmanager
+def _targets(exercise: Exercise | None) -> Iterator[Mapping[str, Any]]:
+    """What the trials try to reach; all of it exists while this lasts."""
+    secret = secrets.token_bytes(SECRET_BYTES)
+    held = ctypes.create_string_buffer(secret, SECRET_BYTES)
+    name = f"grader-{secrets.token_hex(8)}"
+    home = _users_home()
+    with (
+        tempfile.NamedTemporaryFile(prefix="grader-judge-") as judges_file,
+        socket.create_server(("127.0.0.1", 0)) as tcp,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp,
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as local,
+    ):
+        judges_file.write(b"?")
+        judges_file.flush()
+        udp.bind(("127.0.0.1", 0))
+        local.bind("\0" + name)
+        local.listen()
+        yield {
+            "variable": CANARY,
+            "home": str(home),
+            "judge": os.getpid(),
+            "processes": os.readlink("/proc/self/ns/pid"),
+            "address": ctypes.addressof(held),
+            "size": SECRET_BYTES,
+            "digest": hashlib.sha256(secret).hexdigest(),
+            "course": [] if exercise is None else _course_files(exercise),
+            "files": [*map(str, (home, home / ".ssh")), judges_file.name],
+            "installation": [
+                str(Path(grader.__file__).parent),
+                *(sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")),
+            ],
+            "tcp": tcp.getsockname()[1],
+            "udp": udp.getsockname()[1],
+            "socket": name,
+            "left": name[-15:],  # the longest name of a process
+        }
+
+
+def _course_files(exercise: Exercise) -> list[str]:
+    """The exercise's folder, all files in it, and those beside its solution."""
+    files = [file for folder in (exercise.folder, exercise.answers) for file in folder.glob("*")]
+    folders = (exercise.root, exercise.folder, exercise.answers)
+    return [str(path) for path in (*folders, *files) if path.exists()]
+
+
+def _users_home() -> Path:
+    with suppress(KeyError):  # a container's user may have no name
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    return Path("/")
+
+
+def _runs(name: str) -> bool:
+    """Whether a process of this name runs."""
+    for file in Path("/proc").glob("[0-9]*/comm"):
+        with suppress(OSError):
+            if file.read_text().strip() == name:
+                return True
+    return False
