@@ -1,4 +1,4 @@
-"""Tensor descriptors (TMA on a GPU) where all addresses are multiples of 16 bytes, else pointers."""
+"""Tensor descriptors (TMA on a GPU) where addresses are multiples of 16 bytes, else pointers."""
 
 import torch
 import triton
