@@ -9,7 +9,9 @@ SPLITS = 8
 
 
 @triton.jit
-def part_maxima(x_ptr, maxima_ptr, x_stride, columns, part, SPLITS: tl.constexpr, BLOCK: tl.constexpr):
+def part_maxima(
+    x_ptr, maxima_ptr, x_stride, columns, part, SPLITS: tl.constexpr, BLOCK: tl.constexpr
+):
     row, split = tl.program_id(0).to(tl.int64), tl.program_id(1)
     stop = tl.minimum((split + 1) * part, columns)
     highest = tl.full((BLOCK,), float("-inf"), tl.float32)
@@ -21,7 +23,9 @@ def part_maxima(x_ptr, maxima_ptr, x_stride, columns, part, SPLITS: tl.constexpr
 
 
 @triton.jit
-def part_sums(x_ptr, maxima_ptr, sums_ptr, x_stride, columns, part, SPLITS: tl.constexpr, BLOCK: tl.constexpr):
+def part_sums(
+    x_ptr, maxima_ptr, sums_ptr, x_stride, columns, part, SPLITS: tl.constexpr, BLOCK: tl.constexpr
+):
     row, split = tl.program_id(0).to(tl.int64), tl.program_id(1)
     stop = tl.minimum((split + 1) * part, columns)
     row_max = tl.max(tl.load(maxima_ptr + row * SPLITS + tl.arange(0, SPLITS)), axis=0)
@@ -35,8 +39,16 @@ def part_sums(x_ptr, maxima_ptr, sums_ptr, x_stride, columns, part, SPLITS: tl.c
 
 @triton.jit
 def write_parts(
-    x_ptr, maxima_ptr, sums_ptr, out_ptr, x_stride, out_stride, columns, part,
-    SPLITS: tl.constexpr, BLOCK: tl.constexpr,
+    x_ptr,
+    maxima_ptr,
+    sums_ptr,
+    out_ptr,
+    x_stride,
+    out_stride,
+    columns,
+    part,
+    SPLITS: tl.constexpr,
+    BLOCK: tl.constexpr,
 ):
     row, split = tl.program_id(0).to(tl.int64), tl.program_id(1)
     stop = tl.minimum((split + 1) * part, columns)
@@ -57,6 +69,4 @@ def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     sizes = {"SPLITS": SPLITS, "BLOCK": BLOCK}
     part_maxima[grid](x, maxima, x.stride(0), columns, part, **sizes)
     part_sums[grid](x, maxima, sums, x.stride(0), columns, part, **sizes)
-    write_parts[grid](
-        x, maxima, sums, out, x.stride(0), out.stride(0), columns, part, **sizes
-    )
+    write_parts[grid](x, maxima, sums, out, x.stride(0), out.stride(0), columns, part, **sizes)

@@ -14,9 +14,8 @@ def block_of(x, row, start, columns, x_stride, DESCRIBED: tl.constexpr, BLOCK: t
     if DESCRIBED:
         values = tl.reshape(x.load([row, start]), (BLOCK,)).to(tl.float32)
         return tl.where(offsets < columns, values, float("-inf"))
-    else:
-        at = x + tl.cast(row, tl.int64) * x_stride + offsets
-        return tl.load(at, mask=offsets < columns, other=float("-inf")).to(tl.float32)
+    at = x + tl.cast(row, tl.int64) * x_stride + offsets
+    return tl.load(at, mask=offsets < columns, other=float("-inf")).to(tl.float32)
 
 
 @triton.jit
