@@ -39,6 +39,7 @@ from grader.terms import Outcome, Status, StepName
 from grader.verdict import first_problem
 
 CORPUS = Path("tests/redteam/honest")  # below the course
+BATCH = 6  # kernels a judge: an interruption loses no more than these
 GPU_ONLY = re.compile(r"^# GPU only: \S", re.MULTILINE)
 
 
@@ -94,8 +95,8 @@ def fate_of(result: Result) -> str:
     if result.status is Status.PASS:
         return "accepted"
     step = first_problem(result)
-    if step is not None and step.name is StepName.SPEED and step.failure is not None:
-        if step.outcome is Outcome.FAIL and step.failure.kind == "too_slow":
+    if step is not None and step.failure is not None and step.outcome is Outcome.FAIL:
+        if step.name is StepName.SPEED and step.failure.kind == "too_slow":
             return "too_slow"
     return "undecided" if result.status is Status.CANNOT_GRADE else "rejected"
 
@@ -206,7 +207,7 @@ class Record:
 
 
 def judge_all(kernels: Sequence[Honest], seeds: int, at_once: int, record: Record) -> None:
-    """Bring every kernel to `seeds` runs. A batch is one seed of all kernels of one exercise.
+    """Bring every kernel to `seeds` runs, in batches of some kernels of one exercise and one seed.
 
     One judge serves a batch, so that its start, some 3 s, is shared.
     """
@@ -216,8 +217,7 @@ def judge_all(kernels: Sequence[Honest], seeds: int, at_once: int, record: Recor
     for number in range(seeds):
         for exercise in exercises:
             due = [k for k in kernels if k.exercise == exercise and begun[k] <= number]
-            if due:
-                batches.append((number, due))
+            batches += [(number, due[i : i + BATCH]) for i in range(0, len(due), BATCH)]
 
     def judged(batch: tuple[int, list[Honest]]) -> list[Result]:
         number, due = batch
@@ -247,11 +247,12 @@ def judge_all(kernels: Sequence[Honest], seeds: int, at_once: int, record: Recor
 
 def table(tallies: Sequence[Tally], skipped: int) -> Iterator[str]:
     """What a person reads: one line for each kernel, and one for what went wrong with it."""
-    yield f"{'kernel':<46}{'runs':>5}{'rejected':>10}{'too slow':>10}{'undecided':>11}{'s a run':>9}"
+    columns = ("runs", "rejected", "too slow", "undecided", "s a run")
+    yield f"{'kernel':<46}" + "".join(f"{column:>11}" for column in columns)
     for tally in tallies:
         yield (
-            f"{tally.kernel:<46}{tally.runs:>5}{len(tally.rejected):>10}{len(tally.too_slow):>10}"
-            f"{len(tally.undecided):>11}{tally.seconds / max(1, tally.runs):>9.1f}"
+            f"{tally.kernel:<46}{tally.runs:>11}{len(tally.rejected):>11}{len(tally.too_slow):>11}"
+            f"{len(tally.undecided):>11}{tally.seconds / max(1, tally.runs):>11.1f}"
         )
         for one in (tally.rejected + tally.too_slow + tally.undecided)[:3]:
             yield "    " + ", ".join(f"{key} {value}" for key, value in one.items() if value)
