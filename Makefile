@@ -6,6 +6,8 @@
 #   make test                                    the whole test suite
 #   make lint                                    ruff and mypy
 #   make verify                                  every exercise against right and wrong kernels
+#   make redteam-honest                          the corpus of correct kernels: none may be rejected
+#   make redteam-honest SEEDS=44                 the same with 44 seeds, going on where it ended
 #
 # EXTRAS=dev,gpu adds what a machine with a CUDA GPU needs. DEVICE=cpu simulates where a GPU is.
 
@@ -14,12 +16,13 @@ EXTRAS ?= dev
 EX ?= 04_online_softmax
 KERNEL ?=
 DEVICE ?= auto
+SEEDS ?= 1
 
 VENV := .venv
 # One stamp for each choice of extras: another choice installs again.
 READY := $(VENV)/.ready-$(EXTRAS)
 
-.PHONY: setup check test lint verify clean
+.PHONY: setup check test lint verify redteam redteam-honest clean
 
 check: $(READY)
 	$(VENV)/bin/grader check $(EX) --device $(DEVICE) \
@@ -35,6 +38,11 @@ lint: $(READY)
 
 verify: $(READY)
 	$(VENV)/bin/grader verify --all --device $(DEVICE)
+
+redteam: redteam-honest
+
+redteam-honest: $(READY)
+	$(VENV)/bin/python bench/honest.py --seeds $(SEEDS) --out bench/results/honest_cpu.json
 
 setup: $(READY)
 

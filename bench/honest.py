@@ -95,9 +95,9 @@ def fate_of(result: Result) -> str:
     if result.status is Status.PASS:
         return "accepted"
     step = first_problem(result)
-    if step is not None and step.failure is not None and step.outcome is Outcome.FAIL:
-        if step.name is StepName.SPEED and step.failure.kind == "too_slow":
-            return "too_slow"
+    measured = step is not None and step.name is StepName.SPEED and step.outcome is Outcome.FAIL
+    if measured and step.failure is not None and step.failure.kind == "too_slow":
+        return "too_slow"
     return "undecided" if result.status is Status.CANNOT_GRADE else "rejected"
 
 
