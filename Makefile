@@ -6,7 +6,8 @@
 #   make test                                    the whole test suite
 #   make lint                                    ruff and mypy
 #   make verify                                  every exercise against right and wrong kernels
-#   make redteam                                 the same with every mutant of every solution
+#   make redteam                                 all that attacks the judge, and all it must not reject:
+#     redteam-mutants, redteam-honest SEEDS=44   every mutant; every correct kernel with 44 seeds
 #
 # EXTRAS=dev,gpu adds what a machine with a CUDA GPU needs. DEVICE=cpu simulates where a GPU is.
 
@@ -15,12 +16,13 @@ EXTRAS ?= dev
 EX ?= 04_online_softmax
 KERNEL ?=
 DEVICE ?= auto
+SEEDS ?= 1
 
 VENV := .venv
 # One stamp for each choice of extras: another choice installs again.
 READY := $(VENV)/.ready-$(EXTRAS)
 
-.PHONY: setup check test lint verify redteam clean
+.PHONY: setup check test lint verify redteam redteam-mutants redteam-honest clean
 
 check: $(READY)
 	$(VENV)/bin/grader check $(EX) --device $(DEVICE) \
@@ -37,8 +39,13 @@ lint: $(READY)
 verify: $(READY)
 	$(VENV)/bin/grader verify --all --device $(DEVICE)
 
-redteam: $(READY)
+redteam: redteam-mutants redteam-honest
+
+redteam-mutants: $(READY)
 	$(VENV)/bin/grader verify --all --device cpu --mutants all
+
+redteam-honest: $(READY)
+	$(VENV)/bin/python bench/honest.py --seeds $(SEEDS) --out bench/results/honest_cpu.json
 
 setup: $(READY)
 

@@ -1,0 +1,266 @@
+"""Judge the honest corpus with many seeds: none of its kernels may be rejected.
+
+    python bench/honest.py
+    python bench/honest.py --seeds 44 --out bench/results/honest_cpu.json
+    python bench/honest.py --device cuda --out bench/results/honest_h200.json
+    python bench/honest.py 04_online_softmax 05_swiglu/persistent
+
+The corpus is tests/redteam/honest/EXERCISE/KERNEL.py: correct kernels of many structures. Each is
+judged with the seeds 0 to N - 1 of its own, N being --seeds. The record is written after every
+batch, and a run with the same --out goes on where it ended; a kernel whose file or exercise has
+changed begins again. On the CPU as many batches run at a time as there are cores.
+
+Exit code 1 when a kernel was rejected. Too slow for the gate is no rejection: that is a matter of
+the card, and said in a column of its own. So is what the judge could not decide, such as a
+measurement that something disturbed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import sys
+import time
+import zlib
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from grader import check, course
+from grader.course import Exercise
+from grader.errors import GraderError, UsageError
+from grader.results import Result
+from grader.terms import Outcome, Status, StepName
+from grader.verdict import first_problem
+
+CORPUS = Path("tests/redteam/honest")  # below the course
+BATCH = 6  # kernels a judge: an interruption loses no more than these
+GPU_ONLY = re.compile(r"^# GPU only: \S", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Honest:
+    """One kernel of the corpus."""
+
+    exercise: Exercise
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return f"{self.exercise.name}/{self.path.stem}"
+
+    @property
+    def gpu_only(self) -> bool:
+        """Whether no simulator can run it: a line `# GPU only: why` says so."""
+        return GPU_ONLY.search(self.path.read_text(encoding="utf-8")) is not None
+
+    @property
+    def fingerprint(self) -> str:
+        """Of what a verdict depends on: the file, and the exercise's spec and tests."""
+        files = (self.path, self.exercise.folder / "spec.py", self.exercise.tests)
+        return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+    def seed(self, number: int) -> int:
+        """Each kernel has seeds of its own, so that many kernels try many cases."""
+        return zlib.crc32(f"{self.name}/{number}".encode()) >> 1
+
+
+@dataclass
+class Tally:
+    """What became of one kernel in its runs so far, those with the seeds 0 to `runs` - 1."""
+
+    kernel: str
+    fingerprint: str
+    runs: int = 0
+    seconds: float = 0.0
+    rejected: list[dict[str, Any]] = field(default_factory=list)
+    too_slow: list[dict[str, Any]] = field(default_factory=list)
+    undecided: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, result: Result) -> None:
+        self.runs += 1
+        self.seconds = round(self.seconds + result.duration_s, 3)
+        fate = fate_of(result)
+        if fate != "accepted":
+            getattr(self, fate).append(described(result))
+
+
+def fate_of(result: Result) -> str:
+    """accepted, rejected, too_slow or undecided."""
+    if result.status is Status.PASS:
+        return "accepted"
+    step = first_problem(result)
+    measured = step is not None and step.name is StepName.SPEED and step.outcome is Outcome.FAIL
+    if measured and step.failure is not None and step.failure.kind == "too_slow":
+        return "too_slow"
+    return "undecided" if result.status is Status.CANNOT_GRADE else "rejected"
+
+
+def described(result: Result) -> dict[str, Any]:
+    """Where a check ended that did not pass, and with which seed it can be repeated."""
+    told: dict[str, Any] = {"seed": result.seed, "status": result.status.value}
+    step = first_problem(result)
+    if step is not None:
+        told |= {"step": step.name.value, "summary": step.summary}
+        if step.failure is not None:
+            told |= step.failure.model_dump(include={"kind", "message", "expected", "got", "case"})
+        if step.speed is not None:
+            told |= {"share": step.speed.share, "passing": step.speed.passing}
+    return told
+
+
+def corpus(root: Path, names: Sequence[str] = ()) -> list[Honest]:
+    """Every kernel of the corpus, or those of the named exercises and kernels, in order.
+
+    Raises UsageError for a name that nothing has.
+    """
+    known = [
+        Honest(exercise, path)
+        for exercise in course.exercises(root)
+        for path in sorted((root / CORPUS / exercise.name).glob("*.py"))
+    ]
+    for name in names:
+        if not any(name in (one.name, one.exercise.name) for one in known):
+            raise UsageError(f"The corpus has no {name!r}.", f"See {root / CORPUS}.")
+    return [one for one in known if not names or {one.name, one.exercise.name} & set(names)]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    options.add_argument("names", nargs="*", help="EXERCISE or EXERCISE/KERNEL; without, all")
+    options.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    options.add_argument("--seeds", type=int, default=1, help="runs of each kernel (default: 1)")
+    options.add_argument("--at-once", type=int, help="batches at a time (default: cores; GPU: 1)")
+    options.add_argument("--out", type=Path, help="write the record here; go on if it exists")
+    asked = options.parse_args(argv)
+    root = course.find_root(Path(__file__).parent)
+    out = asked.out and asked.out.resolve()
+    os.chdir(root)  # so that the paths in the results are the course's own
+    try:
+        kernels = corpus(root, asked.names)
+        skipped = [one for one in kernels if asked.device == "cpu" and one.gpu_only]
+        wanted = [one for one in kernels if one not in skipped]
+        record = Record(asked.device, out)
+        at_once = asked.at_once or (1 if asked.device == "cuda" else os.cpu_count() or 1)
+        judge_all(wanted, asked.seeds, at_once, record)
+    except GraderError as error:
+        print(f"error: {error.message}\nnext: {error.next_step}", file=sys.stderr)
+        return error.exit_code
+    tallies = [record.of(one) for one in wanted]
+    print("\n".join(table(tallies, len(skipped))))
+    return 1 if any(tally.rejected for tally in tallies) else 0
+
+
+class Record:
+    """The tallies of all runs so far, and the file that keeps them."""
+
+    def __init__(self, device: str, out: Path | None) -> None:
+        self.device, self._out = device, out
+        self._tallies: dict[str, Tally] = {}
+        self._environment: dict[str, Any] | None = None
+        self._wall_s = 0.0
+        self._since = time.monotonic()
+        if out is not None and out.exists():
+            self._go_on(json.loads(out.read_text(encoding="utf-8")), out)
+
+    def _go_on(self, kept: dict[str, Any], out: Path) -> None:
+        if kept["device"] != self.device:
+            raise UsageError(
+                f"{out} holds runs on {kept['device']}, and these are on {self.device}.",
+                "Name another file with --out.",
+            )
+        self._tallies = {row["kernel"]: Tally(**row) for row in kept["kernels"]}
+        self._environment, self._wall_s = kept["environment"], kept["wall_s"]
+
+    def of(self, kernel: Honest) -> Tally:
+        """The tally of a kernel: a new one when its file or its exercise is another by now."""
+        kept, fingerprint = self._tallies.get(kernel.name), kernel.fingerprint
+        if kept is None or kept.fingerprint != fingerprint:
+            kept = self._tallies[kernel.name] = Tally(kernel.name, fingerprint)
+        return kept
+
+    def add(self, kernels: Sequence[Honest], results: Sequence[Result]) -> None:
+        for kernel, result in zip(kernels, results, strict=True):
+            self.of(kernel).add(result)
+            self._environment = result.environment.model_dump()
+        if self._out is not None:
+            whole = self._out.with_suffix(".part")  # never half a record under its own name
+            whole.write_text(json.dumps(self._told(), indent=2) + "\n", encoding="utf-8")
+            whole.replace(self._out)
+
+    def _told(self) -> dict[str, Any]:
+        rows = sorted(self._tallies.values(), key=lambda tally: tally.kernel)
+        return {
+            "benchmark": "honest",
+            "device": self.device,
+            "environment": self._environment,
+            "wall_s": round(self._wall_s + time.monotonic() - self._since, 1),
+            "runs": sum(tally.runs for tally in rows),
+            "rejected": sum(len(tally.rejected) for tally in rows),
+            "kernels": [asdict(tally) for tally in rows],
+        }
+
+
+def judge_all(kernels: Sequence[Honest], seeds: int, at_once: int, record: Record) -> None:
+    """Bring every kernel to `seeds` runs, in batches of some kernels of one exercise and one seed.
+
+    One judge serves a batch, so that its start, some 3 s, is shared.
+    """
+    exercises = list(dict.fromkeys(one.exercise for one in kernels))
+    begun = {one: record.of(one).runs for one in kernels}
+    batches = []
+    for number in range(seeds):
+        for exercise in exercises:
+            due = [k for k in kernels if k.exercise == exercise and begun[k] <= number]
+            batches += [(number, due[i : i + BATCH]) for i in range(0, len(due), BATCH)]
+
+    def judged(batch: tuple[int, list[Honest]]) -> list[Result]:
+        number, due = batch
+        requests = [
+            check.Request(
+                one.exercise, one.path, device=record.device, seed=one.seed(number), shrink=False
+            )
+            for one in due
+        ]
+        return check.run(requests, lambda text: None)
+
+    with ThreadPoolExecutor(at_once) as pool:
+        done = pool.map(judged, batches)
+        try:
+            for (number, due), results in zip(batches, done, strict=True):
+                record.add(due, results)
+                bad = sum(fate_of(result) != "accepted" for result in results)
+                print(
+                    f"{due[0].exercise.name} seed {number}: {len(due)} kernels, {bad} not accepted",
+                    file=sys.stderr,
+                    flush=True,
+                )
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def table(tallies: Sequence[Tally], skipped: int) -> Iterator[str]:
+    """What a person reads: one line for each kernel, and one for what went wrong with it."""
+    columns = ("runs", "rejected", "too slow", "undecided", "s a run")
+    yield f"{'kernel':<46}" + "".join(f"{column:>11}" for column in columns)
+    for tally in tallies:
+        yield (
+            f"{tally.kernel:<46}{tally.runs:>11}{len(tally.rejected):>11}{len(tally.too_slow):>11}"
+            f"{len(tally.undecided):>11}{tally.seconds / max(1, tally.runs):>11.1f}"
+        )
+        for one in (tally.rejected + tally.too_slow + tally.undecided)[:3]:
+            yield "    " + ", ".join(f"{key} {value}" for key, value in one.items() if value)
+    runs, rejected = sum(t.runs for t in tallies), sum(len(t.rejected) for t in tallies)
+    yield f"{len(tallies)} kernels, {runs} runs, {rejected} rejected" + (
+        f"; {skipped} that need a GPU were left out" if skipped else ""
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""Pairs (maximum, sum) are combined by one tl.reduce over a pair of blocks."""
+
+import torch
+import triton
+import triton.language as tl
+
+BLOCK = 4096
+
+
+@triton.jit
+def together(a_max, a_sum, b_max, b_sum):
+    highest = tl.maximum(a_max, b_max)
+    a_part = tl.where(a_max == highest, a_sum, a_sum * tl.exp(a_max - highest))
+    b_part = tl.where(b_max == highest, b_sum, b_sum * tl.exp(b_max - highest))
+    return highest, a_part + b_part
+
+
+@triton.jit
+def cross_entropy_kernel(
+    logits_ptr, target_ptr, loss_ptr, grad_scale, stride, vocabulary, BLOCK: tl.constexpr
+):
+    row = tl.program_id(0).to(tl.int64)
+    logits_row = logits_ptr + row * stride
+    target = tl.load(target_ptr + row)
+    lanes = tl.arange(0, BLOCK)
+    if target == -100:
+        tl.store(loss_ptr + row, 0.0)
+        zeros = tl.zeros((BLOCK,), logits_ptr.dtype.element_ty)
+        for start in range(0, vocabulary, BLOCK):
+            tl.store(logits_row + start + lanes, zeros, mask=start + lanes < vocabulary)
+        return
+    chosen = tl.load(logits_row + target).to(tl.float32)
+    row_max = float("-inf")
+    total = 0.0
+    for start in range(0, vocabulary, BLOCK):
+        inside = start + lanes < vocabulary
+        x = tl.load(logits_row + start + lanes, mask=inside, other=float("-inf")).to(tl.float32)
+        block_max, block_sum = tl.reduce((x, inside.to(tl.float32)), 0, together)
+        row_max, total = together(row_max, total, block_max, block_sum)
+    tl.store(loss_ptr + row, (row_max - chosen) + tl.log(total))
+    for start in range(0, vocabulary, BLOCK):
+        offsets = start + lanes
+        inside = offsets < vocabulary
+        x = tl.load(logits_row + offsets, mask=inside, other=float("-inf")).to(tl.float32)
+        gradient = tl.exp(x - row_max) / total - tl.where(offsets == target, 1.0, 0.0)
+        tl.store(logits_row + offsets, grad_scale * gradient, mask=inside)
+
+
+def cross_entropy(
+    logits: torch.Tensor, target: torch.Tensor, loss: torch.Tensor, grad_scale: float
+) -> None:
+    tokens, vocabulary = logits.shape
+    cross_entropy_kernel[(tokens,)](
+        logits,
+        target,
+        loss,
+        grad_scale,
+        logits.stride(0),
+        vocabulary,
+        BLOCK=BLOCK,
+        num_warps=8,
+    )

@@ -1,0 +1,52 @@
+"""No branch for ignored tokens: their row is read like any other and multiplied away."""
+
+import torch
+import triton
+import triton.language as tl
+
+BLOCK = 4096
+
+
+@triton.jit
+def cross_entropy_kernel(
+    logits_ptr, target_ptr, loss_ptr, grad_scale, stride, vocabulary, BLOCK: tl.constexpr
+):
+    row = tl.program_id(0).to(tl.int64)
+    logits_row = logits_ptr + row * stride
+    target = tl.load(target_ptr + row)
+    lanes = tl.arange(0, BLOCK)
+    counts = target != -100
+    chosen = tl.load(logits_row + target, mask=counts, other=0.0).to(tl.float32)
+    row_max = float("-inf")
+    sums = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, vocabulary, BLOCK):
+        inside = start + lanes < vocabulary
+        x = tl.load(logits_row + start + lanes, mask=inside, other=float("-inf")).to(tl.float32)
+        new_max = tl.maximum(row_max, tl.max(x, axis=0))
+        sums = sums * tl.exp(row_max - new_max) + tl.exp(x - new_max)
+        row_max = new_max
+    total = tl.sum(sums, axis=0)
+    tl.store(loss_ptr + row, tl.where(counts, (row_max - chosen) + tl.log(total), 0.0))
+    for start in range(0, vocabulary, BLOCK):
+        offsets = start + lanes
+        inside = offsets < vocabulary
+        x = tl.load(logits_row + offsets, mask=inside, other=float("-inf")).to(tl.float32)
+        gradient = tl.exp(x - row_max) / total - tl.where(offsets == target, 1.0, 0.0)
+        gradient = tl.where(counts, grad_scale * gradient, 0.0)
+        tl.store(logits_row + offsets, gradient, mask=inside)
+
+
+def cross_entropy(
+    logits: torch.Tensor, target: torch.Tensor, loss: torch.Tensor, grad_scale: float
+) -> None:
+    tokens, vocabulary = logits.shape
+    cross_entropy_kernel[(tokens,)](
+        logits,
+        target,
+        loss,
+        grad_scale,
+        logits.stride(0),
+        vocabulary,
+        BLOCK=BLOCK,
+        num_warps=8,
+    )
