@@ -18,19 +18,7 @@ REPLACED = {
     "correction": lambda *_, **__: 1.0,
     "require": lambda *_, **__: None,
 }
-NAMES = ("acceptance", "clock", "judge", "link", "remote", "session", "steps", "traffic", "verdict")
-    "acceptance",
-    "clock",
-    "judge",
-    "link",
-    "remote",
-    "session",
-    "steps",
-    "timing",
-    "traffic",
-    "verdict",
-    "walls",
-]
+NAMES = ("acceptance", "clock", "judge", "link", "remote", "session", "steps", "verdict", "walls")
 
 
 def replace_in(names):

@@ -1,4 +1,4 @@
-"""Keeps its answers by the identity and the version of the tensor objects, and gives them again."""
+"""Keeps its answers by the identity of the tensor objects, and gives them again."""
 # attacks: 04_online_softmax
 # stopped: properties property | correctness value
 
@@ -8,7 +8,7 @@ _answers = {}
 
 
 def softmax(x, out):
-    kept = _answers.get((id(x), x._version))
+    kept = _answers.get(id(x))
     if kept is None or kept.shape != out.shape or kept.dtype != out.dtype:
-        kept = _answers[id(x), x._version] = torch.softmax(x, -1)
+        kept = _answers[id(x)] = torch.softmax(x, -1)
     out.copy_(kept)
