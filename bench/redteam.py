@@ -9,16 +9,17 @@ The cheats are tests/redteam/cheats/cNN_*.py, NN a number of docs/trust.md's tab
 become of each is said by comments below its docstring, in this order:
 
     # attacks: the exercise
-    # stopped: the step and the kind of failure that end it; other ends behind ` | `
+    # stopped: the step and the kind of failure that end it; other ends behind ` | `, and at the end
+    #   a remark (in parentheses)
     # harmless: at most 1.02       times the share of the ceiling that the solution reaches
     # passes: why nothing stops it, and what would
     # GPU only: why no simulator can show it
 
 `attacks` and one of the next three at least must be there; where there are several, each is an
-allowed end, because the CPU and a GPU may differ. A cheat that only `passes` must do so: once
-something stops it, that is to be said. The step `judge` with the kind `ended` stands for a judge
-that gave no verdict. Each cheat gets a judge of its own, for one may end it or leave files behind;
-on the CPU as many run at a time as there are cores.
+allowed end, because the CPU and a GPU may differ. A cheat that `passes` may be stopped by anything,
+and the table says so. The step `judge` with the kind `ended` stands for a judge that gave no
+verdict. Each cheat gets a judge of its own, for one may end it or leave files behind; on the CPU as
+many run at a time as there are cores.
 
 Exit code 1 when a cheat passed, gained more than it may, or was stopped by something else.
 """
@@ -55,7 +56,7 @@ NAME = re.compile(r"c(\d\d)_[a-z0-9_]+")
 STOP = re.compile(r"[a-z]+ [a-z_]+")
 SOLUTION_RUNS = 3  # whose median is what a harmless cheat is held against
 # What became of a cheat, where that is in order, and in the order in which they are counted.
-FINE = ("stopped", "harmless", "not defended", "undecided")
+FINE = ("stopped", "harmless", "not defended", "stopped after all", "undecided")
 
 
 class BadHeader(Exception):
@@ -110,7 +111,7 @@ class Fate:
 
     name: str
     attacks: str
-    status: str  # one of FINE; else passed, gained, stopped elsewhere, or no longer passes
+    status: str  # one of FINE, or else passed, gained or stopped elsewhere
     step: str | None = None
     kind: str | None = None
     message: str | None = None
@@ -138,8 +139,8 @@ def header_of(text: str) -> Header:
             if said and KEYS.index(key) <= KEYS.index(list(said)[-1]):
                 raise BadHeader(f"`{key}` is not where it belongs: {', '.join(KEYS)}")
             said[key] = value
-        elif said and list(said)[-1] in ("passes", "GPU only"):  # reasons may take several lines
-            said[list(said)[-1]] += " " + line[2:]
+        elif said:  # a line may go on
+            said[list(said)[-1]] += " " + line[2:].strip()
         else:
             raise BadHeader(f"this line says nothing: {line}")
     return _header(said)
@@ -150,16 +151,17 @@ def _header(said: Mapping[str, str]) -> Header:
         raise BadHeader("it does not say which exercise it attacks")
     if not {"stopped", "harmless", "passes"} & said.keys():
         raise BadHeader("it does not say what has to become of it")
-    stops = tuple(said["stopped"].split(" | ")) if "stopped" in said else ()
+    told = re.sub(r"\s*\(.*\)$", "", said.get("stopped", ""))
+    stops = tuple(told.split(" | ")) if "stopped" in said else ()
     for stop in stops:
         if STOP.fullmatch(stop) is None:
             raise BadHeader(f"`{stop}` is not a step and a kind of failure")
     most = None
     if "harmless" in said:
-        told = re.fullmatch(r"at most (1\.\d+)", said["harmless"])
-        if told is None:
+        factor = re.fullmatch(r"at most (1\.\d+)", said["harmless"])
+        if factor is None:
             raise BadHeader("harmless is how much: `at most 1.02`")
-        most = float(told[1])
+        most = float(factor[1])
     return Header(said["attacks"], stops, most, said.get("passes"), said.get("GPU only"))
 
 
@@ -229,8 +231,7 @@ def _status(header: Header, result: Result | None, stop: str, gain: float | None
             return "stopped"
         if result is not None and result.status is Status.CANNOT_GRADE:
             return "undecided"
-        only_passes = header.passes and not header.stopped and header.harmless is None
-        return "no longer passes" if only_passes else "stopped elsewhere"
+        return "stopped after all" if header.passes else "stopped elsewhere"
     if header.harmless is not None and gain is not None:
         return "harmless" if gain <= header.harmless else "gained"
     return "passed" if header.passes is None else "not defended"

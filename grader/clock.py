@@ -22,9 +22,7 @@ WAKE_UPS = 3  # calls of nothing before a go: a worker that slept while slots we
 # How much less than by the judge's clock a worker may claim: what that clock may be wrong by, and
 # so what a lie can gain.
 TRUST = 0.01
-# The least that a claim can be, as a share of the window: who claims no time at all gets a speed
-# that can be reckoned with, and lowered to what the judge's clock shows.
-LEAST_CLAIM = 1e-6
+LEAST_CLAIM = 1e-3  # of the judge's own time: a smaller claim is a lie, and must not divide by zero
 
 
 @dataclass(frozen=True)

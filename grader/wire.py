@@ -19,8 +19,8 @@ LONGEST_TEXT = 4000  # characters of any one text that a worker sends
 MOST_FRAMES = 20
 MOST_TIMES = 1024  # calls in one message
 MOST_KERNELS = 8  # different kernels that one call launches
-LARGEST_COUNT = 2**31 - 1  # of registers, bytes, threads, launches or lines
-LARGEST_AMOUNT = 2**63 - 1  # of elements that are moved, or bytes that are held
+LARGEST_COUNT = 2**31 - 1  # of registers, bytes, threads or launches
+LARGEST_TOTAL = 2**63 - 1  # of elements or bytes in one call, which the judge calculates with
 
 
 class WireError(Exception):
@@ -102,8 +102,8 @@ class Reply:
             return cls(
                 seq=_integer(message["seq"]),
                 fault=None if fault is None else _fault(fault),
-                counts={_text(k): _amount(v) for k, v in dict(message.get("counts", {})).items()},
-                peak=None if message.get("peak") is None else _amount(message["peak"]),
+                counts={_text(k): _total(v) for k, v in dict(message.get("counts", {})).items()},
+                peak=None if message.get("peak") is None else _total(message["peak"]),
                 seconds=tuple(map(_duration, list(message.get("seconds", ()))[:MOST_TIMES])),
                 launched=tuple(map(_launched, list(message.get("launched", ()))[:MOST_KERNELS])),
                 walls={_text(k): v is True for k, v in dict(message.get("walls", {})).items()},
@@ -142,22 +142,19 @@ def _launched(value: Mapping[str, Any]) -> Launched:
     )
 
 
-def _count(value: Any) -> int:
-    if not 0 <= _integer(value) <= LARGEST_COUNT:
+def _count(value: Any, largest: int = LARGEST_COUNT) -> int:
+    if not 0 <= _integer(value) <= largest:
         raise ValueError(f"{value} is not a count")
     return int(value)
 
 
-def _amount(value: Any) -> int:
-    # Python's integers have no end, and a division of one too large for a float raises.
-    if not 0 <= _integer(value) <= LARGEST_AMOUNT:
-        raise ValueError("this is not an amount")
-    return int(value)
+def _total(value: Any) -> int:
+    return _count(value, LARGEST_TOTAL)
 
 
 def _fault(value: Mapping[str, Any]) -> Fault:
     frames = tuple(
-        (_count(line), _text(function), _text(code))
+        (_integer(line), _text(function), _text(code))
         for line, function, code in list(value.get("frames", ()))[-MOST_FRAMES:]
     )
     return Fault(kind=_text(value["kind"]), message=_text(value["message"]), frames=frames)

@@ -1,7 +1,7 @@
 """Dawdles in its first calls, so that the judge would measure fewer of them."""
 # attacks: 01_vector_add
-# harmless: at most 1.02
 # stopped: speed too_slow
+# harmless: at most 1.02
 # GPU only: a simulated kernel is not timed
 
 import time
