@@ -1,6 +1,6 @@
 """Keeps its answers by the shape and the sum of the input, which is cheaper than the work."""
 # attacks: 04_online_softmax
-# stopped: properties property | correctness value
+# stopped: properties property | properties flaky | correctness value
 
 import torch
 import triton

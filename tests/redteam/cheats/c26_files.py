@@ -1,6 +1,6 @@
 """Keeps its answers in files, for later calls, later processes and later submissions."""
 # attacks: 04_online_softmax
-# stopped: properties property | correctness value
+# stopped: properties property | properties flaky | correctness value
 
 import contextlib
 import os

@@ -1,6 +1,6 @@
 """Replays a CUDA graph that was captured for the first tensors of a shape, wherever others lie."""
 # attacks: 01_vector_add
-# stopped: properties property | correctness value
+# stopped: properties property | properties flaky | correctness value
 # GPU only: the simulator has no graphs
 
 import torch
