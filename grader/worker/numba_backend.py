@@ -15,6 +15,7 @@ from grader.worker.compiled import Launches
 from grader.worker.guard import Access
 from grader.worker.ledger import Ledger
 from grader.worker.mapping import Views, map_arena, record_event, span_of, tensor_at
+from grader.worker.races import runs_backwards
 
 
 class Simulated:
@@ -39,6 +40,9 @@ class Simulated:
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
         """The simulator checks every index against its array itself."""
+        from grader.worker import numba_sim
+
+        numba_sim.run_blocks(runs_backwards(ref["shape"] for ref in refs))
 
     def watching(self) -> AbstractContextManager[object]:
         from grader.worker import numba_sim

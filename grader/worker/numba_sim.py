@@ -31,7 +31,7 @@ from grader.errors import CannotGrade
 from grader.worker.adapt import require
 from grader.worker.guard import OutOfBounds
 from grader.worker.numba_races import Array, Memory, Note, Threads, Whole
-from grader.worker.races import DivergentBarrier, Site, quoted
+from grader.worker.races import DivergentBarrier, Index, Site, mirrored, quoted
 
 if not config.ENABLE_CUDASIM:
     raise CannotGrade(
@@ -118,14 +118,17 @@ class _Block:
     Takes the place of the simulator's BlockManager, and has its interface.
     """
 
-    def __init__(
-        self, function: Any, grid_dim: object, block_dim: tuple[int, int, int], debug: bool
-    ) -> None:
+    backwards = False  # whether blocks run from the last of the grid to the first
+
+    def __init__(self, function: Any, grid_dim: Index, block_dim: Index, debug: bool) -> None:
         self._function = function
+        self._grid_dim = grid_dim
         self._block_dim = block_dim
 
-    def run(self, grid_point: tuple[int, int, int], *args: object) -> None:
+    def run(self, grid_point: Index, *args: object) -> None:
         context: _Cuda = kernel._get_kernel_context()
+        if self.backwards:
+            grid_point = mirrored(grid_point, self._grid_dim)
         context.enter_block(kernelapi.Dim3(*grid_point))
         call = (self._function, *args)
         waiting = [
@@ -527,6 +530,11 @@ def _as_kernels_see_it(item: Any) -> Any:
         return item.in_kernel(memory)
     whole = Whole.of(item._ary, f"the device array of shape {item._ary.shape}")
     return Array(item._ary, memory, whole)
+
+
+def run_blocks(backwards: bool) -> None:
+    """In which order the blocks of launches run from now on."""
+    _Block.backwards = backwards
 
 
 def device_array(array: NDArray[Any], note: Note, name: str) -> Any:

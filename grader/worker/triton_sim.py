@@ -27,7 +27,7 @@ from triton.runtime import autotuner, errors, interpreter
 from grader.errors import CannotGrade
 from grader.worker.adapt import require
 from grader.worker.guard import Access, Addresses, AddressGuard, Span
-from grader.worker.races import learners_site
+from grader.worker.races import learners_site, mirrored
 from grader.worker.triton_races import Programs
 
 _VERSIONS = {"found": f"Triton {triton.__version__}", "known": "Triton 3.6, Triton 3.9"}
@@ -133,8 +133,11 @@ _LIBRARIES = (os.path.dirname(triton.__file__), os.path.dirname(__file__))
 class _Builder(interpreter.InterpreterBuilder):  # type: ignore[misc]  # Triton has no types
     guard: AddressGuard
     programs: Programs  # of the launch that runs
+    backwards = False  # whether programs run from the last of the grid to the first
 
     def set_grid_idx(self, x: int, y: int, z: int) -> None:
+        if self.backwards:
+            x, y, z = mirrored((x, y, z), self.grid_dim)
         super().set_grid_idx(x, y, z)
         self.programs.enter((x, y, z))
 
@@ -505,6 +508,11 @@ def install(guard: AddressGuard) -> None:
     autotuner.Autotuner = _Autotuner
     # Torch fills what it does not initialise only while it is asked for determinism.
     torch.use_deterministic_algorithms(True, warn_only=True)
+
+
+def run_programs(backwards: bool) -> None:
+    """In which order the programs of launches run from now on."""
+    _Builder.backwards = backwards
 
 
 def root_cause(error: BaseException) -> BaseException:
