@@ -205,6 +205,16 @@ def _integers(
     return torch.randint(-1, 2, (rows, columns), generator=random).double()
 
 
+def _spikes(rows: int, columns: int, random: torch.Generator, extreme: float, dtype: str) -> Tensor:
+    """Normal numbers, and 120 once in each row: in its last column, then further to the left.
+
+    With as many rows as columns, each column has one. exp(120) is no float32: a softmax whose
+    maximum leaves a column out shows it, which a single spike at random would hardly do.
+    """
+    columns_of_them = columns - 1 - torch.arange(rows) * columns // rows
+    return _normal(rows, columns, random).scatter_(1, columns_of_them.unsqueeze(1), 120.0)
+
+
 DISTRIBUTIONS: dict[str, Distribution] = {
     "rows": _rows,
     "ties": _ties,
@@ -212,6 +222,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
     "extremes": _extremes,
     "denormals": _denormals,
     "integers": _integers,
+    "spikes": _spikes,
 }
 
 

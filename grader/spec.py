@@ -23,7 +23,7 @@ LARGEST = {"float32": 3.4e38, "float16": 65504.0, "bfloat16": 3.38e38}  # at mos
 
 
 # What `Case.draw` may be; `grader.inputs` has the distributions.
-DRAWS = ("rows", "ties", "constant", "extremes", "denormals", "integers")
+DRAWS = ("rows", "ties", "constant", "extremes", "denormals", "integers", "spikes")
 
 
 @dataclass(frozen=True, kw_only=True)

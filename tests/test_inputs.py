@@ -92,6 +92,11 @@ def test_each_distribution_is_what_its_name_says():
     assert drawn("integers").unique().tolist() == [-1, 0, 1]
     assert drawn("extremes").abs().max() > LARGEST["float32"] / 2
     assert 50 < drawn("extremes", extreme=100.0).abs().max() <= 100
+    assert (drawn("spikes") == 120).nonzero().tolist() == [
+        [row, 4095 - 512 * row] for row in range(8)
+    ]
+    square = CaseDraw(Case((7, 7), "float32", draw="spikes")).tensor((7, 7))
+    assert torch.equal((square == 120).double(), torch.eye(7).flip(0).double())
     for dtype in FLOATS:
         tiny = drawn("denormals", dtype).abs()
         normal = torch.finfo(DTYPES[dtype]).smallest_normal
