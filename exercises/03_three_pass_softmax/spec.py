@@ -45,7 +45,7 @@ SPEC = Spec(
     entry="softmax",
     arguments=(reads("x", at_most=3), writes("out", like="x")),
     dtypes=("float32", "float16", "bfloat16"),
-    draws=("rows", "ties", "constant", "extremes", "denormals", "integers"),
+    draws=("rows", "ties", "constant", "extremes", "denormals", "integers", "spikes"),
     strided=True,
     edges=(
         Case((1, 1), "float32"),
