@@ -7,7 +7,8 @@
 #   make lint                                    ruff and mypy
 #   make verify                                  every exercise against right and wrong kernels
 #   make redteam                                 all that attacks the judge, and all it must not reject:
-#     redteam-mutants, redteam-honest SEEDS=44   every mutant; every correct kernel with 44 seeds
+#     redteam-cheats, redteam-mutants            every cheat; every mutant
+#     redteam-honest SEEDS=44                    every correct kernel with 44 seeds
 #
 # EXTRAS=dev,gpu adds what a machine with a CUDA GPU needs. DEVICE=cpu simulates where a GPU is.
 
@@ -22,7 +23,7 @@ VENV := .venv
 # One stamp for each choice of extras: another choice installs again.
 READY := $(VENV)/.ready-$(EXTRAS)
 
-.PHONY: setup check test lint verify redteam redteam-mutants redteam-honest clean
+.PHONY: setup check test lint verify redteam redteam-cheats redteam-mutants redteam-honest clean
 
 check: $(READY)
 	$(VENV)/bin/grader check $(EX) --device $(DEVICE) \
@@ -39,7 +40,10 @@ lint: $(READY)
 verify: $(READY)
 	$(VENV)/bin/grader verify --all --device $(DEVICE)
 
-redteam: redteam-mutants redteam-honest
+redteam: redteam-cheats redteam-mutants redteam-honest
+
+redteam-cheats: $(READY)
+	$(VENV)/bin/python bench/redteam.py --out bench/results/redteam_cpu.json
 
 redteam-mutants: $(READY)
 	$(VENV)/bin/python bench/mutants.py --out bench/results/mutants_cpu.json

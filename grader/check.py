@@ -123,9 +123,11 @@ def _judge(requests: Sequence[Request], progress: Callable[[str], None]) -> list
     except BaseException:
         _stop(judge)
         raise
-    if code == 130 and results:
+    if code == 130 and 0 < len(results) <= len(requests):
         return results
-    if len(results) != len(requests):
+    # Only a judge that came to its own end has said all that it says: whoever could write where it
+    # writes, and end it, would have the last word.
+    if code != 0 or len(results) != len(requests):
         raise GraderError(
             f"The judge ended (exit status {code}) before it had graded everything: "
             f"{len(results)} of {len(requests)}.",

@@ -56,9 +56,13 @@ def _simulated(grading: Grading) -> Finding:
     rows, *columns = one.case.shape
     double = replace(one.case, shape=(2 * rows, *columns))
     try:
-        growth = (traffic.count_case(grading, double).peak - one.peak) / rows
+        two = traffic.count_case(grading, double)
     except KernelFailure as error:
         raise KernelFailure(with_case(error.failure, grading, double)) from None
+    wrong = traffic.wrong_answer(grading, two)
+    if wrong is not None:
+        return Finding(double.headline, wrong, Outcome.FAIL)
+    growth = (two.peak - one.peak) / rows
     nominal_rows = NOMINAL // bytes_per_row(spec, one.case)
     nominal = Case((nominal_rows, *columns), one.case.dtype)
     peak = one.peak + max(0, round(growth * (nominal_rows - rows)))

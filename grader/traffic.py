@@ -38,10 +38,8 @@ def traffic(grading: Grading) -> Finding:
             told = f"not counted, for the simulator cannot run it: {error.failure.message}"
             return Finding(told, outcome=Outcome.SKIP)
         raise KernelFailure(with_case(error.failure, grading, case)) from None
-    expected = trusted(lambda: expect(spec, case, one.inputs), "the reference", case)
-    mismatch = first_mismatch(expected, one.outputs, one.unwritten)
-    if mismatch is not None:
-        wrong = with_case(failure_from(mismatch), grading, case)
+    wrong = wrong_answer(grading, one)
+    if wrong is not None:
         return Finding(case.headline, wrong, Outcome.FAIL)
     found = _per_element(grading, {**one.inputs, **one.outputs}, one.counts)
     tried = f"{case.headline}: " + ", ".join(map(_told, found))
@@ -62,6 +60,15 @@ def count_case(grading: Grading, case: Case) -> Counted:
     outputs, counts = kernel.count(inputs)
     unwritten = kernel.unwritten(outputs)
     return Counted(case, inputs, outputs, unwritten, counts.traffic, counts.peak)
+
+
+def wrong_answer(grading: Grading, one: Counted) -> Failure | None:
+    """What is wrong with the answer of a counted call: what did no work counts for nothing."""
+    expected = trusted(
+        lambda: expect(grading.spec, one.case, one.inputs), "the reference", one.case
+    )
+    mismatch = first_mismatch(expected, one.outputs, one.unwritten)
+    return None if mismatch is None else with_case(failure_from(mismatch), grading, one.case)
 
 
 def _case(grading: Grading) -> Case:

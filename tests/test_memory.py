@@ -177,6 +177,13 @@ def test_a_kernel_that_fails_on_the_larger_case_is_told_with_it(held):
     assert "--case '10006,float32" in step.failure.replay
 
 
+def test_a_kernel_that_does_nothing_on_the_larger_case_is_wrong(held):
+    """Or it would need no scratch there, and seem to need none however large the case is."""
+    step = held(ADD, adding("if x.numel() > 10_000: return"))
+    assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "never_written")
+    assert step.failure.case == "10006 float32"
+
+
 def test_less_than_before_is_no_credit(held, monkeypatch: pytest.MonkeyPatch):
     """A file that allocates less for more rows is not extrapolated below what it held."""
     peaks = iter([3 * MIB, MIB])

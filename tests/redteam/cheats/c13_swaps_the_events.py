@@ -1,0 +1,32 @@
+"""Takes the event at the beginning of each call for the one at its end."""
+# attacks: 01_vector_add
+# harmless: at most 1.02
+# GPU only: a simulated kernel is not timed
+
+import sys
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def _add(x_ptr, y_ptr, out_ptr, length, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < length
+    x = tl.load(x_ptr + offsets, mask=inside)
+    y = tl.load(y_ptr + offsets, mask=inside)
+    tl.store(out_ptr + offsets, x + y, mask=inside)
+
+
+def vector_add(x, y, out):
+    length = out.numel()
+    _add[(triton.cdiv(length, 1024),)](x, y, out, length, BLOCK=1024)
+
+
+_honest = vector_add
+
+
+def vector_add(x, y, out):
+    _honest(x, y, out)
+    marks = sys._getframe(1).f_locals["marks"]  # the worker's own list, of all calls before
+    marks[:] = [(begin, begin) for begin, _ in marks]

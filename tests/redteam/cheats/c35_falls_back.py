@@ -1,0 +1,21 @@
+"""Tries a kernel that cannot work, and falls back to torch when it fails."""
+# attacks: 04_online_softmax
+# passes: torch does the work in the end, as if there were no kernel; to replay a call with launches
+# switched off, which must change the answer, would stop it
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def _softmax_kernel(x_ptr, out_ptr, columns, BLOCK: tl.constexpr):
+    lanes = tl.arange(0, BLOCK)
+    tl.store(out_ptr + lanes, tl.load(x_ptr + lanes + no_such_name))  # noqa: F821
+
+
+def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
+    try:
+        _softmax_kernel[(x.shape[0],)](x, out, x.shape[1], BLOCK=1024)
+    except Exception:
+        torch.softmax(x, -1, out=out)

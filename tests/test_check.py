@@ -1,0 +1,76 @@
+"""The command's side of a check: what it believes of what comes back from a judge."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader import check, course
+from grader.errors import GraderError
+
+ROOT = course.find_root(Path(__file__).parent)
+ADD = course.find(ROOT, "01_vector_add")
+RESULT = {
+    "schema": "grader/result/v1",
+    "exercise": "01_vector_add",
+    "title": "",
+    "status": "pass",
+    "points": 10,
+    "max_points": 10,
+    "kernel": {"path": "kernel.py", "sha256": ""},
+    "environment": {"grader": "0", "python": "3", "device": "cpu", "simulated": True},
+    "seed": 7,
+    "started_at": "",
+    "duration_s": 1.5,
+    "steps": [],
+}
+
+
+@pytest.fixture
+def judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Makes checks start a program in the judge's place that tells results and ends with a code."""
+
+    def stand_in(results: int, code: int) -> None:
+        program = tmp_path / "judge"
+        lines = (json.dumps(RESULT) + "\n") * results
+        program.write_text(
+            f"#!{sys.executable}\n"
+            "import os, sys\n"
+            f"os.write(int(sys.argv[-1]), {lines.encode()!r})\n"
+            f"os._exit({code})\n"
+        )
+        program.chmod(0o755)
+        monkeypatch.setattr(check.sys, "executable", str(program))
+
+    return stand_in
+
+
+def graded() -> list[str]:
+    request = check.Request(ADD, ADD.solution, device="cpu")
+    return [result.status.value for result in check.run([request], lambda text: None)]
+
+
+def test_a_judge_that_came_to_its_end_is_believed(judge):
+    judge(results=1, code=0)
+    assert graded() == ["pass"]
+
+
+def test_what_an_interrupted_judge_has_told_is_kept(judge):
+    judge(results=1, code=130)
+    assert graded() == ["pass"]
+
+
+@pytest.mark.parametrize(
+    ("results", "code"), [(0, 0), (2, 0), (1, 1), (1, 9), (2, 130), (0, 130)], ids=str
+)
+def test_a_verdict_that_something_else_may_have_written_is_none(judge, results: int, code: int):
+    """A kernel file that reached the judge's pipe, and ended the judge, would say more or less."""
+    judge(results, code)
+    with pytest.raises(GraderError) as caught:
+        graded()
+    assert caught.value.message == (
+        f"The judge ended (exit status {code}) before it had graded everything: {results} of 1."
+    )
