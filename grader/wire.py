@@ -20,6 +20,7 @@ MOST_FRAMES = 20
 MOST_TIMES = 1024  # calls in one message
 MOST_KERNELS = 8  # different kernels that one call launches
 LARGEST_COUNT = 2**31 - 1  # of registers, bytes, threads or launches
+LARGEST_TOTAL = 2**63 - 1  # of elements or bytes in one call, which the judge calculates with
 
 
 class WireError(Exception):
@@ -101,8 +102,8 @@ class Reply:
             return cls(
                 seq=_integer(message["seq"]),
                 fault=None if fault is None else _fault(fault),
-                counts={_text(k): _integer(v) for k, v in dict(message.get("counts", {})).items()},
-                peak=None if message.get("peak") is None else _integer(message["peak"]),
+                counts={_text(k): _total(v) for k, v in dict(message.get("counts", {})).items()},
+                peak=None if message.get("peak") is None else _total(message["peak"]),
                 seconds=tuple(map(_duration, list(message.get("seconds", ()))[:MOST_TIMES])),
                 launched=tuple(map(_launched, list(message.get("launched", ()))[:MOST_KERNELS])),
                 walls={_text(k): v is True for k, v in dict(message.get("walls", {})).items()},
@@ -141,10 +142,14 @@ def _launched(value: Mapping[str, Any]) -> Launched:
     )
 
 
-def _count(value: Any) -> int:
-    if not 0 <= _integer(value) <= LARGEST_COUNT:
+def _count(value: Any, largest: int = LARGEST_COUNT) -> int:
+    if not 0 <= _integer(value) <= largest:
         raise ValueError(f"{value} is not a count")
     return int(value)
+
+
+def _total(value: Any) -> int:
+    return _count(value, LARGEST_TOTAL)
 
 
 def _fault(value: Mapping[str, Any]) -> Fault:
