@@ -22,6 +22,7 @@ WAKE_UPS = 3  # calls of nothing before a go: a worker that slept while slots we
 # How much less than by the judge's clock a worker may claim: what that clock may be wrong by, and
 # so what a lie can gain.
 TRUST = 0.01
+LEAST_CLAIM = 1e-3  # of the judge's own time: a smaller claim is a lie, and must not divide by zero
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def go(kernel: WorkerLink, calls: Sequence[Call], probes: Sequence[Probe]) -> tu
     right = all_right(probes)
     window_s = time.perf_counter() - began
     claimed_s = sum(claims) if len(claims) == len(calls) else window_s
-    return Go(window_s, min(claimed_s, window_s)), right
+    return Go(window_s, min(max(claimed_s, LEAST_CLAIM * window_s), window_s)), right
 
 
 def all_right(probes: Sequence[Probe]) -> bool:
