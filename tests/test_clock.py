@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import statistics
+from types import SimpleNamespace
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.clock import TRUST, Go, correction
+from grader.clock import LEAST_CLAIM, TRUST, Go, correction, go
 
 OVERHEAD = 0.001
 TRUSTED = [Go(0.025, 0.02), Go(0.02 + OVERHEAD, 0.02), Go(0.03, 0.02)]
@@ -40,6 +42,17 @@ def test_who_claims_more_than_the_judge_saw_is_taken_at_his_word(took: float, fa
 
 def test_who_claims_no_time_at_all_gets_no_finite_speed():
     assert correction(goes(0.02, 0.0, []), TRUSTED) == float("inf")
+
+
+@pytest.mark.parametrize("claims", [(0.0,), (5e-324,), (1e308,), (), (1e-9, 1e-9)], ids=str)
+def test_whatever_is_claimed_can_be_divided_by(
+    monkeypatch: pytest.MonkeyPatch, claims: tuple[float, ...]
+):
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    worker = SimpleNamespace(call=list, prepare=list, go=lambda: claims)
+    done, right = go(worker, [[1.0]], [])
+    assert right
+    assert LEAST_CLAIM * done.window_s <= done.claimed_s <= done.window_s
 
 
 def test_what_is_seen_is_the_window_less_the_least_overhead_of_a_trusted_worker():

@@ -249,6 +249,21 @@ def test_rows_of_the_scored_case_differ_in_scale_and_in_shift():
     assert drawn.mean(-1).max() > 6
 
 
+def test_a_part_of_a_large_dot_product_does_not_stand_for_all_of_it():
+    spec = course.find(ROOT, "02_dot_reduction").spec
+    length, missed = 1_000_000, 0
+    for seed in range(20):
+        case = scored_case(spec, length)
+        inputs = spec.inputs(case, LargeDraw(case, "cpu", seed))
+        expected = expect(spec, case, inputs)
+        own, magnitude = expected.own["out"].double(), expected.magnitude["out"]
+        limit, _ = limits(torch.float32, expected.answer["out"], own, magnitude, expected.terms)
+        read = length * 9 // 10
+        part = inputs["a"][:read].double().dot(inputs["b"][:read].double())
+        missed += abs(part * length / read - expected.answer["out"]).item() > limit.item()
+    assert missed >= 18
+
+
 def test_no_index_of_the_scored_case_is_ignored():
     # The least traffic counts every row.
     drawn = LargeDraw(Case((1,), "float32"), "cpu", seed=1).indices(1000, 7, ignored=-100)
