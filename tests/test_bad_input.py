@@ -376,6 +376,14 @@ NUMBA = (
         "LaunchRefused: a block of 2048 threads is too large: a GPU runs at most 1024",
         lines=(14,),
     ),
+    Bad(
+        "numba_does_without_kernel.py",
+        *(CORRECTNESS, "no_kernel"),
+        "the answer does not come from a kernel: with the launches of all kernels switched off, "
+        "100 % of out came out right all the same",
+        "Let a kernel of yours (@cuda.jit) compute it and write it; torch and numpy may prepare "
+        "memory.",
+    ),
 )
 # Those that only leave something behind are right; the first shows that the judge is sound still.
 RIGHT = (
@@ -1015,6 +1023,9 @@ class NowAndThen:
         assert isinstance(x, TensorRef)
         assert isinstance(out, TensorRef)
         view(self.arena.memory, out).copy_(view(self.arena.memory, x))
+
+    def without_kernels(self, call: Call) -> None:
+        """What it does is taken for the work of kernels."""
 
     def count(self, call: Call) -> Mapping[str, int]:
         """Nothing here counts."""
