@@ -62,6 +62,9 @@ class Executor(Protocol):
         GPU no more than a claim.
         """
 
+    def without_kernels(self, call: Call) -> None:
+        """Call the entry once, with every launch of a kernel left without effect."""
+
     def count(self, call: Call) -> Counts:
         """Call the entry once in simulation, and count.
 
@@ -134,6 +137,10 @@ class WorkerLink:
 
     def _limit_s(self, calls: int) -> float:
         return self._entry.limits.call_s * max(1, calls)
+
+    def without_kernels(self, call: Call) -> None:
+        self._make_ready()
+        self._exchange("without_kernels", self._entry.limits.call_s, call=_sent(call))
 
     def count(self, call: Call) -> Counts:
         self._make_ready()

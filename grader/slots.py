@@ -75,6 +75,12 @@ class Probe:
         """One boolean on the device: every place holds its answer (a NaN never does)."""
         return (self.error() <= self.limit).all()
 
+    def share_right(self) -> float:
+        """How many of the places are right, from 0 to 1, but for those where a zero would be."""
+        takes_work = self.answer.abs() > self.limit
+        right = (self.error() <= self.limit) & takes_work
+        return int(right.sum()) / max(1, int(takes_work.sum()))
+
     def error(self) -> Tensor:
         return (self.memory[self.index].double() - self.answer).abs()
 

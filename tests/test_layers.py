@@ -30,7 +30,7 @@ FLOORS = (
     {"results", "verdict", "hazards"},
     {"course", "stub", "mutants", "declared"},
     {"inputs", "acceptance", "testing"},
-    {"machine", "arena", "sandbox", "link", "pretend", "remote", "walls"},
+    {"machine", "arena", "sandbox", "link", "pretend", "remote", "walls", "needless"},
     {"sizing", "slots", "clock", "exclusive", "ceilings", "environment", "occupancy", "explain"},
     {"session", "timing", "steps", "traffic", "memory", "vacuity", "plugin", "sanitize"},
     {"judge", "profile"},

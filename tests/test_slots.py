@@ -122,6 +122,23 @@ def test_a_third_of_one_slot_left_undone_shows(name: str):
     assert caught == 10
 
 
+@pytest.mark.parametrize("name", SPECS)
+def test_the_share_that_is_right_is_that_of_the_work_done(name: str):
+    spec = small(SPECS[name])
+    slots, arena = slots_of(spec)
+    calls, probes = slots.refill()
+    assert [probe.share_right() for probe in probes] == [0.0] * len(probes)
+    do_all(spec, arena, calls)
+    assert [probe.share_right() for probe in probes] == [1.0] * len(probes)
+
+
+def test_places_where_zero_is_right_take_no_work():
+    answer, limit = torch.tensor([0.0, 1e-9, 2.0, 3.0]), torch.full((4,), 1e-6)
+    memory = torch.tensor([0.0, 0.0, 2.0, 0.0])
+    probe = Probe(torch.arange(4), answer.double(), limit.double(), memory)
+    assert probe.share_right() == 0.5
+
+
 def test_a_wrong_value_in_a_sampled_place_shows():
     spec = small(SPECS["01_vector_add"])
     slots, arena = slots_of(spec)

@@ -54,6 +54,9 @@ class Backend(Protocol):
     def observing(self) -> AbstractContextManager[Launches]:
         """Note which kernels are launched meanwhile; a simulator has none that are compiled."""
 
+    def without_kernels(self) -> AbstractContextManager[object]:
+        """Meanwhile every launch of a kernel is without effect on memory."""
+
     def synchronize(self) -> None:
         """Wait until all started work is done; raises what it raised."""
 
@@ -150,6 +153,7 @@ class Worker:
             "go": self._go,
             "count": self._count,
             "resources": self._resources,
+            "without_kernels": self._without_kernels,
         }
         return operations[message["op"]](message)
 
@@ -213,6 +217,17 @@ class Worker:
             self._entry(*arguments)
         self._backend.synchronize()
         return {"launched": launches.told()}
+
+    def _without_kernels(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Call the entry once, with every launch of a kernel left without effect."""
+        assert self._entry is not None
+        call = message["call"]
+        arguments = self._arguments(call)
+        self._backend.before_call(_refs(call))
+        with self._backend.without_kernels():
+            self._entry(*arguments)
+        self._backend.synchronize()
+        return {}
 
     def _arguments(self, call: list[Any]) -> list[object]:
         return [self._backend.argument(a) if isinstance(a, dict) else a for a in call]

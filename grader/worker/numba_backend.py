@@ -66,6 +66,11 @@ class Simulated:
     def observing(self) -> AbstractContextManager[Launches]:
         return nullcontext(Launches())  # nothing is compiled
 
+    def without_kernels(self) -> AbstractContextManager[object]:
+        from grader.worker import numba_sim
+
+        return numba_sim.undoing()
+
     def synchronize(self) -> None:
         """Simulated kernels have finished when they return."""
 
@@ -99,6 +104,9 @@ class Compiled:
 
     def observing(self) -> AbstractContextManager[Launches]:
         return compiled.numba_launches()
+
+    def without_kernels(self) -> AbstractContextManager[object]:
+        return compiled.numba_without_launches()
 
     def synchronize(self) -> None:
         from numba import cuda

@@ -52,6 +52,7 @@ _VERSIONS = {
 require(
     kernel,
     *("BlockManager", "FakeCUDAModule", "_get_kernel_context", "FakeWithinKernelCUDAArray"),
+    *("FakeCUDAKernel", "_kernel_context"),
     **_VERSIONS,
 )
 require(
@@ -414,6 +415,32 @@ def _new_device_array(*args: Any, **kwargs: Any) -> Any:
     made = _device_array(*args, **kwargs)
     _uninitialised(made._ary)
     return made
+
+
+_launch = kernel.FakeCUDAKernel.__call__
+
+
+@contextmanager
+def undoing() -> Iterator[None]:
+    """Meanwhile a launch runs, and may raise, but leaves its arrays as it found them."""
+    kernel.FakeCUDAKernel.__call__ = _launch_and_undo
+    try:
+        yield
+    finally:
+        kernel.FakeCUDAKernel.__call__ = _launch
+
+
+def _launch_and_undo(self: Any, *args: Any) -> None:
+    if kernel._kernel_context is not None:  # not a launch: one kernel's code calls another's
+        _launch(self, *args)
+        return
+    memory = [getattr(arg, "value", getattr(arg, "_ary", arg)) for arg in args]
+    kept = [(array, array.copy()) for array in memory if isinstance(array, np.ndarray)]
+    try:
+        _launch(self, *args)
+    finally:
+        for array, held in kept:
+            np.copyto(array, held)
 
 
 _watcher: Callable[[NDArray[Any]], None] | None = None

@@ -58,6 +58,11 @@ class Simulated:
     def observing(self) -> AbstractContextManager[Launches]:
         return nullcontext(Launches())  # nothing is compiled
 
+    def without_kernels(self) -> AbstractContextManager[object]:
+        from grader.worker import triton_sim
+
+        return triton_sim.undoing()
+
     def synchronize(self) -> None:
         """Simulated kernels have finished when they return."""
 
@@ -91,6 +96,9 @@ class Compiled:
 
     def observing(self) -> AbstractContextManager[Launches]:
         return compiled.triton_launches()
+
+    def without_kernels(self) -> AbstractContextManager[object]:
+        return compiled.triton_without_launches()
 
     def synchronize(self) -> None:
         torch.cuda.synchronize()

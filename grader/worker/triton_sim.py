@@ -11,10 +11,12 @@ Importing this module raises CannotGrade when the installed Triton does not fit.
 from __future__ import annotations
 
 import ast
+import ctypes
 import os
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -360,7 +362,8 @@ class _GridExecutor(interpreter.GridExecutor):  # type: ignore[misc]  # Triton h
             warnings.catch_warnings(action="ignore", category=RuntimeWarning),
         ):
             builder.programs = Programs(allowed)
-            super().__call__(*args, **kwargs)
+            with _restored(allowed) if _undoing else nullcontext():
+                super().__call__(*args, **kwargs)
 
     # The tensors are in host memory already: Triton would copy each one's whole storage.
 
@@ -369,6 +372,31 @@ class _GridExecutor(interpreter.GridExecutor):  # type: ignore[misc]  # Triton h
 
     def _restore_args_dev(self, *args_and_copies: Any) -> None:
         pass
+
+
+_undoing = False  # whether launches that end leave memory as they found it
+
+
+@contextmanager
+def undoing() -> Iterator[None]:
+    """Meanwhile a launch runs, and may raise, but leaves memory as it found it."""
+    global _undoing
+    _undoing = True
+    try:
+        yield
+    finally:
+        _undoing = False
+
+
+@contextmanager
+def _restored(spans: Iterable[Span]) -> Iterator[None]:
+    """Put back what these bytes held; no kernel can write any others."""
+    kept = [(span.start, ctypes.string_at(span.start, span.stop - span.start)) for span in spans]
+    try:
+        yield
+    finally:
+        for start, held in kept:
+            ctypes.memmove(start, held, len(held))
 
 
 def _storage(name: str, value: Any) -> Iterator[Span]:
