@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import select
 import shutil
 import signal
@@ -21,14 +22,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader import processes
-from grader.worker import confine, loop
+from grader.worker import confine, loop, pids
+from grader.worker.places import UNUSED_USERS, Place
 
 PATIENCE_S = 1.0  # that a worker which hung up gets to end by itself
 
 
 def main(argv: list[str]) -> None:
     control = socket.socket(fileno=int(argv[0]))
-    backend, device, home, without = argv[1:]
+    backend, device, home, walls = argv[1:]
+    without = walls.split(",")
+    if "pids" not in without:
+        pids.go_on_inside()
     processes.adopt_orphans()
     # The judge decides when this process ends, by closing its socket.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -36,7 +41,8 @@ def main(argv: list[str]) -> None:
         toolbox = loop.prepare(backend, device)
         # The judge may be gone by now, or go while it is being answered.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            _obey(control, toolbox, _Walls(confine.Place(Path(home), device), without.split(",")))
+            place = Place(Path(home), device, random.choice(UNUSED_USERS))
+            _obey(control, toolbox, _Walls(place, without))
     finally:
         processes.kill_children()
         shutil.rmtree(home, ignore_errors=True)
@@ -46,7 +52,7 @@ def main(argv: list[str]) -> None:
 class _Walls:
     """What to build around each worker."""
 
-    place: confine.Place
+    place: Place
     without: list[str]
 
     def build(self) -> None:
