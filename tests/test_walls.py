@@ -27,7 +27,7 @@ from grader.worker.places import existing
 COURSE = Path(__file__).parent / "courses" / "bad"
 COPY = Exercise(COURSE / "exercises" / "02_copy_numba")
 GOOD = Path(__file__).parent / "bad" / "numba_copies.py"
-ALL = ",".join(["pids", *confine.WALLS])
+ALL = ",".join(confine.NAMES)
 EVERYWHERE = {"own_session", "environment", "home", "file_size", "memory", "limits", "leftovers"}
 
 
@@ -38,10 +38,11 @@ def _adopting() -> None:
 
 
 def offered(name: str) -> bool:
-    """Whether the kernel of this machine gives what a wall of confine.WALLS is made of."""
+    """Whether the kernel of this machine gives what a wall of confine.NAMES is made of."""
     asked = {
         "namespaces": hardening.user_namespaces,
         "mounts": hardening.user_namespaces,
+        "pids": hardening.user_namespaces,
         "files": hardening.landlock,
         "calls": hardening.seccomp,
     }
@@ -83,7 +84,7 @@ FALLS = {
 @pytest.mark.parametrize("without", FALLS, ids=lambda without: without or "nothing missing")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # pytest has threads
 def test_each_wall_holds_until_it_is_not_built(without: str):
-    if not all(map(offered, confine.WALLS)):
+    if not all(map(offered, confine.NAMES)):
         pytest.skip("the kernel of this machine does not offer all walls")
     # Linux limits the processes of root in no namespace.
     unlimited = {"processes"} if os.geteuid() == 0 and "user" in without else set()
@@ -94,7 +95,7 @@ def test_each_wall_holds_until_it_is_not_built(without: str):
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_another_user_alone_keeps_from_the_judge_and_limits_processes():
     """Python must be readable for it: where it lies in root's own folder, `mounts` shows it."""
-    without = {"pids", *confine.WALLS} - {"user", "mounts"}
+    without = set(confine.NAMES) - {"user", "mounts"}
     assert not fallen(",".join(without)) & {*JUDGE, "processes", "installation", "files"}
     assert fallen(",".join(without | {"user"})) >= {*JUDGE, "processes"}
 
@@ -109,7 +110,7 @@ def test_the_documentation_lists_all_walls():
     for name, meaning in walls.MEANING.items():
         required = "yes" if name in walls.REQUIRED else ""
         assert f"| `{name}` | {meaning} | {required} |\n" in page
-    for name in ("pids", *confine.WALLS):
+    for name in confine.NAMES:
         assert f"| `{name}` | " in page
 
 
@@ -175,7 +176,7 @@ def graded(kernel: Path, hardened: bool = False) -> Result:
 @pytest.mark.parametrize("hardened", [False, True])
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_result_tells_which_walls_held(hardened: bool):
-    if not all(map(offered, confine.WALLS)):
+    if not all(map(offered, confine.NAMES)):
         pytest.skip("the kernel of this machine does not offer all walls")
     result = graded(GOOD, hardened)
     assert exit_code([result]) == 0
@@ -249,7 +250,7 @@ def copy(x, out):
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_kernel_file_that_tries_is_refused(tmp_path: Path):
-    if not all(map(offered, confine.WALLS)):
+    if not all(map(offered, confine.NAMES)):
         pytest.skip("the kernel of this machine does not offer all walls")
     kernel = tmp_path / "attacks.py"
     kernel.write_text(ATTACK.format(attacks=ATTACKS))

@@ -350,5 +350,7 @@ WALLS: dict[str, Callable[[Place], None]] = {
     "files": files,
     "calls": calls,
 }
+# All that can be left out; the first is built once, for the parent of all workers (pids.py).
+NAMES = ("pids", *WALLS)
 # Those that do not go together with a device are named here, and never built for it.
 IMPOSSIBLE: dict[str, frozenset[str]] = {"cpu": frozenset(), "cuda": frozenset()}
