@@ -203,6 +203,20 @@ class Nursery:
             return None
         return int(answer) if answer.isdigit() else None
 
+    def stop(self) -> bool:
+        """Stop the worker and all that it started, until `go_on`; whether they were seen stopped.
+
+        Raises NoWorker when the parent of workers does not answer.
+        """
+        assert self._control is not None
+        self._control.sendall(b"s")
+        return self._expect(END_S) == "stopped"
+
+    def go_on(self) -> None:
+        """Let the stopped worker run again. Does not wait until it does."""
+        assert self._control is not None
+        self._control.sendall(b"c")
+
     def _expect(self, timeout_s: float) -> str:
         assert self._control is not None
         self._control.settimeout(timeout_s)
