@@ -157,8 +157,7 @@ def _alternate(kernel: WorkerLink, yardstick: Yardstick, slots: Slots, gate: flo
         trusted, goes = [], []
         for mine in random.SystemRandom().choice(((0, 1, 1, 0), (1, 0, 0, 1))):
             if mine:
-                calls, probes = slots.refill()
-                goes.append(right_go(kernel, calls, probes))
+                goes.append(right_go(kernel, slots))
             else:
                 trusted.append(yardstick.go(probes))
         ceiling = statistics.geometric_mean(map(yardstick.bandwidth, trusted))
@@ -191,8 +190,7 @@ def _latency(kernel: WorkerLink, spec: Spec, arena: CudaArena) -> tuple[Case, fl
     slots = Slots(spec, case, SMALL_CALLS, arena.memory)
     claims = []
     for _ in range(2):  # the first compiles for this size
-        calls, probes = slots.refill()
-        claims.append(right_go(kernel, calls, probes).claimed_s)
+        claims.append(right_go(kernel, slots).claimed_s)
     return case, claims[-1] / SMALL_CALLS
 
 

@@ -41,7 +41,7 @@ COURSE = Path(__file__).parent / "courses" / "bad"
 COPY = Exercise(COURSE / "exercises" / "01_copy")
 COPY_NUMBA = Exercise(COURSE / "exercises" / "02_copy_numba")
 GOOD = BAD / "copies.py"
-NO_WALLS = ",".join(confine.WALLS)
+NO_WALLS = ",".join(confine.NAMES)
 
 NOT_YOURS = "Tell whoever wrote the exercise; your kernel is not at fault."
 
@@ -743,7 +743,7 @@ def is_importing(home: Path) -> bool:
 
 
 def has_called(home: Path) -> bool:
-    return bool(list(home.glob("grader-worker-*/called")))
+    return bool(list(home.glob("grader-worker-*/home/called")))
 
 
 @pytest.fixture

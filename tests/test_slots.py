@@ -68,6 +68,20 @@ def do_all(spec: Spec, arena: object, calls: Sequence[Call]) -> None:
     Pretender(spec, right_answer, arena).call(calls)
 
 
+@pytest.mark.parametrize("name", SPECS)
+def test_the_calls_are_known_before_anything_lies_in_the_slots(name: str):
+    spec = small(SPECS[name])
+    slots, arena = slots_of(spec)
+    slots.refill()
+    before = arena.memory.clone()
+    plan = slots.plan()
+    assert torch.equal(arena.memory, before)
+    probes = slots.fill(plan)
+    assert not all_right(probes)
+    do_all(spec, arena, plan.calls)
+    assert all_right(probes)
+
+
 def all_right(probes: Sequence[Probe]) -> bool:
     return all(bool(probe.right()) for probe in probes)
 

@@ -88,6 +88,13 @@ def prepare(backend: str, device: str) -> Toolbox:
     return Toolbox(numba_backend.maker(device), simulated=device == "cpu")
 
 
+LIMITS = {
+    resource.RLIMIT_CORE: 0,
+    resource.RLIMIT_FSIZE: 256 << 20,  # bytes
+    resource.RLIMIT_NOFILE: 4096,
+    resource.RLIMIT_CPU: 3600,  # seconds, of each process; far beyond the limits of all calls
+}
+WAKE_UPS = 3  # looks at the GPU before a go: a process that slept is slow at first
 HOST_MEMORY = 8 << 30  # bytes of address space beyond what the libraries hold at the start
 
 
@@ -125,9 +132,11 @@ def _flush() -> None:
 
 def limit_resources(simulated: bool) -> None:
     """What this process may take of the machine from now on."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (256 << 20, 256 << 20))
+    for kind, most in LIMITS.items():
+        hard = resource.getrlimit(kind)[1]
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (most, most))
     if simulated:
         # On a GPU the driver reserves address space by the hundred gigabytes.
         held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
@@ -188,6 +197,9 @@ class Worker:
     def _go(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Call the entry once for each prepared argument list, then wait for all the work."""
         assert self._entry is not None
+        for _ in range(WAKE_UPS):
+            self._backend.mark()
+            self._backend.synchronize()
         marks = []
         for refs, arguments in self._prepared:
             self._backend.before_call(refs)
