@@ -74,6 +74,7 @@ class _Triton:
         self.loads = list(self._calls("load"))
         self.stores = list(self._calls("store"))
         self.blocks = _spread(self.values, self._has_arange)
+        self.pointers = _spread(self.values, self._has_pointer)
 
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
         for node in ast.walk(target):
@@ -107,31 +108,23 @@ class _Triton:
     def is_block(self, expression: ast.AST) -> bool:
         return self._has_arange(expression, self.blocks)
 
-    def names(self, expression: ast.AST) -> set[str]:
-        """The names in an address, followed through those that hold pointers."""
-        found: set[str] = set()
-        waiting = [expression]
+    def names(self, address: ast.expr) -> set[str]:
+        """The names in an address, also in what pointers on the way were made from."""
+        found, seen = set[str](), set[str]()
+        waiting = [address]
         while waiting:
-            for node in ast.walk(waiting.pop()):
-                if isinstance(node, ast.Name) and node.id not in found:
-                    found.add(node.id)
-                    if node.id in self.blocks and self._holds_pointer(node.id):
-                        waiting += self.values[node.id]
+            expression = waiting.pop()
+            found |= _names(expression)
+            for name in _terms(expression):
+                if name in self.pointers and name not in seen:
+                    seen.add(name)
+                    waiting += self.values[name]
         return found
 
-    def _holds_pointer(self, name: str) -> bool:
+    def _has_pointer(self, expression: ast.AST, known: set[str]) -> bool:
+        """Whether a value is a parameter, or another such value, plus an offset."""
         parameters = {arg.arg for arg in self.kernel.args.args if arg.annotation is None}
-        pointers = {
-            node.id
-            for call in (*self.loads, *self.stores)
-            for node in ast.walk(call.args[0])
-            if isinstance(node, ast.Name)
-        }
-        return name in pointers and any(
-            isinstance(node, ast.Name) and node.id in parameters
-            for value in self.values[name]
-            for node in ast.walk(value)
-        )
+        return any(name in known | parameters for name in _terms(expression))
 
     def bounds(self, mask: ast.AST) -> Iterator[set[str]]:
         """Of each comparison in a mask, the names of the side that has an element a lane."""
@@ -373,6 +366,17 @@ def _body(kernel: Function) -> Iterator[ast.AST]:
 
 def _names(expression: ast.AST) -> set[str]:
     return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
+
+
+def _terms(expression: ast.AST) -> Iterator[str]:
+    """The names that a sum adds up."""
+    waiting = [expression]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+            waiting += [node.left, node.right]
 
 
 def _spread(values: dict[str, list[ast.expr]], has: Spreads) -> set[str]:

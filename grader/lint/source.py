@@ -9,6 +9,7 @@ from functools import cached_property
 
 from grader.lint.names import LOCAL, Names
 from grader.lint.records import Level
+from grader.lint.torch_api import makes_a_tensor
 
 TRITON_JIT = {"triton.jit", "triton.runtime.jit.jit"}
 NUMBA_JIT = {"numba.cuda.jit"}
@@ -242,15 +243,6 @@ class Source:
             else:
                 break
         return isinstance(node, ast.Name) and node.id in known[self.function(node)]
-
-
-def makes_a_tensor(path: str) -> bool:
-    """Whether a call of this path gives back a tensor."""
-    package, _, name = path.rpartition(".")
-    return package == "torch" and (
-        name in {"arange", "as_strided", "as_tensor", "tensor"}
-        or name.removesuffix("_like") in {"empty", "zeros", "ones", "full", "rand", "randn"}
-    )
 
 
 def _launched(call: ast.Call) -> ast.expr | None:

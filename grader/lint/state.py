@@ -117,11 +117,14 @@ class _Addresses:
                     self._names |= {(source.function(node), name) for name in names}
 
     def within(self, expression: ast.AST) -> bool:
-        """Comparisons, remainders and the like leave nothing of an address."""
+        """Comparisons, remainders and what is looked up leave nothing of an address."""
         waiting = [expression]
         while waiting:
             node = waiting.pop()
-            if isinstance(node, ast.Compare | ast.BinOp | ast.Subscript):
+            if isinstance(node, ast.Compare | ast.BinOp):
+                continue
+            if isinstance(node, ast.Subscript):
+                waiting.append(node.value)
                 continue
             if isinstance(node, ast.Attribute) and node.attr in _ADDRESSES:
                 return True

@@ -7,96 +7,38 @@ from collections.abc import Iterator
 
 from grader.lint.records import Level
 from grader.lint.source import Match, Rule, Source
-
-
-def _words(*texts: str) -> frozenset[str]:
-    return frozenset(word for text in texts for word in text.split())
-
-
-# Of `torch`, what makes memory, makes views, answers questions or sets something up. Functions that
-# are in none of these lists compute.
-_MEMORY = "empty empty_like empty_strided zeros zeros_like ones ones_like full full_like tensor"
-_VIEWS = (
-    "as_strided as_tensor broadcast_to from_dlpack from_numpy narrow permute reshape select "
-    "squeeze transpose unflatten unsqueeze view_as_complex view_as_real"
+from grader.lint.torch_api import (
+    COPIES,
+    COPYING_METHODS,
+    FETCHING_METHODS,
+    KNOWN_METHODS,
+    SURELY_COMPUTE,
+    SURELY_COPY,
+    is_operation,
+    words,
 )
-_QUESTIONS = (
-    "arange can_cast compile get_default_device get_default_dtype inference_mode is_complex "
-    "is_floating_point is_grad_enabled is_tensor load manual_seed no_grad numel promote_types "
-    "result_type save set_default_device set_default_dtype set_grad_enabled set_printoptions"
-)
-_MODULES = (
-    "accelerator amp autograd backends compiler cpu cuda distributed distributions export futures "
-    "fx hub jit library monitor mps mtia multiprocessing nested overrides package profiler "
-    "quantization random serialization sparse storage testing torch types utils version xpu"
-)
-_CONSTANTS = (
-    "bfloat16 bool channels_last complex128 complex32 complex64 contiguous_format double e float "
-    "float16 float32 float64 float8_e4m3fn float8_e5m2 half inf int int16 int32 int64 int8 long "
-    "nan newaxis pi preserve_format short strided uint16 uint32 uint64 uint8 device dtype finfo "
-    "iinfo layout memory_format"
-)
-_COPIES = _words("cat clone concat stack")
-_ALLOWED = _words(_MEMORY, _VIEWS, _QUESTIONS, _MODULES, _CONSTANTS) | _COPIES
-_COMPUTING = _words("fft functional linalg nn ops special _C _prims _refs")
-_NO_WORK = {"torch.nn.Module", "torch.nn.Parameter", "torch.ops.load_library"}
-
-# Of a tensor, what gives another view of it, answers a question, fills it with one value, copies it
-# or brings it to the CPU. Other methods compute.
-_VIEW_METHODS = _words(
-    _VIEWS,
-    "as_strided_ chunk detach diagonal expand expand_as flatten movedim ravel requires_grad_ split "
-    "squeeze_ swapaxes t unbind unfold unsqueeze_ view view_as",
-)
-_ASKING_METHODS = _words(
-    "data_ptr dim element_size fill_ get_device is_complex is_contiguous is_floating_point "
-    "ndimension nelement new_empty new_empty_strided new_full new_ones new_tensor new_zeros numel "
-    "pin_memory record_stream share_memory_ size storage_offset stride untyped_storage zero_"
-)
-_COPYING_METHODS = _words("bfloat16 clone contiguous copy_ cuda double float half int long to type")
-_FETCHING_METHODS = _words("cpu copy_to_host item numpy tolist")
-_KNOWN_METHODS = _VIEW_METHODS | _ASKING_METHODS | _COPYING_METHODS | _FETCHING_METHODS
-# So much like methods of a tensor that they are, whatever they are called on.
-_SURELY_COMPUTE = _words(
-    "add_ addmm amax amin baddbmm bmm cross_entropy cumsum div_ einsum exp_ index_add_ log_ "
-    "log_softmax logsumexp masked_fill_ matmul mm mul_ nll_loss relu_ rsqrt scatter_ "
-    "scatter_add_ sigmoid sigmoid_ silu softmax sub_ true_divide"
-)
-_SURELY_COPY = _words("clone copy_")
 
 # numpy's types and small tables are no work. Its files are another rule's.
-_NUMPY_ALLOWED = _words(
+_NUMPY_ALLOWED = words(
     "arange array asarray bool_ dtype e empty finfo float16 float32 float64 floating full iinfo "
     "inf int16 int32 int64 int8 integer intp nan ndarray newaxis number ones pi prod random "
     "uint16 uint32 uint64 uint8 zeros",
     "fromfile load loadtxt memmap save savez",
 )
-_LIBRARIES = _words(
+_LIBRARIES = words(
     "apex bitsandbytes cudf cuml cupy cupyx cutlass flash_attn flashinfer jax keras liger_kernel "
     "onnxruntime opt_einsum quack scipy sklearn tensorflow tensorrt thunder torchao torchvision "
     "transformer_engine transformers unsloth vllm xformers"
 )
 
 
-def is_torch_operation(path: str) -> bool:
-    first, *rest = path.split(".")
-    if first != "torch" or not rest or path in _NO_WORK:
-        return False
-    if rest[0] in _COMPUTING:
-        return len(rest) > 1
-    if rest[0] == "Tensor":
-        return len(rest) > 1 and rest[1] not in _KNOWN_METHODS
-    # Functions have small letters; types and constants such as `torch.Size` have not.
-    return len(rest) == 1 and rest[0].islower() and rest[0] not in _ALLOWED
-
-
 def torch_operations(source: Source) -> Iterator[Match]:
     for node, paths in source.references:
-        if (found := sorted(filter(is_torch_operation, paths))) and not source.on_gpu(node):
+        if (found := sorted(filter(is_operation, paths))) and not source.on_gpu(node):
             yield Match(node, f"`{found[0]}`")
     for call, method, value in _methods(source):
-        unknown = method not in _KNOWN_METHODS and source.is_tensor(value)
-        if unknown or method in _SURELY_COMPUTE:
+        unknown = method not in KNOWN_METHODS and source.is_tensor(value)
+        if unknown or method in SURELY_COMPUTE:
             yield Match(call, f"`.{method}()` of a tensor")
     for part in source.nodes:
         if _is_arithmetic(source, part) and not source.on_gpu(part):
@@ -132,10 +74,10 @@ def _is_arithmetic(source: Source, node: ast.AST) -> bool:
 
 def torch_copies(source: Source) -> Iterator[Match]:
     for node, paths in source.references:
-        if found := sorted(paths & {f"torch.{name}" for name in _COPIES}):
+        if found := sorted(paths & {f"torch.{name}" for name in COPIES}):
             yield Match(node, f"`{found[0]}`")
     for call, method, value in _methods(source):
-        if method in _SURELY_COPY or (method in _COPYING_METHODS and source.is_tensor(value)):
+        if method in SURELY_COPY or (method in COPYING_METHODS and source.is_tensor(value)):
             yield Match(call, f"`.{method}()`")
     for place in source.nodes:
         if (
@@ -173,7 +115,7 @@ def numpy_operations(source: Source) -> Iterator[Match]:
 
 def fetches(source: Source) -> Iterator[Match]:
     for call, method, value in _methods(source):
-        if method == "copy_to_host" or (method in _FETCHING_METHODS and source.is_tensor(value)):
+        if method == "copy_to_host" or (method in FETCHING_METHODS and source.is_tensor(value)):
             yield Match(call, f"`.{method}()`")
 
 
