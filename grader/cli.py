@@ -359,7 +359,7 @@ def lint(
     from grader.render import lint
     from grader.render import sarif as log
 
-    contents = [(path, review.read(path)) for path in files]
+    contents = [(path, review.read(path)) for path in dict.fromkeys(files)]
     reviews = [review.review(path.as_posix(), content) for path, content in contents]
     if sarif:
         _write_json(log.to_json(reviews, Path.cwd()).encode())

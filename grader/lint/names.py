@@ -21,6 +21,27 @@ WRAPPERS = {
     "functools.cache",
     "functools.lru_cache",
 }
+# Modules of Python that libraries import, so that they can be reached through them: `torch.os`.
+LENT = frozenset(
+    {
+        "builtins",
+        "ctypes",
+        "functools",
+        "glob",
+        "importlib",
+        "inspect",
+        "math",
+        "os",
+        "platform",
+        "subprocess",
+        "sys",
+        "textwrap",
+        "threading",
+        "time",
+        "warnings",
+    }
+)
+_LENDERS = ("numba", "numpy", "torch", "triton")
 _IMPORTERS = {"builtins.__import__", "importlib.import_module"}
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSION = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -97,7 +118,7 @@ class Names:
             found = self.paths(node.value)
         else:
             found = frozenset()
-        return frozenset(path + tail for path in found)
+        return frozenset(_own(path + tail) for path in found)
 
     def outlives_call(self, node: ast.Name) -> bool:
         """Whether a name belongs to something around the function in which it is used."""
@@ -161,6 +182,12 @@ class Names:
             scope.bind(node.id, self._values.get(node))
         elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
             scope.bind(node.name, None)
+
+
+def _own(path: str) -> str:
+    """`os.environ` for `torch.os.environ`."""
+    lender, _, rest = path.partition(".")
+    return rest if lender in _LENDERS and rest.split(".")[0] in LENT else path
 
 
 def _children(node: ast.AST, scope: _Scope) -> Iterator[tuple[ast.AST, _Scope]]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+from grader.lint.names import LENT
+
 
 def words(*texts: str) -> frozenset[str]:
     return frozenset(word for text in texts for word in text.split())
@@ -15,23 +19,27 @@ _VIEWS = (
     "squeeze transpose unflatten unsqueeze view_as_complex view_as_real"
 )
 _QUESTIONS = (
-    "arange can_cast compile get_default_device get_default_dtype inference_mode is_complex "
-    "is_floating_point is_grad_enabled is_tensor load manual_seed no_grad numel promote_types "
-    "result_type save set_default_device set_default_dtype set_grad_enabled set_printoptions"
+    "arange can_cast compile enable_grad inference_mode initial_seed load manual_seed no_grad "
+    "numel promote_types result_type save"
 )
+_ASKING = ("get_", "has_", "init_", "is_", "set_", "use_")
 _MODULES = (
-    "accelerator amp autograd backends compiler cpu cuda distributed distributions export futures "
-    "fx hub jit library monitor mps mtia multiprocessing nested overrides package profiler "
-    "quantization random serialization sparse storage testing torch types utils version xpu"
+    "accelerator amp ao autocast autograd backends classes compiler cpp cpu cuda distributed "
+    "distributions export func futures fx hub jit library masked monitor mps mtia multiprocessing "
+    "nested optim overrides package profiler quantization quasirandom random return_types "
+    "serialization signal sparse storage testing torch torch_version types utils version windows "
+    "xpu"
 )
-_CONSTANTS = (
-    "bfloat16 bool channels_last complex128 complex32 complex64 contiguous_format double e float "
-    "float16 float32 float64 float8_e4m3fn float8_e5m2 half inf int int16 int32 int64 int8 long "
-    "nan newaxis pi preserve_format short strided uint16 uint32 uint64 uint8 device dtype finfo "
-    "iinfo layout memory_format"
+_TYPES = (
+    "bfloat16 bit bool cdouble cfloat chalf channels_last contiguous_format device double dtype e "
+    "finfo float half iinfo inf int jagged layout long memory_format nan newaxis pi "
+    "preserve_format qscheme short sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr strided"
 )
+_SIZED_TYPE = re.compile(r"(bits|complex|float|q?u?int)\d+\w*")
+# Most private names are modules. These are not.
+_PRIVATE = ("_foreach_", "_fused_", "_log_softmax", "_scaled_", "_softmax", "_weight_")
 COPIES = words("cat clone concat stack")
-_ALLOWED = words(_MEMORY, _VIEWS, _QUESTIONS, _MODULES, _CONSTANTS) | COPIES
+_ALLOWED = words(_MEMORY, _VIEWS, _QUESTIONS, _MODULES, _TYPES) | LENT | COPIES
 _COMPUTING = words("fft functional linalg nn ops special _C _prims _refs")
 _NO_WORK = {"torch.nn.Module", "torch.nn.Parameter", "torch.ops.load_library"}
 
@@ -68,8 +76,16 @@ def is_operation(path: str) -> bool:
         return len(rest) > 1
     if rest[0] == "Tensor":
         return len(rest) > 1 and rest[1] not in KNOWN_METHODS
-    # Functions have small letters; types and constants such as `torch.Size` have not.
-    return len(rest) == 1 and rest[0].islower() and rest[0] not in _ALLOWED
+    return len(rest) == 1 and _is_computing(rest[0])
+
+
+def _is_computing(name: str) -> bool:
+    """Whether `torch.NAME` is a function, and one that computes."""
+    if name.startswith("_"):
+        return name.startswith(_PRIVATE)
+    # Types and constants such as `torch.Size` have capital letters, or sizes.
+    named = name.islower() and not _SIZED_TYPE.fullmatch(name)
+    return named and name not in _ALLOWED and not name.startswith(_ASKING)
 
 
 def makes_a_tensor(path: str) -> bool:

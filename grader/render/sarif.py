@@ -20,7 +20,7 @@ VERSION = "2.1.0"
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
-_INDEX = {rule.id: number for number, rule in enumerate(RULES)}
+_RULES = {rule.id: rule for rule in RULES}
 
 
 def to_json(reviews: Sequence[Review], root: Path) -> str:
@@ -29,7 +29,9 @@ def to_json(reviews: Sequence[Review], root: Path) -> str:
 
 
 def log(reviews: Sequence[Review], root: Path) -> dict[str, Any]:
+    """The same as a record. Only the rules that found something are described."""
     places = [_uri(review.path, root) for review in reviews]
+    found = sorted({finding.rule for review in reviews for finding in review.findings})
     return {
         "$schema": SCHEMA,
         "version": VERSION,
@@ -39,7 +41,7 @@ def log(reviews: Sequence[Review], root: Path) -> dict[str, Any]:
                     "driver": {
                         "name": "grader lint",
                         "version": __version__,
-                        "rules": [_descriptor(rule) for rule in RULES],
+                        "rules": [_descriptor(_RULES[rule]) for rule in found],
                     }
                 },
                 "columnKind": "unicodeCodePoints",
@@ -48,7 +50,7 @@ def log(reviews: Sequence[Review], root: Path) -> dict[str, Any]:
                     for uri, review in zip(places, reviews, strict=True)
                 ],
                 "results": [
-                    _result(finding, uri, number)
+                    _result(finding, found.index(finding.rule), uri, number)
                     for number, (uri, review) in enumerate(zip(places, reviews, strict=True))
                     for finding in review.findings
                 ],
@@ -68,7 +70,7 @@ def _descriptor(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _result(finding: LintFinding, uri: str, artifact: int) -> dict[str, Any]:
+def _result(finding: LintFinding, rule: int, uri: str, artifact: int) -> dict[str, Any]:
     location: dict[str, Any] = {
         "physicalLocation": {
             "artifactLocation": {"uri": uri, "index": artifact},
@@ -84,7 +86,7 @@ def _result(finding: LintFinding, uri: str, artifact: int) -> dict[str, Any]:
         location["logicalLocations"] = [{"name": finding.function, "kind": "function"}]
     return {
         "ruleId": finding.rule,
-        "ruleIndex": _INDEX[finding.rule],
+        "ruleIndex": rule,
         "level": finding.level.value,
         "message": {"text": finding.message},
         "locations": [location],

@@ -1,6 +1,5 @@
 """The stores have a mask, the loads have none."""
 
-
 import triton
 import triton.language as tl
 

@@ -1,6 +1,5 @@
 """Products of 32 bits in addresses."""
 
-
 import triton
 import triton.language as tl
 

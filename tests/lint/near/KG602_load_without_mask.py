@@ -1,6 +1,5 @@
 """Single elements, whole blocks, tables of a full block, offsets that were kept inside."""
 
-
 import triton
 import triton.language as tl
 

@@ -1,6 +1,5 @@
 """Widened in time, strides of 64 bits, and products that are no offsets."""
 
-
 import triton
 import triton.language as tl
 
