@@ -9,7 +9,7 @@ from functools import cached_property
 
 from grader.lint.names import LOCAL, Names
 from grader.lint.records import Level
-from grader.lint.torch_api import makes_a_tensor
+from grader.lint.torch_api import NUMBER_METHODS, makes_a_tensor
 
 TRITON_JIT = {"triton.jit", "triton.runtime.jit.jit"}
 NUMBA_JIT = {"numba.cuda.jit"}
@@ -59,7 +59,7 @@ class Source:
         self.tree = tree
         self.names = Names(tree)
         self._parents = {c: node for node in ast.walk(tree) for c in ast.iter_child_nodes(node)}
-        self.nodes = [node for node in ast.walk(tree) if not self._is_annotation(node)]
+        self.nodes = [node for node in ast.walk(tree) if self._runs(node)]
         self.functions = [node for node in self.nodes if isinstance(node, Function)]
 
     # -- where a node stands
@@ -83,15 +83,17 @@ class Source:
             below = around
         return None
 
-    def _is_annotation(self, node: ast.AST) -> bool:
-        """Whether a node only says what type something has."""
+    def _runs(self, node: ast.AST) -> bool:
+        """Whether a node is there when the file is graded: no type, nothing for `__main__`."""
         below = node
         for around in self.above(node):
             typed = isinstance(around, ast.arg | ast.AnnAssign) and around.annotation is below
             if typed or (isinstance(around, Function) and around.returns is below):
-                return True
+                return False
+            if isinstance(around, ast.If) and below in around.body and _is_main(around.test):
+                return False
             below = around
-        return False
+        return True
 
     # -- kernels and launches
 
@@ -221,8 +223,14 @@ class Source:
             if arg.annotation is None:
                 if arg.arg in asked:
                     yield arg.arg
-            elif self.names.paths(arg.annotation) & TENSOR_TYPES:
+            elif self._is_tensor_type(arg.annotation):
                 yield arg.arg
+
+    def _is_tensor_type(self, node: ast.expr) -> bool:
+        """Whether an annotation is a tensor's, such as `torch.Tensor | None`."""
+        if isinstance(node, ast.BinOp):
+            return self._is_tensor_type(node.left) or self._is_tensor_type(node.right)
+        return bool(self.names.paths(node) & TENSOR_TYPES)
 
     def is_tensor(self, node: ast.AST, known: dict[ast.AST | None, set[str]] | None = None) -> bool:
         """Whether an expression of a host function is sure to be a tensor."""
@@ -233,7 +241,7 @@ class Source:
             elif isinstance(node, ast.Call):
                 if any(makes_a_tensor(path) for path in self.names.paths(node.func)):
                     return True
-                if not isinstance(node.func, ast.Attribute) or node.func.attr in _OF_A_TENSOR:
+                if not isinstance(node.func, ast.Attribute) or node.func.attr in NUMBER_METHODS:
                     return False
                 node = node.func.value
             elif isinstance(node, ast.Attribute) and node.attr in ("T", "mT", "data"):
@@ -243,6 +251,18 @@ class Source:
             else:
                 break
         return isinstance(node, ast.Name) and node.id in known[self.function(node)]
+
+
+def _is_main(test: ast.expr) -> bool:
+    """Whether a condition is `__name__ == "__main__"`."""
+    return (
+        isinstance(test, ast.Compare)
+        and isinstance(test.left, ast.Name)
+        and test.left.id == "__name__"
+        and isinstance(test.ops[0], ast.Eq)
+        and isinstance(test.comparators[0], ast.Constant)
+        and test.comparators[0].value == "__main__"
+    )
 
 
 def _launched(call: ast.Call) -> ast.expr | None:

@@ -57,6 +57,11 @@ _ASKING_METHODS = words(
 )
 COPYING_METHODS = words("bfloat16 clone contiguous copy_ cuda double float half int long to type")
 FETCHING_METHODS = words("cpu copy_to_host item numpy tolist")
+# What of these gives back no tensor.
+NUMBER_METHODS = FETCHING_METHODS | words(
+    "data_ptr dim element_size get_device is_complex is_contiguous is_floating_point ndimension "
+    "nelement numel record_stream size storage_offset stride untyped_storage"
+)
 KNOWN_METHODS = _VIEW_METHODS | _ASKING_METHODS | COPYING_METHODS | FETCHING_METHODS
 # So much like methods of a tensor that they are, whatever they are called on.
 SURELY_COMPUTE = words(

@@ -47,6 +47,14 @@ def by_operator(x: torch.Tensor, y: torch.Tensor, out: torch.Tensor) -> None:
     double[1, 32](-z, out)  # KG101
 
 
+def may_be_missing(x: torch.Tensor | None, out: torch.Tensor) -> None:
+    double[1, 32](x * 2, out)  # KG101
+
+
+if __name__ != "__main__":
+    torch.sum(torch.ones(1))  # KG101
+
+
 def without_types(a, b, out):
     n = a.numel()
     double[1, n](a * b, out)  # KG101
