@@ -28,7 +28,7 @@ FLOORS = (
         "toolkit",
     },
     {"results", "verdict", "hazards"},
-    {"course", "stub", "mutants", "declared"},
+    {"course", "stub", "mutants", "declared", "lint"},
     {"inputs", "acceptance", "testing"},
     {"machine", "arena", "sandbox", "link", "pretend", "remote", "walls", "needless"},
     {"sizing", "slots", "clock", "exclusive", "ceilings", "environment", "occupancy", "explain"},
