@@ -60,7 +60,7 @@ def test_whatever_is_claimed_can_be_divided_by(
     monkeypatch: pytest.MonkeyPatch, claims: tuple[float, ...]
 ):
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
-    worker = SimpleNamespace(call=list, prepare=list, go=lambda: claims)
+    worker = SimpleNamespace(prepare=list, stop=lambda: None, go=lambda: claims)
     done, right = go(worker, [[1.0]], [])
     assert right
     assert LEAST_CLAIM * done.window_s <= done.claimed_s <= done.window_s
