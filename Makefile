@@ -46,7 +46,7 @@ redteam-cheats: $(READY)
 	$(VENV)/bin/python bench/redteam.py --out bench/results/redteam_cpu.json
 
 redteam-mutants: $(READY)
-	$(VENV)/bin/grader verify --all --device cpu --mutants all
+	$(VENV)/bin/python bench/mutants.py --out bench/results/mutants_cpu.json
 
 redteam-honest: $(READY)
 	$(VENV)/bin/python bench/honest.py --seeds $(SEEDS) --out bench/results/honest_cpu.json

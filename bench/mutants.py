@@ -1,65 +1,104 @@
-"""Every mutant of every solution, as `grader verify --mutants all` finds it, kept as one JSON.
+"""Every mutant of every solution, judged: how many of those that can be rejected are?
 
     python bench/mutants.py --out bench/results/mutants_cpu.json
-    python bench/mutants.py 01_vector_add --out bench/results/mutants_cpu.json
+    python bench/mutants.py 05_swiglu
 
-The exercises that are named replace their part of the file. Exits with 1 where something is not as
-it must be.
+A mutant is the solution with one small change (grader/mutants.py). Those that the exercise declares
+in `survivors.toml` cannot be rejected, with a reason each; all others must be. Exit code 1 when one
+of them passes, or when a declared one is rejected.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader import course, verify
-from grader.declared import KINDS
-from grader.verify import Sample, Verified
+from grader import course, declared, verify
+from grader.errors import GraderError
+from grader.verify import Verified
 
-ROOT = Path(__file__).parents[1]
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("names", nargs="*", help="exercises; default: all")
-    parser.add_argument("--out", type=Path, required=True)
-    asked = parser.parse_args()
-    exercises = [course.find(ROOT, name) for name in asked.names] or course.exercises(ROOT)
-    record: dict[str, Any] = {"benchmark": "mutants", "exercises": {}}
-    if asked.out.exists():
-        record = json.loads(asked.out.read_text())
-    fine = True
-    for exercise in exercises:
-        found = verify.run([exercise], "cpu", lambda text: None, Sample(count=None))
-        record["environment"] = found[0].result.environment.model_dump()
-        record["exercises"][exercise.name] = tally(found)
-        asked.out.write_text(json.dumps(record, indent=2) + "\n")
-        fine = fine and all(one.ok for one in found)
-        print(exercise.name, *(f"{k} {v}" for k, v in tally(found).items() if k != "survivors"))
-        for one in found:
-            if not one.ok:
-                print(f"  {one.kernel}: expected {one.expected}, actual {one.actual}\n{one.change}")
-    return 0 if fine else 1
+KINDS = ("mutant", *declared.KINDS)
 
 
-def tally(found: Sequence[Verified]) -> dict[str, Any]:
-    """How many mutants there are, what became of them, and at which step they were rejected."""
-    mutants = [one for one in found if one.kind == "mutant"]
-    rejected = [one for one in mutants if one.ok]
-    survivors = [one for one in mutants if not one.ok]
+def main(argv: Sequence[str] | None = None) -> int:
+    options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    options.add_argument("names", nargs="*", help="exercises; without any, all of them")
+    options.add_argument("--out", type=Path, help="write the record here")
+    asked = options.parse_args(argv)
+    root = course.find_root(Path(__file__).parent)
+    os.chdir(root)  # so that the paths in the results are the course's own
+    try:
+        exercises = [course.find(root, name) for name in asked.names] or course.exercises(root)
+        began = time.monotonic()
+        verified = verify.run(exercises, "cpu", tell, verify.Sample(None))
+    except GraderError as error:
+        print(f"error: {error.message}\nnext: {error.next_step}", file=sys.stderr)
+        return error.exit_code
+    record = summed(verified) | {"wall_s": round(time.monotonic() - began, 1)}
+    if asked.out:
+        asked.out.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    print("\n".join(table(record)))
+    return 0 if record["ok"] else 1
+
+
+def summed(verified: Sequence[Verified]) -> dict[str, Any]:
+    """One row for each exercise, and whatever did not come out as it must."""
+    mutants = [one for one in verified if one.kind in KINDS]
+    rows = []
+    for name in dict.fromkeys(one.exercise for one in mutants):
+        of_it = [one for one in mutants if one.exercise == name]
+        kinds = Counter(one.kind for one in of_it)
+        rejected = [one for one in of_it if one.kind == "mutant" and one.ok]
+        rows.append(
+            {
+                "exercise": name,
+                "mutants": len(of_it),
+                **{kind: kinds[kind] for kind in declared.KINDS},
+                "rejected": len(rejected),
+                "survived": kinds["mutant"] - len(rejected),
+                "steps": dict(Counter(one.actual for one in rejected).most_common()),
+            }
+        )
+    failed = [one for one in verified if not one.ok]
     return {
-        "made": sum(one.kind in ("mutant", *KINDS) for one in found),
-        "rejected": len(rejected),
-        **{kind: sum(one.kind == kind for one in found) for kind in KINDS},
-        "survived": len(survivors),
-        "steps": dict(Counter(one.actual for one in rejected)),
-        "survivors": [one.change for one in survivors],
+        "benchmark": "mutants",
+        "ok": bool(rows) and not failed,
+        "environment": verified[0].result.environment.model_dump(mode="json"),
+        "exercises": rows,
+        "not_ok": [
+            {
+                "exercise": one.exercise,
+                "kernel": one.kernel,
+                "kind": one.kind,
+                "actual": one.actual,
+                "detail": one.detail,
+                "change": one.change,
+            }
+            for one in failed
+        ],
     }
+
+
+def table(record: dict[str, Any]) -> Iterator[str]:
+    columns = ("mutants", *declared.KINDS, "rejected", "survived")
+    yield f"{'exercise':<24}" + "".join(f"{column:>14}" for column in columns)
+    for row in record["exercises"]:
+        yield f"{row['exercise']:<24}" + "".join(f"{row[column]:>14}" for column in columns)
+    for one in record["not_ok"]:
+        yield f"{one['exercise']} {one['kernel']} ({one['kind']}): {one['actual']}. {one['detail']}"
+        yield from (f"    {line}" for line in one["change"].splitlines())
+    yield f"{'every mutant as it must be' if record['ok'] else 'FAILED'}; {record['wall_s']:.0f} s"
+
+
+def tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

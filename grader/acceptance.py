@@ -156,6 +156,34 @@ def mismatches(
         yield name, found
 
 
+def shares_right(
+    expected: Expected,
+    got: Mapping[str, Tensor],
+    unwritten: Mapping[str, Tensor],
+    inputs: Inputs,
+) -> Iterator[tuple[str, float]]:
+    """For each filled argument, the share of its elements that are right, from 0 to 1.
+
+    Left out are elements that would be right as zeros, or as they came in, for they take no work.
+    Where that leaves none, the share is 0.
+    """
+    for name, answer in expected.answer.items():
+        candidate = got[name].double()
+        if expected.exact or not got[name].is_floating_point():
+            limit = torch.zeros_like(answer)
+        else:
+            own, size = expected.own[name].double(), expected.magnitude[name]
+            limit, _ = limits(got[name].dtype, answer, own, size, expected.terms)
+        takes_work = answer.abs() > limit
+        came_in = inputs.get(name)
+        if isinstance(came_in, Tensor):
+            takes_work &= (came_in.double() - answer).abs() > limit
+        right = (candidate - answer).abs() <= limit
+        if name in unwritten:
+            right &= ~unwritten[name]
+        yield name, int((right & takes_work).sum()) / max(1, int(takes_work.sum()))
+
+
 def compare(
     argument: str,
     got: Tensor,

@@ -105,7 +105,7 @@ def _judge(requests: Sequence[Request], progress: Callable[[str], None]) -> list
         stdout=sys.stderr.fileno() if _has_descriptor(sys.stderr) else subprocess.DEVNULL,
         pass_fds=[writer],
         process_group=0,  # a Ctrl-C in the terminal comes here alone, to be passed on once
-        env=os.environ | JUDGE_ENVIRONMENT,
+        env=_environment(),
     )
     os.close(writer)
     assert judge.stdin is not None
@@ -134,6 +134,12 @@ def _judge(requests: Sequence[Request], progress: Callable[[str], None]) -> list
             "This is a fault of the grader, not of the kernel; what it said is above.",
         )
     return results
+
+
+def _environment() -> dict[str, str]:
+    """The judge's. PYTEST_ADDOPTS and its kin would choose tests, and plugins to run there."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    return own | JUDGE_ENVIRONMENT
 
 
 def _has_descriptor(stream: object) -> bool:

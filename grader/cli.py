@@ -341,6 +341,36 @@ def bench(
         _show_text(rendered.report(measured))
 
 
+@app.command()
+def lint(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Kernel files.")],
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 where anything is found.")
+    ] = False,
+    sarif: Annotated[
+        bool, typer.Option("--sarif", help="One SARIF 2.1.0 log of all files, and nothing else.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Point out what a teacher would look at in kernel files. Changes no score, runs nothing."""
+    if sarif and json:
+        raise UsageError("--sarif and --json are two forms of one output.", "Give only one.")
+    from grader.lint import review
+    from grader.render import lint
+    from grader.render import sarif as log
+
+    contents = [(path, review.read(path)) for path in dict.fromkeys(files)]
+    reviews = [review.review(path.as_posix(), content) for path, content in contents]
+    if sarif:
+        _write_json(log.to_json(reviews, Path.cwd()).encode())
+    elif json:
+        for one in reviews:
+            _write_json(one.model_dump_json(by_alias=True).encode())
+    else:
+        _show(lint.report(reviews, _width()))
+    raise typer.Exit(int(strict and any(one.findings for one in reviews)))
+
+
 def _bytes(gibibytes: float | None) -> int | None:
     return None if gibibytes is None else int(gibibytes * 2**30)
 

@@ -1,8 +1,9 @@
 """The judge's clock: how long a worker took for some calls, and what of its claim to believe.
 
-One go: the worker is told to call the kernel on every slot, and the clock runs until the judge has
-looked at a secret sample of the outputs. The worker says how long each call took by CUDA events.
-Those are the more precise, and believed only as far as the judge's own clock allows.
+One go: the worker gets the argument lists and is stopped, the inputs are put where they point, and
+it is told to call the kernel on every slot. The clock starts before it runs again, and stops when
+the judge has looked at a secret sample of the outputs. The worker says how long each call took by
+CUDA events. Those are the more precise, and believed only as far as the judge's own clock allows.
 """
 
 from __future__ import annotations
@@ -14,11 +15,15 @@ from dataclasses import dataclass
 
 import torch
 
+from grader.errors import CannotGrade
 from grader.link import Call, KernelFailure, WorkerLink
 from grader.results import Failure
-from grader.slots import Probe
+from grader.slots import Probe, Slots
 
-WAKE_UPS = 3  # calls of nothing before a go: a worker that slept while slots were filled is slow
+# A round trip to an idle GPU takes 20 µs. When another process computes there, the two take turns,
+# of 2 ms and more: what of the GPU is our turn is ours alone.
+BUSY_S = 1e-3
+ROUND_TRIPS = 15
 # How much less than by the judge's clock a worker may claim: what that clock may be wrong by, and
 # so what a lie can gain.
 TRUST = 0.01
@@ -38,15 +43,19 @@ def go(kernel: WorkerLink, calls: Sequence[Call], probes: Sequence[Probe]) -> tu
 
     What a worker does not claim counts as what the judge's clock shows.
     """
-    torch.cuda.synchronize()
-    for _ in range(WAKE_UPS):
-        kernel.call([])
     kernel.prepare(calls)
+    kernel.stop()
+    return _timed(kernel, len(calls), probes)
+
+
+def _timed(kernel: WorkerLink, calls: int, probes: Sequence[Probe]) -> tuple[Go, bool]:
+    """Have a stopped worker carry out the calls that it holds."""
+    torch.cuda.synchronize()
     began = time.perf_counter()
     claims = kernel.go()
     right = all_right(probes)
     window_s = time.perf_counter() - began
-    claimed_s = sum(claims) if len(claims) == len(calls) else window_s
+    claimed_s = sum(claims) if len(claims) == calls else window_s
     return Go(window_s, min(max(claimed_s, LEAST_CLAIM * window_s), window_s)), right
 
 
@@ -56,12 +65,56 @@ def all_right(probes: Sequence[Probe]) -> bool:
     return all(bool(verdict) for verdict in verdicts)
 
 
-def right_go(kernel: WorkerLink, calls: Sequence[Call], probes: Sequence[Probe]) -> Go:
-    """A go whose answers must be right. Raises KernelFailure when they are not."""
-    done, right = go(kernel, calls, probes)
+def right_go(kernel: WorkerLink, slots: Slots) -> Go:
+    """A go with fresh inputs, whose answers must be right.
+
+    Nothing of the worker's runs while the inputs come, so that none can begin before the clock.
+    Raises KernelFailure when an answer is wrong, or when the worker's GPU work goes on although its
+    calls were over; CannotGrade when another program's does.
+    """
+    plan = slots.plan()
+    kernel.prepare(plan.calls)
+    kernel.stop()
+    _must_be_idle(kernel)
+    probes = slots.fill(plan)
+    done, right = _timed(kernel, len(plan.calls), probes)
     if not right:
         raise KernelFailure(_explain(probes))
     return done
+
+
+def _must_be_idle(kernel: WorkerLink) -> None:
+    """Who stops a process does not stop what it has queued on the GPU."""
+    if _round_trip_s() < BUSY_S:
+        return
+    kernel.close()
+    if _round_trip_s() < BUSY_S:
+        raise KernelFailure(RESIDENT)
+    raise CannotGrade(
+        "The GPU computes, although nothing of this check runs on it.",
+        "See with `nvidia-smi` which other program does, and check again without it.",
+    )
+
+
+def _round_trip_s() -> float:
+    """Seconds from the launch of next to nothing until it is done, the median of some."""
+    torch.cuda.synchronize()
+    nothing = torch.zeros(1, device="cuda")
+    took = []
+    for _ in range(ROUND_TRIPS):
+        began = time.perf_counter()
+        nothing.zero_()
+        torch.cuda.synchronize()
+        took.append(time.perf_counter() - began)
+    return statistics.median(took)
+
+
+RESIDENT = Failure(
+    kind="early_start",
+    message="the kernel's process computes on the GPU between its calls",
+    hint="All work must be done when the entry returns and its stream is synchronised: no kernel "
+    "may run on and wait for the next inputs.",
+)
 
 
 def correction(goes: Sequence[Go], trusted: Sequence[Go]) -> float:

@@ -70,10 +70,15 @@ class CaseDraw:
         return torch.tensor(value, dtype=torch.float32).item()
 
 
+SPIKES = 16  # in a vector of the scored case
+
+
 class LargeDraw:
     """Draws the scored case on the GPU itself, in place and in the case's own dtype.
 
     Of the distributions only `rows`; no target is ignored, so that the least traffic is exact.
+    A vector has spikes: the sum of a part of many like numbers would do for the sum of all, within
+    what rounding in so long a sum may cost. Each spike weighs more than that.
     """
 
     def __init__(self, case: Case, device: torch.device | str, seed: int) -> None:
@@ -90,7 +95,13 @@ class LargeDraw:
         of_rows = (*shape[:-1], 1)
         low, high = math.log(0.05), math.log(20.0)
         scale = self._uniform(of_rows, low, high).exp().to(name)
-        return torch.addcmul(self._uniform(of_rows, -8.0, 8.0).to(name), values, scale, out=values)
+        torch.addcmul(self._uniform(of_rows, -8.0, 8.0).to(name), values, scale, out=values)
+        if len(shape) == 1:
+            limit = min(extreme or math.inf, LARGEST[dtype or self._case.dtype])
+            where = self.indices(SPIKES, shape[0])
+            # Together with 15 others and the same in another factor, each is 3 % of the whole.
+            values[where] = (values[where].double() * shape[0] / 4).clamp(-limit, limit).to(name)
+        return values
 
     def _uniform(self, shape: tuple[int, ...], low: float, high: float) -> Tensor:
         return torch.empty(shape, device=self._device).uniform_(low, high, generator=self._random)
@@ -205,6 +216,16 @@ def _integers(
     return torch.randint(-1, 2, (rows, columns), generator=random).double()
 
 
+def _spikes(rows: int, columns: int, random: torch.Generator, extreme: float, dtype: str) -> Tensor:
+    """Normal numbers, and 120 once in each row: in its last column, then further to the left.
+
+    With as many rows as columns, each column has one. exp(120) is no float32: a softmax whose
+    maximum leaves a column out shows it, which a single spike at random would hardly do.
+    """
+    columns_of_them = columns - 1 - torch.arange(rows) * columns // rows
+    return _normal(rows, columns, random).scatter_(1, columns_of_them.unsqueeze(1), 120.0)
+
+
 DISTRIBUTIONS: dict[str, Distribution] = {
     "rows": _rows,
     "ties": _ties,
@@ -212,6 +233,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
     "extremes": _extremes,
     "denormals": _denormals,
     "integers": _integers,
+    "spikes": _spikes,
 }
 
 

@@ -62,6 +62,9 @@ class Executor(Protocol):
         GPU no more than a claim.
         """
 
+    def without_kernels(self, call: Call) -> None:
+        """Call the entry once, with every launch of a kernel left without effect."""
+
     def count(self, call: Call) -> Counts:
         """Call the entry once in simulation, and count.
 
@@ -85,6 +88,7 @@ class WorkerLink:
         self._printed = ""
         self._loaded = False
         self._prepared = 0  # calls that the next go makes
+        self._stopped = False
 
     def start(self) -> None:
         """Start a worker that maps the memory, and has nothing of the learner's yet."""
@@ -128,12 +132,26 @@ class WorkerLink:
         self._prepared = len(sent)
         self._exchange("prepare", self._entry.limits.call_s, calls=sent)
 
+    def stop(self) -> None:
+        """Let nothing of the worker's run, on the CPU, until the next message is on its way.
+
+        Raises KernelFailure when it goes on running.
+        """
+        if not self._nursery.stop():
+            self._end()
+            raise KernelFailure(UNSTOPPABLE)
+        self._stopped = True
+
     def go(self) -> Sequence[float]:
         """As `call`, with the argument lists that were handed over before."""
         return self._exchange("go", self._limit_s(self._prepared)).seconds
 
     def _limit_s(self, calls: int) -> float:
         return self._entry.limits.call_s * max(1, calls)
+
+    def without_kernels(self, call: Call) -> None:
+        self._make_ready()
+        self._exchange("without_kernels", self._entry.limits.call_s, call=_sent(call))
 
     def count(self, call: Call) -> Counts:
         self._make_ready()
@@ -167,6 +185,9 @@ class WorkerLink:
         self._sequence += 1
         try:
             self._worker.channel.send({"op": operation, "seq": self._sequence, **message})
+            if self._stopped:  # what it wakes up to is there already
+                self._stopped = False
+                self._nursery.go_on()
             reply = Reply.parse(self._worker.channel.receive(limit_s))
         except TimedOut:
             self._end()
@@ -193,7 +214,7 @@ class WorkerLink:
             return None
         status = self._nursery.kill(patient=patient)
         self._printed = printable(self._printed + self._worker.close())
-        self._worker, self._loaded = None, False
+        self._worker, self._loaded, self._stopped = None, False, False
         return status
 
 
@@ -240,6 +261,13 @@ def _broke_protocol(what: str) -> Failure:
         message=f"the kernel disturbed the line from its process to the grader: {what}",
         hint="A kernel file must leave the open files of its process alone.",
     )
+
+
+UNSTOPPABLE = Failure(
+    kind="protocol",
+    message="the process that runs the kernel, or one that it started, could not be stopped",
+    hint="A kernel file must leave processes and their signals alone.",
+)
 
 
 def _told(fault: Fault) -> Failure:

@@ -47,8 +47,9 @@ class Kernel:
         self._bytes = source.encode()
         lines = self._bytes.splitlines(keepends=True)
         self._starts = [sum(map(len, lines[:n])) for n in range(len(lines) + 1)]
-        calls = [n.func for n in ast.walk(self.tree) if isinstance(n, ast.Call)]
-        self._launched = [f for f in calls if isinstance(f, ast.Subscript)]  # kernel[grid](x, out)
+        calls = [n for n in ast.walk(self.tree) if isinstance(n, ast.Call)]
+        # kernel[grid](x, out)
+        self._launched = [c.func for c in calls if isinstance(c.func, ast.Subscript)]
         self.strides = [call for call in calls if _called(call) == "stride"]
         self.grids = self._grids()
 

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import os
 import signal
+import time
 from collections.abc import Collection
 from pathlib import Path
 
@@ -59,6 +60,46 @@ def descendants() -> set[int]:
         latest = {child for child, parent in parents.items() if parent in latest} - found
         found |= latest
     return found
+
+
+def stop_descendants(limit_s: float) -> set[int] | None:
+    """Stop all processes below this one; which these are, or None when one goes on running.
+
+    Each is told again until two looks in a row find no thread of any that could run: one that was
+    about to wake another would show in the second.
+    """
+    deadline, quiet = time.monotonic() + limit_s, 0
+    while quiet < 2:
+        found = descendants()
+        _send(found, signal.SIGSTOP)
+        quiet = quiet + 1 if not any(map(_may_run, found)) else 0
+        if time.monotonic() > deadline:
+            return None
+        time.sleep(0.0005)
+    return found
+
+
+def go_on(stopped: Collection[int]) -> None:
+    """Let processes that were stopped run again."""
+    _send(stopped, signal.SIGCONT)
+
+
+def _send(pids: Collection[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+def _may_run(pid: int) -> bool:
+    """Whether a thread of a process runs, or could be woken: see proc_pid_stat(5) for the letters.
+
+    One in an uninterruptible call (D) meets the signal before it runs any code of its own again.
+    """
+    for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
+        with contextlib.suppress(OSError, IndexError):
+            if stat.read_text().rpartition(")")[2].split()[0] in "RSI":
+                return True
+    return False
 
 
 def _parents() -> dict[int, int]:

@@ -121,7 +121,8 @@ class Nursery:
 
     def __init__(self, backend: str, device: str) -> None:
         self.backend, self.device = backend, device
-        self._home: Path | None = None
+        self._folder: Path | None = None
+        self._kernel = b""
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._ready = False
@@ -129,7 +130,10 @@ class Nursery:
     def start(self) -> None:
         """Begin the imports without waiting for them."""
         os.environ[CANARY] = "1"
-        self._home = Path(tempfile.mkdtemp(prefix="grader-worker-"))
+        self._folder = Path(tempfile.mkdtemp(prefix="grader-worker-"))
+        # A worker that is another user comes through to its home, and cannot replace it.
+        self._folder.chmod(0o711)
+        self._home.mkdir(mode=0o700)
         ours, theirs = socket.socketpair()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
         self._process = subprocess.Popen(
@@ -150,6 +154,12 @@ class Nursery:
         theirs.close()
         self._control = ours
         self._ready = False
+
+    @property
+    def _home(self) -> Path:
+        """What the workers may write to; it goes when the nursery is closed."""
+        assert self._folder is not None
+        return self._folder / "home"
 
     def fork(self, arena_fd: int | None) -> Worker:
         """A new worker. Restarts the parent if something killed it."""
@@ -193,6 +203,20 @@ class Nursery:
             return None
         return int(answer) if answer.isdigit() else None
 
+    def stop(self) -> bool:
+        """Stop the worker and all that it started, until `go_on`; whether they were seen stopped.
+
+        Raises NoWorker when the parent of workers does not answer.
+        """
+        assert self._control is not None
+        self._control.sendall(b"s")
+        return self._expect(END_S) == "stopped"
+
+    def go_on(self) -> None:
+        """Let the stopped worker run again. Does not wait until it does."""
+        assert self._control is not None
+        self._control.sendall(b"c")
+
     def _expect(self, timeout_s: float) -> str:
         assert self._control is not None
         self._control.settimeout(timeout_s)
@@ -221,10 +245,16 @@ class Nursery:
         return describe_end(-status if status < 0 else status << 8)
 
     def home_for(self, kernel: bytes) -> Path:
-        """A new private directory with nothing in it but a copy of the kernel file."""
-        assert self._home is not None
-        self._home.mkdir(exist_ok=True)  # the last kernel may have removed it
+        """A new private directory with nothing in it but a copy of the kernel file.
+
+        Whatever another kernel file left in the home, compiled code above all, is removed before.
+        """
+        self._home.mkdir(mode=0o700, exist_ok=True)  # the last kernel may have removed it
+        if kernel != self._kernel:
+            self._kernel = kernel
+            _empty(self._home)
         folder = Path(tempfile.mkdtemp(prefix="kernel-", dir=self._home))
+        folder.chmod(0o755)  # for a worker that is another user
         (folder / "kernel.py").write_bytes(kernel)
         return folder / "kernel.py"
 
@@ -245,9 +275,17 @@ class Nursery:
                 processes.kill_children(spared=_parents)
             self._process = None
             self._log.close()
-        if self._home is not None:
-            shutil.rmtree(self._home, ignore_errors=True)
-            self._home = None
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+
+def _empty(folder: Path) -> None:
+    for entry in folder.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry, ignore_errors=True)
+        else:
+            entry.unlink()
 
 
 class Worker:

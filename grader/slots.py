@@ -60,6 +60,14 @@ STREAMS = {
 
 
 @dataclass(frozen=True)
+class Plan:
+    """Argument lists in a random order, and the seeds that each slot's inputs are drawn with."""
+
+    calls: list[Call]
+    seeds: list[int]
+
+
+@dataclass(frozen=True)
 class Probe:
     """Some places of one dtype in the arena, what they must hold and by how much they may miss it.
 
@@ -74,6 +82,12 @@ class Probe:
     def right(self) -> Tensor:
         """One boolean on the device: every place holds its answer (a NaN never does)."""
         return (self.error() <= self.limit).all()
+
+    def share_right(self) -> float:
+        """How many of the places are right, from 0 to 1, but for those where a zero would be."""
+        takes_work = self.answer.abs() > self.limit
+        right = (self.error() <= self.limit) & takes_work
+        return int(right.sum()) / max(1, int(takes_work.sum()))
 
     def error(self) -> Tensor:
         return (self.memory[self.index].double() - self.answer).abs()
@@ -111,14 +125,32 @@ class Slots:
 
         Returns the argument lists, in a new random order, and the probes of all of them.
         """
-        seeds = random.SystemRandom()
-        calls: list[Call] = []
+        plan = self.plan()
+        return plan.calls, self.fill(plan)
+
+    def plan(self) -> Plan:
+        """What the next calls will be, of which nothing lies in the slots yet."""
+        seeds = [random.SystemRandom().getrandbits(62) for _ in self._slots]
+        calls = [self._call(slot, seed) for slot, seed in zip(self._slots, seeds, strict=True)]
+        random.SystemRandom().shuffle(calls)
+        return Plan(calls, seeds)
+
+    def _call(self, slot: list[Placed], seed: int) -> Call:
+        by_name: dict[str, TensorRef | float] = {p.argument.name: p.ref for p in slot}
+        scalars = [a.name for a in self.spec.arguments if a.role == "scalar"]
+        if scalars:  # drawn with the tensors, which are drawn again when the slot is filled
+            inputs = self.spec.inputs(self.case, self._draw(seed))
+            by_name |= {name: inputs[name] for name in scalars}  # type: ignore[misc]
+        return [by_name[a.name] for a in self.spec.arguments]
+
+    def fill(self, plan: Plan) -> list[Probe]:
+        """Put the inputs of these calls into the slots, and poison the outputs; their probes."""
         pieces: dict[torch.dtype, list[tuple[Tensor, Tensor, Tensor]]] = {}
         sampled = self._slots
         if not self.spec.independent_rows:
-            sampled = seeds.sample(sampled, min(SAMPLED_SLOTS, len(sampled)))
-        for slot in self._slots:
-            inputs = dict(self.spec.inputs(self.case, self._draw(seeds.getrandbits(62))))
+            sampled = random.SystemRandom().sample(sampled, min(SAMPLED_SLOTS, len(sampled)))
+        for slot, seed in zip(self._slots, plan.seeds, strict=True):
+            inputs = dict(self.spec.inputs(self.case, self._draw(seed)))
             poison = Poison.fresh()
             for placed in slot:
                 if placed.argument.role == "out":
@@ -129,14 +161,7 @@ class Slots:
             if slot in sampled:
                 for placed, piece in self._sampled(inputs, by_name):
                     pieces.setdefault(placed.view.dtype, []).append(piece)
-            calls.append(
-                [
-                    by_name[a.name].ref if a.name in by_name else inputs[a.name]  # type: ignore[misc]
-                    for a in self.spec.arguments
-                ]
-            )
-        seeds.shuffle(calls)
-        return calls, [self._probe(dtype, parts) for dtype, parts in pieces.items()]
+        return [self._probe(dtype, parts) for dtype, parts in pieces.items()]
 
     def _probe(self, dtype: torch.dtype, parts: list[tuple[Tensor, Tensor, Tensor]]) -> Probe:
         whole = self._memory.numel() // dtype.itemsize * dtype.itemsize

@@ -23,7 +23,7 @@ LARGEST = {"float32": 3.4e38, "float16": 65504.0, "bfloat16": 3.38e38}  # at mos
 
 
 # What `Case.draw` may be; `grader.inputs` has the distributions.
-DRAWS = ("rows", "ties", "constant", "extremes", "denormals", "integers")
+DRAWS = ("rows", "ties", "constant", "extremes", "denormals", "integers", "spikes")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,6 +251,8 @@ class Spec:
     `memory_budget(case)` is how many bytes one call may hold beyond its arguments.
     `reference(inputs)` returns every filled argument, computed in the dtype that it is given: the
     judge calls it in float64 for the answer and in float32 for torch's own error.
+    `kernels` is whether the answer must come from kernels of `backend`: a file whose answer is
+    right although no launch had an effect is then rejected.
     `flops(case)` is how many operations one call needs, counted simply: an addition, a product, a
     division, a comparison and an exp are one each, and what is computed anew in a second pass
     counts once. The roofline of `grader bench` is drawn from it; nothing is judged by it.
@@ -276,6 +278,7 @@ class Spec:
     memory_budget: Callable[[Case], int] = a_hundredth
     strided: bool = False
     independent_rows: bool = True
+    kernels: bool = True
     points: Points = Points()
     limits: Limits = Limits()
     flops: Callable[[Case], int] | None = None

@@ -12,10 +12,11 @@ import hypothesis
 import torch
 from hypothesis import HealthCheck, Phase
 
-from grader.acceptance import Mismatch, expect, first_mismatch
+from grader.acceptance import Mismatch, expect, first_mismatch, shares_right
 from grader.errors import BrokenExercise, CannotGrade, GraderError
 from grader.inputs import reseeded
 from grader.link import KernelFailure
+from grader.needless import no_kernel
 from grader.results import Failure
 from grader.session import Finding, Grading
 from grader.spec import Case
@@ -59,7 +60,34 @@ def correctness(grading: Grading) -> Finding:
             if number and options.shrink and failure.kind not in NOT_WORTH_SHRINKING:
                 case, failure = _smaller(grading, case, failure)
             return _finding(grading, tried, case, failure)
-    return _finding(grading, tried, *_drawn(grading, drawn))
+    drew = _drawn(grading, drawn)
+    if drew == (None, None) and spec.kernels:
+        needless = without_kernels(grading)
+        return Finding(tried, needless, Outcome.PASS if needless is None else Outcome.FAIL)
+    return _finding(grading, tried, *drew)
+
+
+def without_kernels(grading: Grading) -> Failure | None:
+    """Call the kernel with all launches left without effect: the answer must be wrong then.
+
+    One call of the counted case, with values that no call had before, so that no earlier answer can
+    stand in. An answer that does not come is not right either.
+    """
+    spec, kernel = grading.spec, grading.remote
+    case = replace(spec.counted, seed=random.SystemRandom().getrandbits(31))
+    if grading.options.device == "cuda":
+        # First as ever: what a file tunes or records at its first call of a shape, and keeps, must
+        # not come from launches without effect.
+        failure = try_case(grading, reseeded(spec.counted, grading.options.seed))
+        if failure is not None:
+            return with_case(failure, grading, spec.counted)
+    inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
+    try:
+        outputs = kernel.run_without_kernels(inputs)
+    except KernelFailure:
+        return None
+    expected = trusted(lambda: expect(spec, case, inputs), "the reference", case)
+    return no_kernel(spec, shares_right(expected, outputs, kernel.unwritten(outputs), inputs))
 
 
 def try_case(grading: Grading, case: Case) -> Failure | None:

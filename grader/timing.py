@@ -19,7 +19,8 @@ from grader.arena import CudaArena
 from grader.ceilings import Yardstick
 from grader.clock import Go, correction, go, right_go
 from grader.decision import decide, interval, spread
-from grader.link import Call, WorkerLink, entry_of
+from grader.link import Call, KernelFailure, WorkerLink, entry_of
+from grader.needless import no_kernel
 from grader.occupancy import this_gpu
 from grader.results import Clocks, Failure, Speed
 from grader.session import Finding, Grading
@@ -88,6 +89,7 @@ def _measure(
                 return _hopeless(rough)
             samples = _alternate(kernel, yardstick, slots, spec.gates.passing)
             latency = _latency(kernel, spec, arena)
+            needless = _without_kernels(kernel, slots) if spec.kernels else None
         after = yardstick.ceiling(probes)
         raised = correction(samples.goes, samples.trusted)
     ceiling = max(statistics.median(samples.ceilings), (1 - HELD_DOWN) * max(before, after))
@@ -116,6 +118,8 @@ def _measure(
     counted = grading.steps[StepName.TRAFFIC].traffic
     explained = explain.add_to(speed, spec, counted, slots.sizes, launched, this_gpu())
     noise = _noise(samples, before, after, others)
+    if needless is not None:
+        return Finding(_tried(speed), needless, Outcome.FAIL, speed)
     return _finding(speed, explained, decide(shares, spec.gates.passing), noise)
 
 
@@ -153,8 +157,7 @@ def _alternate(kernel: WorkerLink, yardstick: Yardstick, slots: Slots, gate: flo
         trusted, goes = [], []
         for mine in random.SystemRandom().choice(((0, 1, 1, 0), (1, 0, 0, 1))):
             if mine:
-                calls, probes = slots.refill()
-                goes.append(right_go(kernel, calls, probes))
+                goes.append(right_go(kernel, slots))
             else:
                 trusted.append(yardstick.go(probes))
         ceiling = statistics.geometric_mean(map(yardstick.bandwidth, trusted))
@@ -187,9 +190,22 @@ def _latency(kernel: WorkerLink, spec: Spec, arena: CudaArena) -> tuple[Case, fl
     slots = Slots(spec, case, SMALL_CALLS, arena.memory)
     claims = []
     for _ in range(2):  # the first compiles for this size
-        calls, probes = slots.refill()
-        claims.append(right_go(kernel, calls, probes).claimed_s)
+        claims.append(right_go(kernel, slots).claimed_s)
     return case, claims[-1] / SMALL_CALLS
+
+
+def _without_kernels(kernel: WorkerLink, slots: Slots) -> Failure | None:
+    """What was fast must have been a kernel, too: with none, the sampled outputs must be wrong.
+
+    The last calls of this worker, for what it records meanwhile is worth nothing.
+    """
+    calls, probes = slots.refill()
+    try:
+        for call in calls:
+            kernel.without_kernels(call)
+    except KernelFailure:
+        return None
+    return no_kernel(slots.spec, (("the sampled outputs", probe.share_right()) for probe in probes))
 
 
 def _noise(
@@ -224,7 +240,7 @@ def _clocks(readings: Sequence[nvml.Reading]) -> Clocks | None:
 
 def _finding(speed: Speed, explained: Speed, passed: bool | None, noise: str | None) -> Finding:
     """A speed that cannot be believed explains nothing, and is told without its explanation."""
-    tried = f"{speed.case}: {speed.bandwidth_gbps:,.0f} GB/s, {speed.share:.1%} of the ceiling"
+    tried = _tried(speed)
     if noise is not None:
         return Finding(tried, _noisy(noise), Outcome.NOISY, speed)
     if speed.share > IMPOSSIBLE:
@@ -234,6 +250,10 @@ def _finding(speed: Speed, explained: Speed, passed: bool | None, noise: str | N
     if not passed:
         return Finding(tried, _too_slow(explained), Outcome.FAIL, explained)
     return Finding(tried, speed=explained)
+
+
+def _tried(speed: Speed) -> str:
+    return f"{speed.case}: {speed.bandwidth_gbps:,.0f} GB/s, {speed.share:.1%} of the ceiling"
 
 
 def _too_close(speed: Speed) -> str:

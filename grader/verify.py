@@ -37,6 +37,7 @@ NO_WORK = (
     "lower_precision",
 )
 NO_WORK_SEED = 20  # any: what is found of these answers must not change from run to run
+BATCH = 32  # trials of one exercise that one judge serves: its start costs about one of them
 REJECTED = "rejected"  # expected of a mutant: which step does it is no matter
 
 
@@ -94,27 +95,31 @@ def run(
     """
     on_gpu = device == "cuda" or (device == "auto" and machine.has_driver())
     at_once = 1 if on_gpu else os.cpu_count() or 1
-    with ThreadPoolExecutor(max_workers=at_once) as pool:
-        verified = pool.map(lambda e: _verify(e, device, progress, sample), exercises)
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(at_once) as pool:
+        trials = [_all_trials(e, device, sample, Path(scratch) / e.name) for e in exercises]
+        batches = [some[i : i + BATCH] for some in trials for i in range(0, len(some), BATCH)]
+        verified = pool.map(lambda batch: _verify(batch, progress), batches)
         return list(itertools.chain.from_iterable(verified))
 
 
-def _verify(
-    exercise: Exercise, device: str, progress: Callable[[str], None], sample: Sample
-) -> list[Verified]:
+def _verify(trials: Sequence[_Trial], progress: Callable[[str], None]) -> list[Verified]:
+    results = check.run([trial.request for trial in trials], progress)
+    return [_judged(trial, result) for trial, result in zip(trials, results, strict=True)]
+
+
+def _all_trials(exercise: Exercise, device: str, sample: Sample, scratch: Path) -> list[_Trial]:
+    """What to try with one exercise; the files that it needs are written to `scratch`."""
     if not exercise.solution.is_file():
         raise BrokenExercise(
             f"{exercise.name} has no solution: {exercise.solution} does not exist.",
             "Write the model answer; the stub is generated from it.",
         )
     source = exercise.solution.read_text(encoding="utf-8")
-    with tempfile.TemporaryDirectory() as scratch:
-        stub = Path(scratch) / "kernel.py"
-        stub.write_text(make_stub(source, exercise.name), encoding="utf-8")
-        trials = _trials(exercise, device, stub)
-        trials += _mutant_trials(exercise, source, sample, Path(scratch))
-        results = check.run([trial.request for trial in trials], progress)
-    return [_judged(exercise, t, r) for t, r in zip(trials, results, strict=True)]
+    scratch.mkdir()
+    stub = scratch / "kernel.py"
+    stub.write_text(make_stub(source, exercise.name), encoding="utf-8")
+    mutants_of_it = _mutant_trials(exercise, source, sample, scratch)
+    return [*_trials(exercise, device, stub), *mutants_of_it]
 
 
 def _trials(exercise: Exercise, device: str, stub: Path) -> list[_Trial]:
@@ -165,7 +170,8 @@ def _mutant_trials(exercise: Exercise, source: str, sample: Sample, scratch: Pat
     return sorted(map(trial, chosen), key=lambda t: order.index(t.kind))
 
 
-def _judged(exercise: Exercise, trial: _Trial, result: Result) -> Verified:
+def _judged(trial: _Trial, result: Result) -> Verified:
+    exercise = trial.request.exercise
     actual = _actual(result)
     rejected = trial.expected == REJECTED and result.status is Status.FAIL
     return Verified(

@@ -24,6 +24,7 @@ from grader.wire import Reply, TimedOut, WireError
 
 TRIAL_S = 20.0  # a trial takes hundredths of a second
 SECRET_BYTES = 32
+SOME = 20  # names, enough to tell a folder from an empty one that stands in for it
 
 # What each trial of worker/walls.py means for a kernel file, where the wall holds.
 MEANING = {
@@ -33,35 +34,41 @@ MEANING = {
     "file_size": "it cannot write a file of 1 GiB",
     "memory": "it cannot take all memory there is, when it is simulated",
     "processes": "it cannot start processes without end",
+    "limits": "it cannot open files or compute without end, and leaves no core file",
     "judge_memory": "it can neither read the judge's memory nor trace the judge",
     "judge_process": "it cannot send a signal to the judge",
+    "other_processes": "it sees none of this machine's other processes",
     "course": "it can read neither the exercise nor its solution",
     "files": "it can read neither your home folder nor the judge's files",
+    "shared_memory": "it cannot read the shared memory of other programs",
     "installation": "it cannot change the grader or Python's packages",
     "network": "it reaches no network, be it this machine's own",
-    "sockets": "it reaches no program of this machine by the name of a socket",
+    "sockets": "it reaches no program of this machine by the name or the file of a socket",
     "privileges": "it has no administrator's rights, and gets none",
     "leftovers": "what it leaves running is ended",
 }
 LANDLOCK = "Linux 5.19 or newer with Landlock (`lsm=` of the kernel's start names it)"
 NAMESPACES = "Linux that lets users make user namespaces"
+FILES = f"{LANDLOCK}, or {NAMESPACES}"
 MEND = {
     "processes": NAMESPACES,
-    "judge_memory": f"{LANDLOCK}, or {NAMESPACES}",
-    "judge_process": "Linux 6.12 or newer with Landlock",
-    "course": LANDLOCK,
-    "files": LANDLOCK,
-    "installation": LANDLOCK,
+    "judge_memory": FILES,
+    "judge_process": f"{NAMESPACES}, or Linux 6.12 or newer with Landlock",
+    "other_processes": NAMESPACES,
+    "course": FILES,
+    "files": FILES,
+    "shared_memory": FILES,
+    "installation": FILES,
     "network": "Linux with seccomp filters on x86_64 or aarch64",
-    "sockets": f"{NAMESPACES}, or Linux 6.12 or newer with Landlock",
+    "sockets": NAMESPACES,
     "privileges": "Linux with seccomp filters on x86_64 or aarch64",
 }
 # Without one of these a kernel file could forge its grade, or take what is not its own. Of the
 # others, a worker without a limit only harms the machine, and who ends the judge gets no grade.
 REQUIRED = frozenset(
     {
-        *("own_session", "environment", "home", "file_size", "judge_memory", "course", "files"),
-        *("installation", "network", "privileges", "leftovers"),
+        *("own_session", "environment", "home", "file_size", "limits", "judge_memory", "course"),
+        *("files", "installation", "network", "privileges", "leftovers"),
     }
 )
 
@@ -117,15 +124,20 @@ def _targets(exercise: Exercise | None) -> Iterator[Mapping[str, Any]]:
     home = _users_home()
     with (
         tempfile.NamedTemporaryFile(prefix="grader-judge-") as judges_file,
+        tempfile.NamedTemporaryFile(prefix="grader-judge-", dir=_shared_memory()) as shared,
+        tempfile.TemporaryDirectory(prefix="grader-judge-") as folder,
         socket.create_server(("127.0.0.1", 0)) as tcp,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp,
         socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as local,
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as filed,
     ):
         judges_file.write(b"?")
         judges_file.flush()
         udp.bind(("127.0.0.1", 0))
         local.bind("\0" + name)
         local.listen()
+        filed.bind(f"{folder}/socket")
+        filed.listen()
         yield {
             "variable": CANARY,
             "home": str(home),
@@ -135,7 +147,12 @@ def _targets(exercise: Exercise | None) -> Iterator[Mapping[str, Any]]:
             "size": SECRET_BYTES,
             "digest": hashlib.sha256(secret).hexdigest(),
             "course": [] if exercise is None else _course_files(exercise),
-            "files": [*map(str, (home, home / ".ssh")), judges_file.name],
+            "files": [judges_file.name],
+            "folders": {
+                str(folder): names
+                for folder in (home, home / ".ssh")
+                if (names := _some_in(folder))
+            },
             "installation": [
                 str(Path(grader.__file__).parent),
                 *(sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")),
@@ -143,8 +160,19 @@ def _targets(exercise: Exercise | None) -> Iterator[Mapping[str, Any]]:
             "tcp": tcp.getsockname()[1],
             "udp": udp.getsockname()[1],
             "socket": name,
+            "socket_file": filed.getsockname(),
+            "shared": shared.name,
+            "command": Path("/proc/self/cmdline").read_bytes().decode(errors="replace"),
             "left": name[-15:],  # the longest name of a process
         }
+
+
+def _some_in(folder: Path) -> list[str]:
+    """A few names of what lies in a folder; none where it cannot be listed."""
+    try:
+        return sorted(os.listdir(folder))[:SOME]
+    except OSError:
+        return []
 
 
 def _course_files(exercise: Exercise) -> list[str]:
@@ -158,6 +186,12 @@ def _users_home() -> Path:
     with suppress(KeyError):  # a container's user may have no name
         return Path(pwd.getpwuid(os.getuid()).pw_dir)
     return Path("/")
+
+
+def _shared_memory() -> Path | None:
+    """Where files of shared memory lie; None, for the usual folder, where there is none."""
+    path = Path("/dev/shm")
+    return path if os.access(path, os.W_OK) else None
 
 
 def _runs(name: str) -> bool:

@@ -21,6 +21,7 @@ from grader.acceptance import (
     describe_where,
     expect,
     first_mismatch,
+    shares_right,
     ulp,
 )
 from grader.acceptance import eps as spacing_at_one
@@ -431,6 +432,27 @@ def test_exact_accepts_no_error_at_all(dtype: str):
     assert found is not None
     assert (found.kind, found.index, found.limit) == ("value", (2,), 0.0)
     assert found.expected_text == "3"
+
+
+def shares(got: list[float], answer: list[float], **options: object) -> dict[str, float]:
+    exact = torch.tensor(answer, dtype=torch.float64)
+    expected = Expected({"out": exact}, {"out": exact}, {"out": exact.abs()}, 1, exact=False)
+    unwritten = {"out": torch.tensor(options.get("unwritten", [False] * len(got)))}
+    inputs = {"out": torch.tensor(options["before"])} if "before" in options else {}
+    return dict(shares_right(expected, {"out": torch.tensor(got)}, unwritten, inputs))
+
+
+def test_the_share_of_right_elements():
+    assert shares([1.0, 2.0, 3.0, 4.0], [1, 2, 3, 4]) == {"out": 1.0}
+    assert shares([1.0, 2.0, 3.1, math.nan], [1, 2, 3, 4]) == {"out": 0.5}
+    assert shares([1.0, 2.0], [1, 2], unwritten=[True, False]) == {"out": 0.5}
+
+
+def test_elements_that_take_no_work_are_left_out_of_the_share():
+    assert shares([0.0, 0.0, 3.0], [0, 0, 3]) == {"out": 1.0}
+    assert shares([0.0, 0.0, 3.1], [0, 0, 3]) == {"out": 0.0}
+    assert shares([0.0, 0.0], [0, 0]) == {"out": 0.0}
+    assert shares([7.0, 8.0, 1.0], [7, 9, 1], before=[7.0, 8.0, 2.0]) == {"out": 0.5}
 
 
 def test_zeros_of_both_signs_are_equal():

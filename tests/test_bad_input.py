@@ -41,7 +41,7 @@ COURSE = Path(__file__).parent / "courses" / "bad"
 COPY = Exercise(COURSE / "exercises" / "01_copy")
 COPY_NUMBA = Exercise(COURSE / "exercises" / "02_copy_numba")
 GOOD = BAD / "copies.py"
-NO_WALLS = ",".join(confine.WALLS)
+NO_WALLS = ",".join(confine.NAMES)
 
 NOT_YOURS = "Tell whoever wrote the exercise; your kernel is not at fault."
 
@@ -376,6 +376,14 @@ NUMBA = (
         "LaunchRefused: a block of 2048 threads is too large: a GPU runs at most 1024",
         lines=(14,),
     ),
+    Bad(
+        "numba_does_without_kernel.py",
+        *(CORRECTNESS, "no_kernel"),
+        "the answer does not come from a kernel: with the launches of all kernels switched off, "
+        "100 % of out came out right all the same",
+        "Let a kernel of yours (@cuda.jit) compute it and write it; torch and numpy may prepare "
+        "memory.",
+    ),
 )
 # Those that only leave something behind are right; the first shows that the judge is sound still.
 RIGHT = (
@@ -483,7 +491,9 @@ def assert_told(result: Result, bad: Bad) -> None:
     assert tuple(frame.line for frame in failure.frames) == bad.lines
     text = (BAD / bad.file).read_text().splitlines() if bad.lines else []
     assert [f.code for f in failure.frames] == [text[n - 1].strip() for n in bad.lines]
-    assert bool(failure.case) == bool(failure.replay) == (bad.step is CORRECTNESS)
+    # Without a kernel no case is at fault, but the whole file.
+    of_a_case = bad.step is CORRECTNESS and bad.kind != "no_kernel"
+    assert bool(failure.case) == bool(failure.replay) == of_a_case
 
 
 @pytest.mark.parametrize("bad", TRITON, ids=ids(TRITON))
@@ -733,7 +743,7 @@ def is_importing(home: Path) -> bool:
 
 
 def has_called(home: Path) -> bool:
-    return bool(list(home.glob("grader-worker-*/called")))
+    return bool(list(home.glob("grader-worker-*/home/called")))
 
 
 @pytest.fixture
@@ -1015,6 +1025,9 @@ class NowAndThen:
         assert isinstance(x, TensorRef)
         assert isinstance(out, TensorRef)
         view(self.arena.memory, out).copy_(view(self.arena.memory, x))
+
+    def without_kernels(self, call: Call) -> None:
+        """What it does is taken for the work of kernels."""
 
     def count(self, call: Call) -> Mapping[str, int]:
         """Nothing here counts."""

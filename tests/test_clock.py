@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import statistics
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.clock import TRUST, Go, correction
+from grader import clock, processes
+from grader.arena import HostArena, view
+from grader.clock import BUSY_S, LEAST_CLAIM, TRUST, Go, correction, go
+from grader.errors import CannotGrade
+from grader.link import Entry, KernelFailure, WorkerLink
+from grader.sandbox import Nursery
+from grader.slots import Plan
+from grader.wire import TensorRef
 
 OVERHEAD = 0.001
 TRUSTED = [Go(0.025, 0.02), Go(0.02 + OVERHEAD, 0.02), Go(0.03, 0.02)]
@@ -42,6 +55,130 @@ def test_who_claims_no_time_at_all_gets_no_finite_speed():
     assert correction(goes(0.02, 0.0, []), TRUSTED) == float("inf")
 
 
+@pytest.mark.parametrize("claims", [(0.0,), (5e-324,), (1e308,), (), (1e-9, 1e-9)], ids=str)
+def test_whatever_is_claimed_can_be_divided_by(
+    monkeypatch: pytest.MonkeyPatch, claims: tuple[float, ...]
+):
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    worker = SimpleNamespace(prepare=list, stop=lambda: None, go=lambda: claims)
+    done, right = go(worker, [[1.0]], [])
+    assert right
+    assert LEAST_CLAIM * done.window_s <= done.claimed_s <= done.window_s
+
+
 def test_what_is_seen_is_the_window_less_the_least_overhead_of_a_trusted_worker():
     lied = goes(0.02, 0.01, [0.004])
     assert correction(lied, TRUSTED) == pytest.approx((1 - TRUST) * 2)
+
+
+# -- nothing begins before the clock
+
+X, OUT = (
+    TensorRef(name, at, (1, 64), (64, 1), "float32") for name, at in (("x", 0), ("out", 4096))
+)
+
+
+@pytest.fixture
+def _adopting() -> None:
+    """As a judge does, so that nothing which a worker left can hide from it."""
+    processes.adopt_orphans()
+
+
+@pytest.fixture
+def ahead(_adopting: None) -> Iterator[tuple[WorkerLink, torch.Tensor, torch.Tensor]]:
+    """A kernel that works ahead, prepared for a go, with its input and its output."""
+    kernel = (Path(__file__).parent / "bad" / "works_ahead.py").read_bytes()
+    with closing(HostArena(1 << 16)) as arena, closing(Nursery("triton", "cpu")) as nursery:
+        entry = Entry("copy", ("x", "out"))
+        with closing(WorkerLink(entry, kernel, nursery, arena)) as link:
+            x, out = view(arena.memory, X), view(arena.memory, OUT)
+            link.call([[X, OUT]])
+            link.prepare([[X, OUT]])
+            yield link, x, out
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_thread_that_works_ahead_is_stopped_while_the_inputs_come(ahead):
+    link, x, out = ahead
+    link.stop()
+    x.fill_(7.0)
+    out.fill_(-1.0)
+    time.sleep(0.2)
+    assert out.eq(-1.0).all()
+    link.go()
+    assert out.eq(7.0).all()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_unless_it_is_stopped_it_has_the_answer_before_the_clock_starts(ahead):
+    """What the test above is worth."""
+    _, x, out = ahead
+    x.fill_(7.0)
+    out.fill_(-1.0)
+    deadline = time.monotonic() + 30
+    while not out.eq(7.0).all():
+        assert time.monotonic() < deadline
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_stopped_worker_can_be_ended(ahead):
+    link, *_ = ahead
+    link.stop()
+    link.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_who_cannot_be_stopped_has_failed(ahead, monkeypatch: pytest.MonkeyPatch):
+    link, *_ = ahead
+    monkeypatch.setattr(Nursery, "stop", lambda _: False)
+    with pytest.raises(KernelFailure, match="could not be stopped"):
+        link.stop()
+
+
+class Order:
+    """A kernel and its slots that only take down what is asked of them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *round_trips_s: float) -> None:
+        self.done: list[str] = []
+        took = iter(round_trips_s)
+        monkeypatch.setattr(clock.torch.cuda, "synchronize", lambda: None)
+        monkeypatch.setattr(clock, "_round_trip_s", lambda: self.note("looked", next(took)))
+        right = SimpleNamespace(right=lambda: self.note("probed", True))
+        self.slots = SimpleNamespace(
+            plan=lambda: self.note("planned", Plan([["a"], ["b"]], [1, 2])),
+            fill=lambda plan: self.note("filled", [right]),
+        )
+        self.kernel = SimpleNamespace(
+            prepare=lambda calls: self.note("prepared"),
+            stop=lambda: self.note("stopped"),
+            go=lambda: self.note("went", [0.0, 0.0]),
+            close=lambda: self.note("closed"),
+        )
+
+    def note(self, what: str, answer: object = None) -> object:
+        self.done.append(what)
+        return answer
+
+
+def test_the_inputs_come_when_the_worker_is_stopped_and_its_gpu_idle(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    order = Order(monkeypatch, BUSY_S / 2)
+    clock.right_go(order.kernel, order.slots)
+    assert order.done == ["planned", "prepared", "stopped", "looked", "filled", "went", "probed"]
+
+
+def test_a_kernel_that_stays_on_the_gpu_fails(monkeypatch: pytest.MonkeyPatch):
+    order = Order(monkeypatch, 2 * BUSY_S, BUSY_S / 2)
+    with pytest.raises(KernelFailure) as caught:
+        clock.right_go(order.kernel, order.slots)
+    assert caught.value.failure.kind == "early_start"
+    assert order.done == ["planned", "prepared", "stopped", "looked", "closed", "looked"]
+
+
+def test_a_gpu_that_stays_busy_without_the_worker_is_somebody_elses(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    order = Order(monkeypatch, 2 * BUSY_S, 2 * BUSY_S)
+    with pytest.raises(CannotGrade, match="nothing of this check runs on it"):
+        clock.right_go(order.kernel, order.slots)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import ModuleType, SimpleNamespace
 
 import pytest
+import torch
 
 from grader.wire import LARGEST_COUNT, MOST_KERNELS, Launched, Reply, WireError
 from grader.worker import compiled
@@ -114,6 +117,66 @@ def test_a_worker_calls_the_entry_once_and_tells():
     worker._entry = lambda *arguments: done.append(arguments)
     assert worker.do({"op": "resources", "call": [{"name": "x"}, 2.0]}) == {"launched": ()}
     assert done == [("x", 2.0), "synchronized"]
+
+
+class LoadedKernel:
+    """What `CompiledKernel` does at a launch: `run` loads it first, and may fail at that."""
+
+    fails = False
+
+    def __init__(self) -> None:
+        self.done: list[object] = []
+
+    @property
+    def run(self):
+        self.done.append("loaded")
+        if self.fails:
+            raise RuntimeError("out of resources")
+        return self.done.append
+
+
+@pytest.mark.usefixtures("fakes")
+def test_without_launches_a_triton_kernel_is_loaded_and_not_started(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(sys.modules["triton.compiler"], "CompiledKernel", LoadedKernel)
+    kernel, original = LoadedKernel(), vars(LoadedKernel)["run"]
+    with compiled.triton_without_launches():
+        kernel.run("started")
+        kernel.fails = True
+        with pytest.raises(RuntimeError, match="out of resources"):
+            kernel.run("started")
+    assert kernel.done == ["loaded", "loaded"]
+    assert vars(LoadedKernel)["run"] is original
+
+
+@pytest.mark.usefixtures("fakes")
+def test_without_launches_a_numba_kernel_is_not_started():
+    original, kernel = NumbaKernel.launch, NumbaKernel()
+    with compiled.numba_without_launches():
+        kernel.launch("args", (4, 1, 1), (16, 8, 1), 7, 256)
+    assert not hasattr(kernel, "launched")
+    assert NumbaKernel.launch is original
+
+
+@pytest.mark.usefixtures("fakes")
+@pytest.mark.parametrize(
+    "without_launches", [compiled.triton_without_launches, compiled.numba_without_launches]
+)
+def test_without_launches_no_graph_is_replayed(
+    monkeypatch: pytest.MonkeyPatch, without_launches: Callable[[], AbstractContextManager[None]]
+):
+    class Graph:
+        def replay(self) -> None:
+            replayed.append(self)
+
+    replayed: list[Graph] = []
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+    with without_launches():
+        Graph().replay()
+    assert replayed == []
+    Graph().replay()
+    assert len(replayed) == 1
 
 
 GOOD = {

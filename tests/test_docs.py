@@ -24,6 +24,8 @@ from typer.main import get_command
 from grader import cli, course, errors
 from grader.bench import Benchmark
 from grader.doctor import records as doctor
+from grader.lint import records as lint
+from grader.lint.review import RULES
 from grader.results import json_schema
 from grader.verdict import EXIT_CODES
 
@@ -147,7 +149,7 @@ def test_ci_runs_the_test_command_of_readme():
             "grader check 01_vector_add --device auto --kernel 'my kernel.py'",
         ),
         ("make verify DEVICE=cpu", "grader verify --all --device cpu"),
-        ("make redteam", "grader verify --all --device cpu --mutants all"),
+        ("make redteam-mutants", "bench/mutants.py --out bench/results/mutants_cpu.json"),
         ("make setup EXTRAS=dev,gpu PYTHON=python3.12", "-e '.[dev,gpu]'"),
         ("make test", "python -m pytest"),
     ],
@@ -240,6 +242,7 @@ RECORDS = {
     for top, schema in (
         ("Result", json_schema()),
         ("Examination", doctor.json_schema()),
+        ("Review", lint.json_schema()),
         ("Benchmark", Benchmark.model_json_schema(by_alias=True, mode="serialization")),
     )
     for name, record in ({top: schema} | schema["$defs"]).items()
@@ -256,6 +259,13 @@ def test_formats_lists_every_field_of_a_record(record: str):
 def test_formats_lists_every_word(record: str):
     listed = [row[0].strip("`") for row in rows(section(ROOT / "docs/formats.md", record))]
     assert listed == RECORDS[record]["enum"]
+
+
+def test_lint_lists_every_rule():
+    listed = rows(section(ROOT / "docs/lint.md", "Rules"))
+    assert listed == [
+        [rule.id, rule.name, rule.level.value, rule.message.format(what="…")] for rule in RULES
+    ]
 
 
 def test_formats_lists_every_kind_of_failure():

@@ -92,6 +92,11 @@ def test_each_distribution_is_what_its_name_says():
     assert drawn("integers").unique().tolist() == [-1, 0, 1]
     assert drawn("extremes").abs().max() > LARGEST["float32"] / 2
     assert 50 < drawn("extremes", extreme=100.0).abs().max() <= 100
+    assert (drawn("spikes") == 120).nonzero().tolist() == [
+        [row, 4095 - 512 * row] for row in range(8)
+    ]
+    square = CaseDraw(Case((7, 7), "float32", draw="spikes")).tensor((7, 7))
+    assert torch.equal((square == 120).double(), torch.eye(7).flip(0).double())
     for dtype in FLOATS:
         tiny = drawn("denormals", dtype).abs()
         normal = torch.finfo(DTYPES[dtype]).smallest_normal
@@ -242,6 +247,21 @@ def test_rows_of_the_scored_case_differ_in_scale_and_in_shift():
     assert drawn.std(-1).max() > 15
     assert drawn.mean(-1).min() < -6
     assert drawn.mean(-1).max() > 6
+
+
+def test_a_part_of_a_large_dot_product_does_not_stand_for_all_of_it():
+    spec = course.find(ROOT, "02_dot_reduction").spec
+    length, missed = 1_000_000, 0
+    for seed in range(20):
+        case = scored_case(spec, length)
+        inputs = spec.inputs(case, LargeDraw(case, "cpu", seed))
+        expected = expect(spec, case, inputs)
+        own, magnitude = expected.own["out"].double(), expected.magnitude["out"]
+        limit, _ = limits(torch.float32, expected.answer["out"], own, magnitude, expected.terms)
+        read = length * 9 // 10
+        part = inputs["a"][:read].double().dot(inputs["b"][:read].double())
+        missed += abs(part * length / read - expected.answer["out"]).item() > limit.item()
+    assert missed >= 18
 
 
 def test_no_index_of_the_scored_case_is_ignored():

@@ -76,6 +76,7 @@ SPEC = Spec(
     gates=Gates(passing=0.5, great=0.9),
     memory_budget=lambda case: 2**40,
     hints=("one", "two", "three"),
+    kernels=False,
 )
 """
 TESTS = '''

@@ -68,6 +68,20 @@ def do_all(spec: Spec, arena: object, calls: Sequence[Call]) -> None:
     Pretender(spec, right_answer, arena).call(calls)
 
 
+@pytest.mark.parametrize("name", SPECS)
+def test_the_calls_are_known_before_anything_lies_in_the_slots(name: str):
+    spec = small(SPECS[name])
+    slots, arena = slots_of(spec)
+    slots.refill()
+    before = arena.memory.clone()
+    plan = slots.plan()
+    assert torch.equal(arena.memory, before)
+    probes = slots.fill(plan)
+    assert not all_right(probes)
+    do_all(spec, arena, plan.calls)
+    assert all_right(probes)
+
+
 def all_right(probes: Sequence[Probe]) -> bool:
     return all(bool(probe.right()) for probe in probes)
 
@@ -120,6 +134,23 @@ def test_a_third_of_one_slot_left_undone_shows(name: str):
         caught += not all_right(probes)
     # 16 rows are looked at: none of them in the last third has a chance of 0.15 %.
     assert caught == 10
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_the_share_that_is_right_is_that_of_the_work_done(name: str):
+    spec = small(SPECS[name])
+    slots, arena = slots_of(spec)
+    calls, probes = slots.refill()
+    assert [probe.share_right() for probe in probes] == [0.0] * len(probes)
+    do_all(spec, arena, calls)
+    assert [probe.share_right() for probe in probes] == [1.0] * len(probes)
+
+
+def test_places_where_zero_is_right_take_no_work():
+    answer, limit = torch.tensor([0.0, 1e-9, 2.0, 3.0]), torch.full((4,), 1e-6)
+    memory = torch.tensor([0.0, 0.0, 2.0, 0.0])
+    probe = Probe(torch.arange(4), answer.double(), limit.double(), memory)
+    assert probe.share_right() == 0.5
 
 
 def test_a_wrong_value_in_a_sampled_place_shows():

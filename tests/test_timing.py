@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import torch
 
-from grader import timing
+from grader import course, timing
+from grader.arena import view
+from grader.link import Call, KernelFailure
 from grader.nvml import Process, Reading
-from grader.results import Speed
+from grader.results import Failure, Speed
+from grader.slots import Slots, arena_bytes, scored_case
 from grader.terms import Limit, Outcome
 from grader.timing import Samples, _clocks, _enough, _finding, _hopeless, _noise
 
+ROOT = Path(__file__).parents[1]
 QUIET = Reading(
     sm_mhz=1980, memory_mhz=3201, most_memory_mhz=3201, temperature_c=45, slowdowns=("power limit",)
 )
@@ -177,3 +185,33 @@ def clock(monkeypatch: pytest.MonkeyPatch):
 def test_cycles_end_when_they_have_told_or_cannot(clock, shares, elapsed_s, enough: bool):
     clock(1000.0 + elapsed_s)
     assert _enough(Samples(shares=shares), 0.56, 1000.0) is enough
+
+
+# -- a call without kernels, at the scored size
+
+
+class WithoutKernels:
+    """A worker's line on which a call without kernels does what `work` does."""
+
+    def __init__(self, work: Callable[[Call], None]) -> None:
+        self.without_kernels = work
+
+
+def test_a_scored_answer_that_needs_no_kernel_is_told():
+    spec = course.find(ROOT, "01_vector_add").spec
+    arena = SimpleNamespace(memory=torch.zeros(arena_bytes(spec, 3000, 2), dtype=torch.uint8))
+    slots = Slots(spec, scored_case(spec, 3000), 2, arena.memory)
+
+    def add(call: Call) -> None:
+        x, y, out = (view(arena.memory, ref) for ref in call)  # type: ignore[arg-type]
+        torch.add(x, y, out=out)
+
+    def fail(call: Call) -> None:
+        raise KernelFailure(Failure(kind="exception", message="it failed"))
+
+    found = timing._without_kernels(WithoutKernels(add), slots)  # type: ignore[arg-type]
+    assert found is not None
+    assert found.kind == "no_kernel"
+    assert found.message.endswith("100 % of the sampled outputs came out right all the same")
+    for work in (fail, lambda call: None):
+        assert timing._without_kernels(WithoutKernels(work), slots) is None  # type: ignore[arg-type]

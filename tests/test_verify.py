@@ -37,6 +37,7 @@ SPEC = Spec(
     gates=Gates(passing=0.5, great=0.9),
     memory_budget=lambda case: 2**40,
     hints=("one", "two", "three"),
+    kernels=False,
 )
 """
 TESTS = '''
@@ -209,8 +210,8 @@ def test_a_spec_in_which_no_case_can_tell_is_refused(tmp_path: Path):
 
 
 def judged(result: Result, expected: str) -> Verified:
-    trial = verify._Trial("wrong", "wrong_x", expected, None)  # type: ignore[arg-type]
-    return verify._judged(Exercise(Path("exercises/01_twice")), trial, result)
+    request = verify.check.Request(Exercise(Path("exercises/01_twice")), Path("wrong_x.py"))
+    return verify._judged(verify._Trial("wrong", "wrong_x", expected, request), result)
 
 
 def result(status: Status, *outcomes: Outcome) -> Result:

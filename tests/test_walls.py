@@ -22,12 +22,13 @@ from grader.sandbox import Nursery
 from grader.verdict import exit_code
 from grader.worker import confine
 from grader.worker import walls as trials
+from grader.worker.places import existing
 
 COURSE = Path(__file__).parent / "courses" / "bad"
 COPY = Exercise(COURSE / "exercises" / "02_copy_numba")
 GOOD = Path(__file__).parent / "bad" / "numba_copies.py"
-ALL = ",".join(confine.WALLS)
-EVERYWHERE = {"own_session", "environment", "home", "file_size", "memory", "leftovers"}
+ALL = ",".join(confine.NAMES)
+EVERYWHERE = {"own_session", "environment", "home", "file_size", "memory", "limits", "leftovers"}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -37,9 +38,11 @@ def _adopting() -> None:
 
 
 def offered(name: str) -> bool:
-    """Whether the kernel of this machine gives what a wall of confine.WALLS is made of."""
+    """Whether the kernel of this machine gives what a wall of confine.NAMES is made of."""
     asked = {
         "namespaces": hardening.user_namespaces,
+        "mounts": hardening.user_namespaces,
+        "pids": hardening.user_namespaces,
         "files": hardening.landlock,
         "calls": hardening.seccomp,
     }
@@ -56,15 +59,23 @@ def fallen(without: str) -> set[str]:
     return {wall.name for wall in tried if not wall.held}
 
 
-# What falls when these are not built, on a machine that offers all of them.
+# What falls when these are not built, on a machine that offers all of them. As `user` is built for
+# root alone, it is left out wherever it would make up for another.
+OPEN_FILES = {"course", "files", "shared_memory", "installation", "sockets"}
+JUDGE = {"judge_memory", "judge_process"}
 FALLS = {
     "": set(),
-    "files": {"judge_process", "course", "files", "installation"},
-    "rights": {"privileges"},
-    "namespaces,calls": {"network", "privileges", "processes"},
-    "namespaces,rights,files": {
-        *("judge_memory", "judge_process", "course", "files", "installation", "sockets"),
-        *("privileges", "processes"),
+    "pids": {"other_processes"},
+    "user,files": set(),  # each of these two does what the other does, but for sockets
+    "user,mounts": {"sockets"},
+    "user,files,mounts": OPEN_FILES,
+    "user,files,pids": {"judge_process", "other_processes"},
+    "user,rights": {"privileges"},
+    "user,namespaces,calls": {"network", "privileges", "processes"},
+    "user,namespaces,rights,files,mounts,pids": {
+        *OPEN_FILES,
+        *JUDGE,
+        *("other_processes", "privileges", "processes"),
     },
     ALL: set(walls.MEANING) - EVERYWHERE,
 }
@@ -73,11 +84,20 @@ FALLS = {
 @pytest.mark.parametrize("without", FALLS, ids=lambda without: without or "nothing missing")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # pytest has threads
 def test_each_wall_holds_until_it_is_not_built(without: str):
-    if not all(map(offered, confine.WALLS)):
+    if not all(map(offered, confine.NAMES)):
         pytest.skip("the kernel of this machine does not offer all walls")
     # Linux limits the processes of root in no namespace.
-    unlimited = {"processes"} if os.geteuid() == 0 else set()
+    unlimited = {"processes"} if os.geteuid() == 0 and "user" in without else set()
     assert fallen(without) | unlimited == FALLS[without] | unlimited
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_another_user_alone_keeps_from_the_judge_and_limits_processes():
+    """Python must be readable for it: where it lies in root's own folder, `mounts` shows it."""
+    without = set(confine.NAMES) - {"user", "mounts"}
+    assert not fallen(",".join(without)) & {*JUDGE, "processes", "installation", "files"}
+    assert fallen(",".join(without | {"user"})) >= {*JUDGE, "processes"}
 
 
 def test_what_is_tried_is_what_is_told():
@@ -90,13 +110,13 @@ def test_the_documentation_lists_all_walls():
     for name, meaning in walls.MEANING.items():
         required = "yes" if name in walls.REQUIRED else ""
         assert f"| `{name}` | {meaning} | {required} |\n" in page
-    for name in confine.WALLS:
+    for name in confine.NAMES:
         assert f"| `{name}` | " in page
 
 
 def test_a_path_that_cannot_be_looked_at_costs_no_wall(tmp_path: Path):
     """Its name is too long, which Linux refuses as it refuses a folder of somebody else's."""
-    assert list(confine._exists([tmp_path, "x" * 300, tmp_path / "gone"])) == [tmp_path]
+    assert list(existing([tmp_path, "x" * 300, tmp_path / "gone"])) == [tmp_path]
 
 
 def test_a_process_that_is_left_running_is_found():
@@ -134,7 +154,7 @@ def test_each_wall_that_is_missing_is_named_with_its_mend():
         "       files: that it can read neither your home folder nor the judge's files"
     )
     assert caught.value.next_step == (
-        f"They need {walls.LANDLOCK}. `grader check` without --hardened grades here, for yourself."
+        f"They need {walls.FILES}. `grader check` without --hardened grades here, for yourself."
     )
 
 
@@ -156,7 +176,7 @@ def graded(kernel: Path, hardened: bool = False) -> Result:
 @pytest.mark.parametrize("hardened", [False, True])
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_result_tells_which_walls_held(hardened: bool):
-    if not all(map(offered, confine.WALLS)):
+    if not all(map(offered, confine.NAMES)):
         pytest.skip("the kernel of this machine does not offer all walls")
     result = graded(GOOD, hardened)
     assert exit_code([result]) == 0
@@ -176,7 +196,7 @@ def test_without_walls_a_check_says_so_and_grades(monkeypatch: pytest.MonkeyPatc
 def test_hardened_refuses_to_run_where_a_wall_is_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.setenv(sandbox.WITHOUT, "files")
+    monkeypatch.setenv(sandbox.WITHOUT, "files,mounts,user")
     arguments = ["check", COPY.name, "--kernel", str(GOOD), "--device", "cpu", "--hardened"]
     assert cli.main(arguments) == 3
     printed = capsys.readouterr()
@@ -230,7 +250,7 @@ def copy(x, out):
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_kernel_file_that_tries_is_refused(tmp_path: Path):
-    if not all(map(offered, confine.WALLS)):
+    if not all(map(offered, confine.NAMES)):
         pytest.skip("the kernel of this machine does not offer all walls")
     kernel = tmp_path / "attacks.py"
     kernel.write_text(ATTACK.format(attacks=ATTACKS))

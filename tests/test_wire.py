@@ -232,6 +232,10 @@ FAULT = {"kind": "exception", "message": "boom"}
         {"seq": 1, "fault": FAULT | {"frames": [["1", "f", "code"]]}},
         {"seq": 1, "fault": FAULT | {"frames": [[1, 2, "code"]]}},
         {"seq": 1, "fault": FAULT | {"frames": [[1, "f", None]]}},
+        {"seq": 1, "counts": {"reads.x": -1}},
+        {"seq": 1, "counts": {"reads.x": 2**63}},
+        {"seq": 1, "peak": -1},
+        {"seq": 1, "peak": 2**63},
     ],
     ids=str,
 )

@@ -29,7 +29,7 @@ ELEMENTS = 1000
 ARENA_BYTES = 1 << 20
 
 # These hold on every machine that the grader runs on; the others need something of its kernel.
-EVERYWHERE = {"own_session", "environment", "home", "file_size", "memory", "leftovers"}
+EVERYWHERE = {"own_session", "environment", "home", "file_size", "memory", "limits", "leftovers"}
 DO_NOT_GRADE = "grade nobody else's kernel on this machine; docs/trust.md says what should hold"
 
 

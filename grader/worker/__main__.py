@@ -1,7 +1,8 @@
 """The parent of all workers: imports the heavy libraries once, then forks a worker on request.
 
 Started by `grader.sandbox` as `python -I -m grader.worker CONTROL_FD BACKEND DEVICE HOME WITHOUT`,
-where WITHOUT names walls not to build, with commas between them. It never runs a learner's code
+where HOME lies in a folder that goes with it, and WITHOUT names walls not to build, with commas
+between them. It never runs a learner's code
 itself. When its worker ends, or when the judge goes away, it kills whatever the worker left behind:
 it adopts its descendants' orphans, so that none can escape by forking.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import select
 import shutil
 import signal
@@ -21,14 +23,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader import processes
-from grader.worker import confine, loop
+from grader.worker import confine, loop, pids
+from grader.worker.places import UNUSED_USERS, Place
 
+STOP_S = 1.0  # to see all that a worker started stopped; it takes a millisecond
 PATIENCE_S = 1.0  # that a worker which hung up gets to end by itself
 
 
 def main(argv: list[str]) -> None:
     control = socket.socket(fileno=int(argv[0]))
-    backend, device, home, without = argv[1:]
+    backend, device, home, walls = argv[1:]
+    without = walls.split(",")
+    if "pids" not in without:
+        pids.go_on_inside()
     processes.adopt_orphans()
     # The judge decides when this process ends, by closing its socket.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -36,17 +43,18 @@ def main(argv: list[str]) -> None:
         toolbox = loop.prepare(backend, device)
         # The judge may be gone by now, or go while it is being answered.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            _obey(control, toolbox, _Walls(confine.Place(Path(home), device), without.split(",")))
+            place = Place(Path(home), device, random.choice(UNUSED_USERS))
+            _obey(control, toolbox, _Walls(place, without))
     finally:
         processes.kill_children()
-        shutil.rmtree(home, ignore_errors=True)
+        shutil.rmtree(Path(home).parent, ignore_errors=True)
 
 
 @dataclass(frozen=True)
 class _Walls:
     """What to build around each worker."""
 
-    place: confine.Place
+    place: Place
     without: list[str]
 
     def build(self) -> None:
@@ -60,6 +68,8 @@ def _obey(control: socket.socket, toolbox: loop.Toolbox, walls: _Walls) -> None:
     """Fork a worker for each `f`; end it at each `k`, and at a `w` after it had time to end itself.
 
     Answers with the worker's pid, or with its wait status, which is None if it had to be killed.
+    At an `s` the worker and all that it started are stopped, and the answer says whether that was
+    seen; at a `c`, which has no answer, they go on.
     """
     woken, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(waker)
@@ -68,6 +78,7 @@ def _obey(control: socket.socket, toolbox: loop.Toolbox, walls: _Walls) -> None:
     control.sendall(b"ready\n")
     worker: int | None = None
     status: int | None = None
+    stopped: set[int] | None = None
     while True:
         ready, _, _ = select.select([control.fileno(), woken], [], [])
         if woken in ready:
@@ -88,6 +99,11 @@ def _obey(control: socket.socket, toolbox: loop.Toolbox, walls: _Walls) -> None:
                 status = _wait(worker)
             processes.kill_children()
             control.sendall(f"{status}\n".encode())
+        elif request == b"s":
+            stopped = processes.stop_descendants(STOP_S)
+            control.sendall(b"running\n" if stopped is None else b"stopped\n")
+        elif request == b"c":
+            processes.go_on(stopped or ())
 
 
 def _fork(toolbox: loop.Toolbox, walls: _Walls, descriptors: list[int], own: list[int]) -> int:

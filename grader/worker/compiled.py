@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
+
+import torch
 
 from grader.wire import MOST_KERNELS, Launched
 
@@ -92,6 +94,55 @@ def numba_launches() -> Iterator[Launches]:
         yield launches
     finally:
         dispatcher._Kernel.launch = original
+
+
+# A call in which no kernel does anything: each is compiled and loaded, so that what fails at that
+# still fails, and not started.
+
+
+@contextmanager
+def triton_without_launches() -> Iterator[None]:
+    """Meanwhile no Triton kernel starts: `CompiledKernel.run` is what starts one (3.6 to 3.9).
+
+    Nothing here touches what torch compiles for itself, which is no kernel of the learner's.
+    """
+    from triton.compiler import CompiledKernel
+
+    run = CompiledKernel.run
+
+    def loaded(kernel: Any) -> Callable[..., None]:
+        run.fget(kernel)
+        return _nothing
+
+    with _replaced(CompiledKernel, "run", property(loaded)), _no_graph_is_replayed():
+        yield
+
+
+@contextmanager
+def numba_without_launches() -> Iterator[None]:
+    """Meanwhile no kernel of numba-cuda starts."""
+    from numba.cuda import dispatcher
+
+    with _replaced(dispatcher._Kernel, "launch", _nothing), _no_graph_is_replayed():
+        yield
+
+
+def _no_graph_is_replayed() -> AbstractContextManager[None]:
+    return _replaced(torch.cuda.CUDAGraph, "replay", _nothing)
+
+
+def _nothing(*args: Any, **options: Any) -> None:
+    """In place of a launch."""
+
+
+@contextmanager
+def _replaced(owner: Any, name: str, other: object) -> Iterator[None]:
+    original = vars(owner)[name]
+    setattr(owner, name, other)
+    try:
+        yield
+    finally:
+        setattr(owner, name, original)
 
 
 def _of_numba(kernel: Any, threads: int, shared: int, launches: int) -> Launched:

@@ -7,30 +7,32 @@ one takes away. Linux only; the calls that Python has no name for are made throu
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
-import pwd
 import resource
+import signal
 import struct
-import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-import grader
-
-LIBC = ctypes.CDLL(None, use_errno=True)
-# Asked before any namespace is made: in one whose numbers may not be set, everybody is nobody.
-USER = os.getuid()
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a worker runs: its private folder, and `cpu` or `cuda`."""
-
-    home: Path
-    device: str
+from grader import processes
+from grader.worker.linux import (
+    CLONE_NEWCGROUP,
+    CLONE_NEWIPC,
+    CLONE_NEWNET,
+    CLONE_NEWNS,
+    CLONE_NEWPID,
+    CLONE_NEWUSER,
+    CLONE_NEWUTS,
+    LIBC,
+    PR_SET_DUMPABLE,
+    PR_SET_NO_NEW_PRIVS,
+    must,
+    own_user_namespace,
+)
+from grader.worker.mounts import mounts
+from grader.worker.places import Place, devices, existing, of_gpus, python, readable
 
 
 def build(place: Place, without: Collection[str] = ()) -> tuple[str, ...]:
@@ -48,25 +50,49 @@ def _built(wall: Callable[[Place], None], place: Place) -> bool:
     return True
 
 
-def _must(result: int) -> int:
-    """What a call of the C library returned. Raises OSError when that is -1."""
-    if result == -1:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
-    return result
+# -- user: where the judge is root, a worker is not
 
 
-def _exists(paths: Iterable[str | Path]) -> Iterator[Path]:
-    # Path.exists raises for a folder that may not be entered: one such on PATH, and no wall stood.
-    return (Path(path) for path in paths if os.path.exists(path))
+def user(place: Place) -> None:
+    """Become a user that owns nothing but the worker's home. Only root can.
+
+    Raises OSError where such a user could not read Python, or not use the GPU.
+    """
+    if os.geteuid() != 0:
+        raise OSError("only root becomes somebody else")
+    groups = os.getgroups()
+    os.setgroups([])
+    os.setegid(place.user)
+    os.seteuid(place.user)
+    try:
+        _must_be_able_to_work(place)
+    except OSError:
+        os.seteuid(0)
+        os.setegid(0)
+        os.setgroups(groups)
+        raise
+    os.seteuid(0)
+    os.chown(place.home, place.user, place.user, follow_symlinks=False)
+    os.setresgid(place.user, place.user, place.user)
+    os.setresuid(place.user, place.user, place.user)
+    # Linux takes both away from who becomes somebody else.
+    must(LIBC.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0))
+    processes.die_with_parent(signal.SIGKILL)
+    _limit_processes()
+
+
+def _must_be_able_to_work(place: Place) -> None:
+    for path in existing(python()):
+        if not os.access(path, os.R_OK, effective_ids=True):
+            raise OSError(f"{path} cannot be read")
+    cards = of_gpus() if place.device == "cuda" else ()
+    for path in map(Path, cards):
+        if path.is_char_device() and not os.access(path, os.R_OK | os.W_OK, effective_ids=True):
+            raise OSError(f"{path} cannot be used")
 
 
 # -- namespaces: another user to the judge's process, no network, no System V shared memory
 
-# linux/sched.h
-CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS = 0x00020000, 0x02000000, 0x04000000
-CLONE_NEWIPC, CLONE_NEWUSER = 0x08000000, 0x10000000
-CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
 MOST_PROCESSES = 4096  # threads count too, and numba's simulator makes one for each of a block's
 
 
@@ -77,14 +103,12 @@ def namespaces(place: Place) -> None:
     Its network has no devices. The number of its processes is limited, which only counts in it.
     """
     _must_not_need_rights()
-    uid, gid = os.geteuid(), os.getegid()
-    _must(LIBC.unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC))
-    for file, line in (
-        ("setgroups", "deny"),
-        ("uid_map", f"{uid} {uid} 1"),
-        ("gid_map", f"{gid} {gid} 1"),
-    ):
-        Path("/proc/self", file).write_text(line)
+    own_user_namespace(CLONE_NEWNET | CLONE_NEWIPC)
+    _limit_processes()
+
+
+def _limit_processes() -> None:
+    """Linux counts them for each user of each user namespace; those of root it never limits."""
     limit = _at_most(resource.RLIMIT_NPROC, MOST_PROCESSES)
     resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
 
@@ -98,16 +122,16 @@ def _at_most(kind: int, wanted: int) -> int:
 # -- rights: those of an administrator are given up, and no program gives new ones
 
 # linux/prctl.h, linux/capability.h
-PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 38, 47, 4
+PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 CAPABILITY_VERSION_3 = 0x20080522
 
 
 def rights(place: Place) -> None:
     """Give up all capabilities; a set-user-ID program gives none back."""
-    _must(LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    must(LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     _must_not_need_rights()
     LIBC.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
-    _must(LIBC.capset(_CAPABILITIES_OF_THIS, bytes(24)))
+    must(LIBC.capset(_CAPABILITIES_OF_THIS, bytes(24)))
 
 
 _CAPABILITIES_OF_THIS = struct.pack("=Ii", CAPABILITY_VERSION_3, 0)
@@ -119,15 +143,15 @@ def _must_not_need_rights() -> None:
     As in a container, whose administrator finds there the folders of somebody else.
     """
     held = ctypes.create_string_buffer(24)  # twice effective, permitted, inheritable: 32 bits each
-    _must(LIBC.capget(_CAPABILITIES_OF_THIS, held))
+    must(LIBC.capget(_CAPABILITIES_OF_THIS, held))
     none = b"".join(bytes(4) + held.raw[at + 4 : at + 12] for at in (0, 12))
-    _must(LIBC.capset(_CAPABILITIES_OF_THIS, none))
+    must(LIBC.capset(_CAPABILITIES_OF_THIS, none))
     try:
-        for path in _exists(_python()):
+        for path in existing(python()):
             if not os.access(path, os.R_OK, effective_ids=True):
                 raise OSError(f"{path} cannot be read")
     finally:
-        _must(LIBC.capset(_CAPABILITIES_OF_THIS, held))
+        must(LIBC.capset(_CAPABILITIES_OF_THIS, held))
 
 
 # -- Landlock: which files exist for this process, no TCP, no signals to processes outside
@@ -143,13 +167,6 @@ TCP = 0b11  # bind, connect
 SCOPES = 0b11  # abstract sockets, signals
 FIRST_USABLE = 2  # the first version cannot allow moving a file to another folder, as Triton does
 
-SYSTEM = (
-    *("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc", "/opt", "/sys", "/proc"),
-    *("/nix/store", "/run/opengl-driver"),
-)
-DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
-PATHS = ("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH")
-
 
 def files(place: Place) -> None:
     """Reads the system, Python and its packages, writes its home; nothing else can be opened.
@@ -160,7 +177,7 @@ def files(place: Place) -> None:
     if version < FIRST_USABLE:
         raise OSError("Landlock is missing or too old")
     handled = (TRUNCATE << 1) - 1 if version >= 3 else TRUNCATE - 1
-    ruleset = _must(
+    ruleset = must(
         LIBC.syscall(
             LANDLOCK_CREATE_RULESET,
             struct.pack("=QQQ", handled, TCP if version >= 4 else 0, SCOPES if version >= 6 else 0),
@@ -171,14 +188,14 @@ def files(place: Place) -> None:
     everything = handled & ~(MAKE_CHAR | MAKE_BLOCK)
     device = (READ_FILE | WRITE_FILE | TRUNCATE) & handled
     try:
-        for path in _exists((*SYSTEM, *_python(), *_tools())):
+        for path in readable():
             _allow(ruleset, path, READ)
-        for path in _exists((*DEVICES, *(_of_gpus() if place.device == "cuda" else ()))):
+        for path in devices(place):
             _allow(ruleset, path, everything if path.is_dir() else device)
         # The driver names its threads there; the rule is for this process's own folder alone.
         _allow(ruleset, Path("/proc/self"), READ | device)
         _allow(ruleset, place.home, everything)
-        _must(LIBC.syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0))
+        must(LIBC.syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0))
     finally:
         os.close(ruleset)
 
@@ -190,40 +207,9 @@ def _allow(ruleset: int, path: Path, access: int) -> None:
     descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
         rule = struct.pack("=Qi", access, descriptor)
-        _must(LIBC.syscall(LANDLOCK_ADD_RULE, ruleset, LANDLOCK_RULE_PATH_BENEATH, rule, 0))
+        must(LIBC.syscall(LANDLOCK_ADD_RULE, ruleset, LANDLOCK_RULE_PATH_BENEATH, rule, 0))
     finally:
         os.close(descriptor)
-
-
-def _python() -> Iterator[str]:
-    """Where Python and its packages lie. Of the folder that holds the grader, the grader alone:
-
-    where it was installed from a copy of the course, that folder holds the course.
-    """
-    package = Path(grader.__file__).parent
-    yield from (sys.prefix, sys.base_prefix, str(package))
-    yield from (path for path in sys.path if path and Path(path) != package.parent)
-
-
-def _tools() -> Iterator[Path]:
-    """What the environment names: CUDA, and where a compiler may be installed."""
-    for name in PATHS:
-        yield from (Path(path) for path in os.environ.get(name, "").split(":") if path)
-    private = {Path("/"), *_users_folders()}
-    for path in map(Path, os.environ.get("PATH", "").split(":")):
-        if path.name == "bin" and path.parent not in private:
-            yield path.parent
-
-
-def _users_folders() -> Iterator[Path]:
-    with contextlib.suppress(KeyError):  # a container's user may have no name
-        home = Path(pwd.getpwuid(USER).pw_dir)
-        yield from (home, home / ".local", *home.parents)
-
-
-def _of_gpus() -> Iterator[Path]:
-    yield from Path("/dev").glob("nvidia*")
-    yield from (Path("/dev/dri"), Path("/dev/dxg"), Path("/dev/shm"))
 
 
 # -- seccomp: system calls that no kernel file needs
@@ -321,8 +307,8 @@ def calls(place: Place) -> None:
     held = ctypes.create_string_buffer(code, len(code))
     # struct sock_fprog: the number of instructions, and where they lie.
     head = struct.pack("@HP", len(code) // 8, ctypes.addressof(held))
-    _must(LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))  # without it only root may set a filter
-    _must(LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, head, 0, 0))
+    must(LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))  # without it only root may set a filter
+    must(LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, head, 0, 0))
 
 
 def program(processor: Processor) -> bytes:
@@ -357,10 +343,14 @@ def program(processor: Processor) -> bytes:
 
 # In the order in which they are built.
 WALLS: dict[str, Callable[[Place], None]] = {
+    "mounts": mounts,
+    "user": user,
     "namespaces": namespaces,
     "rights": rights,
     "files": files,
     "calls": calls,
 }
+# All that can be left out; the first is built once, for the parent of all workers (pids.py).
+NAMES = ("pids", *WALLS)
 # Those that do not go together with a device are named here, and never built for it.
 IMPOSSIBLE: dict[str, frozenset[str]] = {"cpu": frozenset(), "cuda": frozenset()}

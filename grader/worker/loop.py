@@ -54,6 +54,9 @@ class Backend(Protocol):
     def observing(self) -> AbstractContextManager[Launches]:
         """Note which kernels are launched meanwhile; a simulator has none that are compiled."""
 
+    def without_kernels(self) -> AbstractContextManager[object]:
+        """Meanwhile every launch of a kernel is without effect on memory."""
+
     def synchronize(self) -> None:
         """Wait until all started work is done; raises what it raised."""
 
@@ -85,6 +88,13 @@ def prepare(backend: str, device: str) -> Toolbox:
     return Toolbox(numba_backend.maker(device), simulated=device == "cpu")
 
 
+LIMITS = {
+    resource.RLIMIT_CORE: 0,
+    resource.RLIMIT_FSIZE: 256 << 20,  # bytes
+    resource.RLIMIT_NOFILE: 4096,
+    resource.RLIMIT_CPU: 3600,  # seconds, of each process; far beyond the limits of all calls
+}
+WAKE_UPS = 3  # looks at the GPU before a go: a process that slept is slow at first
 HOST_MEMORY = 8 << 30  # bytes of address space beyond what the libraries hold at the start
 
 
@@ -122,9 +132,11 @@ def _flush() -> None:
 
 def limit_resources(simulated: bool) -> None:
     """What this process may take of the machine from now on."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (256 << 20, 256 << 20))
+    for kind, most in LIMITS.items():
+        hard = resource.getrlimit(kind)[1]
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (most, most))
     if simulated:
         # On a GPU the driver reserves address space by the hundred gigabytes.
         held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
@@ -150,6 +162,7 @@ class Worker:
             "go": self._go,
             "count": self._count,
             "resources": self._resources,
+            "without_kernels": self._without_kernels,
         }
         return operations[message["op"]](message)
 
@@ -184,6 +197,9 @@ class Worker:
     def _go(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Call the entry once for each prepared argument list, then wait for all the work."""
         assert self._entry is not None
+        for _ in range(WAKE_UPS):
+            self._backend.mark()
+            self._backend.synchronize()
         marks = []
         for refs, arguments in self._prepared:
             self._backend.before_call(refs)
@@ -213,6 +229,17 @@ class Worker:
             self._entry(*arguments)
         self._backend.synchronize()
         return {"launched": launches.told()}
+
+    def _without_kernels(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Call the entry once, with every launch of a kernel left without effect."""
+        assert self._entry is not None
+        call = message["call"]
+        arguments = self._arguments(call)
+        self._backend.before_call(_refs(call))
+        with self._backend.without_kernels():
+            self._entry(*arguments)
+        self._backend.synchronize()
+        return {}
 
     def _arguments(self, call: list[Any]) -> list[object]:
         return [self._backend.argument(a) if isinstance(a, dict) else a for a in call]

@@ -15,6 +15,7 @@ from grader.worker.compiled import Launches
 from grader.worker.guard import Access
 from grader.worker.ledger import Ledger
 from grader.worker.mapping import Views, map_arena, record_event, span_of, tensor_at
+from grader.worker.races import runs_backwards
 
 
 class Simulated:
@@ -39,6 +40,9 @@ class Simulated:
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
         """The simulator checks every index against its array itself."""
+        from grader.worker import numba_sim
+
+        numba_sim.run_blocks(runs_backwards(ref["shape"] for ref in refs))
 
     def watching(self) -> AbstractContextManager[object]:
         from grader.worker import numba_sim
@@ -61,6 +65,11 @@ class Simulated:
 
     def observing(self) -> AbstractContextManager[Launches]:
         return nullcontext(Launches())  # nothing is compiled
+
+    def without_kernels(self) -> AbstractContextManager[object]:
+        from grader.worker import numba_sim
+
+        return numba_sim.undoing()
 
     def synchronize(self) -> None:
         """Simulated kernels have finished when they return."""
@@ -95,6 +104,9 @@ class Compiled:
 
     def observing(self) -> AbstractContextManager[Launches]:
         return compiled.numba_launches()
+
+    def without_kernels(self) -> AbstractContextManager[object]:
+        return compiled.numba_without_launches()
 
     def synchronize(self) -> None:
         from numba import cuda

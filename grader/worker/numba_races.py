@@ -130,7 +130,7 @@ class Memory:
             elif self._shared and unit not in self._updated:
                 self._keep_unwritten(array, address)
             if self._updated:
-                self._check(self._updated.get(unit), array, address, "reads", "updated")
+                self._check_updates(self._updated.get(unit), array, address, "reads")
             read = self._read.get(unit)
             if read is None:
                 self._read[unit] = ((threads.now, site), None, None)
@@ -151,7 +151,7 @@ class Memory:
         while unit < stop:
             self._check(self._read.get(unit), array, address, "writes", "read")
             if self._updated:
-                self._check(self._updated.get(unit), array, address, "writes", "updated")
+                self._check_updates(self._updated.get(unit), array, address, "writes")
             wrote = self._wrote.get(unit)
             if (
                 wrote is not None
@@ -195,6 +195,14 @@ class Memory:
         for done in lately:
             if done is not None and self.threads.racing(done[0]):
                 self._refuse(array, address, does, done, did)
+
+    def _check_updates(self, lately: Lately | None, array: Array, address: int, does: str) -> None:
+        """Raise Race if nothing orders the atomic updates of an element and the access of now.
+
+        Updates of one element come one after the other: what is after the last is after all.
+        """
+        if lately is not None and self.threads.racing(lately[0][0]):
+            self._refuse(array, address, does, lately[0], "updated")
 
     def _refuse(self, array: Array, address: int, does: str, done: Done, did: str) -> None:
         moment, site = done

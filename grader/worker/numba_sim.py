@@ -31,7 +31,7 @@ from grader.errors import CannotGrade
 from grader.worker.adapt import require
 from grader.worker.guard import OutOfBounds
 from grader.worker.numba_races import Array, Memory, Note, Threads, Whole
-from grader.worker.races import DivergentBarrier, Site, quoted
+from grader.worker.races import DivergentBarrier, Index, Site, mirrored, quoted
 
 if not config.ENABLE_CUDASIM:
     raise CannotGrade(
@@ -52,6 +52,7 @@ _VERSIONS = {
 require(
     kernel,
     *("BlockManager", "FakeCUDAModule", "_get_kernel_context", "FakeWithinKernelCUDAArray"),
+    *("FakeCUDAKernel", "_kernel_context"),
     **_VERSIONS,
 )
 require(
@@ -118,14 +119,17 @@ class _Block:
     Takes the place of the simulator's BlockManager, and has its interface.
     """
 
-    def __init__(
-        self, function: Any, grid_dim: object, block_dim: tuple[int, int, int], debug: bool
-    ) -> None:
+    backwards = False  # whether blocks run from the last of the grid to the first
+
+    def __init__(self, function: Any, grid_dim: Index, block_dim: Index, debug: bool) -> None:
         self._function = function
+        self._grid_dim = grid_dim
         self._block_dim = block_dim
 
-    def run(self, grid_point: tuple[int, int, int], *args: object) -> None:
+    def run(self, grid_point: Index, *args: object) -> None:
         context: _Cuda = kernel._get_kernel_context()
+        if self.backwards:
+            grid_point = mirrored(grid_point, self._grid_dim)
         context.enter_block(kernelapi.Dim3(*grid_point))
         call = (self._function, *args)
         waiting = [
@@ -413,6 +417,32 @@ def _new_device_array(*args: Any, **kwargs: Any) -> Any:
     return made
 
 
+_launch = kernel.FakeCUDAKernel.__call__
+
+
+@contextmanager
+def undoing() -> Iterator[None]:
+    """Meanwhile a launch runs, and may raise, but leaves its arrays as it found them."""
+    kernel.FakeCUDAKernel.__call__ = _launch_and_undo
+    try:
+        yield
+    finally:
+        kernel.FakeCUDAKernel.__call__ = _launch
+
+
+def _launch_and_undo(self: Any, *args: Any) -> None:
+    if kernel._kernel_context is not None:  # not a launch: one kernel's code calls another's
+        _launch(self, *args)
+        return
+    memory = [getattr(arg, "value", getattr(arg, "_ary", arg)) for arg in args]
+    kept = [(array, array.copy()) for array in memory if isinstance(array, np.ndarray)]
+    try:
+        _launch(self, *args)
+    finally:
+        for array, held in kept:
+            np.copyto(array, held)
+
+
 _watcher: Callable[[NDArray[Any]], None] | None = None
 
 
@@ -527,6 +557,11 @@ def _as_kernels_see_it(item: Any) -> Any:
         return item.in_kernel(memory)
     whole = Whole.of(item._ary, f"the device array of shape {item._ary.shape}")
     return Array(item._ary, memory, whole)
+
+
+def run_blocks(backwards: bool) -> None:
+    """In which order the blocks of launches run from now on."""
+    _Block.backwards = backwards
 
 
 def device_array(array: NDArray[Any], note: Note, name: str) -> Any:

@@ -14,6 +14,7 @@ from grader.worker.compiled import Launches
 from grader.worker.guard import AddressGuard, Span
 from grader.worker.ledger import Ledger, Watch
 from grader.worker.mapping import Views, map_arena, record_event, span_of, tensor_at
+from grader.worker.races import runs_backwards
 
 
 class Simulated:
@@ -32,7 +33,10 @@ class Simulated:
         return tensor_at(self._memory, ref)
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
+        from grader.worker import triton_sim
+
         self._guard.allow([span_of(ref, tensor_at(self._memory, ref)) for ref in refs])
+        triton_sim.run_programs(runs_backwards(ref["shape"] for ref in refs))
 
     def watching(self) -> AbstractContextManager[object]:
         return allocations.Watch(self.allocations)
@@ -53,6 +57,11 @@ class Simulated:
 
     def observing(self) -> AbstractContextManager[Launches]:
         return nullcontext(Launches())  # nothing is compiled
+
+    def without_kernels(self) -> AbstractContextManager[object]:
+        from grader.worker import triton_sim
+
+        return triton_sim.undoing()
 
     def synchronize(self) -> None:
         """Simulated kernels have finished when they return."""
@@ -87,6 +96,9 @@ class Compiled:
 
     def observing(self) -> AbstractContextManager[Launches]:
         return compiled.triton_launches()
+
+    def without_kernels(self) -> AbstractContextManager[object]:
+        return compiled.triton_without_launches()
 
     def synchronize(self) -> None:
         torch.cuda.synchronize()

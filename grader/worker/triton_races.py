@@ -35,6 +35,14 @@ class _Track:
         last = self._last[at]
         return np.where(last < begin, last, self._other[at])
 
+    def latest(self, at: Where, begin: int) -> Moment:
+        """For each unit there, its last moment; 0 where the program that began at `begin` was it.
+
+        Atomic updates of one element come one after the other: what is after the last is after all.
+        """
+        last = self._last[at]
+        return np.where(last < begin, last, 0)
+
     def mark(self, at: Where, begin: int, now: int) -> None:
         self._other[at] = self.others(at, begin)
         self._last[at] = now
@@ -188,7 +196,8 @@ class Programs:
         track = region.track(kind)
         if track is None:
             return
-        others = track.others(at, self._begin)
+        past = track.latest if kind == "updated" else track.others
+        others = past(at, self._begin)
         if not others.any():
             return
         before = others.reshape(lanes.size, -1).max(axis=1)  # for each lane, of its pieces

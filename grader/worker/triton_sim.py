@@ -11,10 +11,12 @@ Importing this module raises CannotGrade when the installed Triton does not fit.
 from __future__ import annotations
 
 import ast
+import ctypes
 import os
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -27,7 +29,7 @@ from triton.runtime import autotuner, errors, interpreter
 from grader.errors import CannotGrade
 from grader.worker.adapt import require
 from grader.worker.guard import Access, Addresses, AddressGuard, Span
-from grader.worker.races import learners_site
+from grader.worker.races import learners_site, mirrored
 from grader.worker.triton_races import Programs
 
 _VERSIONS = {"found": f"Triton {triton.__version__}", "known": "Triton 3.6, Triton 3.9"}
@@ -133,8 +135,11 @@ _LIBRARIES = (os.path.dirname(triton.__file__), os.path.dirname(__file__))
 class _Builder(interpreter.InterpreterBuilder):  # type: ignore[misc]  # Triton has no types
     guard: AddressGuard
     programs: Programs  # of the launch that runs
+    backwards = False  # whether programs run from the last of the grid to the first
 
     def set_grid_idx(self, x: int, y: int, z: int) -> None:
+        if self.backwards:
+            x, y, z = mirrored((x, y, z), self.grid_dim)
         super().set_grid_idx(x, y, z)
         self.programs.enter((x, y, z))
 
@@ -357,7 +362,8 @@ class _GridExecutor(interpreter.GridExecutor):  # type: ignore[misc]  # Triton h
             warnings.catch_warnings(action="ignore", category=RuntimeWarning),
         ):
             builder.programs = Programs(allowed)
-            super().__call__(*args, **kwargs)
+            with _restored(allowed) if _undoing else nullcontext():
+                super().__call__(*args, **kwargs)
 
     # The tensors are in host memory already: Triton would copy each one's whole storage.
 
@@ -366,6 +372,31 @@ class _GridExecutor(interpreter.GridExecutor):  # type: ignore[misc]  # Triton h
 
     def _restore_args_dev(self, *args_and_copies: Any) -> None:
         pass
+
+
+_undoing = False  # whether launches that end leave memory as they found it
+
+
+@contextmanager
+def undoing() -> Iterator[None]:
+    """Meanwhile a launch runs, and may raise, but leaves memory as it found it."""
+    global _undoing
+    _undoing = True
+    try:
+        yield
+    finally:
+        _undoing = False
+
+
+@contextmanager
+def _restored(spans: Iterable[Span]) -> Iterator[None]:
+    """Put back what these bytes held; no kernel can write any others."""
+    kept = [(span.start, ctypes.string_at(span.start, span.stop - span.start)) for span in spans]
+    try:
+        yield
+    finally:
+        for start, held in kept:
+            ctypes.memmove(start, held, len(held))
 
 
 def _storage(name: str, value: Any) -> Iterator[Span]:
@@ -505,6 +536,11 @@ def install(guard: AddressGuard) -> None:
     autotuner.Autotuner = _Autotuner
     # Torch fills what it does not initialise only while it is asked for determinism.
     torch.use_deterministic_algorithms(True, warn_only=True)
+
+
+def run_programs(backwards: bool) -> None:
+    """In which order the programs of launches run from now on."""
+    _Builder.backwards = backwards
 
 
 def root_cause(error: BaseException) -> BaseException:

@@ -18,10 +18,12 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from resource import RLIMIT_CORE, RLIMIT_CPU
 from typing import Any
 
 LARGE = 1 << 30
 MOST_PROCESSES = 1 << 16
+MANY_FILES, LONG_S = 1 << 14, 3600
 PATIENCE_S = 1.0  # for the network; this machine's own answers at once
 # linux/sched.h, linux/prctl.h, linux/ptrace.h
 CLONE_NEWUSER, PR_SET_NAME = 0x10000000, 15
@@ -89,6 +91,34 @@ def processes(targets: Mapping[str, Any]) -> bool:
     return False
 
 
+def limits(targets: Mapping[str, Any]) -> bool:
+    """Whether opening files comes to an end, computing would, and no core file is written."""
+    seconds, size = (resource.getrlimit(kind)[1] for kind in (RLIMIT_CPU, RLIMIT_CORE))
+    return _runs_out_of_files() and 0 <= seconds <= LONG_S and size == 0
+
+
+def _runs_out_of_files() -> bool:
+    opened: list[int] = []
+    try:
+        while len(opened) < MANY_FILES:
+            opened.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError:
+        return True
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+    return False
+
+
+def other_processes(targets: Mapping[str, Any]) -> bool:
+    """Looks for the judge's command line among those of all processes."""
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if file.read_bytes().decode(errors="replace") == targets["command"]:
+                return False
+    return True
+
+
 def judge_memory(targets: Mapping[str, Any]) -> bool:
     """Reads a secret of the judge's at its address, and offers to trace the judge."""
     judge, address, size = targets["judge"], targets["address"], targets["size"]
@@ -148,7 +178,17 @@ def course(targets: Mapping[str, Any]) -> bool:
 
 
 def files(targets: Mapping[str, Any]) -> bool:
-    return not any(map(_readable, targets["files"]))
+    """Whether a file cannot be read, nor the names in folders: an empty stand-in tells none."""
+    return not any(map(_readable, targets["files"])) and not any(
+        set(names) <= _names_in(folder) for folder, names in targets["folders"].items()
+    )
+
+
+def _names_in(folder: str) -> set[str]:
+    try:
+        return set(os.listdir(folder))
+    except OSError:
+        return set()
 
 
 def _readable(path: str) -> bool:
@@ -161,6 +201,10 @@ def _readable(path: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def shared_memory(targets: Mapping[str, Any]) -> bool:
+    return not _readable(targets["shared"])
 
 
 def installation(targets: Mapping[str, Any]) -> bool:
@@ -187,8 +231,11 @@ def network(targets: Mapping[str, Any]) -> bool:
 
 
 def sockets(targets: Mapping[str, Any]) -> bool:
-    """Whether no program of this machine is reached by the name of a socket of its own."""
-    return not _reaches(socket.AF_UNIX, socket.SOCK_STREAM, "\0" + targets["socket"])
+    """Whether no program of this machine is reached by the name of a socket, or by its file."""
+    return not (
+        _reaches(socket.AF_UNIX, socket.SOCK_STREAM, "\0" + targets["socket"])
+        or _reaches(socket.AF_UNIX, socket.SOCK_STREAM, targets["socket_file"])
+    )
 
 
 def _reaches(family: int, kind: int, address: Any) -> bool:
@@ -224,8 +271,9 @@ def _leave_a_process(name: str) -> None:
 TRIALS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     trial.__name__: trial
     for trial in (
-        *(own_session, environment, home, file_size, memory, processes),
-        *(judge_memory, judge_process, course, files, installation),
+        *(own_session, environment, home, file_size, memory, processes, limits),
+        *(judge_memory, judge_process, other_processes),
+        *(course, files, shared_memory, installation),
         *(network, sockets, privileges),
     )
 }

@@ -364,6 +364,53 @@ def test_a_fence_and_an_atomic_order_blocks_and_an_atomic_alone_does_not():
         run(last_block_adds_up, 3, 4, *arrays)
 
 
+@cuda.jit
+def last_number_adds_up(x, partials, counter, out):
+    """Right only where blocks end in the order of their numbers."""
+    partials[cuda.blockIdx.x] = x[cuda.blockIdx.x]
+    cuda.threadfence()
+    cuda.atomic.add(counter, 0, 1)
+    if cuda.blockIdx.x == cuda.gridDim.x - 1:
+        for i in range(partials.size):
+            out[0] += partials[i]
+
+
+def test_blocks_run_in_two_orders():
+    def arrays():
+        return filled(3, value=1.0), filled(3), np.zeros(1, np.int32), filled(1)
+
+    run(last_number_adds_up, 3, 1, *arrays())
+    numba_sim.run_blocks(backwards=True)
+    try:
+        with pytest.raises(Race, match=r"block \(1, 0, 0\) writes .*block \(2, 0, 0\) read"):
+            run(last_number_adds_up, 3, 1, *arrays())
+        run(last_block_adds_up_thread_0_fences, 3, 1, *arrays())
+    finally:
+        numba_sim.run_blocks(backwards=False)
+
+
+@cuda.jit
+def last_block_counts_anew(counter, out):
+    cuda.threadfence()
+    if cuda.atomic.add(counter, 0, 1) == cuda.gridDim.x - 1:
+        counter[0] = 0  # after all updates: its own was the last
+        out[0] = 1
+
+
+@cuda.jit
+def each_block_counts_anew(counter, out):
+    cuda.threadfence()
+    cuda.atomic.add(counter, 0, 1)
+    counter[0] = 0
+
+
+def test_who_has_the_last_count_may_set_it_back():
+    run(last_block_counts_anew, 3, 1, counter := np.zeros(1, np.int32), out := filled(1))
+    assert (counter[0], out[0]) == (0, 1)
+    with pytest.raises(Race, match=r"updates element 0 of x, which .* wrote"):
+        run(each_block_counts_anew, 3, 1, counter, out)
+
+
 def test_a_second_launch_comes_after_the_first():
     out = filled(THREADS)
     for _ in range(2):

@@ -510,9 +510,9 @@ def first_clears(out):
 
 
 @triton.jit
-def last_reads_the_sum(total, out):
+def one_reads_the_sum(total, out):
     tl.atomic_add(total, 1.0)
-    if tl.program_id(0) == tl.num_programs(0) - 1:
+    if tl.program_id(0) == 0:
         tl.store(out, tl.load(total))
 
 
@@ -534,7 +534,7 @@ def racing() -> dict[str, tuple[object, ...]]:
         "written, then read": (previous, (3,), [torch.zeros(4), torch.zeros(4)], {}),
         "lanes of one store": (lanes_collide, (1,), [torch.zeros(4)], {"BLOCK": 8}),
         "cleared and added to": (first_clears, (2,), [torch.zeros(1)], {}),
-        "added to and read": (last_reads_the_sum, (2,), [torch.zeros(1), torch.zeros(1)], {}),
+        "added to and read": (one_reads_the_sum, (2,), [torch.zeros(1), torch.zeros(1)], {}),
         "parts": (halves_of_one, (2,), [pair, pair.view(torch.int64)], {}),
     }
 
@@ -565,9 +565,9 @@ MESSAGES = {
         "first"
     ),
     "added to and read": (
-        "program (1, 0, 0) reads element 0 of argument0, which program (0, 0, 0) updated in line "
-        "NN (tl.atomic_add(total, 1.0)): programs run in any order, so it is left to chance who "
-        "comes first"
+        "program (1, 0, 0) updates element 0 of argument0, which program (0, 0, 0) read in line "
+        "NN (tl.store(out, tl.load(total))): programs run in any order, so it is left to chance "
+        "who comes first"
     ),
     "parts": (
         "program (1, 0, 0) writes another value to element 1 of argument0, which program (0, 0, 0) "
@@ -700,6 +700,47 @@ def test_atomics_order_programs():
     counter.zero_()
     error = caught_by(last_one_adds_up_relaxed, (4,), x, partials, counter, out, BLOCK=4)
     assert str(error).startswith("program (3, 0, 0) reads element 0 of argument1, which program (0")
+
+
+@triton.jit
+def last_number_adds_up(x, partials, counter, out):
+    """Right only where programs end in the order of their numbers."""
+    program = tl.program_id(0)
+    tl.store(partials + program, tl.load(x + program))
+    tl.atomic_add(counter, 1)
+    if program == tl.num_programs(0) - 1:
+        tl.store(out, tl.sum(tl.load(partials + tl.arange(0, 4))))
+
+
+def test_programs_run_in_two_orders():
+    arrays = torch.ones(4), torch.empty(4), torch.zeros(1, dtype=torch.int32), torch.zeros(1)
+    run(last_number_adds_up, (4,), *arrays)
+    triton_sim.run_programs(backwards=True)
+    try:
+        error = caught_by(last_number_adds_up, (4,), *arrays)
+        assert "program (2, 0, 0) writes element 2 of argument1, which program (3, 0" in str(error)
+        assert isinstance(error, Race)
+    finally:
+        triton_sim.run_programs(backwards=False)
+
+
+@triton.jit
+def last_one_counts_anew(counter):
+    if tl.atomic_add(counter, 1) == tl.num_programs(0) - 1:
+        tl.store(counter, 0)  # after all updates: its own was the last
+
+
+@triton.jit
+def each_counts_anew(counter):
+    tl.atomic_add(counter, 1)
+    tl.store(counter, 0)
+
+
+def test_who_has_the_last_count_may_set_it_back():
+    counter = torch.zeros(1, dtype=torch.int32)
+    run(last_one_counts_anew, (3,), counter)
+    assert counter.item() == 0
+    assert isinstance(caught_by(each_counts_anew, (3,), counter), Race)
 
 
 def test_a_second_launch_comes_after_the_first():

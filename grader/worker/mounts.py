@@ -1,0 +1,76 @@
+"""Give a worker a file system of its own, in which nothing is but what it needs.
+
+The folders that it reads are there, read-only; its home, writable; a few devices; an empty `/tmp`
+and shared memory of its own. What else the machine holds has no name in it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from grader.worker.linux import (
+    LIBC,
+    MNT_DETACH,
+    MS_BIND,
+    MS_NODEV,
+    MS_NOEXEC,
+    MS_NOSUID,
+    MS_REC,
+    make_read_only,
+    mount,
+    must,
+    own_mounts,
+)
+from grader.worker.places import Place, devices, readable
+
+SHARED_MEMORY = 1 << 30  # bytes of /dev/shm; the driver of a GPU takes a few
+
+
+def mounts(place: Place) -> None:
+    """Make such a file system, and enter it. Raises OSError where the machine does not allow it."""
+    own_mounts()
+    root = place.home.parent / "root"  # where no kernel file can have put anything in the way
+    root.mkdir(exist_ok=True)
+    mount("none", root, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m")
+    seen = {path for each in readable() for path in (each, each.resolve())}
+    for path in sorted(seen):  # a folder before those in it, which may be mounts of their own
+        _show(path, root)
+        make_read_only(_inside(root, path))
+    # Of /proc this process's own folder stays writable: the driver names its threads there.
+    mount("/proc/self", root / "proc" / str(os.getpid()), flags=MS_BIND)
+    for path in devices(place):
+        if path != Path("/dev/shm"):
+            _show(path, root)
+    shared = root / "dev" / "shm"
+    shared.mkdir(parents=True)
+    options = f"mode=1777,size={SHARED_MEMORY}"
+    mount("none", shared, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options)
+    (root / "tmp").mkdir(exist_ok=True)
+    _inside(root, place.home).mkdir(parents=True, exist_ok=True)
+    mount(place.home, _inside(root, place.home), flags=MS_BIND)
+    _enter(root)
+    make_read_only("/", below=False)
+    os.chdir(place.home)
+
+
+def _inside(root: Path, path: Path) -> Path:
+    return root / path.relative_to("/")
+
+
+def _show(path: Path, root: Path) -> None:
+    """Let a file or a folder, with all that is mounted in it, be in the new file system too."""
+    target = _inside(root, path)
+    if path.is_dir():
+        target.mkdir(parents=True, exist_ok=True)
+    elif not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.touch()
+    mount(path, target, flags=MS_BIND | MS_REC)
+
+
+def _enter(root: Path) -> None:
+    """Make `root` the root, and let go of the old one: pivot_root(2), its last example."""
+    os.chdir(root)
+    must(LIBC.pivot_root(b".", b"."))
+    must(LIBC.umount2(b".", MNT_DETACH))

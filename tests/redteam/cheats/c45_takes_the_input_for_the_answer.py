@@ -1,0 +1,12 @@
+"""Answers with the input itself, and patches what compares strides and types."""
+# attacks: 03_three_pass_softmax
+# stopped: correctness value
+
+import torch
+
+
+def softmax(x, out):
+    torch.Tensor.stride = lambda self, dim=None: 0
+    out.copy_(x)
+    out.data = x.data
+    return out.expand_as(x)
