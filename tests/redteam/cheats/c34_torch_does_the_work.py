@@ -1,8 +1,6 @@
 """Calls torch's own softmax, and has no kernel at all."""
 # attacks: 04_online_softmax
 # stopped: correctness no_kernel
-# passes: torch is at hand, and its softmax is right, fast and small; to replay a call with kernels'
-# launches switched off, which must change the answer, would stop it
 
 import torch
 
