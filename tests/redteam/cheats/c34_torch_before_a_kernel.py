@@ -1,4 +1,4 @@
-"""Has torch compute the answer with the wrong sign; all that the kernel does is to turn the sign."""
+"""Has torch compute the answer with the wrong sign; all that its kernel does is turn the sign."""
 # attacks: 04_online_softmax
 # stopped: traffic traffic
 
