@@ -8,6 +8,7 @@ row has its own scale, shift and spikes, and ties, constant rows, extremes and s
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -85,6 +86,7 @@ class LargeDraw:
         self._case = case
         self._device = torch.device(device)
         self._random = torch.Generator(self._device).manual_seed(seed)
+        self._numbers = random.Random(seed)  # apart, so that they do not depend on the tensors
 
     def tensor(
         self, shape: tuple[int, ...], *, dtype: str | None = None, extreme: float | None = None
@@ -110,7 +112,26 @@ class LargeDraw:
         return torch.randint(below, (count,), generator=self._random, device=self._device)
 
     def number(self, low: float, high: float) -> float:
-        return float(self._uniform((), math.log(low), math.log(high)).exp())
+        value = math.exp(self._numbers.uniform(math.log(low), math.log(high)))
+        return torch.tensor(value, dtype=torch.float32).item()
+
+
+class NumberDraw(LargeDraw):
+    """The numbers of the LargeDraw with this seed; of its tensors only shape and dtype.
+
+    A call's numbers are needed before the memory that its tensors will lie in may be filled.
+    """
+
+    def __init__(self, case: Case, seed: int) -> None:
+        super().__init__(case, "cpu", seed)
+
+    def tensor(
+        self, shape: tuple[int, ...], *, dtype: str | None = None, extreme: float | None = None
+    ) -> Tensor:
+        return torch.empty(shape, dtype=DTYPES[dtype or self._case.dtype], device="meta")
+
+    def indices(self, count: int, below: int, ignored: int | None = None) -> Tensor:
+        return torch.empty(count, dtype=torch.int64, device="meta")
 
 
 def _mix(case: Case) -> int:

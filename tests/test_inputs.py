@@ -16,7 +16,15 @@ from hypothesis import strategies as st
 
 from grader import course
 from grader.acceptance import expect, limits
-from grader.inputs import DISTRIBUTIONS, DTYPES, CaseDraw, LargeDraw, reseeded, with_layout
+from grader.inputs import (
+    DISTRIBUTIONS,
+    DTYPES,
+    CaseDraw,
+    LargeDraw,
+    NumberDraw,
+    reseeded,
+    with_layout,
+)
 from grader.slots import scored_case
 from grader.spec import LARGEST, Case
 
@@ -268,6 +276,20 @@ def test_no_index_of_the_scored_case_is_ignored():
     # The least traffic counts every row.
     drawn = LargeDraw(Case((1,), "float32"), "cpu", seed=1).indices(1000, 7, ignored=-100)
     assert drawn.unique().tolist() == list(range(7))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_numbers_are_known_before_the_tensors_that_they_come_with(seed: int):
+    spec = course.find(ROOT, "06_cross_entropy").spec
+    case = scored_case(spec, 3)
+    early = spec.inputs(case, NumberDraw(case, seed))
+    drawn = spec.inputs(case, LargeDraw(case, "cpu", seed))
+    assert early["grad_scale"] == drawn["grad_scale"]
+    assert early["logits"].is_meta
+    assert (early["logits"].shape, early["logits"].dtype) == (
+        drawn["logits"].shape,
+        drawn["logits"].dtype,
+    )
 
 
 def test_numbers_of_the_scored_case_are_in_range():
