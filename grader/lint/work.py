@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from grader.lint.records import Level
-from grader.lint.source import Match, Rule, Source
+from grader.lint.rule import Match, Rule
+from grader.lint.source import Source
 from grader.lint.torch_api import (
     COPIES,
     COPYING_METHODS,
