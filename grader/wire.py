@@ -20,6 +20,7 @@ MOST_FRAMES = 20
 MOST_TIMES = 1024  # calls in one message
 MOST_KERNELS = 8  # different kernels that one call launches
 LARGEST_COUNT = 2**31 - 1  # of registers, bytes, threads or launches
+LARGEST_INTEGER = 2**63 - 1  # anything larger fits no float that is calculated with
 
 
 class WireError(Exception):
@@ -112,8 +113,8 @@ class Reply:
 
 
 def _integer(value: Any) -> int:
-    if type(value) is not int:
-        raise TypeError(f"{value!r} is not an integer")
+    if type(value) is not int or abs(value) > LARGEST_INTEGER:
+        raise TypeError(f"{value!r} is not an integer of 64 bits")
     return value
 
 
