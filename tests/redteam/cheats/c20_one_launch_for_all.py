@@ -25,6 +25,15 @@ def _add_all(table_ptr, length, BLOCK: tl.constexpr):
     tl.store(out_ptr + offsets, x + y, mask=inside)
 
 
+@triton.jit
+def _add_one(x_ptr, y_ptr, out_ptr, length, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < length
+    x = tl.load(x_ptr + offsets, mask=inside)
+    y = tl.load(y_ptr + offsets, mask=inside)
+    tl.store(out_ptr + offsets, x + y, mask=inside)
+
+
 _prepare, _done = loop.Worker._prepare, []
 
 
@@ -47,7 +56,7 @@ def vector_add(x: torch.Tensor, y: torch.Tensor, out: torch.Tensor) -> None:
     elif vector_add.together:
         vector_add.together -= 1
     else:
-        torch.add(x, y, out=out)
+        _add_one[(triton.cdiv(x.numel(), 1024),)](x, y, out, x.numel(), BLOCK=1024)
 
 
 vector_add.together = 0

@@ -1,7 +1,6 @@
-"""Puts calls off, and does them all together when the judge waits for the last one."""
+"""Puts each call off until the next one, so that two could be done in one launch."""
 # attacks: 01_vector_add
-# stopped: correctness never_written | speed noisy
-# harmless: at most 1.02
+# stopped: correctness never_written
 
 import torch
 import triton
@@ -17,22 +16,11 @@ def _add(x_ptr, y_ptr, out_ptr, length, BLOCK: tl.constexpr):
     tl.store(out_ptr + offsets, x + y, mask=inside)
 
 
-def vector_add(x, y, out):
-    length = out.numel()
-    _add[(triton.cdiv(length, 1024),)](x, y, out, length, BLOCK=1024)
+_waiting = []
 
 
-_honest, _waiting, _wait = vector_add, [], torch.cuda.synchronize
-
-
-def vector_add(x, y, out):
+def vector_add(x: torch.Tensor, y: torch.Tensor, out: torch.Tensor) -> None:
     _waiting.append((x, y, out))
-
-
-def _work(device=None):
-    while _waiting:
-        _honest(*_waiting.pop(0))
-    _wait()
-
-
-torch.cuda.synchronize = _work  # in simulation nobody calls it
+    while len(_waiting) > 1:
+        first, second, third = _waiting.pop(0)
+        _add[(triton.cdiv(len(third), 1024),)](first, second, third, len(third), BLOCK=1024)

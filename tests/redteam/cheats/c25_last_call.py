@@ -1,6 +1,6 @@
 """Gives the last call's answer again where it has the right shape."""
 # attacks: 02_dot_reduction
-# stopped: properties property | correctness value
+# stopped: properties property | properties flaky | correctness value
 
 import numpy as np
 from numba import cuda

@@ -1,6 +1,6 @@
 """Replays a CUDA graph that was captured for the first tensors of a shape, wherever others lie."""
 # attacks: 01_vector_add
-# stopped: correctness never_written | properties property | properties never_written
+# stopped: properties property | properties flaky | correctness value
 # GPU only: the simulator has no graphs
 
 import torch
@@ -28,14 +28,13 @@ _honest, _graphs = vector_add, {}
 def vector_add(x, y, out):
     key = x.shape, x.dtype
     if key not in _graphs:
-        _honest(x, y, out)  # compiled before it is captured
-        torch.cuda.synchronize()
         # The tensors are kept, so that no other can come to lie at their addresses.
         tensors = x.clone(), y.clone(), torch.empty_like(out)
+        _honest(*tensors)  # compiled before it is captured
+        torch.cuda.synchronize()
         _graphs[key] = torch.cuda.CUDAGraph(), tensors
         with torch.cuda.graph(_graphs[key][0]):
             _honest(*tensors)
-        return
     graph, (_, _, answer) = _graphs[key]
     graph.replay()
     out.copy_(answer)

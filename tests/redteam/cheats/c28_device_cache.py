@@ -1,6 +1,6 @@
 """Computes once for each shape, and copies the bytes that it kept on the device from then on."""
 # attacks: 06_cross_entropy
-# stopped: properties property | correctness value
+# stopped: properties property | properties flaky | correctness value | correctness no_kernel
 
 import torch
 

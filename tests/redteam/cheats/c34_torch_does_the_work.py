@@ -1,7 +1,6 @@
 """Calls torch's own softmax, and has no kernel at all."""
 # attacks: 04_online_softmax
-# passes: torch is at hand, and its softmax is right, fast and small; to replay a call with kernels'
-# launches switched off, which must change the answer, would stop it
+# stopped: correctness no_kernel
 
 import torch
 

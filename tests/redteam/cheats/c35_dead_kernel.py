@@ -1,7 +1,6 @@
 """Launches a kernel whose result nobody uses, and lets torch compute the answer."""
 # attacks: 04_online_softmax
-# passes: the launch is seen, and that it does nothing for the answer is not; to replay a call with
-# launches switched off, which must change the answer, would stop it
+# stopped: correctness no_kernel
 
 import torch
 import triton

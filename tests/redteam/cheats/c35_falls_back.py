@@ -1,7 +1,6 @@
 """Tries a kernel that cannot work, and falls back to torch when it fails."""
 # attacks: 04_online_softmax
-# passes: torch does the work in the end, as if there were no kernel; to replay a call with launches
-# switched off, which must change the answer, would stop it
+# stopped: correctness no_kernel
 
 import torch
 import triton
