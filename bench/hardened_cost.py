@@ -4,11 +4,12 @@
     python bench/hardened_cost.py --device cuda --out bench/results/hardened_cost_h200.json
 
 Each check is the real command, `grader check NAME --solution --json`, in a process of its own.
-Plain and hardened checks build the same walls; hardened ones refuse to run where a required wall does
-not hold. `open` builds none (GRADER_WITHOUT_WALLS names them all). Beside the seconds that pass stand
-those of the processors, which other load on the machine changes little. Targets, by the medians of
-all rounds: hardened takes less than 1 s more than plain, and a GPU's bandwidth differs by at most
-0.5 %. A person runs this on a machine that does nothing else; exit code 0 means that both hold.
+Plain and hardened checks build the same walls; hardened ones refuse to run where a required wall
+does not hold. `open` builds none (GRADER_WITHOUT_WALLS names them all). Beside the seconds that
+pass stand those of the processors, which other load on the machine changes little. Targets, by the
+medians of all rounds: hardened takes less than 1 s more than plain, and a GPU's bandwidth differs
+by at most 0.5 %. A person runs this on a machine that does nothing else; exit code 0 means that
+both hold.
 """
 
 from __future__ import annotations
