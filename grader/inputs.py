@@ -8,6 +8,7 @@ row has its own scale, shift and spikes, and ties, constant rows, extremes and s
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -70,47 +71,72 @@ class CaseDraw:
         return torch.tensor(value, dtype=torch.float32).item()
 
 
-SPIKES = 16  # in a vector of the scored case
+SPIKES = 16  # in a vector, or in each row, of the scored case
 
 
 class LargeDraw:
     """Draws the scored case on the GPU itself, in place and in the case's own dtype.
 
     Of the distributions only `rows`; no target is ignored, so that the least traffic is exact.
-    A vector has spikes: the sum of a part of many like numbers would do for the sum of all, within
-    what rounding in so long a sum may cost. Each spike weighs more than that.
+    Spikes keep a part from standing for the whole, as it does among many like numbers: each weighs
+    as much as a quarter of all that are none, in a sum of products (vectors) or of exponentials
+    (rows), which is more than the rounding of so long a sum is permitted to cost.
     """
 
     def __init__(self, case: Case, device: torch.device | str, seed: int) -> None:
         self._case = case
         self._device = torch.device(device)
         self._random = torch.Generator(self._device).manual_seed(seed)
+        self._numbers = random.Random(seed)  # apart, so that they do not depend on the tensors
 
     def tensor(
         self, shape: tuple[int, ...], *, dtype: str | None = None, extreme: float | None = None
     ) -> Tensor:
-        name = DTYPES[dtype or self._case.dtype]
-        values = torch.empty(shape, dtype=name, device=self._device)
+        name = dtype or self._case.dtype
+        limit = min(extreme or math.inf, LARGEST[name])
+        values = torch.empty(shape, dtype=DTYPES[name], device=self._device)
         values.normal_(generator=self._random)
         of_rows = (*shape[:-1], 1)
         low, high = math.log(0.05), math.log(20.0)
-        scale = self._uniform(of_rows, low, high).exp().to(name)
-        torch.addcmul(self._uniform(of_rows, -8.0, 8.0).to(name), values, scale, out=values)
-        if len(shape) == 1:
-            limit = min(extreme or math.inf, LARGEST[dtype or self._case.dtype])
-            where = self.indices(SPIKES, shape[0])
-            # Together with 15 others and the same in another factor, each is 3 % of the whole.
-            values[where] = (values[where].double() * shape[0] / 4).clamp(-limit, limit).to(name)
-        return values
+        scale = self._uniform(of_rows, low, high).exp().to(values.dtype)
+        shift = self._uniform(of_rows, -8.0, 8.0).to(values.dtype)
+        torch.addcmul(shift, values, scale, out=values)
+        where = self._below(shape[-1], (*shape[:-1], SPIKES))
+        weight = max(1.0, shape[-1] / 4)
+        spikes = values.gather(-1, where).double()
+        spikes = spikes * weight if len(shape) == 1 else spikes + math.log(weight)
+        return values.scatter_(-1, where, spikes.clamp(-limit, limit).to(values.dtype))
+
+    def _below(self, limit: int, shape: tuple[int, ...]) -> Tensor:
+        return torch.randint(limit, shape, generator=self._random, device=self._device)
 
     def _uniform(self, shape: tuple[int, ...], low: float, high: float) -> Tensor:
         return torch.empty(shape, device=self._device).uniform_(low, high, generator=self._random)
 
     def indices(self, count: int, below: int, ignored: int | None = None) -> Tensor:
-        return torch.randint(below, (count,), generator=self._random, device=self._device)
+        return self._below(below, (count,))
 
     def number(self, low: float, high: float) -> float:
-        return float(self._uniform((), math.log(low), math.log(high)).exp())
+        value = math.exp(self._numbers.uniform(math.log(low), math.log(high)))
+        return torch.tensor(value, dtype=torch.float32).item()
+
+
+class NumberDraw(LargeDraw):
+    """The numbers of the LargeDraw with this seed; of its tensors only shape and dtype.
+
+    A call's numbers are needed before the memory that its tensors will lie in may be filled.
+    """
+
+    def __init__(self, case: Case, seed: int) -> None:
+        super().__init__(case, "cpu", seed)
+
+    def tensor(
+        self, shape: tuple[int, ...], *, dtype: str | None = None, extreme: float | None = None
+    ) -> Tensor:
+        return torch.empty(shape, dtype=DTYPES[dtype or self._case.dtype], device="meta")
+
+    def indices(self, count: int, below: int, ignored: int | None = None) -> Tensor:
+        return torch.empty(count, dtype=torch.int64, device="meta")
 
 
 def _mix(case: Case) -> int:

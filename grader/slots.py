@@ -16,7 +16,7 @@ from torch import Tensor
 from grader.acceptance import expect, limits
 from grader.arena import REDZONE, Placed, place
 from grader.errors import BrokenExercise
-from grader.inputs import LargeDraw
+from grader.inputs import LargeDraw, NumberDraw
 from grader.link import Call, Entry
 from grader.remote import Poison, destinations
 from grader.spec import Case, Spec
@@ -138,8 +138,8 @@ class Slots:
     def _call(self, slot: list[Placed], seed: int) -> Call:
         by_name: dict[str, TensorRef | float] = {p.argument.name: p.ref for p in slot}
         scalars = [a.name for a in self.spec.arguments if a.role == "scalar"]
-        if scalars:  # drawn with the tensors, which are drawn again when the slot is filled
-            inputs = self.spec.inputs(self.case, self._draw(seed))
+        if scalars:
+            inputs = self.spec.inputs(self.case, NumberDraw(self.case, seed))
             by_name |= {name: inputs[name] for name in scalars}  # type: ignore[misc]
         return [by_name[a.name] for a in self.spec.arguments]
 

@@ -89,7 +89,7 @@ def _measure(
                 return _hopeless(rough)
             samples = _alternate(kernel, yardstick, slots, spec.gates.passing)
             latency = _latency(kernel, spec, arena)
-            needless = _without_kernels(kernel, slots) if spec.kernels else None
+            needless = _without_kernels(kernel, slots, arena) if spec.kernels else None
         after = yardstick.ceiling(probes)
         raised = correction(samples.goes, samples.trusted)
     ceiling = max(statistics.median(samples.ceilings), (1 - HELD_DOWN) * max(before, after))
@@ -194,15 +194,14 @@ def _latency(kernel: WorkerLink, spec: Spec, arena: CudaArena) -> tuple[Case, fl
     return case, claims[-1] / SMALL_CALLS
 
 
-def _without_kernels(kernel: WorkerLink, slots: Slots) -> Failure | None:
+def _without_kernels(kernel: WorkerLink, slots: Slots, arena: CudaArena) -> Failure | None:
     """What was fast must have been a kernel, too: with none, the sampled outputs must be wrong.
 
-    The last calls of this worker, for what it records meanwhile is worth nothing.
+    The last call of this worker, for what it records meanwhile is worth nothing.
     """
-    calls, probes = slots.refill()
+    (call,), probes = Slots(slots.spec, slots.case, 1, arena.memory).refill()
     try:
-        for call in calls:
-            kernel.without_kernels(call)
+        kernel.without_kernels(call)
     except KernelFailure:
         return None
     return no_kernel(slots.spec, (("the sampled outputs", probe.share_right()) for probe in probes))

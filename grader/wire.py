@@ -20,7 +20,7 @@ MOST_FRAMES = 20
 MOST_TIMES = 1024  # calls in one message
 MOST_KERNELS = 8  # different kernels that one call launches
 LARGEST_COUNT = 2**31 - 1  # of registers, bytes, threads or launches
-LARGEST_TOTAL = 2**63 - 1  # of elements or bytes in one call, which the judge calculates with
+LARGEST_INTEGER = 2**63 - 1  # the judge calculates with what a worker counts, also as floats
 
 
 class WireError(Exception):
@@ -113,8 +113,8 @@ class Reply:
 
 
 def _integer(value: Any) -> int:
-    if type(value) is not int:
-        raise TypeError(f"{value!r} is not an integer")
+    if type(value) is not int or abs(value) > LARGEST_INTEGER:
+        raise TypeError(f"{value!r} is not an integer of 64 bits")
     return value
 
 
@@ -149,7 +149,7 @@ def _count(value: Any, largest: int = LARGEST_COUNT) -> int:
 
 
 def _total(value: Any) -> int:
-    return _count(value, LARGEST_TOTAL)
+    return _count(value, LARGEST_INTEGER)
 
 
 def _fault(value: Mapping[str, Any]) -> Fault:

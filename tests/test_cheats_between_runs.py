@@ -167,3 +167,20 @@ def test_neither_neighbours_nor_variables_change_a_verdict(
     outcomes = [[str(s["outcome"]) for s in one["steps"]] for one in (result, before[which])]
     assert outcomes[0] == outcomes[1]
     assert json.loads(done.stdout)["seed"] == SEED
+
+
+def test_a_variable_of_a_ci_server_fixes_no_case():
+    """Hypothesis would draw the same cases in every run, and heed no seed."""
+    script = (
+        "from hypothesis import settings; from grader import plugin, session\n"
+        "plugin._prepare_hypothesis(session.Options(seed=1)); print(settings.default.derandomize)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        env=os.environ | {"CI": "true"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.stdout.strip() == "False", done.stderr

@@ -209,9 +209,12 @@ def test_a_scored_answer_that_needs_no_kernel_is_told():
     def fail(call: Call) -> None:
         raise KernelFailure(Failure(kind="exception", message="it failed"))
 
-    found = timing._without_kernels(WithoutKernels(add), slots)  # type: ignore[arg-type]
+    def told(work: Callable[[Call], None]) -> Failure | None:
+        return timing._without_kernels(WithoutKernels(work), slots, arena)  # type: ignore[arg-type]
+
+    found = told(add)
     assert found is not None
     assert found.kind == "no_kernel"
     assert found.message.endswith("100 % of the sampled outputs came out right all the same")
     for work in (fail, lambda call: None):
-        assert timing._without_kernels(WithoutKernels(work), slots) is None  # type: ignore[arg-type]
+        assert told(work) is None

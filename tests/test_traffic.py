@@ -295,6 +295,22 @@ def test_what_only_a_gpu_can_run_is_skipped_where_there_is_one(counted):
     assert "inline assembly needs a GPU" in step.summary
 
 
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        (("at < n", "at <= n"), "out_of_bounds"),
+        (("tl.store(out_ptr + at, y, mask=at < n)", "tl.store(out_ptr + at % 64, y)"), "race"),
+    ],
+    ids=["bounds", "race"],
+)
+def test_a_gpu_forgives_no_fault_that_the_simulator_saw(counted, change, kind: str):
+    plain = INLINE_ASSEMBLY[: INLINE_ASSEMBLY.index("    y = ")] + "    y = x + x\n"
+    kernel = plain + INLINE_ASSEMBLY[INLINE_ASSEMBLY.index("    tl.store") :]
+    assert counted(DOUBLE, kernel, device="cuda").outcome is Outcome.PASS
+    step = counted(DOUBLE, kernel.replace(*change), device="cuda")
+    assert (step.outcome, step.failure.kind) == (Outcome.FAIL, kind)
+
+
 def test_nobody_is_excused_who_was_simulated_before(counted):
     step = counted(
         DOUBLE,

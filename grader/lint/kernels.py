@@ -6,8 +6,8 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 
 from grader.lint.records import Level
-from grader.lint.source import NUMBA_JIT, TRITON_JIT, Function, Match, Rule, Source
-from grader.lint.uses import within
+from grader.lint.rule import Match, Rule, within
+from grader.lint.source import NUMBA_JIT, TRITON_JIT, Function, Source
 
 Spreads = Callable[[ast.AST, set[str]], bool]  # of an expression, given the names known to
 

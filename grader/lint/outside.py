@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from grader.lint.records import Level
-from grader.lint.source import Rule
-from grader.lint.uses import uses
+from grader.lint.rule import Rule, uses
 
 RULES = (
     Rule(

@@ -14,7 +14,8 @@ from grader import __version__
 from grader.errors import UsageError
 from grader.lint import kernels, order, outside, state, tricks, work
 from grader.lint.records import Level, LintFinding, Review
-from grader.lint.source import Match, Rule, Source
+from grader.lint.rule import Match, Rule
+from grader.lint.source import Source
 
 
 def _nothing(source: Source) -> Iterator[Match]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from grader.lint.names import LOCAL, Names
-from grader.lint.records import Level
 from grader.lint.torch_api import NUMBER_METHODS, makes_a_tensor
 
 TRITON_JIT = {"triton.jit", "triton.runtime.jit.jit"}
@@ -29,27 +27,6 @@ _OF_A_TENSOR = {
 }
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-
-@dataclass(frozen=True)
-class Match:
-    """A place that a rule points at, and what stands in its sentence for `{what}`."""
-
-    node: ast.AST
-    what: str = ""
-
-
-@dataclass(frozen=True)
-class Rule:
-    """One thing to look for. `message` is a sentence, in which `{what}` names what was found."""
-
-    id: str
-    name: str
-    level: Level
-    message: str
-    why: str
-    action: str
-    find: Callable[[Source], Iterator[Match]]
 
 
 class Source:

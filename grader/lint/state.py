@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from grader.lint.records import Level
-from grader.lint.source import Function, Match, Rule, Source
+from grader.lint.rule import Match, Rule
+from grader.lint.source import Function, Source
 
 _ADDRESSES = {"data_ptr", "__cuda_array_interface__", "device_ctypes_pointer"}
 _LOOKUPS = {"__contains__", "add", "get", "pop", "setdefault"}

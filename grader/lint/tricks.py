@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from grader.lint.names import LOCAL
 from grader.lint.records import Level
-from grader.lint.source import Match, Rule, Source
-from grader.lint.uses import uses, within
+from grader.lint.rule import Match, Rule, uses, within
+from grader.lint.source import Source
 
 # Libraries keep their settings there, to be assigned to.
 _SETTINGS = ("torch.backends", "triton.knobs", "numba.config", "torch._dynamo.config")
@@ -45,6 +45,7 @@ _INNER = {
     "gi_frame",
     "tb_frame",
 }
+# Texts that become code; and imports by a text, which can stand as plain ones.
 _UNHIDING = uses(
     "base64",
     "binascii",
@@ -104,11 +105,6 @@ def looks_around(source: Source) -> Iterator[Match]:
             yield Match(node, f"`.{node.attr}`")
 
 
-def hides_code(source: Source) -> Iterator[Match]:
-    """Texts that become code. `importlib.import_module` counts: an import can stand as one."""
-    yield from _UNHIDING(source)
-
-
 RULES = (
     Rule(
         "KG501",
@@ -128,7 +124,7 @@ RULES = (
         "Whoever reviews the file must be able to read what runs.",
         "Write the code itself; for variants of a kernel take `tl.constexpr` parameters, or "
         "functions that build a kernel.",
-        hides_code,
+        _UNHIDING,
     ),
     Rule(
         "KG503",

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from grader.lint.records import Level
-from grader.lint.source import Match, Rule, Source
+from grader.lint.rule import Match, Rule, uses
+from grader.lint.source import Source
 from grader.lint.torch_api import (
     COPIES,
     COPYING_METHODS,
@@ -90,20 +91,6 @@ def torch_copies(source: Source) -> Iterator[Match]:
             yield Match(place, "An assignment to elements of a tensor")
 
 
-def compiled_by_torch(source: Source) -> Iterator[Match]:
-    makers = (
-        "torch.compile",
-        "torch.compiler.",
-        "torch._dynamo.",
-        "torch._inductor.",
-        "torch.jit.",
-    )
-    for node, paths in source.references:
-        for path in sorted(paths):
-            if path == "torch.compile" or path.startswith(makers[1:]):
-                yield Match(node, f"`{path}`")
-
-
 def numpy_operations(source: Source) -> Iterator[Match]:
     for node, paths in source.references:
         for path in sorted(paths):
@@ -179,7 +166,7 @@ RULES = (
         "What torch compiles is not a kernel that its author wrote, and the exercise is about "
         "writing one.",
         "Write the kernel yourself; `grader bench` compares it with what `torch.compile` makes.",
-        compiled_by_torch,
+        uses("torch.compile", "torch.compiler", "torch._dynamo", "torch._inductor", "torch.jit"),
     ),
     Rule(
         "KG103",

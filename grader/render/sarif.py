@@ -14,7 +14,7 @@ from urllib.parse import quote
 from grader import __version__
 from grader.lint.records import LintFinding, Review
 from grader.lint.review import RULES
-from grader.lint.source import Rule
+from grader.lint.rule import Rule
 
 VERSION = "2.1.0"
 SCHEMA = (

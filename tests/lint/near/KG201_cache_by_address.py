@@ -11,8 +11,12 @@ def double(x, out):
         out[i] = 2 * x[i]
 
 
+WARPS = {True: 8, False: 4}
+
+
 def run(x: torch.Tensor, out: torch.Tensor) -> None:
     aligned = x.data_ptr() % 16 == 0
+    assert WARPS[aligned]
     sizes = {"data_ptr": 1}
     sizes[aligned] = 2
     mine = {}

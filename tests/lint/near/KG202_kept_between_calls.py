@@ -19,6 +19,7 @@ def double(x, out):
 def run(x, out, cache=None):
     parts = []
     parts.append(x)
+    [parts.append(one) for one in (x, out)]
     kept = {"calls": 0}
     kept["calls"] += 1
     lengths = [len(part) for part in parts]

@@ -34,7 +34,27 @@ def whole_blocks_apart(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tl.store(out_ptr + offsets, x, mask=offsets < n)
 
 
+@triton.jit
+def shifted_last_block(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    begin = tl.program_id(0).to(tl.int64) * BLOCK
+    offsets = tl.minimum(begin, n - BLOCK) + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets)
+    tl.store(out_ptr + offsets, x, mask=offsets >= begin)
+
+
+@triton.jit
+def tail_apart(x_ptr, out_ptr, start, n, BLOCK: tl.constexpr):
+    for begin in range(0, start, BLOCK):
+        offsets = begin + tl.arange(0, BLOCK)
+        tl.store(out_ptr + offsets, tl.load(x_ptr + offsets))
+    offsets = start + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets, mask=offsets < n)
+    tl.store(out_ptr + offsets, x, mask=offsets < n)
+
+
 def run(x, out):
+    shifted_last_block[(1,)](x, out, 1000, BLOCK=1024)
+    tail_apart[(1,)](x, out, 0, 1000, BLOCK=1024)
     rows[(1,)](x, x, out, 1, 1, BLOCK=1024)
     wraps_around[(1,)](x, out, 1000, BLOCK=1024)
     whole_blocks_apart[(1,)](x, out, 1000, BLOCK=1024)

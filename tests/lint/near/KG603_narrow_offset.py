@@ -12,6 +12,8 @@ def widened(x_ptr, out_ptr, stride, wide: tl.int64, columns, BLOCK: tl.constexpr
     other = tl.cast(tl.program_id(0), tl.int64)
     x += tl.load(x_ptr + other * stride + offsets, mask=offsets < columns)
     x += tl.load(x_ptr + tl.program_id(0) * wide + offsets, mask=offsets < columns)
+    mixed = tl.program_id(0) + columns.to(tl.int64)
+    x += tl.load(x_ptr + mixed * stride + offsets, mask=offsets < columns)
     count = tl.program_id(0) * columns
     tl.store(out_ptr + row * stride + offsets, x * count, mask=offsets < columns)
 

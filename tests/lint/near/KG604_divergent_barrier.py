@@ -31,6 +31,8 @@ def total(x, out, last):
     cuda.syncthreads()
     if flag[0] > 0:
         cuda.syncthreads()
+    if flag[cuda.threadIdx.x // 256] > 0:  # one element, which all threads read
+        cuda.syncthreads()
     if cuda.blockIdx.x == last:
         value = block_sum(value)
     if cuda.threadIdx.x == 0:

@@ -1,6 +1,6 @@
 """Leaves the barrier out: threads that run one after the other are right all the same."""
 # attacks: 02_dot_reduction
-# stopped: correctness race
+# stopped: correctness race | correctness value | traffic race
 
 from numba import cuda, float32
 

@@ -1,6 +1,6 @@
 """Two programs add to one element without an atomic, and one of two sums is lost on a GPU."""
 # attacks: 04_online_softmax
-# stopped: correctness race
+# stopped: correctness race | correctness value | traffic race
 
 import torch
 import triton

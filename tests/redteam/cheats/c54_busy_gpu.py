@@ -40,7 +40,8 @@ def _disturb():
             stream.synchronize()
 
 
-threading.Thread(target=_disturb, daemon=True).start()
+if torch.cuda.is_initialized():  # not where it is simulated
+    threading.Thread(target=_disturb, daemon=True).start()
 
 
 def _go_undisturbed(self, message):

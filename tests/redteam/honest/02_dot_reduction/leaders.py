@@ -7,24 +7,25 @@ from numba import cuda, float32
 
 THREADS = 128
 GROUP = 32
+GROUPS = THREADS // GROUP  # a name, because numba asks for a constant
 MOST_BLOCKS = 4096
 
 
 @cuda.jit(device=True)
 def block_sum(value):
     values = cuda.shared.array(THREADS, float32)
-    sums = cuda.shared.array(THREADS // GROUP, float32)
+    sums = cuda.shared.array(GROUPS, float32)
     t = cuda.threadIdx.x
     values[t] = value
     cuda.syncthreads()
-    if t < THREADS // GROUP:
+    if t < GROUPS:
         total = float32(0.0)
         for i in range(GROUP):
             total += values[t * GROUP + i]
         sums[t] = total
     cuda.syncthreads()
     total = float32(0.0)
-    for i in range(THREADS // GROUP):
+    for i in range(GROUPS):
         total += sums[i]
     cuda.syncthreads()
     return total

@@ -7,19 +7,20 @@ from numba import cuda, float32
 
 THREADS = 128
 COLUMNS = 32
+ROWS = THREADS // COLUMNS  # a name, because numba asks for a constant
 MOST_BLOCKS = 4096
 
 
 @cuda.jit(device=True)
 def block_sum(value):
-    tile = cuda.shared.array((THREADS // COLUMNS, COLUMNS), float32)
+    tile = cuda.shared.array((ROWS, COLUMNS), float32)
     sums = cuda.shared.array(COLUMNS, float32)
     t = cuda.threadIdx.x
     tile[t // COLUMNS, t % COLUMNS] = value
     cuda.syncthreads()
     if t < COLUMNS:
         total = tile[0, t]
-        for row in range(1, THREADS // COLUMNS):
+        for row in range(1, ROWS):
             total += tile[row, t]
         sums[t] = total
     cuda.syncthreads()

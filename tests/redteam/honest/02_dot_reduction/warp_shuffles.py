@@ -9,6 +9,7 @@ from numba import cuda, float32
 
 THREADS = 256
 WARP = 32
+WARPS = THREADS // WARP  # a name, because numba asks for a constant
 MOST_BLOCKS = 8192
 
 
@@ -23,14 +24,14 @@ def warp_sum(value):
 
 @cuda.jit(device=True)
 def block_sum(value):
-    sums = cuda.shared.array(THREADS // WARP, float32)
+    sums = cuda.shared.array(WARPS, float32)
     t = cuda.threadIdx.x
     value = warp_sum(value)
     if t % WARP == 0:
         sums[t // WARP] = value
     cuda.syncthreads()
     value = float32(0.0)
-    if t < THREADS // WARP:
+    if t < WARPS:
         value = sums[t]
     return warp_sum(value)  # right in thread 0
 

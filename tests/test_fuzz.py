@@ -1,0 +1,425 @@
+"""Whatever crosses the edges of the judge, it answers with a result or with an error of its own.
+
+Hypothesis draws what a hostile worker, a broken file or a forged result may hold. In the suite it
+draws some hundreds of each; `make redteam-fuzz` goes on for as long as it is told.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
+from pydantic import ValidationError
+
+from grader import course, link, memory, steps, traffic
+from grader.arena import HostArena, view
+from grader.errors import BrokenExercise, CannotGrade, GraderError
+from grader.link import KernelFailure, WorkerLink, entry_of
+from grader.remote import RemoteKernel
+from grader.results import Failure, Frame, Result, from_json, to_json
+from grader.session import Bench, Finding, Grading, Options, Workshop
+from grader.spec import Case, Limits
+from grader.stub import make_stub
+from grader.terms import Outcome, StepName
+from grader.verdict import exit_code
+from grader.wire import (
+    LONGEST_LINE,
+    Channel,
+    Closed,
+    Fault,
+    Launched,
+    Reply,
+    TensorRef,
+    WireError,
+    printable,
+)
+from grader.worker import faults
+from grader.worker.load import LoadError, load_entry
+
+TESTS = Path(__file__).parent
+DOUBLE = course.find(TESTS / "courses" / "small", "01_double")
+# 1 in the suite; the profile `fuzz` of conftest.py draws so many times as much.
+TIMES = settings.default.max_examples // settings.get_profile("default").max_examples
+
+
+def fuzz(examples: int) -> settings:
+    return settings(
+        max_examples=examples * TIMES, deadline=None, suppress_health_check=list(HealthCheck)
+    )
+
+
+# -- JSON, as strange as it gets
+
+TEXTS = st.text(max_size=12) | st.text(st.characters(codec=None), max_size=6)
+NUMBERS = (
+    st.integers()
+    | st.floats()
+    | st.sampled_from([0, -1, 2**31, 2**63, 2**64, -(2**63) - 1, -0.0, 1e-320, 1e308])
+    | st.integers(300, 4000).map(lambda digits: 10**digits)
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | NUMBERS | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=10,
+)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where in a JSON value there is something."""
+    yield path
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from places(inner, (*path, key))
+
+
+def changed(value: Any, path: tuple[Any, ...], other: Any) -> Any:
+    """A copy with another value at one place, or with none there when `other` is `...`."""
+    if not path:
+        return other
+    copy = value.copy()
+    if other is ... and len(path) == 1:
+        del copy[path[0]]
+    else:
+        copy[path[0]] = changed(value[path[0]], path[1:], other)
+    return copy
+
+
+@st.composite
+def mutated(draw: st.DrawFn, value: Any) -> Any:
+    """A JSON value with a few places changed, removed, or taken from elsewhere in it."""
+    for _ in range(draw(st.integers(0, 4))):
+        paths = list(places(value))[1:]
+        if not paths:
+            break
+        path = draw(st.sampled_from(paths))
+        value = changed(value, path, draw(JSON | st.just(...)))
+    return value
+
+
+# -- the line between judge and worker
+
+REPLY = Reply(
+    seq=1,
+    fault=Fault("exception", "boom", ((3, "softmax", "x / 0"), (9, "helper", "raise"))),
+    counts={"reads.x": 1000, "writes.out": 1000},
+    peak=0,
+    seconds=(1e-3, 2e-3),
+    walls={"files": True},
+    launched=(Launched("k", 1, None, 0, 32, 1),),
+).dump()
+REPLIES = mutated(json.loads(json.dumps(REPLY)))
+
+
+def as_bytes(value: Any) -> bytes:
+    """As Python's json writes it: with NaN, and half characters as escapes."""
+    return json.dumps(value).encode()
+
+
+LINES = (
+    st.binary(max_size=80)
+    | REPLIES.map(as_bytes)
+    | JSON.map(as_bytes)
+    | st.tuples(st.sampled_from([b"[", b'{"a":', b"{", b'"', b"-"]), st.integers(0, 20_000)).map(
+        lambda pair: pair[0] * pair[1]
+    )
+    | st.sampled_from(
+        [
+            b'{"seq":1,"seq":2}',
+            b'{"seq":1,"fault":null,"fault":{}}',
+            b'{"seq":NINES}',
+            b'{"seq":1e999}',
+            b'{"seq":NaN}',
+            b'{"seq":1}\r',
+            b'\xef\xbb\xbf{"seq":1}',
+            '{"seq":1}'.encode("utf-16"),
+            b'{"seq":1,"fault":{"kind":"\\ud800","message":"\\udfff"}}',
+            b'{"seq":1,"counts":{"reads.x":NINES}}',
+        ]
+    )
+)
+
+
+def in_full(line: bytes) -> bytes:
+    """A line as it is sent. Hypothesis would show what it draws from at full length."""
+    return line.replace(b"NINES", b"9" * 5000).replace(b"FLOOD", b"x" * (LONGEST_LINE + 1))
+
+
+def received(sent: Sequence[bytes]) -> list[dict[str, Any] | WireError]:
+    """What the judge makes of these bytes, up to the end of the line."""
+    ours, theirs = socket.socketpair()
+    channel = Channel(ours)
+
+    def send() -> None:
+        with suppress(OSError), theirs:
+            for chunk in sent:
+                theirs.sendall(chunk)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    found: list[dict[str, Any] | WireError] = []
+    try:
+        while not (found and isinstance(found[-1], Closed)):
+            try:
+                found.append(channel.receive(30))
+            except WireError as error:
+                found.append(error)
+    finally:
+        channel.close()
+        sender.join()
+    return found
+
+
+@fuzz(300)
+@given(st.lists(LINES, max_size=5), st.binary(max_size=20))
+def test_any_bytes_are_messages_or_errors_and_then_the_end(lines: list[bytes], rest: bytes):
+    sent = [in_full(line) + b"\n" for line in lines] + [rest.replace(b"\n", b"")]
+    found = received(sent)
+    assert isinstance(found[-1], Closed)
+    assert len(found) == sum(chunk.count(b"\n") for chunk in sent) + 1
+    for message in found:
+        if isinstance(message, dict):
+            assert_reply_or_error(message)
+
+
+def assert_reply_or_error(message: Mapping[str, Any]) -> None:
+    try:
+        reply = Reply.parse(message)
+    except WireError:
+        return
+    assert all(-(2**63) <= number < 2**63 for number in integers_of(reply))
+    assert all(math.isfinite(s) and s >= 0 for s in reply.seconds)
+    if reply.fault is not None:  # a result can be made of it, written and read
+        frames = tuple(Frame(line=n, function=f, code=c) for n, f, c in reply.fault.frames)
+        failure = Failure(kind=reply.fault.kind, message=reply.fault.message, frames=frames)
+        assert Failure.model_validate_json(failure.model_dump_json()) == failure
+
+
+def integers_of(reply: Reply) -> Iterator[int]:
+    yield reply.seq
+    yield from reply.counts.values()
+    yield from () if reply.peak is None else (reply.peak,)
+    yield from (line for line, _, _ in reply.fault.frames) if reply.fault else ()
+
+
+@fuzz(300)
+@given(REPLIES | st.dictionaries(st.sampled_from(list(REPLY)), JSON))
+@example({"seq": 10**400})
+@example({"seq": 1, "counts": {"reads.x": 10**400}})
+@example({"seq": 1, "seconds": [math.inf]})
+@example({"seq": 1, "counts": [["reads.x", 1]]})
+@example({"seq": 1, "counts": "ab"})
+def test_any_json_is_a_reply_or_an_error(message: Any):
+    if isinstance(message, dict):
+        assert_reply_or_error(json.loads(json.dumps(message)))
+
+
+# -- a judge, and a worker that answers anything at any time
+
+
+@dataclass(frozen=True)
+class Act:
+    """What a worker does about one message: what it writes to the output, and what it sends.
+
+    `sends` are lines, in which SEQ stands for the number of the message, NEXT for the one after it
+    and LAST for the one before; the last of them may lack its end.
+    """
+
+    writes: str = "right"
+    sends: tuple[bytes, ...] = (b'{"seq":SEQ}\n',)
+    closes: bool = False
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether the judge need not wait for the end of its patience."""
+        return self.closes or any(line.endswith(b"\n") for line in self.sends)
+
+
+GOOD = (
+    b'{"seq":SEQ,"peak":0,"counts":{"reads.x":1000,"writes.x":0,"reads.out":0,"writes.out":1000}}\n'
+)
+HONEST = Act(sends=(GOOD,))
+WITH_SEQ = REPLIES.map(lambda reply: {**reply, "seq": "#"} if isinstance(reply, dict) else reply)
+SENT = (
+    st.sampled_from(
+        [
+            *(GOOD, GOOD, b'{"seq":SEQ}\n', b'{"seq":NEXT}\n', b'{"seq":LAST}\n', b"\n"),
+            *(
+                b'{"seq":SEQ,"seq":LAST}\n',
+                b'{"seq":true}\n',
+                b'{"seq":SEQ',
+                b"{}\n",
+                b"FLOOD",
+            ),
+            b'{"seq":SEQ,"fault":{"kind":"not_started","message":""}}\n',
+            b'{"seq":SEQ,"fault":{"kind":"timeout","message":"\\ud800"}}\n',
+            b'{"seq":SEQ,"peak":9223372036854775807,"counts":{"reads.x":-1}}\n',
+            b'{"seq":SEQ,"seconds":[0.0,1e308,1e308]}\n',
+        ]
+    )
+    | WITH_SEQ.map(lambda reply: as_bytes(reply).replace(b'"#"', b"SEQ") + b"\n")
+    | LINES.map(lambda line: line + b"\n")
+)
+ACTS = st.builds(
+    Act,
+    writes=st.sampled_from(["right", "half", "nothing", "zeros", "input"]),
+    sends=st.lists(SENT, max_size=3).map(tuple),
+    closes=st.booleans(),
+)
+SCRIPTS = st.lists(st.just(HONEST) | ACTS, max_size=3)
+ENDS = st.none() | st.integers(0, 255).map(lambda code: code << 8) | st.integers(1, 64)
+
+
+class Liars:
+    """Stands in for a nursery: its workers follow `script`, and are honest when it ends."""
+
+    running = True
+
+    def __init__(self, arena: HostArena) -> None:
+        self._arena = arena
+        self.script: list[Act] = []
+        self.status: int | None = None
+        self.wrote_right = False
+        self._threads: list[threading.Thread] = []
+
+    def fork(self, arena_fd: int | None) -> Any:
+        ours, theirs = socket.socketpair()
+        channel = Channel(ours)
+        thread = threading.Thread(target=self._serve, args=(theirs,))
+        thread.start()
+        self._threads.append(thread)
+
+        def close() -> str:
+            channel.close()
+            thread.join()
+            return "it printed \x1b[2J"
+
+        return SimpleNamespace(channel=channel, close=close)
+
+    def kill(self, *, patient: bool = False) -> int | None:
+        return self.status
+
+    def home_for(self, kernel: bytes) -> Path:
+        return Path("kernel.py")
+
+    def _serve(self, sock: socket.socket) -> None:
+        channel = Channel(sock)
+        with suppress(WireError, OSError), sock:
+            while True:
+                message = channel.receive()
+                act = self.script.pop(0) if self.script else HONEST
+                self._write(act.writes, message)
+                for line in act.sends:
+                    for word, number in (("SEQ", 0), ("NEXT", 1), ("LAST", -1)):
+                        line = line.replace(word.encode(), b"%d" % (message["seq"] + number))
+                    sock.sendall(in_full(line))
+                if act.closes:
+                    return
+
+    def _write(self, what: str, message: Mapping[str, Any]) -> None:
+        calls = message.get("calls") or [message[key] for key in ("call",) if key in message]
+        for call in calls:
+            x, out = (view(self._arena.memory, ref_of(sent)) for sent in call)
+            if what == "right":
+                self.wrote_right = True
+                out.copy_(2 * x)
+            elif what == "half":
+                out[: len(out) // 2] = 2 * x[: len(out) // 2]
+            elif what != "nothing":
+                out.copy_(x if what == "input" else torch.zeros_like(x))
+
+
+def ref_of(sent: Mapping[str, Any]) -> TensorRef:
+    return TensorRef(**{**sent, "shape": tuple(sent["shape"]), "strides": tuple(sent["strides"])})
+
+
+class JudgeAndLiar(RuleBasedStateMachine):
+    """No verdict passes unless the right answer was written; whatever happened, the next can."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.arena = HostArena(1 << 20)
+        self.liars = Liars(self.arena)
+        self.link = WorkerLink(entry_of(DOUBLE.spec), b"", self.liars, self.arena)  # type: ignore[arg-type]
+        self.start_s = link.START_S
+
+    def teardown(self) -> None:
+        link.START_S = self.start_s
+        printable(self.link.close())
+        self.arena.close()
+
+    def settled(
+        self, script: list[Act], work: Callable[[Grading], Finding], status: int | None = None
+    ) -> Finding:
+        """What a step comes to while workers follow the script."""
+        patience = 30.0 if all(act.is_heard for act in script) else 0.03
+        link.START_S = patience
+        limits = Limits(load_s=patience, call_s=patience)
+        self.link._entry = replace(self.link._entry, limits=limits)
+        self.liars.script, self.liars.status = list(script), status
+        self.liars.wrote_right = False
+        grading = Grading(DOUBLE, DOUBLE.solution, Options(seed=1), Workshop())
+        remote = RemoteKernel(DOUBLE.spec, self.link, self.arena)
+        grading._benches["cpu"] = Bench(self.arena, self.link, remote)
+        found = grading._settled(work)
+        recorded = grading._record(StepName.CORRECTNESS, found, 0.0)
+        assert type(recorded).model_validate_json(recorded.model_dump_json()) == recorded
+        return found
+
+    def must_be_earned(self, found: Finding) -> None:
+        assert self.liars.wrote_right or found.outcome is not Outcome.PASS
+
+    @rule(script=SCRIPTS, status=ENDS)
+    def a_case(self, script: list[Act], status: int | None) -> None:
+        self.must_be_earned(self.settled(script, one_case, status))
+
+    @rule(script=SCRIPTS, status=ENDS)
+    def the_traffic(self, script: list[Act], status: int | None) -> None:
+        self.must_be_earned(self.settled(script, traffic.traffic, status))
+
+    @rule(script=SCRIPTS)
+    def the_memory(self, script: list[Act]) -> None:
+        self.settled(script, memory.memory)
+
+    @rule(script=SCRIPTS)
+    def without_kernels(self, script: list[Act]) -> None:
+        self.settled(script, lambda grading: Finding("", steps.without_kernels(grading)))
+
+    @rule(script=SCRIPTS)
+    def prepared(self, script: list[Act]) -> None:
+        def go(grading: Grading) -> Finding:
+            self.link.prepare([])
+            assert all(math.isfinite(seconds) for seconds in self.link.go())
+            assert isinstance(self.link.resources([]), tuple)
+            return Finding("")
+
+        self.settled(script, go)
+
+    @rule()
+    def an_honest_worker_passes(self) -> None:
+        self.link.start()  # what a liar sent ahead of time is gone with it
+        for work in (one_case, traffic.traffic):
+            assert self.settled([], work).outcome is Outcome.PASS
+
+
+def one_case(grading: Grading) -> Finding:
+    failure = steps.try_case(grading, Case((7,), "float32"))
+    return Finding("", failure, Outcome.PASS if failure is None else Outcome.FAIL)
+
+
+TestJudgeAndLiar = JudgeAndLiar.TestCase
+TestJudgeAndLiar.settings = settings(fuzz(60), stateful_step_count=12)

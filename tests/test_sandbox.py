@@ -1,0 +1,99 @@
+"""What a worker finds in its folder, and what is left of it: one kernel file, and nothing."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from grader import check, processes, sandbox
+from grader.check import Request
+from grader.course import Exercise
+from grader.sandbox import Nursery
+
+COPY = Exercise(Path(__file__).parent / "courses" / "bad" / "exercises" / "02_copy_numba")
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for all temporary files, empty."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def nursery(temporary: Path) -> Iterator[Nursery]:
+    processes.adopt_orphans()
+    with closing(Nursery("numba", "cpu")) as nursery:
+        nursery.start()
+        yield nursery
+
+
+def files_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_worker_gets_one_file_and_no_other(nursery: Nursery, temporary: Path):
+    first = nursery.home_for(b"one")
+    second = nursery.home_for(b"one")
+    assert first != second
+    assert first.read_bytes() == b"one"
+    assert files_in(temporary) == ["kernel.py", "kernel.py"]
+
+
+def test_what_a_kernel_file_left_is_there_for_its_next_worker_and_for_no_other_file(
+    nursery: Nursery, temporary: Path
+):
+    home = nursery.home_for(b"one").parents[1]
+    caches = [
+        Path(sandbox.environment(home)[name]) for name in ("TRITON_CACHE_DIR", "NUMBA_CACHE_DIR")
+    ]
+    for folder in caches:
+        (folder / "key").mkdir(parents=True)
+        (folder / "key" / "launcher.so").write_bytes(b"\x7fELF")
+    (home / "outside").symlink_to(temporary)
+    nursery.home_for(b"one")
+    assert files_in(home).count("launcher.so") == 2
+    kept = temporary / "kept"
+    kept.touch()
+    nursery.home_for(b"two")
+    assert files_in(home) == ["kernel.py"]
+    assert kept.exists()
+
+
+def test_nothing_is_left_when_the_nursery_is_closed(nursery: Nursery, temporary: Path):
+    nursery.home_for(b"one")
+    nursery.close()
+    assert list(temporary.iterdir()) == []
+
+
+LOOKS = """
+import os
+from pathlib import Path
+home = Path(os.environ["HOME"])
+print("found", sorted(str(p.relative_to(home)) for p in home.rglob("*") if p.is_file()))
+Path(os.environ["NUMBA_CACHE_DIR"]).mkdir(exist_ok=True)
+Path(os.environ["NUMBA_CACHE_DIR"], "planted.nbc").write_text("{name}")
+def copy(x, out):
+    raise NotImplementedError
+"""
+
+
+def test_one_kernel_file_finds_nothing_that_another_left(temporary: Path):
+    """In one judge, whose workers share a parent."""
+    kernels = [temporary / f"{name}.py" for name in ("a", "b")]
+    for kernel in kernels:
+        kernel.write_text(LOOKS.replace("{name}", kernel.stem))
+    before = sorted(os.listdir(temporary))
+    results = check.run([Request(COPY, kernel, device="cpu") for kernel in kernels], print)
+    for result in results:
+        first, *_ = result.output.splitlines()
+        assert first.startswith("found ['kernel-")
+        assert first.endswith("/kernel.py']")
+        assert first.count(",") == 0
+    assert sorted(os.listdir(temporary)) == before
