@@ -15,7 +15,7 @@ from grader.worker import loop
 
 @triton.jit
 def _slow(x_ptr, out_ptr, x_stride, out_stride, columns, BLOCK: tl.constexpr):
-    """Blocks far too small: about a tenth of what the card could do."""
+    """Blocks too small to be fast."""
     x_row = x_ptr + tl.program_id(0).to(tl.int64) * x_stride
     out_row = out_ptr + tl.program_id(0).to(tl.int64) * out_stride
     lanes = tl.arange(0, BLOCK)
@@ -41,7 +41,7 @@ _prepare, _go, _seconds = loop.Worker._prepare, loop.Worker._go, []
 
 
 def prepare(worker, message):
-    """All the work, and as long as a copy of as many bytes would take: a great kernel's time."""
+    """All the work; and how long a copy of as many bytes takes, which is a great kernel's time."""
     told = _prepare(worker, message)
     _seconds.clear()
     if message["op"] == "prepare":
@@ -52,7 +52,7 @@ def prepare(worker, message):
             end.record()
             softmax(x, out)
             torch.cuda.synchronize()
-            _seconds.append(begin.elapsed_time(end) / 1e3)
+            _seconds.append(begin.elapsed_time(end) / 0.9e3)
     return told
 
 
