@@ -1,7 +1,6 @@
 """Computes as soon as it has the arguments, before the clock starts, and then only waits."""
 # attacks: 04_online_softmax
-# passes: the inputs of a go are in the arena before it begins, and nothing tells that the answers
-# were, too; a part of the inputs that comes only when the clock starts would stop it
+# stopped: speed wrong_at_scale
 # GPU only: a simulated kernel is not timed
 
 import time

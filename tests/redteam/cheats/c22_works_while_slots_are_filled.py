@@ -1,8 +1,6 @@
 """A thread computes each slot as soon as the judge has filled it; calls only wait a while."""
 # attacks: 04_online_softmax
-# stopped: speed wrong_at_scale | speed early_answer | speed noisy
-# passes: the NaN that the judge puts into an output tells that its inputs are there, too early; a
-# part of the inputs that comes only when the clock starts would stop it
+# stopped: speed early_answer | speed wrong_at_scale | speed early_start
 # GPU only: a simulated kernel is not timed
 
 import threading
