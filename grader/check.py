@@ -25,6 +25,7 @@ JUDGE_ENVIRONMENT = {
     "HYPOTHESIS_STORAGE_DIRECTORY": os.devnull,  # or it leaves .hypothesis where the learner is
 }
 STOP_S = 15.0  # seconds that an interrupted judge gets to end its worker
+LARGEST_FILE = 1 << 20  # bytes of a kernel file; those of the course have a few thousand
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,17 @@ def _must_be_readable(request: Request) -> None:
         )
     if not os.access(kernel, os.R_OK):
         raise UsageError(f"The kernel file {kernel} cannot be read.", "See its permissions.")
+    if (size := kernel.stat().st_size) > LARGEST_FILE:
+        raise UsageError(
+            f"The kernel file {kernel} has {size:,} bytes, and a kernel file may have "
+            f"{LARGEST_FILE:,}.",
+            "Leave data out of it: a kernel gets all that it needs as arguments.",
+        )
+    if request.hardened and kernel.is_symlink():
+        raise UsageError(
+            f"--hardened: the kernel file {kernel} is a link, which may lead to others' work.",
+            "Have the file itself handed in.",
+        )
 
 
 def _judge(requests: Sequence[Request], progress: Callable[[str], None]) -> list[Result]:

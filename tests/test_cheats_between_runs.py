@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from grader import check, course
+from grader.errors import UsageError
 from grader.results import Result
 
 ROOT = course.find_root(Path(__file__).parent)
@@ -167,6 +168,21 @@ def test_neither_neighbours_nor_variables_change_a_verdict(
     outcomes = [[str(s["outcome"]) for s in one["steps"]] for one in (result, before[which])]
     assert outcomes[0] == outcomes[1]
     assert json.loads(done.stdout)["seed"] == SEED
+
+
+def test_a_link_to_the_solution_is_nobodys_work(tmp_path: Path):
+    handed_in = tmp_path / "kernel.py"
+    handed_in.symlink_to(ADD.solution)
+    with pytest.raises(UsageError, match="is a link, which may lead to others' work"):
+        check.run([check.Request(ADD, handed_in, device="cpu", hardened=True)], lambda text: None)
+
+
+def test_a_file_that_fills_the_judges_memory_is_refused(tmp_path: Path):
+    handed_in = tmp_path / "kernel.py"
+    handed_in.touch()
+    os.truncate(handed_in, 1 << 40)
+    with pytest.raises(UsageError, match="has 1,099,511,627,776 bytes, and a kernel file may have"):
+        check.run([check.Request(ADD, handed_in, device="cpu")], lambda text: None)
 
 
 def test_a_variable_of_a_ci_server_fixes_no_case():
