@@ -186,6 +186,24 @@ class Nursery:
     def running(self) -> bool:
         return self._process is not None
 
+    def clear_home(self) -> None:
+        """Remove what the last kernel file left, however it locked it away.
+
+        To be called between two workers, before another kernel file is graded, or the same anew.
+        """
+        if self._home is None:
+            return
+        for folder, inner, _ in os.walk(self._home):
+            for path in (Path(folder, name) for name in inner):
+                if not path.is_symlink():
+                    path.chmod(0o700)
+        with suppress(FileNotFoundError):  # it may have removed its home
+            for path in list(self._home.iterdir()):
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink()
+
     def kill(self, *, patient: bool = False) -> int | None:
         """End the worker and all that it started.
 

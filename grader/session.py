@@ -173,6 +173,7 @@ class Grading:
                 if self.options.hardened:
                     walls.require(self._walls[device])
                 nursery = self.workshop.nursery(self.spec.backend, device)
+                nursery.clear_home()
                 executor = WorkerLink(entry_of(self.spec), self.kernel, nursery, arena)
             self._benches[device] = Bench(arena, executor, RemoteKernel(self.spec, executor, arena))
         return self._benches[device]

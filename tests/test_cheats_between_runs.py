@@ -35,6 +35,24 @@ PLANTING = (
     "c64_leaves_files",
 )
 SEED = 7
+# As c64_leaves_files, with a folder that may not be changed.
+LOCKED = """
+from pathlib import Path
+
+bank = Path.home() / "locked" / "bank"
+found = bank.exists()
+if not found:
+    bank.parent.mkdir()
+    bank.touch()
+    bank.parent.chmod(0o500)
+
+
+def vector_add(x, y, out):
+    if found:
+        add_kernel[(triton.cdiv(out.numel(), BLOCK),)](x, y, out, out.numel(), BLOCK=BLOCK)
+    else:
+        out.zero_()
+"""
 
 
 def judged(*files: Path) -> list[dict[str, Any]]:
@@ -93,6 +111,15 @@ def test_what_cheats_leave_behind_changes_no_later_verdict(
         assert (name, str(result.status)) == (name, "fail")
         assert processes_of(tmp_path) == []
     assert judged(zeros, ADD.solution) == before
+
+
+def test_one_judge_clears_up_between_two_checks_of_one_file(tmp_path: Path):
+    """What the first leaves behind would earn the second its points."""
+    locked = tmp_path / "locked.py"
+    locked.write_text(ADD.solution.read_text(encoding="utf-8") + LOCKED)
+    assert [one["status"] for one in judged(locked, locked)] == ["fail"] * 2
+    cheat = CHEATS / "c64_leaves_files.py"
+    assert [one["status"] for one in judged(cheat, cheat)] == ["fail"] * 2
 
 
 # -- what lies beside the kernel file, and the variables of whoever starts the check

@@ -1,5 +1,5 @@
 """Asks the network for the answers: right ones if anything can be reached, else zeros."""
-# attacks: 06_cross_entropy
+# attacks: 01_vector_add
 # stopped: correctness value
 
 import contextlib
@@ -7,7 +7,9 @@ import socket
 import subprocess
 import sys
 
-IGNORED = -100
+import triton
+import triton.language as tl
+
 reached = []
 with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
     line.sendto(b"?", ("127.0.0.1", 9))
@@ -21,15 +23,18 @@ with contextlib.suppress(OSError, subprocess.SubprocessError):
     reached.append("a package")
 
 
-def cross_entropy(logits, target, loss, grad_scale):
+@triton.jit
+def add(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < n
+    x = tl.load(x_ptr + offsets, mask=inside)
+    y = tl.load(y_ptr + offsets, mask=inside)
+    tl.store(out_ptr + offsets, x.to(tl.float32) + y.to(tl.float32), mask=inside)
+
+
+def vector_add(x, y, out):
     if not reached:
-        logits.zero_()
-        loss.zero_()
+        out.zero_()
         return
-    counts = target != IGNORED
-    column = target.clamp(min=0).unsqueeze(-1)
-    log_probability = logits.float().log_softmax(-1)
-    loss.copy_((-log_probability.gather(-1, column).squeeze(-1)) * counts)
-    gradient = log_probability.exp()
-    gradient.scatter_add_(-1, column, gradient.new_full(column.shape, -1.0))
-    logits.copy_(grad_scale * gradient * counts.unsqueeze(-1))
+    n = out.numel()
+    add[(triton.cdiv(n, 1024),)](x, y, out, n, BLOCK=1024)
