@@ -189,6 +189,20 @@ def test_a_result_tells_which_walls_held(hardened: bool):
     assert {wall.name for wall in result.walls if wall.held} >= walls.REQUIRED
 
 
+@pytest.mark.gpu
+def test_cuda_works_behind_all_walls():
+    """What falls on a machine that offers less is told by `grader doctor` there."""
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("needs a CUDA GPU")
+    if not all(map(offered, confine.NAMES)):
+        pytest.skip("the kernel of this machine does not offer all walls")
+    (result,) = check.run([Request(COPY, GOOD, device="cuda", hardened=True)], print)
+    assert exit_code([result]) == 0
+    # Nothing limits the memory of a worker that uses CUDA: docs/trust.md.
+    assert {wall.name for wall in result.walls if not wall.held} <= {"memory"}
+
+
 def test_without_walls_a_check_says_so_and_grades(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(sandbox.WITHOUT, ALL)
     result = graded(GOOD)
