@@ -1,7 +1,7 @@
-"""Let the parent of all workers be the first process of a PID namespace.
+"""Put the parent of all workers into a PID namespace of its own.
 
-What it starts sees, and can signal, no process but those below it; and when it ends, Linux ends
-them all.
+What it starts sees, and can signal, none of the machine's other processes; and when it ends, Linux
+ends them all.
 """
 
 from __future__ import annotations
@@ -14,22 +14,38 @@ from typing import NoReturn
 from grader import processes
 from grader.worker.linux import CLONE_NEWPID, MS_NODEV, MS_NOEXEC, MS_NOSUID, mount, own_mounts
 
+KILLED = 128  # and the number of a signal: how a process tells that one ended it, as shells do
+
 
 def go_on_inside() -> bool:
-    """Go on in a child of this process, in a new PID namespace with a /proc of its own.
+    """Go on as the second process of a new PID namespace, with a /proc of its own.
 
-    This process only waits for the child, and ends as it ends. False where the machine allows no
-    such namespace: this process then goes on as it was. Threads do not go along.
+    This process and the first one of the namespace only wait, and end as the second does; for the
+    first Linux ignores most signals, so that nothing could tell how it ended. False where the
+    machine allows no such namespace: this process then goes on as it was.
     """
     if not _allowed():
         return False
     own_mounts(CLONE_NEWPID)
-    child = os.fork()
-    if child:
-        _end_as(os.waitpid(child, 0)[1])
+    if first := os.fork():
+        code = os.waitstatus_to_exitcode(os.waitpid(first, 0)[1])
+        if code > KILLED:
+            os.kill(os.getpid(), code - KILLED)
+        os._exit(abs(code))
     processes.die_with_parent(signal.SIGKILL)
     _own_proc()
+    if second := os.fork():
+        _outlive(second)
     return True
+
+
+def _outlive(second: int) -> NoReturn:
+    """Take leave of whatever ends, and of this process with the second."""
+    while True:
+        pid, status = os.wait()
+        if pid == second:
+            code = os.waitstatus_to_exitcode(status)
+            os._exit(code if code >= 0 else KILLED - code)
 
 
 def _own_proc() -> None:
@@ -57,9 +73,3 @@ def _gets_through(work: Callable[[], None]) -> bool:
         finally:
             os._exit(1)
     return os.waitpid(child, 0)[1] == 0
-
-
-def _end_as(status: int) -> NoReturn:
-    if os.WIFSIGNALED(status):
-        os.kill(os.getpid(), os.WTERMSIG(status))
-    os._exit(os.waitstatus_to_exitcode(status) % 256)
