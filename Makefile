@@ -8,6 +8,7 @@
 #   make verify                                  every exercise against right and wrong kernels
 #   make redteam                                 all that attacks the judge, and all it must not reject:
 #     redteam-mutants, redteam-honest SEEDS=44   every mutant; every correct kernel with 44 seeds
+#     redteam-fuzz FUZZ_MINUTES=60               what crosses the judge's edges, drawn for an hour
 #
 # EXTRAS=dev,gpu adds what a machine with a CUDA GPU needs. DEVICE=cpu simulates where a GPU is.
 
@@ -17,12 +18,13 @@ EX ?= 04_online_softmax
 KERNEL ?=
 DEVICE ?= auto
 SEEDS ?= 1
+FUZZ_MINUTES ?= 10
 
 VENV := .venv
 # One stamp for each choice of extras: another choice installs again.
 READY := $(VENV)/.ready-$(EXTRAS)
 
-.PHONY: setup check test lint verify redteam redteam-mutants redteam-honest clean
+.PHONY: setup check test lint verify redteam redteam-mutants redteam-honest redteam-fuzz clean
 
 check: $(READY)
 	$(VENV)/bin/grader check $(EX) --device $(DEVICE) \
@@ -39,13 +41,20 @@ lint: $(READY)
 verify: $(READY)
 	$(VENV)/bin/grader verify --all --device $(DEVICE)
 
-redteam: redteam-mutants redteam-honest
+redteam: redteam-mutants redteam-honest redteam-fuzz
 
 redteam-mutants: $(READY)
 	$(VENV)/bin/grader verify --all --device cpu --mutants all
 
 redteam-honest: $(READY)
 	$(VENV)/bin/python bench/honest.py --seeds $(SEEDS) --out bench/results/honest_cpu.json
+
+# Rounds with new random examples each, until the time is over; the first failure ends it.
+redteam-fuzz: $(READY)
+	end=$$(( $$(date +%s) + 60 * $(FUZZ_MINUTES) )); \
+	while HYPOTHESIS_PROFILE=fuzz $(VENV)/bin/python -m pytest -q tests/test_fuzz.py; do \
+		[ $$(date +%s) -lt $$end ] || exit 0; \
+	done; exit 1
 
 setup: $(READY)
 

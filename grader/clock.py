@@ -22,6 +22,8 @@ WAKE_UPS = 3  # calls of nothing before a go: a worker that slept while slots we
 # How much less than by the judge's clock a worker may claim: what that clock may be wrong by, and
 # so what a lie can gain.
 TRUST = 0.01
+# Seconds that a go takes at least, so that a claim of nothing is a number to calculate with.
+LEAST_S = 1e-9
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ def go(kernel: WorkerLink, calls: Sequence[Call], probes: Sequence[Probe]) -> tu
     right = all_right(probes)
     window_s = time.perf_counter() - began
     claimed_s = sum(claims) if len(claims) == len(calls) else window_s
-    return Go(window_s, min(claimed_s, window_s)), right
+    return Go(window_s, max(LEAST_S, min(claimed_s, window_s))), right
 
 
 def all_right(probes: Sequence[Probe]) -> bool:

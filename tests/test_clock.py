@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader import clock
 from grader.clock import TRUST, Go, correction
 
 OVERHEAD = 0.001
@@ -40,6 +42,23 @@ def test_who_claims_more_than_the_judge_saw_is_taken_at_his_word(took: float, fa
 
 def test_who_claims_no_time_at_all_gets_no_finite_speed():
     assert correction(goes(0.02, 0.0, []), TRUSTED) == float("inf")
+
+
+@pytest.mark.parametrize("claim", [0.0, 5e-324])
+def test_a_claim_of_nothing_can_be_calculated_with(monkeypatch: pytest.MonkeyPatch, claim: float):
+    class Liar:
+        def call(self, calls: list[object]) -> None: ...
+
+        def prepare(self, calls: list[object]) -> None: ...
+
+        def go(self) -> tuple[float, ...]:
+            return (claim,)
+
+    monkeypatch.setattr(clock.torch.cuda, "synchronize", lambda: None)
+    told, _ = clock.go(Liar(), [[]], [])  # type: ignore[arg-type]
+    assert math.isfinite(1e12 / told.claimed_s)
+    assert statistics.geometric_mean([told.claimed_s]) > 0
+    assert math.isfinite(correction([told], TRUSTED))
 
 
 def test_what_is_seen_is_the_window_less_the_least_overhead_of_a_trusted_worker():
