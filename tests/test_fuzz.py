@@ -284,7 +284,15 @@ ACTS = st.builds(
     sends=st.lists(SENT, max_size=3).map(tuple),
     closes=st.booleans(),
 )
-SCRIPTS = st.lists(st.just(HONEST) | ACTS, max_size=3)
+# Says that all is well, of an answer that is wrong: after the honest start of a worker, or at once.
+LIES = st.sampled_from(["half", "nothing", "zeros", "input"]).map(
+    lambda what: replace(HONEST, writes=what)
+)
+SCRIPTS = (
+    st.lists(st.just(HONEST) | ACTS, max_size=3)
+    | LIES.map(lambda lie: [HONEST, HONEST, lie])
+    | LIES.map(lambda lie: [lie])
+)
 ENDS = st.none() | st.integers(0, 255).map(lambda code: code << 8) | st.integers(1, 64)
 
 
