@@ -9,6 +9,7 @@
 #   make redteam                                 all that attacks the judge, and all it must not reject:
 #     redteam-cheats, redteam-mutants            every cheat; every mutant
 #     redteam-honest SEEDS=44                    every correct kernel with 44 seeds
+#     redteam-fuzz FUZZ_MINUTES=60               what crosses the judge's edges, drawn for an hour
 #
 # EXTRAS=dev,gpu adds what a machine with a CUDA GPU needs. DEVICE=cpu simulates where a GPU is.
 
@@ -18,12 +19,14 @@ EX ?= 04_online_softmax
 KERNEL ?=
 DEVICE ?= auto
 SEEDS ?= 1
+FUZZ_MINUTES ?= 10
 
 VENV := .venv
 # One stamp for each choice of extras: another choice installs again.
 READY := $(VENV)/.ready-$(EXTRAS)
 
-.PHONY: setup check test lint verify redteam redteam-cheats redteam-mutants redteam-honest clean
+.PHONY: setup check test lint verify redteam redteam-cheats redteam-mutants redteam-honest \
+	redteam-fuzz clean
 
 check: $(READY)
 	$(VENV)/bin/grader check $(EX) --device $(DEVICE) \
@@ -40,7 +43,7 @@ lint: $(READY)
 verify: $(READY)
 	$(VENV)/bin/grader verify --all --device $(DEVICE)
 
-redteam: redteam-cheats redteam-mutants redteam-honest
+redteam: redteam-cheats redteam-mutants redteam-honest redteam-fuzz
 
 redteam-cheats: $(READY)
 	$(VENV)/bin/python bench/redteam.py --out bench/results/redteam_cpu.json
@@ -50,6 +53,13 @@ redteam-mutants: $(READY)
 
 redteam-honest: $(READY)
 	$(VENV)/bin/python bench/honest.py --seeds $(SEEDS) --out bench/results/honest_cpu.json
+
+# Rounds with new random examples each, until the time is over; the first failure ends it.
+redteam-fuzz: $(READY)
+	end=$$(( $$(date +%s) + 60 * $(FUZZ_MINUTES) )); \
+	while HYPOTHESIS_PROFILE=fuzz $(VENV)/bin/python -m pytest -q tests/test_fuzz.py; do \
+		[ $$(date +%s) -lt $$end ] || exit 0; \
+	done; exit 1
 
 setup: $(READY)
 

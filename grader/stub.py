@@ -110,6 +110,12 @@ def _parse(source: str, path: str) -> ast.Module:
             f"{path}, line {error.lineno}: not valid Python: {error.msg}",
             "Let each marked region hold whole statements, indented like its BEGIN marker.",
         ) from error
+    except (ValueError, RecursionError, MemoryError) as error:
+        # Bytes of value 0 (before Python 3.11.4), halves of characters, nesting without end.
+        raise BrokenExercise(
+            f"{path}: Python cannot read it: {error or 'it is nested too deeply'}",
+            "Write it as UTF-8, with nothing nested hundreds of levels deep.",
+        ) from error
 
 
 def _regions(source: str, path: str) -> Iterator[Region]:

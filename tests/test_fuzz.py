@@ -8,30 +8,31 @@ from __future__ import annotations
 
 import ast
 import json
+import linecache
 import math
-import os
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 from pydantic import ValidationError
 
 from grader import course, link, memory, steps, traffic
 from grader.arena import HostArena, view
-from grader.errors import BrokenExercise, CannotGrade, GraderError
-from grader.link import KernelFailure, WorkerLink, entry_of
+from grader.errors import BrokenExercise
+from grader.link import WorkerLink, entry_of
 from grader.remote import RemoteKernel
-from grader.results import Failure, Frame, Result, from_json, to_json
+from grader.results import Failure, Frame, from_json, to_json
 from grader.session import Bench, Finding, Grading, Options, Workshop
 from grader.spec import Case, Limits
 from grader.stub import make_stub
@@ -49,7 +50,7 @@ from grader.wire import (
     printable,
 )
 from grader.worker import faults
-from grader.worker.load import LoadError, load_entry
+from grader.worker.load import load_entry
 
 TESTS = Path(__file__).parent
 DOUBLE = course.find(TESTS / "courses" / "small", "01_double")
@@ -59,7 +60,10 @@ TIMES = settings.default.max_examples // settings.get_profile("default").max_exa
 
 def fuzz(examples: int) -> settings:
     return settings(
-        max_examples=examples * TIMES, deadline=None, suppress_health_check=list(HealthCheck)
+        max_examples=examples * TIMES,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        phases=(Phase.explicit, Phase.generate, Phase.shrink),
     )
 
 
@@ -280,7 +284,15 @@ ACTS = st.builds(
     sends=st.lists(SENT, max_size=3).map(tuple),
     closes=st.booleans(),
 )
-SCRIPTS = st.lists(st.just(HONEST) | ACTS, max_size=3)
+# Says that all is well, of an answer that is wrong: after the honest start of a worker, or at once.
+LIES = st.sampled_from(["half", "nothing", "zeros", "input"]).map(
+    lambda what: replace(HONEST, writes=what)
+)
+SCRIPTS = (
+    st.lists(st.just(HONEST) | ACTS, max_size=3)
+    | LIES.map(lambda lie: [HONEST, HONEST, lie])
+    | LIES.map(lambda lie: [lie])
+)
 ENDS = st.none() | st.integers(0, 255).map(lambda code: code << 8) | st.integers(1, 64)
 
 
@@ -332,7 +344,7 @@ class Liars:
 
     def _write(self, what: str, message: Mapping[str, Any]) -> None:
         calls = message.get("calls") or [message[key] for key in ("call",) if key in message]
-        for call in calls:
+        for call in filter(None, calls):
             x, out = (view(self._arena.memory, ref_of(sent)) for sent in call)
             if what == "right":
                 self.wrote_right = True
@@ -411,7 +423,7 @@ class JudgeAndLiar(RuleBasedStateMachine):
 
     @rule()
     def an_honest_worker_passes(self) -> None:
-        self.link.start()  # what a liar sent ahead of time is gone with it
+        self.link._end()  # what a liar sent ahead of time is gone with it
         for work in (one_case, traffic.traffic):
             assert self.settled([], work).outcome is Outcome.PASS
 
@@ -422,4 +434,219 @@ def one_case(grading: Grading) -> Finding:
 
 
 TestJudgeAndLiar = JudgeAndLiar.TestCase
-TestJudgeAndLiar.settings = settings(fuzz(60), stateful_step_count=12)
+TestJudgeAndLiar.settings = settings(fuzz(60), stateful_step_count=10)
+
+
+# -- results from elsewhere
+
+RESULT = json.loads((TESTS / "courses" / "result.json").read_text(encoding="utf-8"))
+
+
+@fuzz(300)
+@given(mutated(RESULT).map(json.dumps) | JSON.map(json.dumps) | st.text() | st.binary())
+@example("\ud800")
+@example('{"schema": "\ud800"}')
+@example(json.dumps({**RESULT, "message": "\ud800"}))
+@example("[" * 10_000)
+@example(json.dumps(RESULT | {"seed": 10**400}))
+def test_any_text_is_a_result_or_an_error(text: str | bytes):
+    try:
+        result = from_json(text)
+    except ValidationError:
+        return
+    assert from_json(to_json(result)) == result
+    passed = exit_code([result]) == 0
+    assert passed == (json.loads(text)["status"] == "pass")  # nothing else is taken for a pass
+
+
+@fuzz(100)
+@given(st.data())
+def test_fields_that_nobody_knows_change_nothing(data: st.DataObject):
+    path = data.draw(
+        st.sampled_from([p for p in places(RESULT) if isinstance(at(RESULT, p), dict)])
+    )
+    more = data.draw(st.dictionaries(st.text(min_size=1).map(lambda name: f"x-{name}"), JSON))
+    with_more = changed(RESULT, path, at(RESULT, path) | more)
+    try:
+        assert from_json(json.dumps(with_more)) == from_json(json.dumps(RESULT))
+    except ValidationError as error:  # of what is no JSON for others: NaN, half a character
+        if {one["type"] for one in error.errors()} != {"json_invalid"}:
+            raise
+
+
+def at(value: Any, path: tuple[Any, ...]) -> Any:
+    for key in path:
+        value = value[key]
+    return value
+
+
+# -- stubs
+
+PIECES = st.sampled_from(
+    [
+        *("# BEGIN SOLUTION", "# END SOLUTION", "# BEGIN SOLUTION: say \"why\" \\ 'so'", "# END"),
+        *(
+            "# begin solution",
+            "#END_SOLUTION",
+            "'# BEGIN SOLUTION'",
+            '"""',
+            "SECRET = 1",
+            "SECRET()",
+        ),
+        *(
+            "def f(x):",
+            "@triton.jit",
+            "@cuda.jit(fastmath=True)",
+            "async def g():",
+            "class C:",
+            "pass",
+        ),
+        *(
+            "if x:",
+            "else:",
+            "try:",
+            "except E:",
+            "x = (",
+            ")",
+            "x = [1,",
+            "]",
+            "\\",
+            "return SECRET",
+        ),
+        *(
+            "lambda: (yield)",
+            "f'{SECRET}'",
+            "@",
+            "\f",
+            "\x00",
+            "\ufeff",
+            "\r",
+            "\u2028",
+            "\x1a",
+            "",
+        ),
+        *("match x:", "case SECRET:", "y = x; SECRET", "é = 'ß'", "# -*- coding: latin-1 -*-"),
+    ]
+)
+SOURCES = st.lists(
+    st.tuples(st.sampled_from(["", "    ", "        ", "\t"]), PIECES | st.text(max_size=20)).map(
+        "".join
+    ),
+    max_size=14,
+).flatmap(
+    lambda lines: st.sampled_from(["\n", "\n", "\n", "\r\n", "\r"]).map(lambda e: e.join(lines))
+)
+
+
+@st.composite
+def solutions(draw: st.DrawFn) -> str:
+    """A file whose marked regions are nearly right, so that stubs come out too."""
+    lines = []
+    for number in range(draw(st.integers(1, 3))):
+        lines += draw(st.sampled_from([[], ["@triton.jit"], ["@cuda.jit"]]))
+        lines += [f"def f{number}(x, out):", "    y = 1"]
+        body = draw(
+            st.lists(st.sampled_from(["SECRET = 1", "if SECRET:", "    SECRET()", "", "# SECRET"]))
+        )
+        text = draw(st.just("") | st.text(max_size=150).map(lambda text: f": {text}"))
+        lines += [f"    # BEGIN SOLUTION{text}", *(f"    {line}" for line in body)]
+        lines += ["    # END SOLUTION", *draw(st.sampled_from([[], ["    return y"]]))]
+    return "\n".join(lines) + draw(st.sampled_from(["", "\n", "\n\n"]))
+
+
+@fuzz(400)
+@given(SOURCES | solutions() | st.text())
+@example("\x00")
+@example("\ud800")
+@example("\\")
+@example("(" * 300)
+@example("-" * 3000 + "1")
+@example("def f():\n    # BEGIN SOLUTION\r    SECRET = 1\r    # END SOLUTION\n    pass\n")
+@example("def f():\n    x = 1\f\n    # BEGIN SOLUTION\n    SECRET = 1\n    # END SOLUTION\n")
+def test_any_source_is_a_stub_that_python_reads_or_an_error(source: str):
+    try:
+        stub = make_stub(source, "01_double")
+    except BrokenExercise:
+        return
+    ast.parse(stub)
+    inside = False
+    for line in stub.split("\n"):  # no region is left in it
+        inside = inside or ("SOLUTION" in line and line.strip().startswith("# BEGIN"))
+    assert not inside
+
+
+@fuzz(200)
+@given(solutions())
+def test_a_stub_gives_nothing_of_the_solution_away(source: str):
+    with suppress(BrokenExercise):
+        assert "SECRET" not in make_stub(source, "01_double")
+
+
+# -- kernel files
+
+CODINGS = ("utf-8", "latin-1", "rot13", "utf-7", "nonsense", "utf-16", "idna", "hex")
+COOKIES = st.sampled_from(["", *(f"# coding: {name}\n" for name in CODINGS)]).map(str.encode)
+MARKS = st.sampled_from([b"", b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\0"])
+TEXT_OF_FILES = st.sampled_from(
+    [
+        b"def double(x, out):\n    pass\n",
+        b"double = 5\n",
+        b"double = int\n",
+        b"def double(*, x, out): pass\n",
+        b"class double:\n    def __class_getitem__(cls, i): 1 / 0\n",
+        b"class C:\n    __signature__ = 5\n    def __call__(self): pass\ndouble = C()\n",
+        b"def __getattr__(name): raise KeyError(name)\n",
+        b"class E(Exception):\n    def __str__(self): raise self\nraise E\n",
+        b"class E(Exception):\n    def __str__(self): return 5\nraise E\n",
+        b"raise SyntaxError('x', (__file__, 1, 2, 5))\n",
+        b"raise SyntaxError('x', (__file__, 'one', 2, 'text'))\n",
+        b"raise SyntaxError('x', (5, 1, 2, 'text'))\n",
+        b"e = SyntaxError('\\ud800')\ne.filename, e.lineno = __file__, 10**400\nraise e\n",
+        b"raise SyntaxError('x', (__file__, -1, 2, 'text'))\n",
+        b"raise SyntaxError('x', (__file__, 1.0, 2, 'text'))\n",
+        b"e = ImportError()\ne.__traceback__ = None\nraise e\n",
+        b"class CompilationError(Exception):\n    pass\nraise CompilationError\n",
+        b"raise SystemExit('\\ud800\\x1b[2J')\n",
+        b"raise MemoryError\n",
+        b"raise BaseException('x' * 100000)\n",
+        b"raise ExceptionGroup('g', [ValueError(1), KeyError(2)])\n",
+        b"def f(): f()\nf()\n",
+        b"import no_such_module_of_any_name\n",
+        b"from . import x\n",
+        b"x = " + b"(" * 150 + b"1" + b")" * 150 + b"\n",
+        b"x = " + b"-" * 2000 + b"1\n",
+        b"x = 1" + b"0" * 5000 + b"\n",
+        b"'\\N{no such name}'\n",
+        b"\x80\x81\n",
+        b"\xc3\xa9 = 1\n",
+        b"def double(x, out):\n\treturn\n        return\n",
+    ]
+)
+FILES = st.binary(max_size=60) | st.tuples(
+    MARKS, COOKIES, st.lists(TEXT_OF_FILES | st.binary(max_size=10), max_size=3).map(b"".join)
+).map(b"".join)
+
+
+@fuzz(300)
+@given(FILES)
+def test_any_file_is_an_entry_or_a_fault(kernel_file: Path, content: bytes):
+    kernel_file.write_bytes(content)
+    linecache.clearcache()
+    try:
+        assert callable(load_entry(kernel_file, "double", ("x", "out")))
+    except BaseException as error:
+        if isinstance(error, AssertionError | KeyboardInterrupt):
+            raise
+        fault = faults.describe(error, str(kernel_file))
+        told = Reply.parse(json.loads(json.dumps(Reply(seq=1, fault=fault).dump())))
+        assert told.fault is not None
+        assert told.fault.kind == fault.kind
+
+
+@pytest.fixture(scope="module")
+def kernel_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "dont_write_bytecode", True)  # as in a worker
+        yield tmp_path_factory.mktemp("kernel") / "kernel.py"
+    for name in [name for name in sys.modules if name.startswith("learner_kernel_")]:
+        del sys.modules[name]

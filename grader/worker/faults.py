@@ -7,7 +7,7 @@ import re
 import traceback
 from typing import Any, TypeGuard
 
-from grader.wire import LONGEST_TEXT, MOST_FRAMES, Fault
+from grader.wire import LARGEST_COUNT, LONGEST_TEXT, MOST_FRAMES, Fault
 from grader.worker.load import LoadError
 
 # From here on torch tells how to find the call that an error belongs to. The judge waits for each
@@ -37,8 +37,20 @@ def describe(error: BaseException, file: str) -> Fault:
 
 
 def _unreadable(error: BaseException, file: str) -> TypeGuard[SyntaxError]:
-    """Whether Python cannot read the file itself, rather than some text that its code evaluates."""
-    return isinstance(error, SyntaxError) and error.filename in (file, None)
+    """Whether Python cannot read the file itself, rather than some text that its code evaluates.
+
+    What the file's own code raises may hold anything where Python's holds a line.
+    """
+    return (
+        isinstance(error, SyntaxError)
+        and error.filename in (file, None)
+        and (error.lineno is None or _is_line(error.lineno))
+        and (error.text is None or isinstance(error.text, str))
+    )
+
+
+def _is_line(number: object) -> bool:
+    return isinstance(number, int) and 0 <= number <= LARGEST_COUNT
 
 
 def _kind(error: BaseException, file: str, frames: list[tuple[int, str, str]]) -> str:
@@ -82,8 +94,12 @@ def _is_illegal_access(error: BaseException) -> bool:
 
 
 def _compile_errors(error: BaseException | None) -> list[Any]:
-    """Triton's error, and those of the functions that the kernel calls, innermost last."""
-    if all(kind.__name__ != "CompilationError" for kind in type(error).__mro__):
+    """Triton's error, and those of the functions that the kernel calls, innermost last.
+
+    By its name, for not every worker has Triton; a learner's own exception may have that name, too.
+    """
+    named = any(kind.__name__ == "CompilationError" for kind in type(error).__mro__)
+    if not named or not all(hasattr(error, part) for part in ("src", "node", "error_message")):
         return []
     assert error is not None
     return [error, *_compile_errors(error.__cause__)]
