@@ -191,7 +191,7 @@ class Nursery:
 
         To be called between two workers, before another kernel file is graded, or the same anew.
         """
-        if self._home is None:
+        if self._folder is None:  # it has not started yet
             return
         for folder, inner, _ in os.walk(self._home):
             for path in (Path(folder, name) for name in inner):
@@ -270,7 +270,7 @@ class Nursery:
         self._home.mkdir(mode=0o700, exist_ok=True)  # the last kernel may have removed it
         if kernel != self._kernel:
             self._kernel = kernel
-            _empty(self._home)
+            self.clear_home()
         folder = Path(tempfile.mkdtemp(prefix="kernel-", dir=self._home))
         folder.chmod(0o755)  # for a worker that is another user
         (folder / "kernel.py").write_bytes(kernel)
@@ -296,14 +296,6 @@ class Nursery:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
-
-
-def _empty(folder: Path) -> None:
-    for entry in folder.iterdir():
-        if entry.is_dir() and not entry.is_symlink():
-            shutil.rmtree(entry, ignore_errors=True)
-        else:
-            entry.unlink()
 
 
 class Worker:
