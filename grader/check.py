@@ -22,6 +22,9 @@ from grader.results import Result, from_json
 JUDGE_ENVIRONMENT = {
     "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     "PYTHONDONTWRITEBYTECODE": "1",
+    # Judges run beside each other, one for each core. One that used all cores for the small sums of
+    # the simulated cases would gain nothing, and 64 of them on 64 cores stand still.
+    "OMP_NUM_THREADS": "1",
     "HYPOTHESIS_STORAGE_DIRECTORY": os.devnull,  # or it leaves .hypothesis where the learner is
 }
 STOP_S = 15.0  # seconds that an interrupted judge gets to end its worker
