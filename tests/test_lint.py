@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import keyword
+import pkgutil
 import re
 import subprocess
 import sys
@@ -324,6 +325,8 @@ def test_the_methods_that_are_listed_exist():
 
 
 def test_only_functions_of_torch_are_operations():
+    for module in pkgutil.iter_modules(torch.__path__):  # some are there once they are imported
+        assert not torch_api.is_operation(f"torch.{module.name}"), module.name
     for name in dir(torch):
         value = getattr(torch, name)
         if isinstance(value, ModuleType | type | torch.dtype | torch.layout | int | float | str):

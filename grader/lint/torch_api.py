@@ -24,11 +24,11 @@ _QUESTIONS = (
 )
 _ASKING = ("get_", "has_", "init_", "is_", "set_", "use_")
 _MODULES = (
-    "accelerator amp ao autocast autograd backends classes compiler cpp cpu cuda distributed "
-    "distributions export func futures fx hub jit library masked monitor mps mtia multiprocessing "
-    "nested optim overrides package profiler quantization quasirandom random return_types "
-    "serialization signal sparse storage testing torch torch_version types utils version windows "
-    "xpu"
+    "accelerator amp ao autocast autograd backends classes compiler contrib cpp cpu cuda "
+    "distributed distributions export func futures fx hub jit library masked monitor mps mtia "
+    "multiprocessing nested nativert numa onnx optim overrides package profiler quantization "
+    "quasirandom random return_types serialization signal sparse storage testing torch "
+    "torch_version types utils version windows xpu"
 )
 _TYPES = (
     "bfloat16 bit bool cdouble cfloat chalf channels_last contiguous_format device double dtype e "
