@@ -312,6 +312,22 @@ def test_how_exact_measuring_is_said_to_be_was_measured():
     ]
 
 
+def test_what_red_team_and_honest_corpus_came_to_was_measured():
+    """The sums that docs/trust.md tells, from the records under bench/results."""
+    folder = ROOT / "bench" / "results"
+    cheats = json.loads((folder / "redteam_cpu.json").read_text())
+    ends, only_gpu = cheats["counts"], len(cheats["left_out"])
+    text = " ".join(section(ROOT / "docs" / "trust.md", "The red team").split())
+    assert set(ends) == {"stopped", "not defended"}
+    assert f"{len(cheats['cheats'])} files on the CPU, of which {ends['stopped']} were" in text
+    assert f"and {ends['not defended']} are those that the table tells" in text
+    assert f"The {only_gpu} that only a GPU can show" in text
+    honest = json.loads((folder / "honest_cpu.json").read_text())
+    text = " ".join(section(ROOT / "docs" / "trust.md", "The honest corpus").split())
+    assert f"{honest['runs']} runs of {len(honest['kernels'])} kernels" in text
+    assert f"{honest['rejected'] or 'none'} of them was rejected" in text
+
+
 # -- prose
 
 

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from grader import course, stub
+from grader.acceptance import expect
 from grader.arena import HostArena
 from grader.course import Exercise
 from grader.inputs import CaseDraw
@@ -285,6 +286,17 @@ def test_simulated_cases_are_small_enough(exercise: Exercise):
 def test_ten_points_and_none_for_loading(exercise: Exercise):
     points = exercise.spec.points
     assert (points.load, points.total) == (0, 10)
+
+
+@each
+def test_a_magnitude_is_never_less_than_the_answer(exercise: Exercise):
+    """Beside logits of 1e38 a 1 that is added first is lost, and with it what rounding may cost."""
+    spec = exercise.spec
+    for case in spec.edges:
+        if case.elements <= 20_000:
+            expected = expect(spec, case, spec.inputs(case, CaseDraw(case)))
+            for name, answer in expected.answer.items():
+                assert bool((expected.magnitude[name] >= answer.abs() * 0.999999).all()), case
 
 
 # -- answers that are no work at all

@@ -21,7 +21,8 @@ def rounding(x, case, argument=1):
     the rounding of its argument on. `argument` takes the place of the 1 where x is large.
     """
     x = x.double()
-    depth = argument + x.amax(-1, keepdim=True) - x
+    # In this order, for beside a large x the argument would be lost.
+    depth = argument + (x.amax(-1, keepdim=True) - x)
     each = eps(case.dtype) + 8 * math.sqrt(case.shape[-1]) * 2.0**-24 * depth
     return 2 * each * x.softmax(-1) + UNDERFLOW[case.dtype]
 

@@ -35,7 +35,7 @@ def magnitude(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Te
     """y * (1 + max - x): rounding x - max by one part in 2**24 changes exp(x - max) by
     (max - x) parts in 2**24, and the sum and the division add a few parts more."""
     x = inputs["x"].double()
-    return {"out": expected["out"] * (1 + x.amax(-1, keepdim=True) - x)}
+    return {"out": expected["out"] * (1 + (x.amax(-1, keepdim=True) - x))}
 
 
 SPEC = Spec(

@@ -64,7 +64,7 @@ def magnitude(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Te
     """
     logits, target = inputs["logits"].double(), inputs["target"]
     column = target.clamp(min=0).unsqueeze(-1)
-    depth = 1 + logits.amax(-1, keepdim=True) - logits
+    depth = 1 + (logits.amax(-1, keepdim=True) - logits)
     terms = logits.softmax(-1) * depth + _one_hot(logits, column) + 2.0**-102
     gradient = abs(inputs["grad_scale"]) * terms
     loss = logits.logsumexp(-1).abs() + logits.gather(-1, column).squeeze(-1).abs() + 1

@@ -38,7 +38,7 @@ def gradient_rounding(inputs, case):
     1 that is subtracted.
     """
     logits = inputs["logits"].double()
-    depth = 1 + logits.amax(-1, keepdim=True) - logits
+    depth = 1 + (logits.amax(-1, keepdim=True) - logits)
     parts = (eps(case.dtype) + accumulation(case) * depth) * logits.softmax(-1)
     parts += (eps(case.dtype) + accumulation(case)) * one_hot(inputs)
     return inputs["grad_scale"] * parts + UNDERFLOW[case.dtype]
