@@ -136,12 +136,12 @@ class Slots:
         return Plan(calls, seeds)
 
     def _call(self, slot: list[Placed], seed: int) -> Call:
-        by_name: dict[str, TensorRef | float] = {p.argument.name: p.ref for p in slot}
-        scalars = [a.name for a in self.spec.arguments if a.role == "scalar"]
-        if scalars:
+        refs = {p.argument.name: p.ref for p in slot}
+        numbers: dict[str, float] = {}
+        if any(a.role == "scalar" for a in self.spec.arguments):
             inputs = self.spec.inputs(self.case, NumberDraw(self.case, seed))
-            by_name |= {name: inputs[name] for name in scalars}  # type: ignore[misc]
-        return [by_name[a.name] for a in self.spec.arguments]
+            numbers = {name: value for name, value in inputs.items() if isinstance(value, float)}
+        return [refs.get(a.name) or numbers[a.name] for a in self.spec.arguments]
 
     def fill(self, plan: Plan) -> list[Probe]:
         """Put the inputs of these calls into the slots, and poison the outputs; their probes."""

@@ -8,6 +8,7 @@ it, for each output by itself: a gradient that is right does not make up for a l
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from torch import Tensor
 
@@ -58,9 +59,9 @@ def _of_case(grading: Grading, case: Case) -> dict[str, bool | None]:
     for number in range(DRAWS.get(grading.options.pretend or "", 1)):
         drawn = replace(case, seed=case.seed + number)
         kernel = grading.remote
-        inputs = trusted(lambda: kernel.inputs(drawn), "drawing the inputs", drawn)  # noqa: B023
+        inputs = trusted(partial(kernel.inputs, drawn), "drawing the inputs", drawn)
         outputs = kernel.run(inputs)
-        expected = trusted(lambda: expect(grading.spec, drawn, inputs), "the reference", drawn)  # noqa: B023
+        expected = trusted(partial(expect, grading.spec, drawn, inputs), "the reference", drawn)
         for name, wrong in mismatches(expected, outputs, kernel.unwritten(outputs)):
             if wrong is not None:
                 found[name] = True
