@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -45,17 +45,22 @@ def go(kernel: WorkerLink, calls: Sequence[Call], probes: Sequence[Probe]) -> tu
     """
     kernel.prepare(calls)
     kernel.stop()
-    return _timed(kernel, len(calls), probes)
+    return timed(kernel, len(calls), probes)
 
 
-def _timed(kernel: WorkerLink, calls: int, probes: Sequence[Probe]) -> tuple[Go, bool]:
-    """Have a stopped worker carry out the calls that it holds."""
-    torch.cuda.synchronize()
+def timed(kernel: WorkerLink, calls: int, probes: Sequence[Probe]) -> tuple[Go, bool]:
+    """Have a stopped worker carry out the calls that it holds.
+
+    Returns what `go` does.
+    """
+    all_right(probes)  # for whatever the judge does for the first time takes it longer
+    kernel.get_set()
     began = time.perf_counter()
     claims = kernel.go()
     right = all_right(probes)
     window_s = time.perf_counter() - began
-    claimed_s = sum(claims) if len(claims) == calls else window_s
+    # Not the sum: the first call begins late, for its process slept.
+    claimed_s = calls * statistics.median(claims) if len(claims) == calls else window_s
     return Go(window_s, min(max(claimed_s, LEAST_CLAIM * window_s), window_s)), right
 
 
@@ -77,7 +82,7 @@ def right_go(kernel: WorkerLink, slots: Slots) -> Go:
     kernel.stop()
     _must_be_idle(kernel)
     probes = slots.fill(plan)
-    done, right = _timed(kernel, len(plan.calls), probes)
+    done, right = timed(kernel, len(plan.calls), probes)
     if not right:
         raise KernelFailure(_explain(probes))
     return done
@@ -121,14 +126,20 @@ def correction(goes: Sequence[Go], trusted: Sequence[Go]) -> float:
     """By what factor, at least 1, a worker's claims have to be raised to be believed.
 
     `trusted` are as many goes of a trusted worker, in alternation with these: what they show beyond
-    their claims is the overhead of starting and stopping the clock, of switching the GPU between
-    processes and of looking at answers. The shortest go by the judge's clock, less the smallest
-    overhead, holds the work of one go. Other load on the machine only makes goes longer.
+    their claims is the overhead of waking a stopped worker, of switching the GPU between processes
+    and of looking at answers. It is that of these goes, too, if both rested equally long. What a
+    quiet go took by the judge's clock, less a quiet overhead, was the work of one go.
     """
-    overhead_s = min(one.window_s - one.claimed_s for one in trusted)
-    seen = min(one.window_s for one in goes) - overhead_s
+    overhead_s = _quiet(one.window_s - one.claimed_s for one in trusted)
+    seen = _quiet(one.window_s for one in goes) - overhead_s
     claimed = statistics.median(one.claimed_s for one in goes)
     return max(1.0, (1 - TRUST) * seen / claimed) if claimed > 0 else float("inf")
+
+
+def _quiet(seconds: Iterable[float]) -> float:
+    """The lower quartile: other load makes most goes longer at worst, and luck few shorter."""
+    ordered = sorted(seconds)
+    return ordered[len(ordered) // 4]
 
 
 def _explain(probes: Sequence[Probe]) -> Failure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -142,9 +143,14 @@ class WorkerLink:
             raise KernelFailure(UNSTOPPABLE)
         self._stopped = True
 
+    def get_set(self) -> None:
+        """Put the message that starts `go` where a stopped worker finds it when it runs again."""
+        self._send("go")
+        self._nursery.wake()
+
     def go(self) -> Sequence[float]:
         """As `call`, with the argument lists that were handed over before."""
-        return self._exchange("go", self._limit_s(self._prepared)).seconds
+        return self._answer("go", self._limit_s(self._prepared)).seconds
 
     def _limit_s(self, calls: int) -> float:
         return self._entry.limits.call_s * max(1, calls)
@@ -181,11 +187,21 @@ class WorkerLink:
         return self._printed
 
     def _exchange(self, operation: str, limit_s: float, **message: object) -> Reply:
+        self._send(operation, **message)
+        return self._answer(operation, limit_s)
+
+    def _send(self, operation: str, **message: object) -> None:
+        """Send a message. What happens to it is told by its answer."""
         assert self._worker is not None
         self._sequence += 1
-        try:
+        with contextlib.suppress(Closed):
             self._worker.channel.send({"op": operation, "seq": self._sequence, **message})
-            if self._stopped:  # what it wakes up to is there already
+
+    def _answer(self, operation: str, limit_s: float) -> Reply:
+        """The answer to the message sent last, for which a stopped worker runs again."""
+        assert self._worker is not None
+        try:
+            if self._stopped:
                 self._stopped = False
                 self._nursery.go_on()
             reply = Reply.parse(self._worker.channel.receive(limit_s))

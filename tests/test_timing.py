@@ -12,6 +12,7 @@ import torch
 
 from grader import course, timing
 from grader.arena import view
+from grader.clock import Go
 from grader.link import Call, KernelFailure
 from grader.nvml import Process, Reading
 from grader.results import Failure, Speed
@@ -185,6 +186,30 @@ def clock(monkeypatch: pytest.MonkeyPatch):
 def test_cycles_end_when_they_have_told_or_cannot(clock, shares, elapsed_s, enough: bool):
     clock(1000.0 + elapsed_s)
     assert _enough(Samples(shares=shares), 0.56, 1000.0) is enough
+
+
+def test_while_one_is_timed_nothing_of_the_other_runs(monkeypatch: pytest.MonkeyPatch):
+    """And the trusted kernel rests while the inputs come, as the learner's does."""
+    done: list[str] = []
+
+    def went(what: str) -> Go:
+        done.append(what)
+        return Go(window_s=0.02, claimed_s=0.016)
+
+    monkeypatch.setattr(timing, "right_go", lambda kernel, slots: went("kernel"))
+    monkeypatch.setattr(timing.nvml, "read", lambda uuid: None)
+    monkeypatch.setattr(timing.exclusive, "uuid", str)
+    yardstick = SimpleNamespace(
+        get_ready=lambda: done.append("ceiling stops"),
+        go=lambda probes: went("ceiling"),
+        bandwidth=lambda go: 1e9,
+    )
+    kernel = SimpleNamespace(stop=lambda: done.append("kernel stops"))
+    slots = SimpleNamespace(least_bytes=1 << 20, calls=16, refill=lambda: ([], []))
+    found = timing._alternate(kernel, yardstick, slots, 0.5)  # type: ignore[arg-type]
+    one = ["ceiling stops", "kernel", "kernel stops", "ceiling"]
+    assert done == one * (timing.GOES_OF_A_CYCLE * timing.LEAST_CYCLES)
+    assert len(found.shares) == timing.LEAST_CYCLES
 
 
 # -- a call without kernels, at the scored size
