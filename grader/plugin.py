@@ -116,7 +116,8 @@ class SpecFile(pytest.File):
     def collect(self) -> Generator[StepItem, None, None]:
         from grader import memory, steps, traffic, vacuity
 
-        pretends = _gradings(self.config).options.pretend is not None
+        gradings = _gradings(self.config)
+        pretends = gradings.options.pretend is not None
         built_in = {
             StepName.LOAD: steps.load,
             StepName.CORRECTNESS: vacuity.every_case if pretends else steps.correctness,
@@ -124,8 +125,10 @@ class SpecFile(pytest.File):
             StepName.MEMORY: memory.memory,
             StepName.SPEED: steps.speed,
         }
+        has = gradings.of(self.path.parent).spec.steps
         for name, work in built_in.items():
-            yield StepItem.from_parent(self, name=name.value, step=name, work=work)
+            if name in has:
+                yield StepItem.from_parent(self, name=name.value, step=name, work=work)
 
 
 def _count_ahead(grading: Grading) -> None:

@@ -173,7 +173,8 @@ def sizes(spec: Spec, rows: int) -> dict[str, int]:
 
 def _job(spec: Spec, kernel: Path, rows: int) -> dict[str, Any]:
     """What `grader.worker.profiled` needs to know: shapes and dtypes of the arguments, in order."""
-    few = 8 if spec.scored.columns else 64
+    scored, _ = spec.timed
+    few = 8 if scored.columns else 64
     one = arguments(spec, scored_case(spec, few), LargeDraw(scored_case(spec, few), "cpu", 0))
     described: list[dict[str, object]] = []
     for argument in spec.arguments:
@@ -190,7 +191,7 @@ def _job(spec: Spec, kernel: Path, rows: int) -> dict[str, Any]:
         "parameters": [argument.name for argument in spec.arguments],
         "backend": spec.backend,
         "arguments": described,
-        "below": spec.scored.columns or 1,  # for indices
+        "below": scored.columns or 1,  # for indices
     }
 
 

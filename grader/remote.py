@@ -191,11 +191,12 @@ def _destination(
         return torch.empty_strided(
             source.shape, source.stride(), dtype=source.dtype, device=device
         ).copy_(source)
-    like = inputs.get(argument.like or "")
-    if not isinstance(like, Tensor):
-        assert argument.shape is not None
+    shape = argument.shape_for(inputs)
+    if shape is not None:
         assert argument.dtype is not None
-        return torch.zeros(argument.shape, dtype=DTYPES[argument.dtype], device=device)
+        return torch.zeros(shape, dtype=DTYPES[argument.dtype], device=device)
+    like = inputs[argument.like or ""]
+    assert isinstance(like, Tensor)
     dtype = DTYPES[argument.dtype] if argument.dtype else like.dtype
     pad = like.stride(-2) - like.shape[-1] if like.ndim > 1 else 0
     # Another row stride than the input's: a kernel that uses one for both is wrong.

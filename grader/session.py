@@ -230,7 +230,7 @@ class Grading:
 
     def needs(self, name: StepName) -> StepName | None:
         """The earliest step before `name` that neither passed nor was skipped, if there is one."""
-        order = list(StepName)
+        order = self.spec.steps
         for earlier in order[: order.index(name)]:
             step = self.steps.get(earlier)
             if step is None or step.outcome not in (Outcome.PASS, Outcome.SKIP):
@@ -264,7 +264,7 @@ class Grading:
             return Finding("the GPU is gone", lost_gpu(error), Outcome.CANNOT_GRADE)
 
     def _record(self, name: StepName, found: Finding, duration_s: float) -> Step:
-        most = getattr(self.spec.points, name.value)
+        most = self.spec.worth[name]
         outcome = found.outcome
         earned = most if outcome is Outcome.PASS and self.options.case is None else 0
         step = Step(
@@ -316,7 +316,7 @@ class Grading:
     def result(self, interrupted: bool = False, sanitized: tuple[Sanitized, ...] = ()) -> Result:
         """The record of this check. Steps that never ran leave it unfinished, never passed."""
         steps = tuple(self.steps[name] for name in StepName if name in self.steps)
-        status = Status.INTERRUPTED if interrupted else status_of(steps, sanitized)
+        status = status_of(steps, self.spec.steps, sanitized)
         message = ""
         if self.options.case is not None:
             message = f"only the case {self.options.case} was tried: this earns no points"
@@ -324,9 +324,9 @@ class Grading:
             schema="grader/result/v1",
             exercise=self.exercise.name,
             title=self.spec.title,
-            status=status,
+            status=Status.INTERRUPTED if interrupted else status,
             points=sum(step.points for step in steps),
-            max_points=self.spec.points.total,
+            max_points=sum(self.spec.worth.values()),
             message=message,
             kernel=Kernel(
                 path=self.shown_path,

@@ -277,8 +277,9 @@ def bytes_per_row(spec: Spec, case: Case | None = None) -> int:
 
 
 def scored_case(spec: Spec, rows: int) -> Case:
-    columns = spec.scored.columns
-    return Case((rows,) if columns is None else (rows, columns), spec.scored.dtype)
+    scored, _ = spec.timed
+    shape = (rows,) if scored.columns is None else (rows, scored.columns)
+    return Case(shape, scored.dtype)
 
 
 def arena_bytes(spec: Spec, rows: int, calls: int) -> int:

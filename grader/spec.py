@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from grader.errors import UsageError
+from grader.terms import StepName
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 Backend = Literal["triton", "numba"]
 Role = Literal["in", "out", "inout", "scalar"]
 Inputs = Mapping[str, "Tensor | float"]
+Shape = tuple[int, ...]
 
 ITEMSIZE = {"float32": 4, "float16": 2, "bfloat16": 2, "int64": 8}  # bytes per element
 LARGEST = {"float32": 3.4e38, "float16": 65504.0, "bfloat16": 3.38e38}  # at most the largest finite
@@ -33,7 +37,8 @@ class Argument:
     `reads` and `writes` are the least number of times that a perfect kernel moves each element
     between memory and the chip; bytes follow from them and the tensor's size. `most_reads` and
     `most_writes` are the most that the traffic step lets pass; None lets any number pass.
-    An `out` has the shape and dtype of the argument named by `like`, unless given here.
+    An `out` has the shape and dtype of the argument named by `like`, unless given here. A shape
+    that follows from those of the inputs is a function of them.
     """
 
     name: str
@@ -43,8 +48,12 @@ class Argument:
     most_reads: int | None = None
     most_writes: int | None = None
     like: str | None = None
-    shape: tuple[int, ...] | None = None
+    shape: Shape | Callable[[Inputs], Shape] | None = None
     dtype: str | None = None
+
+    def shape_for(self, inputs: Inputs) -> Shape | None:
+        """The shape beside these inputs; None where it is that of another argument."""
+        return self.shape(inputs) if callable(self.shape) else self.shape
 
     @property
     def filled(self) -> bool:
@@ -61,7 +70,7 @@ def writes(
     name: str,
     *,
     like: str | None = None,
-    shape: tuple[int, ...] | None = None,
+    shape: Shape | Callable[[Inputs], Shape] | None = None,
     dtype: str | None = None,
     at_most: int | None = 1,
 ) -> Argument:
@@ -197,6 +206,33 @@ class Gates:
     great: float
 
 
+# What `Budget.count` may be. Of all threads of the counted call, the most that one of them does: how
+# often it reads and writes elements of global and of shared memory, and passes barriers. Of all
+# warps together: 32-byte pieces of global memory that are moved, and passes over shared memory that
+# are needed because threads meet in one bank.
+COUNTS = (
+    "global_reads",
+    "global_writes",
+    "shared_reads",
+    "shared_writes",
+    "transactions",
+    "bank_conflicts",
+    "barriers",
+)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The most that one count of the counted case may be, and the best that is known.
+
+    `count` is one of COUNTS, which are taken in the simulator of numba's kernels.
+    """
+
+    count: str
+    most: int
+    best: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class Scored:
     """The case whose speed is scored. Its size follows from the GPU, so only its form is here.
@@ -218,18 +254,18 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Points:
-    """Points per step. Loading earns none, or an untouched stub would score."""
+    """Points per step, of those that an exercise has.
+
+    Loading earns none, or an untouched stub would score.
+    """
 
     load: int = 0
     correctness: int = 3
     properties: int = 2
     traffic: int = 1
+    counts: int = 1
     memory: int = 1
     speed: int = 3
-
-    @property
-    def total(self) -> int:
-        return sum(getattr(self, field.name) for field in fields(self))
 
 
 def a_hundredth(case: Case) -> int:
@@ -248,6 +284,8 @@ class Spec:
     beyond them: `dimensions` extents, each at most the matching entry of `largest`, whose product
     is at most `most_elements` when simulated.
     `counted` is the case whose reads and writes are counted in simulation: rows of several blocks.
+    `scored` and `gates` are there where memory and speed are graded, and for a puzzle they are not.
+    `budgets` hold counts of the counted case down; `pictured` is a case small enough to be drawn.
     `memory_budget(case)` is how many bytes one call may hold beyond its arguments.
     `reference(inputs)` returns every filled argument, computed in the dtype that it is given: the
     judge calls it in float64 for the answer and in float32 for torch's own error.
@@ -272,9 +310,11 @@ class Spec:
     reference: Callable[[Inputs], Mapping[str, Tensor]]
     tolerance: Tolerance
     counted: Case
-    scored: Scored
-    gates: Gates
     hints: tuple[str, ...]
+    scored: Scored | None = None
+    gates: Gates | None = None
+    budgets: tuple[Budget, ...] = ()
+    pictured: Case | None = None
     memory_budget: Callable[[Case], int] = a_hundredth
     strided: bool = False
     independent_rows: bool = True
@@ -292,14 +332,49 @@ class Spec:
             (not self.dtypes or not self.draws, "dtypes and draws each need an entry"),
             (not set(self.draws) <= set(DRAWS), f"draws may be {', '.join(DRAWS)}"),
             (len(self.hints) < 3, "hints has fewer than three entries"),
+            ((self.scored is None) != (self.gates is None), "scored needs gates, and gates scored"),
             (
-                not 0 < self.gates.passing <= self.gates.great <= 1,
+                self.gates is not None and not 0 < self.gates.passing <= self.gates.great <= 1,
                 "gates must satisfy 0 < passing <= great <= 1",
+            ),
+            (
+                any(budget.count not in COUNTS for budget in self.budgets),
+                f"a budget is for one of {', '.join(COUNTS)}",
+            ),
+            (
+                any(not 0 <= budget.best <= budget.most for budget in self.budgets),
+                "budgets must satisfy 0 <= best <= most",
+            ),
+            (
+                bool(self.budgets) and self.backend != "numba",
+                "budgets need the counts of numba's simulator",
             ),
         ]
         for wrong, message in faults:
             if wrong:
                 raise ValueError(message)
+
+    @property
+    def timed(self) -> tuple[Scored, Gates]:
+        """What the speed step grades. Raises UsageError where there is none."""
+        if self.scored is None or self.gates is None:
+            raise UsageError(
+                f"The speed of {self.title!r} is not graded: it is a puzzle.",
+                "`grader list` shows the exercises behind the puzzles.",
+            )
+        return self.scored, self.gates
+
+    @property
+    def steps(self) -> tuple[StepName, ...]:
+        """The steps of a check of this exercise, in their order."""
+        left_out = set() if self.scored else {StepName.MEMORY, StepName.SPEED}
+        left_out |= set() if self.budgets else {StepName.COUNTS}
+        return tuple(name for name in StepName if name not in left_out)
+
+    @property
+    def worth(self) -> Mapping[StepName, int]:
+        """The points of each of its steps."""
+        return {name: getattr(self.points, name.value) for name in self.steps}
 
     @property
     def signature(self) -> str:

@@ -12,6 +12,7 @@ class StepName(StrEnum):
     CORRECTNESS = "correctness"
     PROPERTIES = "properties"
     TRAFFIC = "traffic"
+    COUNTS = "counts"
     MEMORY = "memory"
     SPEED = "speed"
 

@@ -75,6 +75,7 @@ def _measure(
     grading: Grading, slots: Slots, arena: CudaArena, sizing: Sizing, others: Sequence[nvml.Process]
 ) -> Finding:
     spec, nursery = grading.spec, grading.workshop.nursery
+    _, gates = spec.timed
     trusted = nursery("triton", grading.options.device, trusted=True)
     with closing(Yardstick(slots.stream(), trusted, arena)) as yardstick:
         calls, probes = slots.refill()
@@ -87,7 +88,7 @@ def _measure(
             rough = slots.least_bytes / once_s / before
             if rough < HOPELESS:
                 return _hopeless(rough)
-            samples = _alternate(kernel, yardstick, slots, spec.gates.passing)
+            samples = _alternate(kernel, yardstick, slots, gates.passing)
             latency = _latency(kernel, spec, arena)
             needless = _without_kernels(kernel, slots, arena) if spec.kernels else None
         after = yardstick.ceiling(probes)
@@ -106,8 +107,8 @@ def _measure(
         share=statistics.median(shares),
         share_low=low,
         share_high=high,
-        passing=spec.gates.passing,
-        great=spec.gates.great,
+        passing=gates.passing,
+        great=gates.great,
         goes=len(samples.goes),
         calls_per_go=sizing.calls,
         first_call_s=first_s,
@@ -120,7 +121,7 @@ def _measure(
     noise = _noise(samples, before, after, others)
     if needless is not None:
         return Finding(_tried(speed), needless, Outcome.FAIL, speed)
-    return _finding(speed, explained, decide(shares, spec.gates.passing), noise)
+    return _finding(speed, explained, decide(shares, gates.passing), noise)
 
 
 def _first_calls(
@@ -188,8 +189,9 @@ def _enough(samples: Samples, gate: float, began: float) -> bool:
 
 def _latency(kernel: WorkerLink, spec: Spec, arena: CudaArena) -> tuple[Case, float]:
     """A case so small that starting the kernel is most of it, and seconds per call of it."""
-    columns = () if spec.scored.columns is None else (1,)
-    case = Case((*columns, SMALL), spec.scored.dtype)
+    scored, _ = spec.timed
+    columns = () if scored.columns is None else (1,)
+    case = Case((*columns, SMALL), scored.dtype)
     slots = Slots(spec, case, SMALL_CALLS, arena.memory)
     claims = []
     for _ in range(2):  # the first compiles for this size

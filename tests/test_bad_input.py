@@ -963,7 +963,7 @@ def test_a_gpu_that_others_fill_is_not_the_learners_fault(monkeypatch: pytest.Mo
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (100 << 20, 80_000 << 20))
     grading = Grading(COPY, GOOD, Options(seed=1, device="cuda", pretend="zeros"), Workshop())
     step = grading.run(LOAD, load)
-    assert status_of([step]) is Status.CANNOT_GRADE
+    assert status_of([step], StepName) is Status.CANNOT_GRADE
     assert step.failure is not None
     assert step.failure.message == (
         "The GPU has 100 MiB of 80,000 MiB free and the check needs 256 MiB more: another program "
@@ -985,7 +985,7 @@ def test_a_gpu_that_refuses_is_not_the_learners_fault(monkeypatch: pytest.Monkey
     monkeypatch.setattr(torch.cuda, "synchronize", refuse)
     grading = Grading(COPY, GOOD, Options(seed=1, device="cuda", pretend="zeros"), Workshop())
     step = grading.run(LOAD, load)
-    assert status_of([step]) is Status.CANNOT_GRADE
+    assert status_of([step], StepName) is Status.CANNOT_GRADE
     assert step.failure is not None
     assert step.failure.message == f"The GPU cannot be used now: {error.splitlines()[0]}."
 
@@ -1001,7 +1001,7 @@ def test_a_judge_without_gpu_memory_is_not_the_exercises_fault(monkeypatch: pyte
     grading.run(LOAD, load)
     step = grading.run(CORRECTNESS, correctness)
     grading.close()
-    assert status_of([*grading.steps.values()]) is Status.CANNOT_GRADE
+    assert status_of([*grading.steps.values()], StepName) is Status.CANNOT_GRADE
     assert "too little free memory for drawing the inputs" in step.summary
 
 

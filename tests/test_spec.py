@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader import course
-from grader.spec import Case, Gates, Spec, reads, updates, writes
+from grader.errors import UsageError
+from grader.spec import Budget, Case, Gates, Spec, reads, updates, writes
 from grader.terms import StepName
 
 SMALL = Path(__file__).parent / "courses" / "small"
@@ -108,9 +109,21 @@ def test_least_bytes_count_reads_and_writes_of_tensors():
 
 @pytest.mark.parametrize("spec", [SPEC, ROW_SUM])
 def test_points_add_up(spec: Spec):
-    points = spec.points
-    assert points.total == sum(vars(points).values())
-    assert list(vars(points)) == list(StepName)
+    assert list(vars(spec.points)) == list(StepName)
+    assert tuple(spec.worth) == spec.steps
+    assert StepName.SPEED in spec.steps
+    assert StepName.COUNTS not in spec.steps
+
+
+def test_a_puzzle_has_neither_memory_nor_speed_and_counts_where_it_has_budgets():
+    puzzle = replace(SPEC, backend="numba", scored=None, gates=None)
+    names = ["load", "correctness", "properties", "traffic"]
+    assert list(puzzle.steps) == names
+    counted = replace(puzzle, budgets=(Budget("transactions", most=8, best=4),))
+    assert list(counted.steps) == [*names, "counts"]
+    assert counted.worth[StepName.COUNTS] == 1
+    with pytest.raises(UsageError, match="is not graded: it is a puzzle"):
+        _ = puzzle.timed
 
 
 def test_arguments_say_how_often_they_may_move():

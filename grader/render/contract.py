@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 
 from rich.text import Text
 
@@ -38,7 +37,7 @@ def _list_row(exercise: Exercise) -> tuple[str, str, str, str]:
         spec = exercise.spec
     except BrokenExercise:
         return (exercise.name, "its spec.py is broken", "", "")
-    return (exercise.name, spec.title, spec.backend, str(spec.points.total))
+    return (exercise.name, spec.title, spec.backend, str(sum(spec.worth.values())))
 
 
 def contract(exercise: Exercise, sizes: dict[str, int], case: Case, width: int = WIDEST) -> Text:
@@ -49,7 +48,7 @@ def contract(exercise: Exercise, sizes: dict[str, int], case: Case, width: int =
     spec, width = exercise.spec, min(width, WIDEST)
     page = Text()
     page.append(exercise.name, style="bold")
-    page.append(f"   {spec.title} · {spec.backend} · {spec.points.total} points\n")
+    page.append(f"   {spec.title} · {spec.backend} · {sum(spec.worth.values())} points\n")
     page.append(filled(spec.summary, width))
     for title, rows in (
         (f"entry  {spec.signature}", _arguments(spec)),
@@ -87,6 +86,8 @@ def hints(exercise: Exercise, count: int, width: int = WIDEST) -> Text:
 def _arguments(spec: Spec) -> Iterator[tuple[str, str]]:
     for argument in spec.arguments:
         shape = f", shape {argument.shape}" if argument.shape else ""
+        if callable(argument.shape):
+            shape = ", of a shape that follows from the inputs'"
         like = f", shape of {argument.like}" if argument.like else ""
         dtype = f", {argument.dtype}" if argument.dtype else ""
         yield argument.name, f"{_ROLES[argument.role]}{shape}{like}{dtype}"
@@ -122,25 +123,27 @@ def _may_move(argument: Argument) -> str:
 
 
 def _graded(spec: Spec, case: Case) -> Iterator[tuple[str, str]]:
-    gates, scored = spec.gates, spec.scored
-    yield "points", ", ".join(f"{step} {most}" for step, most in asdict(spec.points).items())
+    yield "points", ", ".join(f"{step} {most}" for step, most in spec.worth.items())
     allowed = ", ".join(filter(None, map(_may_move, spec.arguments)))
     yield "traffic", f"on average {allowed}; counted in simulation for {spec.counted.headline}"
-    budget = spec.memory_budget(case)
-    yield "memory", f"at most {budget:,} bytes beyond the arguments, for {case.headline}"
-    columns = f", rows of {scored.columns:,}" if scored.columns else ""
-    yield (
-        "speed",
-        (
-            f"{scored.dtype}{columns}, sized to the GPU: {percent(gates.passing)} of this GPU's "
-            f"ceiling passes, {percent(gates.great)} is great"
-        ),
-    )
+    if spec.scored is not None and spec.gates is not None:
+        budget = spec.memory_budget(case)
+        yield "memory", f"at most {budget:,} bytes beyond the arguments, for {case.headline}"
+        columns = f", rows of {spec.scored.columns:,}" if spec.scored.columns else ""
+        yield (
+            "speed",
+            (
+                f"{spec.scored.dtype}{columns}, sized to the GPU: {percent(spec.gates.passing)} of "
+                f"this GPU's ceiling passes, {percent(spec.gates.great)} is great"
+            ),
+        )
     yield "time", f"{spec.limits.load_s:g} s to load, {spec.limits.call_s:g} s for a call"
 
 
 def sample_case(spec: Spec) -> Case:
-    """The scored case, small enough to draw on any machine: one row of it."""
+    """The scored case, small enough to draw on any machine: one row of it. Or the counted one."""
+    if spec.scored is None:
+        return spec.counted
     columns = spec.scored.columns or 65_536
     rows = (1,) * (len(spec.largest) - 1)
     return Case(shape=(*rows, columns), dtype=spec.scored.dtype)
@@ -151,11 +154,13 @@ def tensor_bytes(spec: Spec, case: Case) -> dict[str, int]:
     from grader.inputs import NAMES, CaseDraw
 
     shapes: dict[str, tuple[tuple[int, ...], str]] = {}
-    for name, value in spec.inputs(case, CaseDraw(case)).items():
+    inputs = spec.inputs(case, CaseDraw(case))
+    for name, value in inputs.items():
         if not isinstance(value, float):
             shapes[name] = (tuple(value.shape), NAMES[value.dtype])
     for argument in spec.arguments:
         if argument.role == "out":
             shape, dtype = shapes.get(argument.like or "", ((), case.dtype))
-            shapes[argument.name] = (argument.shape or shape, argument.dtype or dtype)
+            own = argument.shape_for(inputs)
+            shapes[argument.name] = (shape if own is None else own, argument.dtype or dtype)
     return {name: math.prod(shape) * ITEMSIZE[dtype] for name, (shape, dtype) in shapes.items()}
