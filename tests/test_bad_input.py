@@ -365,8 +365,8 @@ NUMBA = (
     Bad(
         "numba_has_no_check.py",
         *(CORRECTNESS, "out_of_bounds"),
-        "thread (1, 0, 0) of block (0, 0, 0) uses index 1 on axis 0 of an array, where it has 1 "
-        "elements: is a bounds check missing?",
+        "thread (1, 0, 0) of block (0, 0, 0) uses index 1 on axis 0 of x, where it has 1 "
+        "element: is a bounds check missing?",
         MASK,
         lines=(13, 9),
     ),
