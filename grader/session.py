@@ -27,6 +27,7 @@ from grader.machine import gpu_is_lost, lost_gpu
 from grader.pretend import ANSWERS, Pretender
 from grader.remote import RemoteKernel
 from grader.results import (
+    Count,
     Environment,
     Failure,
     Kernel,
@@ -74,11 +75,12 @@ class Finding:
     speed: Speed | None = None
     memory: Memory | None = None
     traffic: tuple[Traffic, ...] = ()
+    counts: tuple[Count, ...] = ()
 
 
 @dataclass(frozen=True)
 class Counted:
-    """One call in simulation: its traffic in elements, and what the file held in bytes."""
+    """One call in simulation: what was counted (`link.Counts`), and what the file held in bytes."""
 
     case: Case
     inputs: Mapping[str, Tensor | float]
@@ -278,6 +280,7 @@ class Grading:
             speed=found.speed,
             memory=found.memory,
             traffic=found.traffic,
+            counts=found.counts,
         )
         self.steps[name] = step
         return step

@@ -189,7 +189,7 @@ def test_less_than_before_is_no_credit(held, monkeypatch: pytest.MonkeyPatch):
     peaks = iter([3 * MIB, MIB])
     count = WorkerLink.count
     monkeypatch.setattr(
-        WorkerLink, "count", lambda self, call: Counts(count(self, call).traffic, next(peaks))
+        WorkerLink, "count", lambda self, call: Counts(count(self, call).counts, next(peaks))
     )
     assert held(ADD, ADD.solution.read_text()).memory.peak_bytes == 3 * MIB
 

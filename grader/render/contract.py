@@ -126,6 +126,9 @@ def _graded(spec: Spec, case: Case) -> Iterator[tuple[str, str]]:
     yield "points", ", ".join(f"{step} {most}" for step, most in spec.worth.items())
     allowed = ", ".join(filter(None, map(_may_move, spec.arguments)))
     yield "traffic", f"on average {allowed}; counted in simulation for {spec.counted.headline}"
+    if spec.budgets:
+        most = ", ".join(f"{b.most:,} {b.count.replace('_', ' ')}" for b in spec.budgets)
+        yield "counts", f"at most {most}; counted in simulation for {spec.counted.headline}"
     if spec.scored is not None and spec.gates is not None:
         budget = spec.memory_budget(case)
         yield "memory", f"at most {budget:,} bytes beyond the arguments, for {case.headline}"

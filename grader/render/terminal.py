@@ -14,6 +14,7 @@ from rich.text import Text
 
 from grader.render.layout import WIDEST, filled, wrap
 from grader.results import (
+    Count,
     Environment,
     Failure,
     Frame,
@@ -179,6 +180,8 @@ def _step(step: Step, file: str, width: int) -> Text:
         line.append(f"{indent}{part}\n")
     if step.speed:
         line.append_text(_speed(step.speed, width))
+    if step.counts:
+        line.append_text(_counts(step.counts))
     if failure:
         if _headline(failure) != told:
             line.append(filled(_headline(failure), width, _DETAIL))
@@ -264,6 +267,26 @@ def _speed(speed: Speed, width: int) -> Text:
     rows += zip(_once("limit"), speed.explanation, strict=False)
     rows += zip(_once("compiled"), map(_resources, speed.resources), strict=False)
     return Text("".join(_row(label, text, width) for label, text in rows))
+
+
+def _counts(counts: Sequence[Count]) -> Text:
+    """A small table: what was counted, what is allowed, and the best that is known."""
+    rows = [("", "yours", "allowed", "best known")]
+    rows += [
+        (one.count.replace("_", " "), f"{one.value:,}", f"{one.most:,}", f"{one.best:,}")
+        for one in counts
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    table = Text()
+    for row, count in zip(rows, (None, *counts), strict=True):
+        name, *numbers = (
+            f"{cell:<{width}}" if number == 0 else f"{cell:>{width}}"
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        over = count is not None and count.value > count.most
+        style = "dim" if count is None else "red" if over else ""
+        table.append(f"{_DETAIL}{'   '.join((name, *numbers))}\n", style=style)
+    return table
 
 
 def _resources(kernel: Resources) -> str:

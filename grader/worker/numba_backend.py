@@ -15,6 +15,7 @@ from grader.worker.compiled import Launches
 from grader.worker.guard import Access
 from grader.worker.ledger import Ledger
 from grader.worker.mapping import Views, map_arena, record_event, span_of, tensor_at
+from grader.worker.numba_log import Log
 from grader.worker.races import runs_backwards
 
 
@@ -60,6 +61,11 @@ class Simulated:
         finally:
             self._ledger = None
 
+    def logging(self) -> AbstractContextManager[Log]:
+        from grader.worker import numba_sim
+
+        return numba_sim.logging()
+
     def mark(self) -> None:
         """Simulated kernels are not timed."""
 
@@ -98,6 +104,9 @@ class Compiled:
 
     def counting(self, refs: list[Mapping[str, Any]]) -> AbstractContextManager[Ledger]:
         return nullcontext(Ledger([]))
+
+    def logging(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def mark(self) -> torch.cuda.Event:
         return record_event()

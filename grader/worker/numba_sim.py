@@ -608,8 +608,7 @@ def _as_kernels_see_it(item: Any) -> Any:
     memory = kernel._get_kernel_context().memory
     if isinstance(item, _Observed):
         return item.in_kernel(memory)
-    whole = Whole.of(item._ary, f"the device array of shape {item._ary.shape}", "scratch")
-    return Array(item._ary, memory, whole)
+    return Array(item._ary, memory, Whole.scratch(item._ary))
 
 
 def run_blocks(backwards: bool) -> None:

@@ -52,6 +52,9 @@ class Simulated:
         finally:
             self._guard.observer = None
 
+    def logging(self) -> AbstractContextManager[None]:
+        return nullcontext()  # programs have no threads to tell of
+
     def mark(self) -> None:
         """Simulated kernels are not timed."""
 
@@ -90,6 +93,9 @@ class Compiled:
 
     def counting(self, refs: list[Mapping[str, Any]]) -> AbstractContextManager[Ledger]:
         return nullcontext(Ledger([]))
+
+    def logging(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def mark(self) -> torch.cuda.Event:
         return record_event()

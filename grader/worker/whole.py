@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from grader.worker.races import Site
@@ -14,9 +15,10 @@ from grader.worker.races import Site
 class Whole:
     """The array that a thread's view is a part of, to say which of its elements is used.
 
-    `space` is one of wire.SPACES. A shared array has the `site` in the kernel's text that made it,
-    and lies `offset` bytes from the start of its block's shared memory. `array` is there to stay
-    alive: no other array gets its address meanwhile.
+    `space` is one of wire.SPACES. A shared array has the `site` in the kernel's text that made it.
+    It lies `offset` bytes from the start of its block's shared memory, and scratch that is a part
+    of an array so many bytes from the start of that. `array` is there to stay alive: no other array
+    gets its address meanwhile.
     """
 
     name: str
@@ -29,13 +31,24 @@ class Whole:
     offset: int = 0
 
     @classmethod
-    def of(cls, array: NDArray[Any], name: str, space: str = "argument") -> Whole:
-        return cls(name, address_of(array), array.shape, array.strides, array, space)
+    def of(cls, array: NDArray[Any], name: str) -> Whole:
+        return cls(name, address_of(array), array.shape, array.strides, array)
+
+    @classmethod
+    def scratch(cls, array: NDArray[Any]) -> Whole:
+        name, start = f"the device array of shape {array.shape}", address_of(array)
+        offset = start - address_of(_owner(array))
+        return cls(name, start, array.shape, array.strides, array, "scratch", None, offset)
 
     @classmethod
     def shared(cls, array: NDArray[Any], site: Site, offset: int) -> Whole:
         name, start = f"the shared array of shape {array.shape}", address_of(array)
         return cls(name, start, array.shape, array.strides, array, "shared", site, offset)
+
+    def on_gpu(self, address: int) -> int:
+        """The address as far as a GPU's may be known: shared memory begins at 0, and so does
+        scratch, which a GPU gives at multiples of 256 bytes wherever a CPU puts it."""
+        return address if self.space == "argument" else address - self.start + self.offset
 
     def element(self, address: int) -> str:
         """Such as `element 5 of out`, and `element (1, 2) of out` where there are more axes."""
@@ -57,6 +70,13 @@ class Whole:
             if self.shape[axis] > 1 and self.strides[axis]:
                 index[axis], rest = divmod(rest, self.strides[axis])
         return index
+
+
+def _owner(array: NDArray[Any]) -> NDArray[Any]:
+    """The array that owns the memory of this one."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
 
 
 def address_of(array: NDArray[Any]) -> int:
