@@ -202,5 +202,50 @@ def touched(
     return {element: tuple(some) for element, some in sorted(by_element.items())}
 
 
+def frames(trace: Trace) -> tuple[tuple[int, int], ...]:
+    """Each launch and step of it, in order. A launch without a known access has one empty step."""
+    return tuple(
+        (launch, step)
+        for launch in range(len(trace.launches))
+        for step in range(max(steps(trace, launch), 1))
+    )
+
+
+def rivals(trace: Trace, access: Access) -> tuple[Access, ...]:
+    """Accesses of other threads to the same element that no barrier orders with this one.
+
+    That is: in the same step of the same block or, for global memory, in another block; at least
+    one of the two changes the element, and not both are atomic.
+    """
+    array = trace.arrays[access.array]
+    return tuple(
+        other
+        for other in trace.accesses
+        if (other.launch, other.array) == (access.launch, access.array)
+        and other.element == access.element is not None
+        and (other.block, other.thread) != (access.block, access.thread)
+        and (other.step == access.step if other.block == access.block else array.space == "global")
+        and other.kind + access.kind not in ("readread", "updateupdate")
+    )
+
+
+def writers(trace: Trace, name: str) -> dict[int, Access]:
+    """For each written element of the array of this name, the last access that wrote it."""
+    return {
+        access.element: access
+        for access in trace.accesses
+        if access.kind != "read"
+        and access.element is not None
+        and trace.arrays[access.array].name == name
+    }
+
+
+def shown(extent: int, of_interest: Iterable[int], most: int) -> range:
+    """Which `most` rows or columns of `extent` to draw: from the first of interest on."""
+    first = min(of_interest, default=0)
+    start = max(min(first, extent - most), 0)
+    return range(start, min(start + most, extent))
+
+
 if __name__ == "__main__":
     print(json.dumps(json_schema(), indent=2))
