@@ -168,7 +168,8 @@ def _check(requests: Sequence[Request], json: bool) -> int:
             continue
         if number:
             _show_text("")
-        _show(terminal.check_report(result, _width()))
+        following = course.following(requests[number].exercise)
+        _show(terminal.check_report(result, _width(), following and following.name))
     if len(requests) > 1 and not json:
         _show_text("")
         _show(terminal.several(graded))

@@ -116,6 +116,13 @@ def exercises(root: Path) -> list[Exercise]:
     ]
 
 
+def following(exercise: Exercise) -> Exercise | None:
+    """The one that comes next in its course, if there is one."""
+    known = exercises(exercise.root)
+    behind = known[known.index(exercise) + 1 :] if exercise in known else []
+    return behind[0] if behind else None
+
+
 def find(root: Path, wanted: str) -> Exercise:
     """The exercise with this name, number prefix or path. Raises UsageError with close names."""
     known = exercises(root)

@@ -8,7 +8,9 @@ A solution marks what the learner shall write, each marker alone on its line:
 
 In the stub such a region becomes `raise NotImplementedError`, and `pass` inside a jitted kernel,
 where a compiler would stumble over the `raise`. The text after the colon tells the learner what
-is missing. Everything outside the regions stays as it is, to the letter.
+is missing. Where a learner has only a kernel to write, a region without code in the function that
+launches it becomes the line that says so and is then deleted. Everything outside the regions stays
+as it is, to the letter.
 """
 
 from __future__ import annotations
@@ -157,15 +159,19 @@ def _is_jitted(region: Region, functions: list[_Function], lines: list[str], pat
         for number in range(region.first + 1, region.last)
         if lines[number - 1].strip() and not lines[number - 1].lstrip().startswith("#")
     ]
-    if not code:
-        raise _misplaced(path, region.first, "the region holds no code")
-    around = [f for f in functions if f.lineno < region.first and (f.end_lineno or 0) >= code[-1]]
+    if not code and region.text == DEFAULT_TEXT:
+        raise _misplaced(path, region.first, "the region holds neither code nor what is missing")
+    last = code[-1] if code else region.last
+    around = [f for f in functions if f.lineno < region.first and (f.end_lineno or 0) >= last]
     if not around:
         raise BrokenExercise(
             f"{path}, line {region.first}: the region is not inside one function",
             "Put the markers inside the function's body: a learner gets whole functions to fill.",
         )
-    return any(_names_jit(decorator) for f in around for decorator in f.decorator_list)
+    jitted = any(_names_jit(decorator) for f in around for decorator in f.decorator_list)
+    if jitted and not code:
+        raise _misplaced(path, region.first, "a kernel's region holds no code")
+    return jitted
 
 
 def _names_jit(decorator: ast.expr) -> bool:

@@ -27,7 +27,7 @@ FLOORS = (
         "decision",
         "toolkit",
     },
-    {"results", "verdict", "hazards"},
+    {"results", "trace", "verdict", "hazards"},
     {"course", "stub", "mutants", "declared", "lint"},
     {"inputs", "acceptance", "testing"},
     {"machine", "arena", "sandbox", "link", "pretend", "remote", "walls", "needless"},

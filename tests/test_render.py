@@ -417,6 +417,8 @@ def test_great_speed_is_said():
     report = terminal.check_report(GREAT).plain
     assert "PASS  10/10 points · great speed · 3.2 s" in report
     assert report.endswith("next: `grader list` shows the other exercises\n")
+    report = terminal.check_report(GREAT, following="05_swiglu").plain
+    assert report.endswith("next: 05_swiglu; `grader show 05_swiglu` says what it asks for\n")
 
 
 @pytest.mark.parametrize("status", Status)

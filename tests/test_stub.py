@@ -143,14 +143,29 @@ def test_a_string_that_mentions_markers_is_left_alone():
 B, E = "# BEGIN SOLUTION", "# END SOLUTION"
 
 
+def test_who_has_only_a_kernel_to_write_deletes_one_line():
+    source = f"def entry(a):\n    {B}: write the kernel, then delete this line\n    {E}\n    k(a)\n"
+    assert stub.make_stub(source, "p01_map") == (
+        "def entry(a):\n"
+        '    raise NotImplementedError("p01_map: write the kernel, then delete this line")\n'
+        "    k(a)\n"
+    )
+
+
+def test_a_kernel_s_region_must_hold_code():
+    source = f"@cuda.jit\ndef k(a):\n    {B}: add\n    {E}\n    a()\n"
+    with pytest.raises(BrokenExercise, match="line 3: a kernel's region holds no code"):
+        stub.make_stub(source, "p01_map")
+
+
 @pytest.mark.parametrize(
     ("lines", "line", "fault"),
     [
         ([B, "a()", B, "b()", E, E], 4, "the region of line 2 is still open"),
         ([B, "a()"], 2, "this BEGIN SOLUTION has no END SOLUTION"),
         (["a()", E], 3, "this END SOLUTION has no BEGIN SOLUTION"),
-        ([B, E, "a()"], 2, "the region holds no code"),
-        ([B, "# nothing", "", E, "a()"], 2, "the region holds no code"),
+        ([B, E, "a()"], 2, "the region holds neither code nor what is missing"),
+        ([B, "# nothing", "", E, "a()"], 2, "the region holds neither code nor what is missing"),
         (["a()  # BEGIN SOLUTION", E], 2, "this is not a marker: a()  # BEGIN SOLUTION"),
         (["# begin solution", "a()", E], 2, "this is not a marker: # begin solution"),
         (["#BEGIN SOLUTION", "a()", E], 2, "this is not a marker: #BEGIN SOLUTION"),

@@ -64,8 +64,11 @@ _KINDS = {
 }
 
 
-def check_report(result: Result, width: int = WIDEST) -> Text:
-    """One check: a line for each step, the failures under theirs, the verdict, what to do next."""
+def check_report(result: Result, width: int = WIDEST, following: str | None = None) -> Text:
+    """One check: a line for each step, the failures under theirs, the verdict, what to do next.
+
+    `following` is the exercise behind this one, if there is one.
+    """
     width = min(width, WIDEST)
     report = _heading(result, width)
     for step in result.steps:
@@ -75,7 +78,7 @@ def check_report(result: Result, width: int = WIDEST) -> Text:
     if result.message:
         report.append(filled(result.message, width))
     report.append_text(_verdict(result))
-    report.append(filled(next_step(result), width, " " * 6, first="next: "), style="bold")
+    report.append(filled(next_step(result, following), width, " " * 6, first="next: "), style="bold")
     return report
 
 
@@ -88,8 +91,8 @@ def several(results: Sequence[Result]) -> Text:
     return Text(f"{passed} of {len(results)} passed · {points}/{most} points\n", style=style)
 
 
-def next_step(result: Result) -> str:
-    """What its reader can do about a result."""
+def next_step(result: Result, following: str | None = None) -> str:
+    """What its reader can do about a result; `following` is what comes after a pass."""
     name = result.exercise
     match result.status:
         case Status.NOT_STARTED:
@@ -111,7 +114,7 @@ def next_step(result: Result) -> str:
         case Status.INTERRUPTED:
             return f"nothing was decided; run `grader check {name}` again"
         case Status.PASS:
-            return _after_pass(result)
+            return _after_pass(result, following)
 
 
 def _after_failure(result: Result) -> str:
@@ -131,7 +134,7 @@ def _after_failure(result: Result) -> str:
     return f"change the kernel and check again; {hint}"
 
 
-def _after_pass(result: Result) -> str:
+def _after_pass(result: Result, following: str | None) -> str:
     speed = next((step for step in result.steps if step.name is StepName.SPEED), None)
     if speed and speed.outcome is Outcome.SKIP:
         return (
@@ -140,6 +143,8 @@ def _after_pass(result: Result) -> str:
         )
     if speed and speed.speed and speed.speed.share < speed.speed.great:
         return f"passed; {percent(speed.speed.great)} of the ceiling would be great"
+    if following is not None:
+        return f"{following}; `grader show {following}` says what it asks for"
     return "`grader list` shows the other exercises"
 
 

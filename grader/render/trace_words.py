@@ -1,0 +1,195 @@
+"""The accesses of a trace in words, for the drawing in a terminal and for the page."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from math import prod
+
+from grader.trace import Access, Array, Launch, Trace, index_of, place, rivals, size, steps, writers
+
+MOST_TOLD = 4  # sentences of one kind; the thousandth says no more than the first
+ROLES = {
+    "in": "input",
+    "out": "output",
+    "inout": "input and output",
+    "scratch": "working memory",
+    "shared": "shared memory",
+}
+VERBS = {"read": "reads", "write": "writes", "update": "updates"}
+# What went wrong, in the order in which it is told, and what its mark means.
+MEANINGS = {
+    "out_of_bounds": "outside the array",
+    "race": "a race: two threads touch this element and nothing orders them",
+    "uninitialised": "read before anything was written there",
+    "wrong": "a wrong value",
+    "unwritten": "never written",
+}
+
+
+def launched(launch: Launch) -> str:
+    """Such as `2 blocks of 4 × 4 threads`."""
+    blocks = "1 block" if prod(launch.grid) == 1 else f"{_extent(launch.grid)} blocks"
+    threads = "1 thread" if prod(launch.block) == 1 else f"{_extent(launch.block)} threads"
+    return f"{blocks} of {threads}"
+
+
+def step_words(trace: Trace, launch: int, step: int) -> str:
+    """Where a step lies between the barriers of its launch."""
+    last = steps(trace, launch) - 1
+    if last <= 0:
+        return "no barrier"
+    if step == 0:
+        return "before the first barrier" if last > 1 else "before the barrier"
+    if step == last:
+        return "after the last barrier" if last > 1 else "after the barrier"
+    return f"between barriers {step} and {step + 1}"
+
+
+def numbered(count: int, dims: tuple[int, int, int], separator: str = ", ") -> str:
+    """A thread's or a block's index: `3` where it lies on a line, else `1, 0` for x = 1, y = 0."""
+    axes = 3 if dims[2] > 1 else 2 if dims[1] > 1 else 1
+    return separator.join(map(str, place(count, dims)[:axes]))
+
+
+def thread_name(launch: Launch, block: int, thread: int) -> str:
+    """`thread 5`, `thread 5 of block 1`, or `thread (1, 0) of block (0, 2)`."""
+    name = f"thread {_in_brackets(numbered(thread, launch.block))}"
+    if prod(launch.grid) == 1:
+        return name
+    return f"{name} of block {_in_brackets(numbered(block, launch.grid))}"
+
+
+def element_name(array: Array, index: tuple[int, ...]) -> str:
+    """`x[12]` or `a[1, 0]`, and `x[()]` where there is no dimension."""
+    return f"{array.name}[{', '.join(map(str, index)) or '()'}]"
+
+
+def touching(trace: Trace, access: Access) -> str:
+    """`thread 5 of block 1 reads x[3]`."""
+    launch, array = trace.launches[access.launch], trace.arrays[access.array]
+    index = access.index if access.element is None else index_of(access.element, array.shape)
+    who = thread_name(launch, access.block, access.thread)
+    return f"{who} {VERBS[access.kind]} {element_name(array, index)}"
+
+
+def told(trace: Trace, access: Access) -> str:
+    """One access as a sentence without a full stop: who, what, what is wrong with it, which line."""
+    match access.fault:
+        case "out_of_bounds":
+            why = f", where {_extent_of(trace.arrays[access.array])}"
+        case "uninitialised":
+            why = " before any thread has written it"
+        case "race":
+            why = _racing(trace, access)
+        case _:
+            why = ""
+    return f"{touching(trace, access)}{why}{_line(access)}"
+
+
+def problems(trace: Trace) -> list[tuple[str, str, Access | None]]:
+    """All that went wrong: its kind (a key of MEANINGS), a sentence, the access that did it.
+
+    At most MOST_TOLD of each kind, with a sentence that counts the others.
+    """
+    found: list[tuple[str, str, Access | None]] = []
+    for kind in MEANINGS:
+        some = _of_kind(trace, kind)
+        found += [(kind, sentence, access) for sentence, access in some[:MOST_TOLD]]
+        if len(some) > MOST_TOLD:
+            found.append((kind, f"and {len(some) - MOST_TOLD:,} more", None))
+    return found
+
+
+def _of_kind(trace: Trace, kind: str) -> list[tuple[str, Access | None]]:
+    arrays = {array.name: array for array in trace.arrays}
+    if kind == "wrong":
+        some: list[tuple[str, Access | None]] = []
+        for name, elements in trace.wrong.items():
+            last = writers(trace, name)
+            for each in elements:
+                what = element_name(arrays[name], index_of(each.element, arrays[name].shape))
+                writer = last.get(each.element)
+                by = f", written by {_who(trace, writer)}{_line(writer)}" if writer else ""
+                some.append((f"{what} is {each.got} and should be {each.expected}{by}", writer))
+        return some
+    if kind == "unwritten":
+        return [
+            (f"{_run(arrays[name], run)} never written", None)
+            for name, elements in trace.unwritten.items()
+            for run in _runs(elements)
+        ]
+    faulty = [access for access in trace.accesses if access.fault == kind]
+    return [(told(trace, access), access) for access in _once(trace, faulty)]
+
+
+def _once(trace: Trace, racing: list[Access]) -> list[Access]:
+    """The same without those accesses of a race of which the other side is there already."""
+    kept: list[Access] = []
+    seen: set[tuple[int, int | None, int, int]] = set()
+    for access in racing:
+        first, *_ = [*(rivals(trace, access) if access.fault == "race" else ()), access]
+        key = (access.array, access.element, access.block, access.thread)
+        if access.fault == "race" and key in seen:
+            continue
+        seen.add((first.array, first.element, first.block, first.thread))
+        kept.append(access)
+    return kept
+
+
+def _racing(trace: Trace, access: Access) -> str:
+    others = rivals(trace, access)
+    if not others:
+        return ", and nothing orders it with what another thread does there"
+    other = others[0]
+    whom = {(each.block, each.thread) for each in others}
+    more = f" (and {len(whom) - 1:,} more do)" if len(whom) > 1 else ""
+    why = (
+        "no barrier stands between them"
+        if other.block == access.block
+        else "nothing orders two blocks"
+    )
+    does = f"{_who(trace, other)} {VERBS[other.kind]}{_line(other, ' in line ')}"
+    return f", which {does}{more}; {why}"
+
+
+def _who(trace: Trace, access: Access) -> str:
+    return thread_name(trace.launches[access.launch], access.block, access.thread)
+
+
+def _line(access: Access, before: str = ": line ") -> str:
+    return "" if access.line is None else f"{before}{access.line}"
+
+
+def _in_brackets(index: str) -> str:
+    return f"({index})" if "," in index else index
+
+
+def _extent(dims: tuple[int, int, int]) -> str:
+    axes = 3 if dims[2] > 1 else 2 if dims[1] > 1 else 1
+    return " × ".join(str(extent) for extent in dims[:axes])
+
+
+def _extent_of(array: Array) -> str:
+    """`x has 12 elements, 0 to 11`, or `a has 4 × 3 elements, up to a[3, 2]`."""
+    if len(array.shape) > 1:
+        extent = " × ".join(map(str, array.shape))
+        last = f", up to {element_name(array, tuple(n - 1 for n in array.shape))}"
+        return f"{array.name} has {extent} elements{last if size(array) else ''}"
+    if size(array) <= 1:
+        return f"{array.name} has {'1 element, 0' if size(array) else 'no elements'}"
+    return f"{array.name} has {size(array):,} elements, 0 to {size(array) - 1}"
+
+
+def _runs(elements: tuple[int, ...]) -> list[tuple[int, int]]:
+    """First and last of each run of consecutive elements."""
+    runs = []
+    pairs = enumerate(sorted(set(elements)))
+    for _, group in groupby(pairs, key=lambda pair: pair[1] - pair[0]):
+        run = [element for _, element in group]
+        runs.append((run[0], run[-1]))
+    return runs
+
+
+def _run(array: Array, run: tuple[int, int]) -> str:
+    first, last = (element_name(array, index_of(element, array.shape)) for element in run)
+    return f"{first} was" if first == last else f"{first} to {last} were"

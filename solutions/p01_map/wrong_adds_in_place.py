@@ -1,0 +1,17 @@
+"""Changes a and copies it to out: an input must stay as it was.
+
+Rejected at: correctness
+"""
+
+from numba import cuda
+
+
+@cuda.jit
+def add_ten_kernel(a, out):
+    i = cuda.threadIdx.x
+    a[i] += 10
+    out[i] = a[i]
+
+
+def add_ten(a, out):
+    add_ten_kernel[1, a.size](a, out)

@@ -1,0 +1,16 @@
+"""The number of threads is the one of the example, whatever the length is.
+
+Rejected at: correctness
+"""
+
+from numba import cuda
+
+
+@cuda.jit
+def add_ten_kernel(a, out):
+    i = cuda.threadIdx.x
+    out[i] = a[i] + 10
+
+
+def add_ten(a, out):
+    add_ten_kernel[1, 8](a, out)
