@@ -67,7 +67,7 @@ def _counted(counts: Mapping[str, int], name: str) -> int:
 def _failure(grading: Grading, row: Count, counts: Mapping[str, int]) -> Failure:
     message = _MESSAGES[row.count](row.value)
     line = counts.get(f"line.{row.count}", 0)
-    source = grading.kernel.decode(errors="replace").splitlines()
+    source = grading.source
     frames: tuple[Frame, ...] = ()
     threads, worst = counts.get(f"threads.{row.count}", 0), counts.get(f"worst.{row.count}", 0)
     if 0 < line <= len(source) and threads > 1 and worst > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shlex
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -217,6 +218,11 @@ class Grading:
         with suppress(ValueError):
             return str(self.kernel_path.resolve().relative_to(self.exercise.root.resolve()))
         return str(self.kernel_path)
+
+    @property
+    def source(self) -> list[str]:
+        """The lines of the kernel file, as Python numbers them."""
+        return re.split(r"\r\n|\r|\n", self.kernel.decode(errors="replace"))
 
     def count_ahead(self, work: Callable[[Grading], Counted]) -> None:
         """Begin what the traffic step will want to know, beside the steps that use the GPU."""

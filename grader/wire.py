@@ -82,8 +82,8 @@ class LaunchRef:
     """One launch of a kernel, with the extents (x, y, z) of its grid and of its blocks."""
 
     kernel: str
-    grid: tuple[int, ...]
-    block: tuple[int, ...]
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ def _fault(value: Mapping[str, Any]) -> Fault:
 def _traced(value: Mapping[str, Any]) -> Traced:
     fault = value["fault"]
     launches = tuple(
-        LaunchRef(_text(one["kernel"]), _extents(one["grid"], 3), _extents(one["block"], 3))
+        LaunchRef(_text(one["kernel"]), _three(one["grid"]), _three(one["block"]))
         for one in list(value["launches"])[:MOST_LAUNCHES]
     )
     arrays = tuple(
@@ -247,11 +247,18 @@ def _access(
     return launch, step, block, thread, array, element, kind, line, wrong
 
 
-def _extents(value: Any, axes: int | None = None) -> tuple[int, ...]:
-    """Extents of a grid, a block or an array."""
+def _three(value: Any) -> tuple[int, int, int]:
+    """Extents of a grid or a block."""
+    x, y, z = _extents(value)
+    if min(x, y, z) < 1:
+        raise ValueError("a launch of nothing")
+    return x, y, z
+
+
+def _extents(value: Any) -> tuple[int, ...]:
     extents = tuple(_count(extent) for extent in list(value))
-    if len(extents) > MOST_AXES or axes not in (None, len(extents)):
-        raise ValueError(f"{len(extents)} extents")
+    if len(extents) > MOST_AXES:
+        raise ValueError(f"{len(extents)} axes")
     return extents
 
 

@@ -78,7 +78,9 @@ def check_report(result: Result, width: int = WIDEST, following: str | None = No
     if result.message:
         report.append(filled(result.message, width))
     report.append_text(_verdict(result))
-    report.append(filled(next_step(result, following), width, " " * 6, first="next: "), style="bold")
+    report.append(
+        filled(next_step(result, following), width, " " * 6, first="next: "), style="bold"
+    )
     return report
 
 
