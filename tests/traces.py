@@ -96,9 +96,7 @@ def missing_guard() -> Trace:
         for i in range(5)
         for array, kind in ((0, "read"), (1, "write"))
     ]
-    beyond = _touch(
-        0, None, "read", 7, block=1, thread=2, index=(5,), fault="out_of_bounds"
-    )
+    beyond = _touch(0, None, "read", 7, block=1, thread=2, index=(5,), fault="out_of_bounds")
     return _trace(
         GUARD,
         [*accesses, beyond],
@@ -106,9 +104,7 @@ def missing_guard() -> Trace:
         case="5 float32",
         launches=(Launch(kernel="add_ten_kernel", grid=(2, 1, 1), block=(3, 1, 1)),),
         arrays=(_array("a", "in", 5), _array("out", "out", 5)),
-        failure=Failure(
-            kind="out_of_bounds", message="A thread reads past the end of `a`."
-        ),
+        failure=Failure(kind="out_of_bounds", message="A thread reads past the end of `a`."),
     )
 
 
@@ -226,3 +222,13 @@ ALL = {
     each.__name__: each
     for each in (good_map, missing_guard, two_steps, missing_barrier, swapped, empty, many)
 }
+
+
+if __name__ == "__main__":
+    import sys
+    from pathlib import Path
+
+    from grader.render.trace_html import page
+
+    for name, make in ALL.items():
+        (Path(sys.argv[1]) / f"{name}.html").write_text(page(make()), encoding="utf-8")

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from grader.render.layout import filled
 from grader.render.trace_words import (
+    MARKS,
     MEANINGS,
     ROLES,
     launched,
@@ -42,13 +43,6 @@ MOST_STEPS = 4  # when no step is chosen
 MOST_BLOCKS = 3  # whose shared memory is drawn
 MOST_OUTSIDE = 3  # boxes beyond the end of an array
 
-MARKS = {
-    "out_of_bounds": "»",
-    "race": "!",
-    "uninitialised": "?",
-    "wrong": "✘",
-    "unwritten": "○",
-}
 PAST = {"read": "read", "write": "written", "update": "updated"}
 BLOCKS = ("cyan", "yellow", "magenta", "blue", "green")  # colours, taken in turn
 BAD = "bold red"
@@ -95,8 +89,8 @@ def drawing(
         for array in answers:
             picture.append_text(_answer(trace, array, width))
     if trace.cut:
-        left_out = f"{trace.cut:,} accesses are not drawn: only the first of this case were kept."
-        picture.append("\n" + filled(left_out, width))
+        lacking = f"{trace.cut:,} accesses are not drawn: only the first of this case were kept."
+        picture.append("\n" + filled(lacking, width))
     picture.append_text(_legend(trace, picture.plain, width))
     picture.append_text(_found(trace, width))
     return picture

@@ -24,6 +24,13 @@ MEANINGS = {
     "wrong": "a wrong value",
     "unwritten": "never written",
 }
+MARKS = {
+    "out_of_bounds": "»",
+    "race": "!",
+    "uninitialised": "?",
+    "wrong": "✘",
+    "unwritten": "○",
+}
 
 
 def launched(launch: Launch) -> str:
