@@ -337,7 +337,8 @@ HINTS = {
     "yours.",
     "exit": "A kernel returns; it does not end the process. Ending it counts as a failure.",
     "compile": "Triton could not compile the kernel; the line it names is the place to look.",
-    "out_of_bounds": "Each load and each store needs a mask that keeps it inside its tensor.",
+    "out_of_bounds": "Each access needs a check that its index lies inside its array: a mask in "
+    "Triton, an `if` in numba.",
     "race": "Give each element to one thread or program, put a barrier between the two "
     "accesses, or make both of them atomic.",
     "divergent_barrier": "All threads of a block must come to the same cuda.syncthreads(): move it "
