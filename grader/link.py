@@ -181,6 +181,10 @@ class WorkerLink:
     def _limit_s(self, calls: int) -> float:
         return self._entry.limits.call_s * max(1, calls)
 
+    def settle(self) -> None:
+        """Have the worker give back the GPU memory that its libraries hold unused."""
+        self._exchange("settle", self._entry.limits.call_s)
+
     def without_kernels(self, call: Call) -> None:
         self._make_ready()
         self._exchange("without_kernels", self._entry.limits.call_s, call=_sent(call))
