@@ -11,7 +11,15 @@ import linecache
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from grader.wire import MOST_ACCESSES, MOST_ARRAYS, MOST_LAUNCHES, ArrayRef, LaunchRef, Traced
+from grader.wire import (
+    LONGEST_NAME,
+    MOST_ACCESSES,
+    MOST_ARRAYS,
+    MOST_LAUNCHES,
+    ArrayRef,
+    LaunchRef,
+    Traced,
+)
 from grader.worker.races import Index, Site, line_of, place_of
 from grader.worker.whole import Whole
 
@@ -60,7 +68,7 @@ class Log:
         self, kernel: str, grid: Index, block: Index, parameters: Mapping[str, Whole]
     ) -> None:
         """`parameters` are the arrays that the kernel gets, by their names in its text."""
-        self.launches.append(LaunchRef(kernel, grid, block))
+        self.launches.append(LaunchRef(kernel[:LONGEST_NAME], grid, block))
         for name, whole in parameters.items():
             self._wholes[whole] = None
             self._parameters.setdefault(whole, name)
@@ -162,9 +170,8 @@ class Log:
         refs: dict[object, ArrayRef] = {}
         for whole in self._wholes:
             if _once(whole) not in refs:
-                refs[_once(whole)] = ArrayRef(
-                    self._named(whole, len(refs)), whole.space, whole.shape
-                )
+                name = self._named(whole, len(refs))[:LONGEST_NAME]
+                refs[_once(whole)] = ArrayRef(name, whole.space, whole.shape)
         return refs
 
     def _named(self, whole: Whole, number: int) -> str:
