@@ -75,7 +75,7 @@ def _failure(grading: Grading, row: Count, counts: Mapping[str, int]) -> Failure
         frames = (Frame(line=line, function="", code=source[line - 1].strip()),)
     return Failure(
         kind="counts",
-        message=f"{message}, and {_enough(row)}",
+        message=f"{message}, where {_enough(row)}",
         expected=f"at most {row.most:,} {NAMES[row.count]}",
         got=f"{row.value:,}",
         frames=frames,
@@ -86,7 +86,9 @@ def _failure(grading: Grading, row: Count, counts: Mapping[str, int]) -> Failure
 def _enough(row: Count) -> str:
     if row.most == 0:
         return "none is needed"
-    return f"at most {row.most:,} {'is' if row.most == 1 else 'are'} needed"
+    if row.count.endswith(("reads", "writes")):
+        return f"{_times(row.most)} is enough"
+    return f"{row.most:,} {'is' if row.most == 1 else 'are'} enough"
 
 
 def _times(number: int) -> str:

@@ -21,6 +21,7 @@ MOST_TIMES = 1024  # calls in one message
 MOST_KERNELS = 8  # different kernels that one call launches
 MOST_ACCESSES = 8000  # of one traced call; at 60 bytes each, half of what a line may hold
 MOST_LAUNCHES, MOST_ARRAYS, MOST_AXES = 256, 64, 8  # of a traced call, and of one array
+LONGEST_NAME = 200  # characters of a kernel's or an array's
 SPACES = ("argument", "scratch", "shared")  # global memory that the entry gets, or makes; a block's
 LARGEST_COUNT = 2**31 - 1  # of registers, bytes, threads or launches
 LARGEST_INTEGER = 2**63 - 1  # the judge calculates with what a worker counts, also as floats

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from grader.worker.numba_log import Access, Kind, Log
-from grader.worker.races import line_of
+from grader.worker.races import Place, line_of, place_of
 
 WARP = 32  # threads, as on every CUDA GPU
 # Global memory moves in pieces of 32 bytes: CUDA C++ Best Practices Guide, "Coalesced Access to
@@ -76,12 +76,17 @@ def requests(accesses: Sequence[Access]) -> list[Request]:
     """The accesses in groups: one instruction, for the n-th time, by the threads of one warp."""
     times: Counter[tuple[object, ...]] = Counter()
     groups: dict[tuple[object, ...], Request] = defaultdict(list)
+    # By the code's id, which is never another's while the log is there: to hash it takes long.
+    places: dict[tuple[int, int], Place] = {}
     for access in accesses:
         code, offset = access.site
-        # By its id: all sites keep their code alive, and to hash a code takes long.
-        place = (access.launch, access.block, id(code), offset)
-        times[place, access.thread] += 1
-        groups[place, access.thread // WARP, times[place, access.thread]].append(access)
+        place = places.get((id(code), offset))
+        if place is None:
+            place = places[id(code), offset] = place_of(access.site)
+        # `x[i] += 1` is one part of the text, and two instructions.
+        instruction = (access.launch, access.block, place, access.kind)
+        times[instruction, access.thread] += 1
+        groups[instruction, access.thread // WARP, times[instruction, access.thread]].append(access)
     return list(groups.values())
 
 

@@ -11,8 +11,16 @@ import linecache
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from grader.wire import MOST_ACCESSES, MOST_ARRAYS, MOST_LAUNCHES, ArrayRef, LaunchRef, Traced
-from grader.worker.races import Index, Site, line_of
+from grader.wire import (
+    LONGEST_NAME,
+    MOST_ACCESSES,
+    MOST_ARRAYS,
+    MOST_LAUNCHES,
+    ArrayRef,
+    LaunchRef,
+    Traced,
+)
+from grader.worker.races import Index, Site, line_of, place_of
 from grader.worker.whole import Whole
 
 Kind = Literal["read", "write", "update"]  # an update is atomic, and both reads and writes
@@ -60,7 +68,7 @@ class Log:
         self, kernel: str, grid: Index, block: Index, parameters: Mapping[str, Whole]
     ) -> None:
         """`parameters` are the arrays that the kernel gets, by their names in its text."""
-        self.launches.append(LaunchRef(kernel, grid, block))
+        self.launches.append(LaunchRef(kernel[:LONGEST_NAME], grid, block))
         for name, whole in parameters.items():
             self._wholes[whole] = None
             self._parameters.setdefault(whole, name)
@@ -162,9 +170,8 @@ class Log:
         refs: dict[object, ArrayRef] = {}
         for whole in self._wholes:
             if _once(whole) not in refs:
-                refs[_once(whole)] = ArrayRef(
-                    self._named(whole, len(refs)), whole.space, whole.shape
-                )
+                name = self._named(whole, len(refs))[:LONGEST_NAME]
+                refs[_once(whole)] = ArrayRef(name, whole.space, whole.shape)
         return refs
 
     def _named(self, whole: Whole, number: int) -> str:
@@ -177,15 +184,14 @@ class Log:
 
 def _once(whole: Whole) -> object:
     """What an array is known by: each block has its own of what the text has once."""
-    return (whole.site, whole.shape) if whole.space == "shared" else whole
+    return whole if whole.site is None else (place_of(whole.site), whole.shape)
 
 
 def variable_of(site: Site) -> str | None:
     """The variable to which the call at this site is assigned: `tile = cuda.shared.array(...)`."""
-    code, offset = site
-    where = list(code.co_positions())[offset // 2]
+    _, *where = place_of(site)
     try:
-        tree = ast.parse("".join(linecache.getlines(code.co_filename)))
+        tree = ast.parse("".join(linecache.getlines(site[0].co_filename)))
     except (SyntaxError, ValueError):
         return None
     for node in ast.walk(tree):
@@ -195,6 +201,6 @@ def variable_of(site: Site) -> str | None:
     return None
 
 
-def _position(node: ast.expr) -> tuple[int | None, ...]:
-    """As `co_positions` has it: first line, last line, first column, column behind the last."""
-    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+def _position(node: ast.expr) -> list[object]:
+    """As in a `Place`."""
+    return [node.lineno, node.end_lineno, node.col_offset, node.end_col_offset]

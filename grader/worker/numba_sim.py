@@ -34,7 +34,7 @@ from grader.worker.guard import OutOfBounds
 from grader.worker.numba_log import Log
 from grader.worker.numba_races import Array, Memory, Note, Paused, Threads
 from grader.worker.numba_warps import SOURCES, Exchange, exchanged
-from grader.worker.races import DivergentBarrier, Index, Site, mirrored, quoted
+from grader.worker.races import DivergentBarrier, Index, Place, Site, mirrored, place_of, quoted
 from grader.worker.whole import Whole
 
 if not config.ENABLE_CUDASIM:
@@ -190,15 +190,9 @@ def _learners(thread: _Thread) -> Site:
     return next(site for site in thread.barrier if site[0].co_filename != __file__)
 
 
-def _places(thread: _Thread) -> list[object]:
-    """The parts of the text that a thread's barrier and the calls that led there are written in.
-
-    Python may compile one part twice, such as the condition of a loop.
-    """
-    return [
-        (code.co_filename, *list(code.co_positions())[offset // 2])
-        for code, offset in thread.barrier
-    ]
+def _places(thread: _Thread) -> list[Place]:
+    """Where a thread's barrier and the calls that led there are written."""
+    return list(map(place_of, thread.barrier))
 
 
 def _number(index: Any, extents: Any) -> int:
