@@ -1,7 +1,7 @@
 """Takes every block for full: in the last one it reads shared memory that nobody wrote.
 
 Rejected at: correctness
-On a GPU: may pass by luck. Shared memory that no thread wrote holds anything, also the right number.
+On a GPU: may pass by luck. Shared memory that nobody wrote may hold the right number.
 """
 
 import math
