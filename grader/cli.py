@@ -169,7 +169,7 @@ def _check(requests: Sequence[Request], json: bool) -> int:
         if number:
             _show_text("")
         following = course.following(requests[number].exercise)
-        _show(terminal.check_report(result, _width(), following and following.name))
+        _show(terminal.check_report(result, _width(), following.name if following else None))
     if len(requests) > 1 and not json:
         _show_text("")
         _show(terminal.several(graded))

@@ -342,6 +342,8 @@ HINTS = {
     "accesses, or make both of them atomic.",
     "divergent_barrier": "All threads of a block must come to the same cuda.syncthreads(): move it "
     "out of the branch that only some of them take.",
+    "divergent_shuffle": "All threads that a shuffle's mask names must come to it: move it out of "
+    "the branch that only some of them take, and give the others a value that changes nothing.",
     "uninitialised": "Shared memory starts with anything in it: some thread must write an element, "
     "and all must meet at a barrier, before it is read.",
     "out_of_memory": "The kernel may allocate only a little beyond its arguments.",

@@ -25,7 +25,7 @@ from grader.terms import Outcome
 # twice, 13 % of the counted rows with blocks of 4096. A further pass over two would be 50 %.
 SLACK = 1.2
 # Faults of the kernel itself, which a GPU may forgive by luck and a simulator never misses.
-SURE = ("race", "divergent_barrier", "uninitialised", "out_of_bounds")
+SURE = ("race", "divergent_barrier", "divergent_shuffle", "uninitialised", "out_of_bounds")
 
 
 def traffic(grading: Grading) -> Finding:

@@ -32,7 +32,10 @@ FLOORS = (
     {"inputs", "acceptance", "testing"},
     {"machine", "arena", "sandbox", "link", "pretend", "remote", "walls", "needless"},
     {"sizing", "slots", "clock", "exclusive", "ceilings", "environment", "occupancy", "explain"},
-    {"session", "timing", "steps", "traffic", "counts", "memory", "tracing", "vacuity", "plugin", "sanitize"},
+    {
+        *("session", "timing", "steps", "traffic", "counts", "memory", "tracing", "vacuity"),
+        *("plugin", "sanitize"),
+    },
     {"judge", "profile"},
     {"bench"},
     {"check"},

@@ -24,6 +24,13 @@ MEANINGS = {
     "wrong": "a wrong value",
     "unwritten": "never written",
 }
+MARKS = {
+    "out_of_bounds": "»",
+    "race": "!",
+    "uninitialised": "?",
+    "wrong": "✘",
+    "unwritten": "○",
+}
 
 
 def launched(launch: Launch) -> str:
@@ -73,7 +80,7 @@ def touching(trace: Trace, access: Access) -> str:
 
 
 def told(trace: Trace, access: Access) -> str:
-    """One access as a sentence without a full stop: who, what, what is wrong with it, which line."""
+    """One access as a sentence without a full stop: who, what, what is wrong, which line."""
     match access.fault:
         case "out_of_bounds":
             why = f", where {_extent_of(trace.arrays[access.array])}"
@@ -89,51 +96,60 @@ def told(trace: Trace, access: Access) -> str:
 def problems(trace: Trace) -> list[tuple[str, str, Access | None]]:
     """All that went wrong: its kind (a key of MEANINGS), a sentence, the access that did it.
 
-    At most MOST_TOLD of each kind, with a sentence that counts the others.
+    At most MOST_TOLD of each kind, and then how many others there are.
     """
     found: list[tuple[str, str, Access | None]] = []
     for kind in MEANINGS:
-        some = _of_kind(trace, kind)
-        found += [(kind, sentence, access) for sentence, access in some[:MOST_TOLD]]
-        if len(some) > MOST_TOLD:
-            found.append((kind, f"and {len(some) - MOST_TOLD:,} more", None))
+        match kind:
+            case "wrong":
+                some, count = _wrong(trace), sum(map(len, trace.wrong.values()))
+            case "unwritten":
+                some, count = _unwritten(trace)
+            case _:
+                faulty = _faulty(trace, kind)
+                some, count = (
+                    [(told(trace, each), each) for each in faulty[:MOST_TOLD]],
+                    len(faulty),
+                )
+        found += [(kind, sentence, access) for sentence, access in some]
+        if count > len(some):
+            found.append((kind, f"and {count - len(some):,} more", None))
     return found
 
 
-def _of_kind(trace: Trace, kind: str) -> list[tuple[str, Access | None]]:
-    arrays = {array.name: array for array in trace.arrays}
-    if kind == "wrong":
-        some: list[tuple[str, Access | None]] = []
-        for name, elements in trace.wrong.items():
-            last = writers(trace, name)
-            for each in elements:
-                what = element_name(arrays[name], index_of(each.element, arrays[name].shape))
-                writer = last.get(each.element)
-                by = f", written by {_who(trace, writer)}{_line(writer)}" if writer else ""
-                some.append((f"{what} is {each.got} and should be {each.expected}{by}", writer))
-        return some
-    if kind == "unwritten":
-        return [
-            (f"{_run(arrays[name], run)} never written", None)
-            for name, elements in trace.unwritten.items()
-            for run in _runs(elements)
-        ]
+def _wrong(trace: Trace) -> list[tuple[str, Access | None]]:
+    some: list[tuple[str, Access | None]] = []
+    for array in trace.arrays:
+        last = writers(trace, array.name)
+        for each in trace.wrong.get(array.name, ()):
+            what = element_name(array, index_of(each.element, array.shape))
+            writer = last.get(each.element)
+            by = f", written by {_who(trace, writer)}{_line(writer)}" if writer else ""
+            some.append((f"{what} is {each.got} and should be {each.expected}{by}", writer))
+    return some[:MOST_TOLD]
+
+
+def _unwritten(trace: Trace) -> tuple[list[tuple[str, Access | None]], int]:
+    """Neighbours are told of in one sentence; the number is that of all the sentences."""
+    runs = [
+        f"{_run(array, run)} never written"
+        for array in trace.arrays
+        for run in _runs(trace.unwritten.get(array.name, ()))
+    ]
+    return [(sentence, None) for sentence in runs[:MOST_TOLD]], len(runs)
+
+
+def _faulty(trace: Trace, kind: str) -> list[Access]:
+    """The accesses with this fault, but only the first one of those that race for an element."""
     faulty = [access for access in trace.accesses if access.fault == kind]
-    return [(told(trace, access), access) for access in _once(trace, faulty)]
-
-
-def _once(trace: Trace, racing: list[Access]) -> list[Access]:
-    """The same without those accesses of a race of which the other side is there already."""
-    kept: list[Access] = []
-    seen: set[tuple[int, int | None, int, int]] = set()
-    for access in racing:
-        first, *_ = [*(rivals(trace, access) if access.fault == "race" else ()), access]
-        key = (access.array, access.element, access.block, access.thread)
-        if access.fault == "race" and key in seen:
-            continue
-        seen.add((first.array, first.element, first.block, first.thread))
-        kept.append(access)
-    return kept
+    if kind != "race":
+        return faulty
+    first: dict[tuple[int, int, int | None, int], Access] = {}
+    for access in faulty:
+        shared = trace.arrays[access.array].space == "shared"
+        block = access.block if shared else -1
+        first.setdefault((access.launch, access.array, access.element, block), access)
+    return list(first.values())
 
 
 def _racing(trace: Trace, access: Access) -> str:

@@ -2,8 +2,9 @@
 
 Threads of one block are ordered by the barriers that all of them pass; blocks are not ordered at
 all. Threads run one after the other, each up to its next barrier: that stretch is a turn, and the
-turns between two barriers are an interval. Two accesses of one block in one interval, or of two
-blocks, race, unless both only read, both are atomic, or an atomic operation orders them.
+turns between two barriers are an interval. A shuffle parts a turn in two, and orders nothing.
+Two accesses of one block in one interval, or of two blocks, race, unless one thread does both, both
+only read, both are atomic, or an atomic operation orders them.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ Done = tuple[int, Site]  # one access: its moment and its place
 # Accesses of one kind to one element, as far as a later one may race with them: the last; the last
 # before it by another thread of the same block; the last by another block.
 Lately = tuple[Done, Done | None, Done | None]
+Paused = tuple[int, Heard]  # a turn: its number, and whose writes are known of in it
 
 
 class Threads(Moments):
@@ -46,6 +48,7 @@ class Threads(Moments):
         self._order = Order()
         self._blocks: list[int] = []  # the moments at which they began
         self._indices: list[object] = []
+        self._numbers: list[int] = []  # of each turn: that of its first part
         self._heard_before: Heard = {}  # by any thread of the block before the last barrier
         self._heard_since: Heard = {}
 
@@ -63,10 +66,34 @@ class Threads(Moments):
         self._order.heard, self._heard_since = {}, {}
 
     def begin_turn(self, thread: object) -> None:
+        self._numbers.append(len(self._numbers))
         self.turn = self.begin(thread)
         if self._order.heard or self._heard_before:
             merge(self._heard_since, self._order.heard)
             self._order.heard = dict(self._heard_before)
+
+    def pause(self) -> Paused:
+        """The thread that acts waits for others, but at no barrier."""
+        heard, self._order.heard = self._order.heard, {}
+        merge(self._heard_since, heard)
+        return self.number(self.turn), heard
+
+    def resume(self, paused: Paused) -> None:
+        """A thread that paused since the last barrier goes on."""
+        merge(self._heard_since, self._order.heard)
+        number, self._order.heard = paused
+        self._numbers.append(number)
+        self.turn = self.begin(self._parties[number])
+
+    def number(self, moment: int) -> int:
+        """Both parts of a turn have one."""
+        return self._numbers[super().number(moment)]
+
+    def own(self, moment: int) -> bool:
+        """Whether it was the acting thread that acted then, after the last barrier."""
+        return moment >= self.turn or (
+            moment >= self.interval and self.number(moment) == self.number(self.turn)
+        )
 
     def fence(self) -> None:
         """All can see what this thread wrote, and what its block did before the last barrier."""
@@ -86,7 +113,8 @@ class Threads(Moments):
         if moment >= self.turn or self.block <= moment < self.interval:
             return False
         return not (
-            self._order.before(self.number(moment), moment)
+            self.own(moment)
+            or self._order.before(self.number(moment), moment)
             or self._order.before(self._block_key(moment), moment)
         )
 
@@ -210,7 +238,7 @@ class Memory:
         if past is None:
             return now, None, None
         last, before, elsewhere = past
-        if last[0] >= self.threads.turn:
+        if self.threads.own(last[0]):
             return now, before, elsewhere
         if last[0] < self.threads.block:
             return now, None, last

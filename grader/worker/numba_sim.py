@@ -13,6 +13,7 @@ from __future__ import annotations
 import gc
 import importlib
 import importlib.metadata
+import itertools
 import math
 import re
 import sys
@@ -31,7 +32,8 @@ from grader.errors import CannotGrade
 from grader.worker.adapt import require
 from grader.worker.guard import OutOfBounds
 from grader.worker.numba_log import Log
-from grader.worker.numba_races import Array, Memory, Note, Threads
+from grader.worker.numba_races import Array, Memory, Note, Paused, Threads
+from grader.worker.numba_warps import SOURCES, Exchange, exchanged
 from grader.worker.races import DivergentBarrier, Index, Place, Site, mirrored, place_of, quoted
 from grader.worker.whole import Whole
 
@@ -99,7 +101,7 @@ class NotSimulated(Exception):
 
 
 class _Thread(greenlet):  # type: ignore[misc]  # greenlet has no types here
-    """One CUDA thread. Every switch into it hands over what its barrier found out."""
+    """One CUDA thread. Every switch into it hands over what its barrier or shuffle found out."""
 
     def __init__(
         self, call: tuple[Any, ...], index: tuple[int, int, int], number: int, lane: int
@@ -110,12 +112,25 @@ class _Thread(greenlet):  # type: ignore[misc]  # greenlet has no types here
         self.number = number
         self.lane = lane
         self.barrier: tuple[Site, ...] = ()  # where it waits, and which calls led there
+        self.vote = False  # at a barrier of the block
+        self.exchange: Exchange | None = None  # what it brings to the shuffle at which it waits
+        self.paused: Paused | None = None
 
     def run(self, _: object) -> None:
         function, *args = self.call
         # In here, for a greenlet does not inherit the setting. A GPU does not stop at Inf and NaN.
         with np.errstate(all="ignore"):
             function(*args)
+
+    def waits_with(self, other: _Thread) -> bool:
+        return self.barrier == other.barrier or _places(self) == _places(other)
+
+    @property
+    def site(self) -> Site:
+        return _learners(self)
+
+    def refuse(self, error: Exception) -> None:
+        self.throw(error)
 
 
 class _Block:
@@ -160,7 +175,7 @@ def _must_wait_together(waiting: list[_Thread], block: object) -> None:
     """Raise DivergentBarrier, in a thread, if it waits at another barrier than the first does."""
     for thread in waiting:
         first = waiting[0]
-        if thread.barrier != first.barrier and _places(thread) != _places(first):
+        if not thread.waits_with(first):
             thread.throw(
                 DivergentBarrier(
                     f"thread {thread.index} of block {block} waits at the barrier in "
@@ -240,24 +255,40 @@ class _Cuda(kernelapi.FakeCUDAModule):  # type: ignore[misc]  # numba-cuda has n
         if self._log is not None:
             self._log.begin_step()
         try:
-            votes = [self._resume(thread, verdict) for thread in threads]
+            self._run(threads, verdict)
         except OutOfBounds:
             self._shared_memory.refuse_unwritten()  # the index may well come from there
             raise
         self._shared_memory.refuse_unwritten()
-        return votes
+        return [thread.vote for thread in threads]
 
-    def _resume(self, thread: _Thread, verdict: tuple[int, int]) -> bool:
+    def _run(self, threads: list[_Thread], verdict: tuple[int, int]) -> None:
+        for thread in threads:
+            self._resume(thread, verdict)
+        for _, warp in itertools.groupby(threads, lambda thread: thread.number // self.warpsize):
+            lanes = list(warp)
+            while going_on := exchanged([thread for thread in lanes if not thread.dead]):
+                for thread, value in going_on:
+                    self._resume(thread, value)
+
+    def _resume(self, thread: _Thread, handed: Any) -> None:
+        """Let a thread run to its next barrier or shuffle, or its end."""
         self._running = thread
         self.threadIdx = thread.index
         self.laneid = thread.lane
-        self._threads.begin_turn(thread.index)
+        if thread.paused is None:
+            self._threads.begin_turn(thread.index)
+        else:
+            self._threads.resume(thread.paused)
         if self._log is not None:
             self._log.begin_thread(thread.number)
+        thread.exchange = thread.paused = None
         try:
-            return thread.switch(verdict) is True
+            thread.vote = thread.switch(handed) is True
         except IndexError as error:
             self._explain(error)
+        if thread.exchange is not None:
+            thread.paused = self._threads.pause()
 
     def _explain(self, error: IndexError) -> NoReturn:
         found = _NUMPY_INDEX_ERROR.search(str(error))
@@ -298,6 +329,14 @@ class _Cuda(kernelapi.FakeCUDAModule):  # type: ignore[misc]  # numba-cuda has n
     def syncthreads_or(self, value: object) -> int:
         return int(self._wait(bool(value))[0] > 0)
 
+    # A shuffle switches to the block, too, which hands over another thread's value.
+
+    def _shuffle(self, name: str, mask: Any, value: Any, by: Any) -> Any:
+        thread = self._running
+        thread.barrier = _calls()
+        thread.exchange = Exchange.of(name, thread, mask, value, by)
+        return self._barrier(False)
+
     def threadfence(self) -> None:
         self._threads.fence()
 
@@ -308,10 +347,21 @@ class _Cuda(kernelapi.FakeCUDAModule):  # type: ignore[misc]  # numba-cuda has n
         raise NotSimulated(f"cuda.{name} does not exist, or needs a GPU")
 
 
+def _shuffling(name: str) -> Callable[..., Any]:
+    def shuffle(self: _Cuda, mask: Any, value: Any, by: Any) -> Any:
+        return self._shuffle(name, mask, value, by)
+
+    return shuffle
+
+
+for _name in SOURCES:
+    setattr(_Cuda, _name, _shuffling(_name))
+
+
 def _calls() -> tuple[Site, ...]:
     """Where the running thread is, innermost first."""
     sites = []
-    frame = sys._getframe(3)  # what called the barrier
+    frame = sys._getframe(3)  # what called the barrier or shuffle
     run = _Thread.run.__code__
     while frame.f_code is not run:
         sites.append((frame.f_code, frame.f_lasti))

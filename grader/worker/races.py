@@ -32,6 +32,10 @@ class DivergentBarrier(Exception):
     """Threads of one block wait at different barriers."""
 
 
+class DivergentShuffle(Exception):
+    """A thread exchanges values with one of its warp that does not take part."""
+
+
 class Uninitialised(Exception):
     """A thread reads shared memory that no thread of its block wrote."""
 
