@@ -33,6 +33,7 @@ FLOORS = (
     {"machine", "arena", "sandbox", "link", "pretend", "remote", "walls", "needless"},
     {"sizing", "slots", "clock", "exclusive", "ceilings", "environment", "occupancy", "explain"},
     {
+<<<<<<< HEAD
         "session",
         "timing",
         "steps",
@@ -43,6 +44,10 @@ FLOORS = (
         "vacuity",
         "plugin",
         "sanitize",
+=======
+        *("session", "timing", "steps", "traffic", "counts", "memory", "tracing", "vacuity"),
+        *("plugin", "sanitize"),
+>>>>>>> counts
     },
     {"judge", "profile"},
     {"bench"},

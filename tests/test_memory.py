@@ -56,7 +56,7 @@ def held(workshop: Workshop, tmp_path: Path):
         file.write_text(kernel)
         grading = Grading(exercise, file, Options(seed=1, **options), workshop)
         try:
-            order = list(StepName)
+            order = exercise.spec.steps
             for earlier in order[: order.index(StepName.MEMORY)]:
                 grading.run(earlier, lambda _: Finding("taken as passed"))
             return grading.run(StepName.MEMORY, memory.memory)
@@ -269,7 +269,7 @@ def test_it_is_what_grows_and_what_of_the_rest_exceeds_the_room(half: int, whole
 
 
 @pytest.mark.parametrize("arguments", [294 * MIB, 5 << 30])  # of a T4's scored case, an H200's
-@pytest.mark.parametrize("exercise", course.exercises(ROOT), ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", course.timed(ROOT), ids=lambda one: one.name)
 def test_a_copy_of_an_argument_is_too_much_on_any_card(exercise: Exercise, arguments: int):
     """As the `wrong_*` that must fail at this step hold one, and so whatever is fixed beside it."""
     case = scored_case(exercise.spec, arguments // bytes_per_row(exercise.spec))
@@ -280,7 +280,7 @@ def test_a_copy_of_an_argument_is_too_much_on_any_card(exercise: Exercise, argum
 
 
 @pytest.mark.parametrize("arguments", [294 * MIB, 10 << 30])
-@pytest.mark.parametrize("exercise", course.exercises(ROOT), ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", course.timed(ROOT), ids=lambda one: one.name)
 def test_four_gibibytes_are_too_much_although_they_do_not_grow(exercise: Exercise, arguments: int):
     case = scored_case(exercise.spec, arguments // bytes_per_row(exercise.spec))
     most = exercise.spec.memory_budget(case) + memory.STEPS
@@ -589,7 +589,7 @@ def test_an_honest_kernel_may_hold_what_does_not_grow(on_card, name: str, card: 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("card", [None, SMALL_CARD], ids=["whole card", "small card"])
-@pytest.mark.parametrize("exercise", course.exercises(ROOT), ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", course.timed(ROOT), ids=lambda one: one.name)
 def test_a_solution_passes_on_a_gpu(on_card, exercise: Exercise, card: int | None):
     step = on_card(exercise, exercise.solution.read_text(), gpu_memory=card)
     assert step.outcome is Outcome.PASS, step

@@ -7,7 +7,7 @@ import triton.language as tl
 BLOCK = 2048
 
 
-# For rows of one element `columns` would become a constant, the loops would never run, and Triton 3.6
+# For rows of one element `columns` would become a constant, the loops would never run, and Triton
 # cannot compile a while loop that never runs.
 @triton.jit(do_not_specialize=["columns"])
 def softmax_kernel(x_ptr, out_ptr, x_stride, out_stride, columns, BLOCK: tl.constexpr):
