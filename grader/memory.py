@@ -80,10 +80,11 @@ def _simulated(grading: Grading) -> Finding:
 
 
 def _measured(grading: Grading) -> Finding:
-    spec, rows = grading.spec, grading.sizing.rows
+    spec = grading.spec
     grading.executor.close()  # what its worker holds must not be freed meanwhile
     with exclusive.gpu_for_us_alone():
         others = exclusive.others()
+        rows = grading.sizing.rows
         case = scored_case(spec, rows)
         with closing(CudaArena(arena_bytes(spec, rows, 1))) as arena:
             nursery = grading.workshop.nursery(spec.backend, grading.options.device)

@@ -126,7 +126,10 @@ class Memory(Record):
     """What one call held beyond its arguments."""
 
     case: str
-    peak_bytes: int = Field(description="simulated: worked out from two small cases")
+    peak_bytes: int = Field(
+        description="simulated: worked out from two small cases; on a GPU: what grows with the "
+        "arguments, and what does not above 512 MiB"
+    )
     most_bytes: int = Field(description="the most that passes")
     simulated: bool
 

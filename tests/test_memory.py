@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache
+from multiprocessing import get_context
 from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
@@ -47,21 +49,26 @@ def workshop() -> Iterator[Workshop]:
     made.close()
 
 
+def memory_step(workshop: Workshop, file: Path, exercise: Exercise, **options: object) -> Step:
+    """The memory step alone, with all before it taken as passed."""
+    grading = Grading(exercise, file, Options(seed=1, **options), workshop)
+    try:
+        order = exercise.spec.steps
+        for earlier in order[: order.index(StepName.MEMORY)]:
+            grading.run(earlier, lambda _: Finding("taken as passed"))
+        return grading.run(StepName.MEMORY, memory.memory)
+    finally:
+        grading.close()
+
+
 @pytest.fixture
 def held(workshop: Workshop, tmp_path: Path):
     """Runs the memory step alone on the text of a kernel file."""
 
-    def run(exercise: Exercise, kernel: str, **options: object) -> Step:
+    def run(exercise: Exercise, kernel: str) -> Step:
         file = tmp_path / "kernel.py"
         file.write_text(kernel)
-        grading = Grading(exercise, file, Options(seed=1, **options), workshop)
-        try:
-            order = exercise.spec.steps
-            for earlier in order[: order.index(StepName.MEMORY)]:
-                grading.run(earlier, lambda _: Finding("taken as passed"))
-            return grading.run(StepName.MEMORY, memory.memory)
-        finally:
-            grading.close()
+        return memory_step(workshop, file, exercise)
 
     return run
 
@@ -569,12 +576,39 @@ HERE = "Rejected at: memory"
 WRONG = sorted(f for f in ROOT.glob("solutions/*/wrong_*.py") if HERE in f.read_text())
 
 
-@pytest.fixture
-def on_card(held):
-    """As `held`, on this machine's GPU."""
+workshop_of_this_process = cache(Workshop)
+
+
+def apart(file: Path, name: str, card: int | None) -> Step:
+    """What the process for CUDA does."""
+    exercise = course.find(ROOT, name)
+    return memory_step(workshop_of_this_process(), file, exercise, device="cuda", gpu_memory=card)
+
+
+def end() -> None:
+    workshop_of_this_process().close()
+
+
+@pytest.fixture(scope="module")
+def other_process() -> Iterator[ProcessPoolExecutor]:
+    """A CUDA context of this process would make it another program to the judges of later tests."""
     if not torch.cuda.is_available():
         pytest.skip("needs a CUDA GPU")
-    return partial(held, device="cuda")
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        yield pool
+        pool.submit(end).result()
+
+
+@pytest.fixture
+def on_card(other_process: ProcessPoolExecutor, tmp_path: Path):
+    """As `held`, on this machine's GPU."""
+
+    def run(exercise: Exercise, kernel: str, gpu_memory: int | None = None) -> Step:
+        file = tmp_path / "kernel.py"
+        file.write_text(kernel)
+        return other_process.submit(apart, file, exercise.name, gpu_memory).result()
+
+    return run
 
 
 @pytest.mark.gpu

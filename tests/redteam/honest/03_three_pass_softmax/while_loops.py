@@ -7,8 +7,8 @@ import triton.language as tl
 BLOCK = 2048
 
 
-# For rows of one element `columns` would become a constant, the loops would never run, and Triton
-# cannot compile a while loop that never runs.
+# For rows of one element `columns` would become a constant, and the loops would be known never to
+# run: what Triton 3.6 cannot compile.
 @triton.jit(do_not_specialize=["columns"])
 def softmax_kernel(x_ptr, out_ptr, x_stride, out_stride, columns, BLOCK: tl.constexpr):
     row = tl.program_id(0).to(tl.int64)
