@@ -121,7 +121,7 @@ def corpus(root: Path, names: Sequence[str] = ()) -> list[Honest]:
     """
     known = [
         Honest(exercise, path)
-        for exercise in course.exercises(root)
+        for exercise in course.timed(root)
         for path in sorted((root / CORPUS / exercise.name).glob("*.py"))
     ]
     for name in names:

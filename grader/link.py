@@ -181,6 +181,10 @@ class WorkerLink:
     def _limit_s(self, calls: int) -> float:
         return self._entry.limits.call_s * max(1, calls)
 
+    def settle(self) -> None:
+        """Have the worker give back the GPU memory that its libraries hold unused."""
+        self._exchange("settle", self._entry.limits.call_s)
+
     def without_kernels(self, call: Call) -> None:
         self._make_ready()
         self._exchange("without_kernels", self._entry.limits.call_s, call=_sent(call))
@@ -337,7 +341,8 @@ HINTS = {
     "yours.",
     "exit": "A kernel returns; it does not end the process. Ending it counts as a failure.",
     "compile": "Triton could not compile the kernel; the line it names is the place to look.",
-    "out_of_bounds": "Each load and each store needs a mask that keeps it inside its tensor.",
+    "out_of_bounds": "Each access needs a check that its index lies inside its array: a mask in "
+    "Triton, an `if` in numba.",
     "race": "Give each element to one thread or program, put a barrier between the two "
     "accesses, or make both of them atomic.",
     "divergent_barrier": "All threads of a block must come to the same cuda.syncthreads(): move it "

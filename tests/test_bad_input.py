@@ -114,7 +114,10 @@ LOAD, CORRECTNESS = StepName.LOAD, StepName.CORRECTNESS
 RETURNS = "A kernel returns; it does not end the process. Ending it counts as a failure."
 LOOPS = "Look for a loop that never ends, or a kernel that waits for itself."
 BOUNDS = "Most crashes are accesses out of bounds: check each mask and each offset."
-MASK = "Each load and each store needs a mask that keeps it inside its tensor."
+MASK = (
+    "Each access needs a check that its index lies inside its array: a mask in Triton, an `if` in "
+    "numba."
+)
 PACKAGES = (
     "Only torch, triton, numba and numpy are at hand for a kernel, and no other file of yours."
 )

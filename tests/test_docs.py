@@ -224,7 +224,7 @@ def test_readme_tells_an_exercises_gates(row: list[str]):
 
 
 def test_readme_lists_the_steps_with_their_points():
-    points = course.exercises(ROOT)[0].spec.points
+    points = course.timed(ROOT)[0].spec.points
     listed = {row[0]: row[2] for row in rows(section(README, "What the output means"))}
     assert listed == {name: str(value) for name, value in vars(points).items()}
 

@@ -18,7 +18,7 @@ _SPEC = importlib.util.spec_from_file_location("bench_honest", ROOT / "bench" / 
 honest = sys.modules["bench_honest"] = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(honest)
 
-EXERCISES = course.exercises(ROOT)
+EXERCISES = course.timed(ROOT)
 KERNELS = honest.corpus(ROOT)
 LEAST = 15  # structures of each exercise
 JUDGED = 2  # of each exercise, here; `make redteam-honest` judges all of them

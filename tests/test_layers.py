@@ -27,14 +27,27 @@ FLOORS = (
         "decision",
         "toolkit",
     },
-    {"results", "trace", "verdict", "hazards"},
+    {"results", "trace", "verdict", "picture", "hazards"},
     {"course", "stub", "mutants", "declared", "lint"},
     {"inputs", "acceptance", "testing"},
     {"machine", "arena", "sandbox", "link", "pretend", "remote", "walls", "needless"},
     {"sizing", "slots", "clock", "exclusive", "ceilings", "environment", "occupancy", "explain"},
     {
+<<<<<<< HEAD
+        "session",
+        "timing",
+        "steps",
+        "traffic",
+        "counts",
+        "memory",
+        "tracing",
+        "vacuity",
+        "plugin",
+        "sanitize",
+=======
         *("session", "timing", "steps", "traffic", "counts", "memory", "tracing", "vacuity"),
         *("plugin", "sanitize"),
+>>>>>>> counts
     },
     {"judge", "profile"},
     {"bench"},

@@ -7,6 +7,7 @@ as the learner's code and holds nothing that must be trusted.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import resource
 import signal
@@ -63,6 +64,9 @@ class Backend(Protocol):
 
     def synchronize(self) -> None:
         """Wait until all started work is done; raises what it raised."""
+
+    def settle(self) -> None:
+        """Give back the GPU memory that the libraries hold unused; a simulator holds none."""
 
     def root_cause(self, error: BaseException) -> BaseException:
         """The learner's error inside whatever the library wrapped around it."""
@@ -166,6 +170,7 @@ class Worker:
             "go": self._go,
             "count": self._count,
             "trace": self._trace,
+            "settle": self._settle,
             "resources": self._resources,
             "without_kernels": self._without_kernels,
         }
@@ -249,6 +254,12 @@ class Worker:
                 fault = self.fault(error)
         assert log is not None, "only kernels of numba's simulator are traced"
         return {"traced": replace(log.told(self._file), fault=fault)}
+
+    def _settle(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Give back what the calls so far have left unused."""
+        gc.collect()
+        self._backend.settle()
+        return {}
 
     def _resources(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Call the entry once, and say what it launched."""

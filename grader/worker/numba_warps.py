@@ -7,7 +7,7 @@ Programming Guide, "Warp Shuffle Functions": "these intrinsics do not imply a me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -83,55 +83,66 @@ def exchanged(warp: Sequence[T]) -> list[tuple[T, Any]]:
     `warp` holds all that have not ended. Raises DivergentShuffle, in a thread, where some wait at a
     shuffle and none can go on, or where one asks for the value of a lane that takes no part.
     """
-    waiting = [thread for thread in warp if thread.exchange is not None]
-    ready = [thread for thread in waiting if _missing(thread, warp) is None]
-    if waiting and not ready:
-        first = waiting[0]
-        _refuse_absence(first, _missing(first, warp))
-    return [(thread, _value_for(thread, ready)) for thread in ready]
+    meetings = _meetings([thread for thread in warp if thread.exchange is not None])
+    complete = [group for group in meetings if _missing(group, warp) is None]
+    if meetings and not complete:
+        _refuse_absence(meetings[0][0], _missing(meetings[0], warp))
+    return [handed for group in complete for handed in _handed(group)]
 
 
-def _missing(thread: T, warp: Sequence[T]) -> T | None:
-    """One whom this thread's mask names, and who does not wait at the same shuffle."""
-    asked = thread.exchange
-    assert asked is not None
-    for other in warp:
-        theirs = other.exchange
-        if asked.names(other.lane) and (
-            theirs is None or theirs.mask != asked.mask or not thread.waits_with(other)
-        ):
-            return other
-    return None
+def _meetings(waiting: Sequence[T]) -> list[list[T]]:
+    """Those that wait at the same place with the same mask, together."""
+    groups: list[list[T]] = []
+    for thread in waiting:
+        for group in groups:
+            if _exchange(group[0]).mask == _exchange(thread).mask and group[0].waits_with(thread):
+                group.append(thread)
+                break
+        else:
+            groups.append([thread])
+    return groups
+
+
+def _exchange(thread: Thread) -> Exchange:
+    assert thread.exchange is not None, "only those that wait at a shuffle are asked"
+    return thread.exchange
+
+
+def _missing(group: Sequence[T], warp: Sequence[T]) -> T | None:
+    """One of the warp whom the mask of this group names, and who is not in it."""
+    here = {thread.lane for thread in group}
+    asked = _exchange(group[0])
+    absent = (other for other in warp if other.lane not in here and asked.names(other.lane))
+    return next(absent, None)
 
 
 def _refuse_absence(thread: T, missing: T | None) -> None:
-    assert thread.exchange is not None
     assert missing is not None
-    name, mask = thread.exchange.shuffle, thread.exchange.mask
+    asked = _exchange(thread)
     where = f"it waits in {quoted(missing.site)}"
     if missing.exchange is not None and thread.waits_with(missing):
         where = f"it comes with another mask, {missing.exchange.mask:#x}"
     thread.refuse(
         DivergentShuffle(
-            f"thread {thread.index} calls cuda.{name}, and the mask {mask:#x} names thread "
-            f"{missing.index} of the same warp, which does not come: {where}"
+            f"thread {thread.index} calls cuda.{asked.shuffle}, and the mask {asked.mask:#x} names "
+            f"thread {missing.index} of the same warp, which does not come: {where}"
         )
     )
 
 
-def _value_for(thread: T, ready: Sequence[T]) -> Any:
-    asked = thread.exchange
-    assert asked is not None
-    for other in ready:
-        theirs = other.exchange
-        if theirs is not None and asked.names(other.lane) and other.lane == asked.source:
-            return theirs.value
-    why = "has ended, or is not in the block"
-    if not asked.names(asked.source):
-        why = f"is not in the mask {asked.mask:#x}"
-    return thread.refuse(
-        DivergentShuffle(
-            f"thread {thread.index} gets the value of lane {asked.source} from "
-            f"cuda.{asked.shuffle}, and that lane {why}: the value could be anything"
-        )
-    )
+def _handed(group: Sequence[T]) -> Iterator[tuple[T, Any]]:
+    """Each with the value of the lane that it asks for."""
+    values = {thread.lane: _exchange(thread).value for thread in group}
+    for thread in group:
+        asked = _exchange(thread)
+        if asked.source not in values:
+            why = "has ended, or is not in the block"
+            if not asked.names(asked.source):
+                why = f"is not in the mask {asked.mask:#x}"
+            thread.refuse(
+                DivergentShuffle(
+                    f"thread {thread.index} gets the value of lane {asked.source} from "
+                    f"cuda.{asked.shuffle}, and that lane {why}: the value could be anything"
+                )
+            )
+        yield thread, values[asked.source]

@@ -69,6 +69,9 @@ class Simulated:
     def synchronize(self) -> None:
         """Simulated kernels have finished when they return."""
 
+    def settle(self) -> None:
+        """A simulator holds no memory of a GPU."""
+
     def root_cause(self, error: BaseException) -> BaseException:
         from grader.worker import triton_sim
 
@@ -108,6 +111,9 @@ class Compiled:
 
     def synchronize(self) -> None:
         torch.cuda.synchronize()
+
+    def settle(self) -> None:
+        torch.cuda.empty_cache()
 
     def root_cause(self, error: BaseException) -> BaseException:
         return error
