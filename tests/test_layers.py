@@ -33,21 +33,8 @@ FLOORS = (
     {"machine", "arena", "sandbox", "link", "pretend", "remote", "walls", "needless"},
     {"sizing", "slots", "clock", "exclusive", "ceilings", "environment", "occupancy", "explain"},
     {
-<<<<<<< HEAD
-        "session",
-        "timing",
-        "steps",
-        "traffic",
-        "counts",
-        "memory",
-        "tracing",
-        "vacuity",
-        "plugin",
-        "sanitize",
-=======
         *("session", "timing", "steps", "traffic", "counts", "memory", "tracing", "vacuity"),
         *("plugin", "sanitize"),
->>>>>>> counts
     },
     {"judge", "profile"},
     {"bench"},
