@@ -12,11 +12,9 @@ from grader import traffic
 from grader.errors import GraderError
 from grader.results import Count, Failure, Frame
 from grader.session import Finding, Grading
-from grader.spec import COUNTS
 from grader.steps import with_case
-from grader.terms import Outcome
+from grader.terms import Outcome, counted
 
-NAMES = {name: name.replace("_", " ") for name in COUNTS}
 HINTS = {
     "global_reads": "Does a thread read one element several times? Keep it in a variable, or let "
     "the block share it.",
@@ -43,13 +41,13 @@ def counts(grading: Grading) -> Finding:
     rows = tuple(
         Count(
             count=budget.count,
-            value=_counted(found.counts, budget.count),
+            value=_value(found.counts, budget.count),
             most=budget.most,
             best=budget.best,
         )
         for budget in grading.spec.budgets
     )
-    told = ", ".join(f"{row.value:,} {NAMES[row.count]}" for row in rows)
+    told = ", ".join(counted(row.value, row.count) for row in rows)
     over = next((row for row in rows if row.value > row.most), None)
     if over is None:
         return Finding(f"{found.case.headline}: {told}", counts=rows)
@@ -57,11 +55,11 @@ def counts(grading: Grading) -> Finding:
     return Finding(f"{found.case.headline}: {told}", failure, Outcome.FAIL, counts=rows)
 
 
-def _counted(counts: Mapping[str, int], name: str) -> int:
+def _value(counts: Mapping[str, int], name: str) -> int:
     try:
         return counts[f"counts.{name}"]
     except KeyError:
-        raise GraderError(f"The worker did not count the {NAMES[name]}.") from None
+        raise GraderError(f"The worker did not count the {name.replace('_', ' ')}.") from None
 
 
 def _failure(grading: Grading, row: Count, counts: Mapping[str, int]) -> Failure:
@@ -76,7 +74,7 @@ def _failure(grading: Grading, row: Count, counts: Mapping[str, int]) -> Failure
     return Failure(
         kind="counts",
         message=f"{message}, where {_enough(row)}",
-        expected=f"at most {row.most:,} {NAMES[row.count]}",
+        expected=f"at most {counted(row.most, row.count)}",
         got=f"{row.value:,}",
         frames=frames,
         hint=HINTS[row.count],
@@ -95,19 +93,15 @@ def _times(number: int) -> str:
     return {1: "once", 2: "twice"}.get(number, f"{number:,} times")
 
 
-def _pieces(number: int) -> str:
-    return f"{number:,} transactions" if number != 1 else "1 transaction"
-
-
 # What a count says of a kernel, from its value.
 _MESSAGES: dict[str, Callable[[int], str]] = {
     "global_reads": lambda value: f"one thread reads global memory {_times(value)}",
     "global_writes": lambda value: f"one thread writes to global memory {_times(value)}",
     "shared_reads": lambda value: f"one thread reads shared memory {_times(value)}",
     "shared_writes": lambda value: f"one thread writes to shared memory {_times(value)}",
-    "transactions": lambda value: f"{_pieces(value)} in all",
-    "bank_conflicts": lambda value: f"{value:,} bank conflict{'s' * (value != 1)} in all",
-    "barriers": lambda value: f"one thread waits at {value:,} barrier{'s' * (value != 1)}",
+    "transactions": lambda value: f"{counted(value, 'transactions')} in all",
+    "bank_conflicts": lambda value: f"{counted(value, 'bank_conflicts')} in all",
+    "barriers": lambda value: f"one thread waits at {counted(value, 'barriers')}",
 }
 # What the worst request of a warp does: its threads, and how many pieces or passes it takes.
 _WORST: dict[str, Callable[[int, int], str]] = {

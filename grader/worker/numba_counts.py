@@ -106,7 +106,9 @@ def passes(request: Request) -> list[int]:
     """How many passes over shared memory a request needs, for each part of it.
 
     The banks serve a warp's elements of 4 bytes or less at once, of 8 bytes those of one half of
-    the warp after the other's, of 16 bytes a quarter at a time. A part needs as many passes as the
+    the warp after the other's, of 16 bytes a quarter at a time: 128 bytes of them at most, which is
+    a word from each bank (the guide says so for compute capability 2.x, and nothing of 8 bytes for
+    later ones). A part needs as many passes as the
     most distinct words that it touches in one bank, and at least one.
     """
     words: dict[tuple[int, int], set[int]] = defaultdict(set)

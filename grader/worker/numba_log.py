@@ -135,11 +135,12 @@ class Log:
         Of more accesses than the wire carries the first are kept, and those that are marked.
         """
         arrays = self._refs()
-        numbers = {array: number for number, array in enumerate(arrays)}
+        order = {array: number for number, array in enumerate(arrays)}
+        numbers = {whole: order[_once(whole)] for whole in self._wholes}
         shown = [
             place
             for place, access in enumerate(self.accesses)
-            if access.launch < MOST_LAUNCHES and numbers[_once(access.whole)] < MOST_ARRAYS
+            if access.launch < MOST_LAUNCHES and numbers[access.whole] < MOST_ARRAYS
         ]
         marked = [place for place in shown if place in self.marks][-MOST_ACCESSES:]
         room = MOST_ACCESSES - len(marked)
@@ -150,7 +151,7 @@ class Log:
             rows.append(
                 (
                     *(access.launch, access.step, access.block, access.thread),
-                    numbers[_once(access.whole)],
+                    numbers[access.whole],
                     -1 if access.address is None else access.whole.flat(access.address),
                     KINDS.index(access.kind),
                     line_of(access.site) if access.site[0].co_filename == file else 0,
