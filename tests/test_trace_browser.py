@@ -89,11 +89,6 @@ def show(browser: playwright.Browser, tmp_path: Path) -> Iterator:
         assert requests == [(tmp_path / "trace.html").as_uri()]
 
 
-@pytest.mark.parametrize("name", [*traces.ALL, "hostile"])
-def test_every_page_opens_without_an_error(show, name: str):
-    assert show(getattr(traces, name)())("h1").inner_text()
-
-
 def test_the_slider_moves_through_the_steps(show):
     shown = show(traces.two_steps())
     assert shown("#title").inner_text() == "Step 1 of 2, before the barrier"
@@ -274,9 +269,16 @@ def test_a_finger_on_an_element_names_the_thread(show):
     assert shown("#readout").is_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["two_steps", "missing_barrier", "swapped", "many"])
-def test_axe_finds_no_serious_fault(show, name: str, scheme: str):
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [
+        ("two_steps", "light"),
+        ("missing_barrier", "light"),
+        ("missing_barrier", "dark"),
+        ("outside_a_table", "dark"),
+    ],
+)
+def test_axe_finds_no_fault(show, name: str, scheme: str):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is missing")
     # Not while a box grows, which is when its colours are in between.
     shown = show(traces.ALL[name](), color_scheme=scheme, reduced_motion="reduce")
