@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from grader.results import Failure as Failure  # part of this record, too
 from grader.results import Record
 
 Count = Annotated[int, Field(ge=0)]
@@ -69,13 +70,6 @@ class Wrong(Record):
     element: Count
     expected: str
     got: str
-
-
-class Failure(Record):
-    """Why the case failed: as in grader/result/v1, a word for programs and one for people."""
-
-    kind: str
-    message: str
 
 
 class Trace(Record):

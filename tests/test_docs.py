@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from grader import cli, course, errors
+from grader import cli, course, errors, trace
 from grader.bench import Benchmark
 from grader.doctor import records as doctor
 from grader.lint import records as lint
@@ -244,6 +244,7 @@ RECORDS = {
         ("Examination", doctor.json_schema()),
         ("Review", lint.json_schema()),
         ("Benchmark", Benchmark.model_json_schema(by_alias=True, mode="serialization")),
+        ("Trace", trace.json_schema()),
     )
     for name, record in ({top: schema} | schema["$defs"]).items()
 }

@@ -1,6 +1,7 @@
 """Hand-made traces for the tests of the pictures: what a simulator would tell of small kernels.
 
-`python tests/traces.py FOLDER` writes each as a page, to be looked at.
+`python tests/traces.py FOLDER` writes each as a page and as a drawing, to be looked at. With the
+folder tests/drawings it writes the drawings that the tests hold the code to.
 """
 
 from __future__ import annotations
@@ -218,9 +219,60 @@ def many() -> Trace:
     )
 
 
+def outside_a_table() -> Trace:
+    """Two dimensions, an index below 0 and one past the end, and an array without elements."""
+    return _trace(
+        SWAP,
+        [
+            _touch(0, 0, "read", 8),
+            _touch(0, None, "read", 8, thread=1, index=(-1, 0), fault="out_of_bounds"),
+            _touch(0, None, "read", 8, thread=2, index=(0, 3), fault="out_of_bounds"),
+            _touch(1, None, "write", 8, thread=1, index=(-1,), fault="out_of_bounds"),
+            _touch(2, None, "write", None, thread=3, index=(0,), fault="out_of_bounds"),
+            *(_touch(3, 0, "update", 8, thread=thread) for thread in (0, 0, 2)),
+            _touch(3, 1, "update", 8, thread=3),
+            _touch(3, 1, "update", 8, thread=3),
+        ],
+        exercise="p04_map_2d",
+        case="2 × 3 float32",
+        launches=(Launch(kernel="copy_kernel", grid=(1, 1, 1), block=(2, 2, 1)),),
+        arrays=(
+            _array("a", "in", 2, 3),
+            _array("out", "out", 3),
+            _array("none", "scratch", 0),
+            _array("count", "inout", 2),
+        ),
+        failure=Failure(kind="out_of_bounds", message="A thread reads outside of `a`."),
+    )
+
+
+def hostile() -> Trace:
+    """Names, source and messages that would be markup if anyone read them so."""
+    evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>[red]&amp;`"
+    return _trace(
+        f"x = {evil!r}",
+        [_touch(0, 0, "read", 1), _touch(0, None, "read", 1, index=(1,), fault="out_of_bounds")],
+        exercise=evil,
+        case=evil,
+        launches=(Launch(kernel=evil, grid=(1, 1, 1), block=(1, 1, 1)),),
+        arrays=(_array(evil, "inout", 1),),
+        wrong={evil: (Wrong(element=0, expected=evil, got=evil),)},
+        failure=Failure(kind=evil, message=evil),
+    )
+
+
 ALL = {
     each.__name__: each
-    for each in (good_map, missing_guard, two_steps, missing_barrier, swapped, empty, many)
+    for each in (
+        good_map,
+        missing_guard,
+        two_steps,
+        missing_barrier,
+        swapped,
+        empty,
+        many,
+        outside_a_table,
+    )
 }
 
 
@@ -229,6 +281,10 @@ if __name__ == "__main__":
     from pathlib import Path
 
     from grader.render.trace_html import page
+    from grader.render.trace_terminal import drawing
 
+    folder = Path(sys.argv[1])
     for name, make in ALL.items():
-        (Path(sys.argv[1]) / f"{name}.html").write_text(page(make()), encoding="utf-8")
+        (folder / f"{name}.txt").write_text(drawing(make()).plain, encoding="utf-8")
+        if folder.name != "drawings":
+            (folder / f"{name}.html").write_text(page(make()), encoding="utf-8")

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from math import prod
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from grader.render.trace_words import (
     MARKS,
@@ -53,6 +54,7 @@ def page(trace: Trace) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["code"] = _code
     style = _own(environment, "trace.css") + _palette()
     script = _own(environment, "trace.js")
     frames = _frames(trace)
@@ -63,6 +65,7 @@ def page(trace: Trace) -> str:
             (MARKS[kind], sentence, access and _frame_of(frames, access), _number(trace, access))
             for kind, sentence, access in problems(trace)
         ],
+        updates=any(access.kind == "update" for access in trace.accesses),
         several=any(prod(launch.grid) > 1 for launch in trace.launches),
         marks={MARKS[kind]: MEANINGS[kind] for kind in _kinds(trace)},
         style=style,
@@ -76,6 +79,11 @@ def _own(environment: Environment, name: str) -> Markup:
     assert environment.loader is not None
     source, _, _ = environment.loader.get_source(environment, name)
     return Markup(f"\n{source}\n")
+
+
+def _code(text: str) -> Markup:
+    """Escaped, with what stands between backticks as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _palette() -> Markup:
@@ -151,6 +159,14 @@ def _view(trace: Trace, frames: list[dict[str, Any]]) -> dict[str, Any]:
         else 0,
         "launches": [_launch(trace, number) for number in range(len(trace.launches))],
         "arrays": [_array(trace, number, last) for number in range(len(trace.arrays))],
+        # As the data flows: the array that is touched first stands first.
+        "order": sorted(
+            range(len(trace.arrays)),
+            key=lambda array: next(
+                (n for n, access in enumerate(trace.accesses) if access.array == array),
+                len(trace.accesses),
+            ),
+        ),
         "accesses": [
             {
                 **access.model_dump(exclude={"index"}),

@@ -138,8 +138,8 @@ def _step(trace: Trace, launch: int, step: int, with_answers: bool, width: int) 
         text.append_text(_grid(trace, number, block, kind, some, width))
     for number, left in blocks_left.items():
         name = trace.arrays[number].name
-        blocks = "block is" if len(left) == 1 else "blocks are"
-        text.append(f"\n  {name} of {len(left)} more {blocks} not drawn\n", style=FAINT)
+        blocks = "block" if len(left) == 1 else "blocks"
+        text.append(f"\n  {name} of {len(left)} more {blocks} is not drawn\n", style=FAINT)
     for array in _answers(trace) if with_answers else ():
         text.append_text(_answer(trace, array, width))
     return text
@@ -344,7 +344,8 @@ def _found(trace: Trace, width: int) -> Text:
     told: set[int] = set()
     for kind, sentence, access in found:
         text.append(f"  {MARKS[kind]} ", style=BAD)
-        text.append(filled(sentence, width, " " * 4, first="    ").removeprefix("    "))
+        whole = re.sub(r"line (\d)", "line\N{NO-BREAK SPACE}\\1", sentence)
+        text.append(filled(whole, width, " " * 4, first="    ").removeprefix("    "))
         if access and access.line and access.line not in told:
             told.add(access.line)
             code = trace.source[access.line - 1].strip()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from itertools import groupby
 from math import prod
+from typing import TypeVar
 
 from grader.trace import Access, Array, Launch, Trace, index_of, place, rivals, size, steps, writers
 
-MOST_TOLD = 4  # sentences of one kind; the thousandth says no more than the first
+T = TypeVar("T")
+
+MOST_TOLD = 3  # sentences of one kind; the thousandth says no more than the first
 ROLES = {
     "in": "input",
     "out": "output",
@@ -96,47 +99,46 @@ def told(trace: Trace, access: Access) -> str:
 def problems(trace: Trace) -> list[tuple[str, str, Access | None]]:
     """All that went wrong: its kind (a key of MEANINGS), a sentence, the access that did it.
 
-    At most MOST_TOLD of each kind, and then how many others there are.
+    Of each kind the first few, and then how many others there are.
     """
     found: list[tuple[str, str, Access | None]] = []
     for kind in MEANINGS:
         match kind:
             case "wrong":
-                some, count = _wrong(trace), sum(map(len, trace.wrong.values()))
+                some, count = _wrong(trace)
             case "unwritten":
                 some, count = _unwritten(trace)
             case _:
                 faulty = _faulty(trace, kind)
-                some, count = (
-                    [(told(trace, each), each) for each in faulty[:MOST_TOLD]],
-                    len(faulty),
-                )
+                some, count = [(told(trace, one), one) for one in _few(faulty)], len(faulty)
         found += [(kind, sentence, access) for sentence, access in some]
         if count > len(some):
             found.append((kind, f"and {count - len(some):,} more", None))
     return found
 
 
-def _wrong(trace: Trace) -> list[tuple[str, Access | None]]:
+def _few(some: list[T]) -> list[T]:
+    """The first MOST_TOLD; all, when a line that says `and 1 more` would be as long."""
+    return some if len(some) <= MOST_TOLD + 1 else some[:MOST_TOLD]
+
+
+def _wrong(trace: Trace) -> tuple[list[tuple[str, Access | None]], int]:
+    wrong = [(array, each) for array in trace.arrays for each in trace.wrong.get(array.name, ())]
     some: list[tuple[str, Access | None]] = []
-    for array in trace.arrays:
-        last = writers(trace, array.name)
-        for each in trace.wrong.get(array.name, ()):
-            what = element_name(array, index_of(each.element, array.shape))
-            writer = last.get(each.element)
-            by = f", written by {_who(trace, writer)}{_line(writer)}" if writer else ""
-            some.append((f"{what} is {each.got} and should be {each.expected}{by}", writer))
-    return some[:MOST_TOLD]
+    for array, each in _few(wrong):
+        what = element_name(array, index_of(each.element, array.shape))
+        writer = writers(trace, array.name).get(each.element)
+        by = f", written by {_who(trace, writer)}{_line(writer)}" if writer else ""
+        some.append((f"{what} is {each.got} and should be {each.expected}{by}", writer))
+    return some, len(wrong)
 
 
 def _unwritten(trace: Trace) -> tuple[list[tuple[str, Access | None]], int]:
-    """Neighbours are told of in one sentence; the number is that of all the sentences."""
+    """Neighbours are told of in one sentence, and counted as one."""
     runs = [
-        f"{_run(array, run)} never written"
-        for array in trace.arrays
-        for run in _runs(trace.unwritten.get(array.name, ()))
+        (array, run) for array in trace.arrays for run in _runs(trace.unwritten.get(array.name, ()))
     ]
-    return [(sentence, None) for sentence in runs[:MOST_TOLD]], len(runs)
+    return [(f"{_run(array, run)} never written", None) for array, run in _few(runs)], len(runs)
 
 
 def _faulty(trace: Trace, kind: str) -> list[Access]:

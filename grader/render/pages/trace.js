@@ -14,7 +14,6 @@ let launchDrawn = -1;
 const cells = new Map();
 const threads = new Map();
 
-const wide = matchMedia("(min-width: 60rem)");
 const HINT = $("readout").firstElementChild;
 
 function make(tag, className = "", text = "") {
@@ -60,7 +59,8 @@ function build(launch) {
   const mine = accesses.filter((access) => access.launch === launch);
   const place = $("arrays");
   place.replaceChildren();
-  data.arrays.forEach((array, number) => {
+  data.order.forEach((number) => {
+    const array = data.arrays[number];
     if (!array.shared) {
       place.append(buildArray(number, null, mine));
       return;
@@ -74,7 +74,7 @@ function build(launch) {
     for (const block of drawn) place.append(buildArray(number, block, mine));
     if (blocks.length > drawn.length) {
       const left = blocks.length - drawn.length;
-      place.append(make("p", "note", `${array.name} of ${left} more blocks is not drawn.`));
+      place.append(make("p", "note", `${array.name} of ${left} more ${left === 1 ? "block" : "blocks"} is not drawn.`));
     }
   });
   if (!data.arrays.length) place.append(make("p", "hint", "No thread touches an array."));
@@ -253,6 +253,7 @@ function fillCell(cell, launch) {
     const label = names[actor.thread].replaceAll(" ", "");
     node.classList.toggle("long", label.length > 3);
     node.append(make("b", "", label));
+    node.classList.toggle("several", others > 0);
     if (others) node.append(make("s", "", `+${others}`));
   }
   if (marks.size) {
