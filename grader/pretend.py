@@ -39,10 +39,11 @@ def nan(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
 
 
 def first_input(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
-    """Every output holds the first input's elements, in order."""
+    """Every output holds the first input's elements, in order and as often as there is room."""
     source = next(v for v in inputs.values() if isinstance(v, Tensor)).flatten()
     for out in outputs.values():
-        out.copy_(source[: out.numel()].reshape(out.shape))
+        times = -(-out.numel() // source.numel())
+        out.copy_(source.repeat(times)[: out.numel()].reshape(out.shape))
 
 
 def untouched(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
