@@ -13,8 +13,9 @@ from torch import Tensor
 
 from grader.arena import Arena, view
 from grader.link import Call, Counts
+from grader.results import Failure
 from grader.spec import Inputs, Spec
-from grader.wire import TensorRef
+from grader.wire import TensorRef, Traced
 
 # Bits of significand that survive in the next lower precision: float32 through float16, float16
 # through bfloat16, bfloat16 through half of its own.
@@ -126,6 +127,9 @@ class Pretender:
 
     def count(self, call: Call) -> Counts:
         return Counts({}, 0)  # nothing runs that could be counted
+
+    def trace(self, call: Call) -> tuple[Traced, Failure | None]:
+        return Traced(), None  # nor does any thread do anything
 
     def close(self) -> str:
         return ""

@@ -21,7 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.worker.guard import Access
+from grader.worker.numba_log import Kind, Log
 from grader.worker.races import Heard, Moments, Order, Race, Site, Uninitialised, merge, quoted
+from grader.worker.whole import Whole, address_of
 
 Note = Callable[[int, Access], None]
 
@@ -37,10 +39,12 @@ Paused = tuple[int, Heard]  # a turn: its number, and whose writes are known of 
 class Threads(Moments):
     """Which thread of which block acts in one launch, and what it knows of the others."""
 
-    def __init__(self) -> None:
+    def __init__(self, log: Log | None = None) -> None:
         super().__init__()
+        self.log = log
         self.turn = self.interval = self.block = 0  # the moments at which they began
         self.atomic: Site | None = None  # where, while an atomic operation goes on
+        self.outside: Outside | None = None  # the last access that numpy refused
         self._order = Order()
         self._blocks: list[int] = []  # the moments at which they began
         self._indices: list[object] = []
@@ -119,6 +123,23 @@ class Threads(Moments):
         return -bisect_right(self._blocks, moment)
 
 
+@dataclass(frozen=True)
+class Outside:
+    """An access with an index that numpy refused by this error, most often for being too large."""
+
+    error: IndexError
+    array: Array
+    index: Any
+    kind: Kind
+    site: Site
+
+    @property
+    def indices(self) -> tuple[int, ...]:
+        """What is a number in the index, for each axis."""
+        parts = self.index if isinstance(self.index, tuple) else (self.index,)
+        return tuple(int(part) for part in parts if isinstance(part, int | np.integer))
+
+
 class Memory:
     """What was done to each element of the global memory in a launch, or of a block's shared one.
 
@@ -133,6 +154,7 @@ class Memory:
         self._read: dict[int, Lately] = {}
         self._updated: dict[int, Lately] = {}
         self._unwritten: Uninitialised | None = None
+        self._unwritten_places: list[int] = []  # in the log
 
     def fit(self, itemsize: int) -> None:
         """From now on, the memory is also seen as elements of this many bytes."""
@@ -148,6 +170,8 @@ class Memory:
         if threads.atomic is not None:
             self._update(array, address, threads.atomic)
             return
+        if threads.log is not None:
+            threads.log.note(array.whole, address, array.itemsize, "read", site, threads.now)
         turn = threads.turn
         unit, stop = address, address + array.itemsize
         while unit < stop:
@@ -174,6 +198,8 @@ class Memory:
         threads = self.threads
         if threads.atomic is not None:
             return
+        if threads.log is not None:
+            threads.log.note(array.whole, address, array.itemsize, "write", site, threads.now)
         turn = threads.turn
         unit, stop = address, address + array.itemsize
         while unit < stop:
@@ -192,6 +218,10 @@ class Memory:
             unit += self._unit
 
     def _update(self, array: Array, address: int, site: Site) -> None:
+        if self.threads.log is not None:
+            self.threads.log.note(
+                array.whole, address, array.itemsize, "update", site, self.threads.now
+            )
         for unit in range(address, address + array.itemsize, self._unit):
             wrote, updated = self._wrote.get(unit), self._updated.get(unit)
             if wrote is not None and self.threads.racing(wrote[0]):
@@ -234,6 +264,8 @@ class Memory:
 
     def _refuse(self, array: Array, address: int, does: str, done: Done, did: str) -> None:
         moment, site = done
+        if self.threads.log is not None:
+            self.threads.log.mark_race(address, moment, site)
         if moment >= self.threads.block:
             why = "with no barrier between the two, it is left to chance which comes first"
         else:
@@ -247,6 +279,8 @@ class Memory:
     # before it, the two race: the barrier between them is missing.
 
     def _keep_unwritten(self, array: Array, address: int) -> None:
+        if self.threads.log is not None:
+            self._unwritten_places.append(len(self.threads.log.accesses) - 1)
         if self._unwritten is None:
             error = Uninitialised(
                 f"{self.threads.name(self.threads.turn)} reads {array.element(address)}, which no "
@@ -257,6 +291,8 @@ class Memory:
     def refuse_unwritten(self) -> None:
         """Raise Uninitialised if an element was read that no thread had written."""
         if self._unwritten is not None:
+            if self.threads.log is not None:
+                self.threads.log.mark_unwritten(self._unwritten_places)
             raise self._unwritten
 
 
@@ -278,35 +314,6 @@ def _traceback_here() -> types.TracebackType | None:
 # --- arrays as threads see them -----------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Whole:
-    """The array that a thread's view is a part of, to say which of its elements is used."""
-
-    name: str
-    start: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-
-    @classmethod
-    def of(cls, array: NDArray[Any], name: str) -> Whole:
-        return cls(name, address_of(array), array.shape, array.strides)
-
-    def element(self, address: int) -> str:
-        """Such as `element 5 of out`, and `element (1, 2) of out` where there are more axes."""
-        rest = address - self.start
-        index = [0] * len(self.shape)
-        for axis in sorted(range(len(self.shape)), key=lambda axis: -abs(self.strides[axis])):
-            if self.shape[axis] > 1 and self.strides[axis]:
-                index[axis], rest = divmod(rest, self.strides[axis])
-        position = index[0] if len(index) == 1 else tuple(index)
-        return f"element {position} of {self.name}"
-
-
-def address_of(array: NDArray[Any]) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
-
-
 class Array:
     """An array as kernels see it: every access to an element is counted and looked at.
 
@@ -325,6 +332,17 @@ class Array:
         self._shape = array.shape
         self.itemsize = array.itemsize
         memory.fit(array.itemsize)
+
+    @property
+    def whole(self) -> Whole:
+        """The array that this is, or is a part of."""
+        return self._whole
+
+    @property
+    def named(self) -> str:
+        """Such as `x`, and `a part of x` for a view of another shape."""
+        name = self._whole.name
+        return name if self._shape == self._whole.shape else f"a part of {name}"
 
     def element(self, address: int) -> str:
         return self._whole.element(address)
@@ -347,19 +365,27 @@ class Array:
         return address
 
     def __getitem__(self, index: Any) -> Any:
-        found = self._array[index]
+        frame = sys._getframe(1)
+        try:
+            found = self._array[index]
+        except IndexError as error:
+            self._keep_outside(error, index, "read", (frame.f_code, frame.f_lasti))
+            raise
         if isinstance(found, np.ndarray):
             return self._again(found)
         if self._note is not None:
             self._note(self.itemsize, "load")
-        frame = sys._getframe(1)
         self._memory.load(self, self._address(index), (frame.f_code, frame.f_lasti))
         return found
 
     def __setitem__(self, index: Any, value: Any) -> None:
         frame = sys._getframe(1)
         site = (frame.f_code, frame.f_lasti)
-        target = self._array[index]
+        try:
+            target = self._array[index]
+        except IndexError as error:
+            self._keep_outside(error, index, "write", site)
+            raise
         if not isinstance(target, np.ndarray):
             self._store(index, value, site)
             return
@@ -368,6 +394,12 @@ class Array:
             value = value._all(site)
         for position, each in np.ndenumerate(np.broadcast_to(value, target.shape)):
             part._store(position, each, site)
+
+    def _keep_outside(self, error: IndexError, index: Any, kind: Kind, site: Site) -> None:
+        threads = self._memory.threads
+        if threads.atomic is not None:
+            kind, site = "update", threads.atomic
+        threads.outside = Outside(error, self, index, kind, site)
 
     def _store(self, index: Any, value: Any, site: Site) -> None:
         if self._note is not None:

@@ -751,7 +751,7 @@ def test_an_index_out_of_bounds_names_the_thread_and_keeps_the_line():
     with pytest.raises(OutOfBounds) as caught:
         run(too_far, 2, 4, out)
     assert str(caught.value) == (
-        "thread (2, 0, 0) of block (1, 0, 0) uses index 6 on axis 0 of an array, "
+        "thread (2, 0, 0) of block (1, 0, 0) uses index 6 on axis 0 of x, "
         "where it has 6 elements: is a bounds check missing?"
     )
     lines = [frame.line for frame in traceback.extract_tb(caught.value.__traceback__)]

@@ -1,0 +1,16 @@
+"""Reads a twice and never looks at b.
+
+Rejected at: correctness
+"""
+
+from numba import cuda
+
+
+@cuda.jit
+def subtract_kernel(a, b, out):
+    i = cuda.threadIdx.x
+    out[i] = a[i] - a[i]
+
+
+def subtract(a, b, out):
+    subtract_kernel[1, a.size](a, b, out)

@@ -1,0 +1,19 @@
+"""The guard says <= for <: one thread too many works, just past the end.
+
+Rejected at: correctness
+"""
+
+from numba import cuda
+
+THREADS = 64
+
+
+@cuda.jit
+def double_kernel(a, out):
+    i = cuda.threadIdx.x
+    if i <= a.size:
+        out[i] = a[i] * 2
+
+
+def double(a, out):
+    double_kernel[1, THREADS](a, out)

@@ -1,0 +1,21 @@
+"""Changes a and copies it to out: an input must stay as it was.
+
+Rejected at: correctness
+"""
+
+from numba import cuda
+
+THREADS = (16, 8)
+
+
+@cuda.jit
+def add_ten_2d_kernel(a, out):
+    row = cuda.threadIdx.y
+    column = cuda.threadIdx.x
+    if row < a.shape[0] and column < a.shape[1]:
+        a[row, column] += 10
+        out[row, column] = a[row, column]
+
+
+def add_ten_2d(a, out):
+    add_ten_2d_kernel[1, THREADS](a, out)

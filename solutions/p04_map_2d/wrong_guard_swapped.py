@@ -1,0 +1,20 @@
+"""The guard holds the row against the number of columns, and the column against that of rows.
+
+Rejected at: correctness
+"""
+
+from numba import cuda
+
+THREADS = (16, 8)
+
+
+@cuda.jit
+def add_ten_2d_kernel(a, out):
+    row = cuda.threadIdx.y
+    column = cuda.threadIdx.x
+    if row < a.shape[1] and column < a.shape[0]:
+        out[row, column] = a[row, column] + 10
+
+
+def add_ten_2d(a, out):
+    add_ten_2d_kernel[1, THREADS](a, out)

@@ -1,0 +1,19 @@
+"""No guard: threads that have no element read and write beyond the table.
+
+Rejected at: correctness
+"""
+
+from numba import cuda
+
+THREADS = (16, 8)
+
+
+@cuda.jit
+def add_ten_2d_kernel(a, out):
+    row = cuda.threadIdx.y
+    column = cuda.threadIdx.x
+    out[row, column] = a[row, column] + 10
+
+
+def add_ten_2d(a, out):
+    add_ten_2d_kernel[1, THREADS](a, out)

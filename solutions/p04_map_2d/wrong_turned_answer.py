@@ -1,0 +1,20 @@
+"""Writes to out[column, row]: rows and columns change places.
+
+Rejected at: correctness
+"""
+
+from numba import cuda
+
+THREADS = (16, 8)
+
+
+@cuda.jit
+def add_ten_2d_kernel(a, out):
+    row = cuda.threadIdx.y
+    column = cuda.threadIdx.x
+    if row < a.shape[0] and column < a.shape[1]:
+        out[column, row] = a[row, column] + 10
+
+
+def add_ten_2d(a, out):
+    add_ten_2d_kernel[1, THREADS](a, out)

@@ -1,0 +1,20 @@
+"""The guard asks for the length of a in both directions: right for square tables only.
+
+Rejected at: correctness
+"""
+
+from numba import cuda
+
+THREADS = (16, 8)
+
+
+@cuda.jit
+def products_kernel(a, b, out):
+    row = cuda.threadIdx.y
+    column = cuda.threadIdx.x
+    if row < a.size and column < a.size:
+        out[row, column] = a[row] * b[column]
+
+
+def products(a, b, out):
+    products_kernel[1, THREADS](a, b, out)

@@ -1,0 +1,19 @@
+"""Every block works on the first 32 elements: the others are never written.
+
+Rejected at: correctness
+"""
+
+from numba import cuda
+
+THREADS = 32
+
+
+@cuda.jit
+def add_place_kernel(a, out):
+    i = cuda.threadIdx.x
+    if i < a.size:
+        out[i] = a[i] + i
+
+
+def add_place(a, out):
+    add_place_kernel[(a.size + THREADS - 1) // THREADS, THREADS](a, out)

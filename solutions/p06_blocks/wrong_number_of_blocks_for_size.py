@@ -1,0 +1,19 @@
+"""Multiplies by the number of blocks, not by the threads of a block: blocks overlap or leave gaps.
+
+Rejected at: correctness
+"""
+
+from numba import cuda
+
+THREADS = 32
+
+
+@cuda.jit
+def add_place_kernel(a, out):
+    i = cuda.blockIdx.x * cuda.gridDim.x + cuda.threadIdx.x
+    if i < a.size:
+        out[i] = a[i] + i
+
+
+def add_place(a, out):
+    add_place_kernel[(a.size + THREADS - 1) // THREADS, THREADS](a, out)

@@ -1,0 +1,24 @@
+"""Takes the width of a block for its height: rows between blocks are left out.
+
+Rejected at: correctness
+"""
+
+from numba import cuda
+
+ACROSS, DOWN = 8, 4
+
+
+@cuda.jit
+def add_bias_kernel(a, bias, out):
+    column = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    row = cuda.blockIdx.y * cuda.blockDim.x + cuda.threadIdx.y
+    if row < a.shape[0] and column < a.shape[1]:
+        out[row, column] = a[row, column] + bias[column]
+
+
+def grid_for(rows, columns):
+    return (columns + ACROSS - 1) // ACROSS, (rows + DOWN - 1) // DOWN
+
+
+def add_bias(a, bias, out):
+    add_bias_kernel[grid_for(a.shape[0], a.shape[1]), (ACROSS, DOWN)](a, bias, out)

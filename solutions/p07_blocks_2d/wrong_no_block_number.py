@@ -1,0 +1,24 @@
+"""Every block works on the first 4 rows and 8 columns: the others are never written.
+
+Rejected at: correctness
+"""
+
+from numba import cuda
+
+ACROSS, DOWN = 8, 4
+
+
+@cuda.jit
+def add_bias_kernel(a, bias, out):
+    column = cuda.threadIdx.x
+    row = cuda.threadIdx.y
+    if row < a.shape[0] and column < a.shape[1]:
+        out[row, column] = a[row, column] + bias[column]
+
+
+def grid_for(rows, columns):
+    return (columns + ACROSS - 1) // ACROSS, (rows + DOWN - 1) // DOWN
+
+
+def add_bias(a, bias, out):
+    add_bias_kernel[grid_for(a.shape[0], a.shape[1]), (ACROSS, DOWN)](a, bias, out)

@@ -1,0 +1,22 @@
+"""No guard: threads of the last blocks that have no element go beyond the table.
+
+Rejected at: correctness
+"""
+
+from numba import cuda
+
+ACROSS, DOWN = 8, 4
+
+
+@cuda.jit
+def add_bias_kernel(a, bias, out):
+    column, row = cuda.grid(2)
+    out[row, column] = a[row, column] + bias[column]
+
+
+def grid_for(rows, columns):
+    return (columns + ACROSS - 1) // ACROSS, (rows + DOWN - 1) // DOWN
+
+
+def add_bias(a, bias, out):
+    add_bias_kernel[grid_for(a.shape[0], a.shape[1]), (ACROSS, DOWN)](a, bias, out)
