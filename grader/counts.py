@@ -74,7 +74,7 @@ def _failure(grading: Grading, row: Count, counts: Mapping[str, int]) -> Failure
     return Failure(
         kind="counts",
         message=f"{message}, where {_enough(row)}",
-        expected=f"at most {counted(row.most, row.count)}",
+        expected=f"at most {counted(row.most, row.count)}" if row.most else "none",
         got=f"{row.value:,}",
         frames=frames,
         hint=HINTS[row.count],

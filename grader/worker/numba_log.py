@@ -6,8 +6,6 @@ do. What the entry does itself, outside of kernels, is no thread's and is not in
 
 from __future__ import annotations
 
-import ast
-import linecache
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
@@ -21,7 +19,7 @@ from grader.wire import (
     Traced,
 )
 from grader.worker.races import Index, Site, line_of, place_of
-from grader.worker.whole import Whole
+from grader.worker.whole import Whole, variable_of
 
 Kind = Literal["read", "write", "update"]  # an update is atomic, and both reads and writes
 Mark = Literal["", "out_of_bounds", "race", "uninitialised"]
@@ -186,22 +184,3 @@ class Log:
 def _once(whole: Whole) -> object:
     """What an array is known by: each block has its own of what the text has once."""
     return whole if whole.site is None else (place_of(whole.site), whole.shape)
-
-
-def variable_of(site: Site) -> str | None:
-    """The variable to which the call at this site is assigned: `tile = cuda.shared.array(...)`."""
-    _, *where = place_of(site)
-    try:
-        tree = ast.parse("".join(linecache.getlines(site[0].co_filename)))
-    except (SyntaxError, ValueError):
-        return None
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and _position(node.value) == where:
-            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
-            return names[0] if names else None
-    return None
-
-
-def _position(node: ast.expr) -> list[object]:
-    """As in a `Place`."""
-    return [node.lineno, node.end_lineno, node.col_offset, node.end_col_offset]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import linecache
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.worker.races import Site
+from grader.worker.races import Site, place_of
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,9 @@ class Whole:
 
     @classmethod
     def shared(cls, array: NDArray[Any], site: Site, offset: int) -> Whole:
-        name, start = f"the shared array of shape {array.shape}", address_of(array)
+        variable = variable_of(site)
+        name = f"the shared array {variable or f'of shape {array.shape}'}"
+        start = address_of(array)
         return cls(name, start, array.shape, array.strides, array, "shared", site, offset)
 
     def on_gpu(self, address: int) -> int:
@@ -82,3 +87,23 @@ def _owner(array: NDArray[Any]) -> NDArray[Any]:
 def address_of(array: NDArray[Any]) -> int:
     address: int = array.__array_interface__["data"][0]
     return address
+
+
+@cache  # for each block makes its own arrays, at the same places of the text
+def variable_of(site: Site) -> str | None:
+    """The variable to which the call at this site is assigned: `tile = cuda.shared.array(...)`."""
+    _, *where = place_of(site)
+    try:
+        tree = ast.parse("".join(linecache.getlines(site[0].co_filename)))
+    except (SyntaxError, ValueError):
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and _position(node.value) == where:
+            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+            return names[0] if names else None
+    return None
+
+
+def _position(node: ast.expr) -> list[object]:
+    """As in a `Place`."""
+    return [node.lineno, node.end_lineno, node.col_offset, node.end_col_offset]

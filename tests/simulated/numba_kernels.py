@@ -172,21 +172,21 @@ def previous_blocks_element(x, out):
 RACES = {
     "shared": (
         *(neighbour_without_barrier, 1, THREADS),
-        "thread (1, 0, 0) of block (0, 0, 0) writes element 1 of the shared array of shape (64,), "
+        "thread (1, 0, 0) of block (0, 0, 0) writes element 1 of the shared array shared, "
         "which thread (0, 0, 0) of block (0, 0, 0) read in line NN "
         "(out[thread] = shared[(thread + 1) % THREADS]): with no barrier between the two, it is "
         "left to chance which comes first",
     ),
     "tree after loads": (
         *(tree_without_barrier_after_loads, 3, THREADS),
-        "thread (32, 0, 0) of block (0, 0, 0) writes element 32 of the shared array of shape "
-        "(64,), which thread (0, 0, 0) of block (0, 0, 0) read in line NN "
+        "thread (32, 0, 0) of block (0, 0, 0) writes element 32 of the shared array shared, "
+        "which thread (0, 0, 0) of block (0, 0, 0) read in line NN "
         "(shared[thread] += shared[thread + half]): with no barrier between the two, it is left to "
         "chance which comes first",
     ),
     "tree in loop": (
         *(tree_without_barrier_in_loop, 1, THREADS),
-        "thread (1, 0, 0) of block (0, 0, 0) writes element 1 of the shared array of shape (64,), "
+        "thread (1, 0, 0) of block (0, 0, 0) writes element 1 of the shared array shared, "
         "which thread (0, 0, 0) of block (0, 0, 0) read in line NN "
         "(shared[thread] += shared[thread + half]): with no barrier between the two, it is left to "
         "chance which comes first",
@@ -194,7 +194,7 @@ RACES = {
     "one place": (
         *(one_place, 1, 2),
         "thread (1, 0, 0) of block (0, 0, 0) writes another value to element (1, 0) of the shared "
-        "array of shape (2, 2), which thread (0, 0, 0) of block (0, 0, 0) wrote in line NN "
+        "array shared, which thread (0, 0, 0) of block (0, 0, 0) wrote in line NN "
         "(shared[1, 0] = cuda.threadIdx.x): with no barrier between the two, it is left to chance "
         "which comes first",
     ),
@@ -613,8 +613,8 @@ def only_in_another_block(out):
     [
         (reads_shared, 0, "element (1, 0) of the shared array of shape (3, 2)"),
         (adds_to_shared, 0, "element 1 of the shared array of shape (2,)"),
-        (index_from_shared, 0, "element 0 of the shared array of shape (1,)"),
-        (only_in_another_block, 1, "element 0 of the shared array of shape (1,)"),
+        (index_from_shared, 0, "element 0 of the shared array shared"),
+        (only_in_another_block, 1, "element 0 of the shared array shared"),
     ],
     ids=["read", "atomic", "index", "block"],
 )
