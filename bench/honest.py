@@ -39,7 +39,8 @@ from grader.terms import Outcome, Status, StepName
 from grader.verdict import first_problem
 
 CORPUS = Path("tests/redteam/honest")  # below the course
-BATCH = 6  # kernels a judge: an interruption loses no more than these
+# Kernels a judge: an interruption loses no more than these, and on a GPU each takes long.
+BATCH = {"cpu": 6, "cuda": 1}
 GPU_ONLY = re.compile(r"^# GPU only: \S", re.MULTILINE)
 
 
@@ -121,7 +122,7 @@ def corpus(root: Path, names: Sequence[str] = ()) -> list[Honest]:
     """
     known = [
         Honest(exercise, path)
-        for exercise in course.exercises(root)
+        for exercise in course.timed(root)
         for path in sorted((root / CORPUS / exercise.name).glob("*.py"))
     ]
     for name in names:
@@ -207,17 +208,17 @@ class Record:
 
 
 def judge_all(kernels: Sequence[Honest], seeds: int, at_once: int, record: Record) -> None:
-    """Bring every kernel to `seeds` runs, in batches of some kernels of one exercise and one seed.
+    """Bring every kernel to `seeds` runs, in batches of BATCH kernels of one exercise and one seed.
 
     One judge serves a batch, so that its start, some 3 s, is shared.
     """
     exercises = list(dict.fromkeys(one.exercise for one in kernels))
     begun = {one: record.of(one).runs for one in kernels}
-    batches = []
+    batches, size = [], BATCH[record.device]
     for number in range(seeds):
         for exercise in exercises:
             due = [k for k in kernels if k.exercise == exercise and begun[k] <= number]
-            batches += [(number, due[i : i + BATCH]) for i in range(0, len(due), BATCH)]
+            batches += [(number, due[i : i + size]) for i in range(0, len(due), size)]
 
     def judged(batch: tuple[int, list[Honest]]) -> list[Result]:
         number, due = batch

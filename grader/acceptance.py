@@ -168,20 +168,33 @@ def shares_right(
     Where that leaves none, the share is 0.
     """
     for name, answer in expected.answer.items():
-        candidate = got[name].double()
-        if expected.exact or not got[name].is_floating_point():
-            limit = torch.zeros_like(answer)
-        else:
-            own, size = expected.own[name].double(), expected.magnitude[name]
-            limit, _ = limits(got[name].dtype, answer, own, size, expected.terms)
+        limit = _limit(expected, name, got[name])
         takes_work = answer.abs() > limit
         came_in = inputs.get(name)
         if isinstance(came_in, Tensor):
             takes_work &= (came_in.double() - answer).abs() > limit
-        right = (candidate - answer).abs() <= limit
+        right = (got[name].double() - answer).abs() <= limit
         if name in unwritten:
             right &= ~unwritten[name]
         yield name, int((right & takes_work).sum()) / max(1, int(takes_work.sum()))
+
+
+def right_elements(expected: Expected, got: Mapping[str, Tensor]) -> Iterator[tuple[str, Tensor]]:
+    """For each filled argument, which of its elements are right, each taken by itself."""
+    for name, answer in expected.answer.items():
+        candidate = got[name].double()
+        same = (candidate == answer) | (candidate.isnan() & answer.isnan())
+        yield name, same | ((candidate - answer).abs() <= _limit(expected, name, got[name]))
+
+
+def _limit(expected: Expected, name: str, got: Tensor) -> Tensor:
+    """How far each element of an argument may be off."""
+    answer = expected.answer[name]
+    if expected.exact or not got.is_floating_point():
+        return torch.zeros_like(answer)
+    own, size = expected.own[name].double(), expected.magnitude[name]
+    limit, _ = limits(got.dtype, answer, own, size, expected.terms)
+    return limit
 
 
 def compare(

@@ -9,15 +9,20 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import dataclass, replace
+from itertools import count, groupby
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import ValidationError
 
 from grader.course import Exercise
 from grader.errors import CannotGrade, GraderError, UsageError
 from grader.results import Result, from_json
+from grader.trace import Trace
+from grader.trace import from_json as trace_from_json
+
+T = TypeVar("T")
 
 JUDGE_ENVIRONMENT = {
     "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
@@ -40,7 +45,8 @@ class Request:
     it is; `pretend` names one of pretend.ANSWERS to grade in place of the file;
     `gpu_memory` is the most of the GPU's memory that the speed step may use, in bytes;
     with `sanitize`, compute-sanitizer watches one more call; `hardened` asks for all
-    walls that are required.
+    walls that are required. With `trace` nothing is graded: one case is called in simulation, and
+    every access of every thread is told.
     """
 
     exercise: Exercise
@@ -54,6 +60,7 @@ class Request:
     gpu_memory: int | None = None
     sanitize: bool = False
     hardened: bool = False
+    trace: bool = False
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -68,6 +75,7 @@ class Request:
             "gpu_memory": self.gpu_memory,
             "sanitize": self.sanitize,
             "hardened": self.hardened,
+            "trace": self.trace,
         }
 
 
@@ -83,8 +91,42 @@ def run(requests: Sequence[Request], progress: Callable[[str], None]) -> list[Re
     results: list[Result] = []
     for name, group in groupby(requests, key=lambda r: r.exercise.name):
         progress(f"grading {name} …")
-        results += _judge(list(group), progress)
+        results += _graded(list(group), progress)
     return results
+
+
+def _graded(requests: Sequence[Request], progress: Callable[[str], None]) -> list[Result]:
+    numbers = count(1)
+
+    def heard(line: bytes) -> Result:
+        result = _parsed(line, from_json)
+        if len(requests) > 1:
+            progress(f"  {next(numbers)}/{len(requests)} {result.kernel.path}")
+        return result
+
+    return _judge(requests, heard)
+
+
+def trace(request: Request) -> Trace:
+    """What each thread does in the request's case, or in the one that its exercise has drawn.
+
+    Raises as `run` does, and UsageError for an exercise that is not numba's.
+    """
+    _must_be_readable(request)
+    must_have_threads(request.exercise)
+    asked = replace(request, trace=True, device="cpu")  # only a simulator sees every access
+    (told,) = _judge([asked], lambda line: _parsed(line, trace_from_json))
+    return told
+
+
+def must_have_threads(exercise: Exercise) -> None:
+    """Raises UsageError for an exercise whose threads no simulator tells of one by one."""
+    if exercise.spec.backend != "numba":
+        raise UsageError(
+            f"There is no picture of {exercise.name}: only the threads of numba's kernels can be "
+            "watched one by one, and it is written in Triton.",
+            "`grader list` shows the puzzles, all of which can be drawn.",
+        )
 
 
 def _must_be_readable(request: Request) -> None:
@@ -112,7 +154,8 @@ def _must_be_readable(request: Request) -> None:
         )
 
 
-def _judge(requests: Sequence[Request], progress: Callable[[str], None]) -> list[Result]:
+def _judge(requests: Sequence[Request], heard: Callable[[bytes], T]) -> list[T]:
+    """What a judge answers to each request, as `heard` reads it."""
     reader, writer = os.pipe()
     judge = subprocess.Popen(
         [sys.executable, "-I", "-m", "grader.judge", str(writer)],
@@ -131,9 +174,7 @@ def _judge(requests: Sequence[Request], progress: Callable[[str], None]) -> list
         results = []
         with os.fdopen(reader, "rb") as lines:
             for line in lines:
-                results.append(_parsed(line))
-                if len(requests) > 1:
-                    progress(f"  {len(results)}/{len(requests)} {results[-1].kernel.path}")
+                results.append(heard(line))
         code = judge.wait()
     except BaseException:
         _stop(judge)
@@ -164,9 +205,9 @@ def _has_descriptor(stream: object) -> bool:
         return False
 
 
-def _parsed(line: bytes) -> Result:
+def _parsed(line: bytes, reader: Callable[[bytes], T]) -> T:
     try:
-        return from_json(line)
+        return reader(line)
     except ValidationError:
         message = json.loads(line)
     kind = CannotGrade if message.get("exit_code") == CannotGrade.exit_code else GraderError

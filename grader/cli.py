@@ -11,6 +11,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -168,11 +169,38 @@ def _check(requests: Sequence[Request], json: bool) -> int:
             continue
         if number:
             _show_text("")
-        _show(terminal.check_report(result, _width()))
+        following = course.following(requests[number].exercise)
+        _show(terminal.check_report(result, _width(), following.name if following else None))
+        if len(requests) == 1:
+            _show_failing(requests[number], result)
     if len(requests) > 1 and not json:
         _show_text("")
         _show(terminal.several(graded))
     return verdict.exit_code(graded) if len(graded) == len(requests) else _incomplete(graded)
+
+
+def _show_failing(request: Request, result: Result) -> None:
+    """Below a report that says what is wrong: what each thread did, where that can be drawn."""
+    from grader import picture
+
+    case = picture.case_of(result, request.exercise.spec)
+    if case is not None:
+        _draw(replace(request, case=str(case)), None)
+
+
+def _draw(request: Request, page: Path | None) -> None:
+    """Call the kernel once, and show what its threads did; as a web page if one is named."""
+    from grader import check
+    from grader.render import trace_html, trace_terminal
+
+    with _progress() as progress:
+        progress(f"drawing {request.exercise.name} …")
+        trace = check.trace(request)
+    _show_text("")
+    _show(trace_terminal.drawing(trace, width=_width()))
+    if page is not None:
+        page.write_text(trace_html.page(trace), encoding="utf-8")
+        _tell(f"{page}: written; open it in a web browser")
 
 
 def _incomplete(graded: Sequence[Result]) -> int:
@@ -201,17 +229,47 @@ def show(
     hints: Annotated[
         int | None, typer.Option(min=1, help="Print the first so many hints instead.")
     ] = None,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Draw what each thread of kernel.py does instead.")
+    ] = False,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --trace: also as a web page.")
+    ] = None,
+    solution: Annotated[
+        bool, typer.Option("--solution", help="With --trace: draw the model solution.")
+    ] = False,
+    kernel: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --trace: draw this file.")
+    ] = None,
+    case: Annotated[
+        str | None, typer.Option(metavar="REPRO", help="With --trace: draw this case.")
+    ] = None,
 ) -> None:
-    """What an exercise asks for."""
+    """What an exercise asks for, or what the threads of a kernel do."""
+    exercise = course.find(course.find_root(), name)
+    if trace:
+        _show_trace(exercise, _kernel_file(exercise, kernel, solution), case, html)
+        return
+    if html or solution or kernel or case:
+        raise UsageError(
+            "--html, --solution, --kernel and --case say what to draw.", "Add --trace."
+        )
     from grader.render import contract
 
-    exercise = course.find(course.find_root(), name)
     if hints is not None:
         _show(contract.hints(exercise, hints, _width()))
         return
-    case = contract.sample_case(exercise.spec)
-    sizes = contract.tensor_bytes(exercise.spec, case)
-    _show(contract.contract(exercise, sizes, case, _width()))
+    sample = contract.sample_case(exercise.spec)
+    sizes = contract.tensor_bytes(exercise.spec, sample)
+    _show(contract.contract(exercise, sizes, sample, _width()))
+
+
+def _show_trace(exercise: Exercise, kernel: Path, case: str | None, page: Path | None) -> None:
+    if case:
+        _require_case(exercise, case)
+    from grader.check import Request
+
+    _draw(Request(exercise, kernel, case=case), page)
 
 
 @app.command(name="stub")

@@ -84,7 +84,7 @@ def right_go(kernel: WorkerLink, slots: Slots) -> Go:
     probes = slots.fill(plan)
     done, right = timed(kernel, len(plan.calls), probes)
     if not right:
-        raise KernelFailure(_explain(probes))
+        raise KernelFailure(why_wrong(probes))
     return done
 
 
@@ -142,7 +142,7 @@ def _quiet(seconds: Iterable[float]) -> float:
     return ordered[len(ordered) // 4]
 
 
-def _explain(probes: Sequence[Probe]) -> Failure:
+def why_wrong(probes: Sequence[Probe]) -> Failure:
     """Outputs that were wrong when the worker said it was done: not there yet, or just wrong?"""
     time.sleep(0.5)
     if all_right(probes):
@@ -159,7 +159,7 @@ def _explain(probes: Sequence[Probe]) -> Failure:
             at = int(wrong.nonzero()[0])
             return Failure(
                 kind="wrong_at_scale",
-                message="the kernel is wrong at the scored size, though right on small cases",
+                message="the kernel is wrong on large cases, though right on small ones",
                 expected=f"{float(probe.answer[at]):.7g} ± {float(probe.limit[at]):.2g}",
                 got=f"{float(probe.memory[probe.index[at]]):.7g}",
                 where=f"{int(wrong.sum()):,} of {wrong.numel():,} sampled elements",

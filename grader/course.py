@@ -116,6 +116,18 @@ def exercises(root: Path) -> list[Exercise]:
     ]
 
 
+def timed(root: Path) -> list[Exercise]:
+    """Those whose memory and speed are graded, too: all but the puzzles."""
+    return [exercise for exercise in exercises(root) if exercise.spec.scored is not None]
+
+
+def following(exercise: Exercise) -> Exercise | None:
+    """The one that comes next in its course, if there is one."""
+    known = exercises(exercise.root)
+    behind = known[known.index(exercise) + 1 :] if exercise in known else []
+    return behind[0] if behind else None
+
+
 def find(root: Path, wanted: str) -> Exercise:
     """The exercise with this name, number prefix or path. Raises UsageError with close names."""
     known = exercises(root)

@@ -118,7 +118,7 @@ def _grade(request: Mapping[str, Any], device: str, workshop: Workshop) -> tuple
     """Grade one kernel file; the result as JSON, and whether the user interrupted it."""
     import pytest
 
-    from grader import plugin, sanitize, walls
+    from grader import plugin, sanitize, trace, tracing, walls
     from grader.results import to_json
     from grader.session import Options
     from grader.spec import Case
@@ -142,6 +142,9 @@ def _grade(request: Mapping[str, Any], device: str, workshop: Workshop) -> tuple
             walls.require(workshop.walls(exercise, where))
     gradings = plugin.Gradings(workshop, options, Path(request["kernel"]))
     grading = gradings.of(exercise.folder)
+    if request["trace"]:
+        with contextlib.closing(grading):
+            return trace.to_json(tracing.trace_of(grading, options.case)), False
     watch = _Watch(gradings, grading)
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):

@@ -13,7 +13,17 @@ from grader.errors import CannotGrade, GraderError
 from grader.results import Failure, Frame
 from grader.sandbox import START_S, Nursery, Worker, describe_end
 from grader.spec import Limits, Spec
-from grader.wire import Closed, Fault, Launched, Reply, TensorRef, TimedOut, WireError, printable
+from grader.wire import (
+    Closed,
+    Fault,
+    Launched,
+    Reply,
+    TensorRef,
+    TimedOut,
+    Traced,
+    WireError,
+    printable,
+)
 
 Call = Sequence[TensorRef | float]
 
@@ -22,15 +32,20 @@ HUNG_UP = os.EX_PROTOCOL << 8  # the wait status of a worker whose line to the j
 
 @dataclass(frozen=True)
 class Entry:
-    """The function to call in a kernel file, and how long it may take."""
+    """The function to call in a kernel file, and how long it may take.
+
+    `threads` is whether a counted call counts what single threads and warps do, too.
+    """
 
     name: str
     parameters: tuple[str, ...]
     limits: Limits = field(default_factory=Limits)
+    threads: bool = False
 
 
 def entry_of(spec: Spec) -> Entry:
-    return Entry(spec.entry, tuple(a.name for a in spec.arguments), spec.limits)
+    names = tuple(argument.name for argument in spec.arguments)
+    return Entry(spec.entry, names, spec.limits, threads=bool(spec.budgets))
 
 
 class KernelFailure(Exception):
@@ -43,10 +58,14 @@ class KernelFailure(Exception):
 
 @dataclass(frozen=True)
 class Counts:
-    """What one simulated call did: `reads.x`, `writes.out` and so on, in elements; and the most
-    bytes that the kernel file held beside the arena since it was loaded."""
+    """What one simulated call did, and the most bytes that the kernel file held beside the arena
+    since it was loaded.
 
-    traffic: Mapping[str, int]
+    `counts` has `reads.x`, `writes.out` and so on, in elements; and for an entry with `threads`
+    `counts.transactions` and so on (`worker/numba_counts.py`).
+    """
+
+    counts: Mapping[str, int]
     peak: int
 
 
@@ -70,6 +89,13 @@ class Executor(Protocol):
         """Call the entry once in simulation, and count.
 
         Raises GraderError when nothing was counted: nothing passes by default.
+        """
+
+    def trace(self, call: Call) -> tuple[Traced, Failure | None]:
+        """Call the entry once in simulation: what each thread did, and what ended the call if
+        something did.
+
+        Raises KernelFailure when nothing is known of the call, GraderError when nothing is told.
         """
 
     def close(self) -> str:
@@ -155,16 +181,31 @@ class WorkerLink:
     def _limit_s(self, calls: int) -> float:
         return self._entry.limits.call_s * max(1, calls)
 
+    def settle(self) -> None:
+        """Have the worker give back the GPU memory that its libraries hold unused."""
+        self._exchange("settle", self._entry.limits.call_s)
+
     def without_kernels(self, call: Call) -> None:
         self._make_ready()
         self._exchange("without_kernels", self._entry.limits.call_s, call=_sent(call))
 
     def count(self, call: Call) -> Counts:
         self._make_ready()
-        reply = self._exchange("count", self._entry.limits.call_s, call=_sent(call))
+        reply = self._exchange(
+            "count", self._entry.limits.call_s, call=_sent(call), threads=self._entry.threads
+        )
         if reply.peak is None:
             raise GraderError("The worker did not count the memory that the kernel file holds.")
         return Counts(reply.counts, reply.peak)
+
+    def trace(self, call: Call) -> tuple[Traced, Failure | None]:
+        self._make_ready()
+        reply = self._exchange("trace", self._entry.limits.call_s, call=_sent(call))
+        self._end()  # a call that was stopped leaves its memory in any state
+        if reply.traced is None:
+            raise GraderError("The worker did not tell what the threads do.")
+        fault = reply.traced.fault
+        return reply.traced, None if fault is None else _told(fault)
 
     def resources(self, call: Call) -> tuple[Launched, ...]:
         """Call the entry once more and ask what it launched: only to be shown, never believed.
@@ -300,11 +341,14 @@ HINTS = {
     "yours.",
     "exit": "A kernel returns; it does not end the process. Ending it counts as a failure.",
     "compile": "Triton could not compile the kernel; the line it names is the place to look.",
-    "out_of_bounds": "Each load and each store needs a mask that keeps it inside its tensor.",
+    "out_of_bounds": "Each access needs a check that its index lies inside its array: a mask in "
+    "Triton, an `if` in numba.",
     "race": "Give each element to one thread or program, put a barrier between the two "
     "accesses, or make both of them atomic.",
     "divergent_barrier": "All threads of a block must come to the same cuda.syncthreads(): move it "
     "out of the branch that only some of them take.",
+    "divergent_shuffle": "All threads that a shuffle's mask names must come to it: move it out of "
+    "the branch that only some of them take, and give the others a value that changes nothing.",
     "uninitialised": "Shared memory starts with anything in it: some thread must write an element, "
     "and all must meet at a barrier, before it is read.",
     "out_of_memory": "The kernel may allocate only a little beyond its arguments.",

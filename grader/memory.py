@@ -1,10 +1,11 @@
 """The memory step: how much one call holds beyond its arguments.
 
 A kernel is memory-bound because its arguments are large; a scratch copy of one is as large. On a
-GPU the judge watches the free memory from outside while the call runs. In simulation the worker
-counts what the file allocates on a small case, and on one of twice the rows: what grows between
-them is taken to grow on, up to arguments of NOMINAL bytes, and fails where no cap above the small
-cases can explain it.
+GPU the judge watches the free memory from outside, during a call of half the scored rows and during
+one of all of them: what grows between the two counts from nothing on, and what does not, such as
+code and streams, above FIXED. In simulation the worker counts what the file allocates on a small
+case, and on one of twice the rows: what grows between them is taken to grow on, up to arguments of
+NOMINAL bytes, and fails where no cap above the small cases can explain it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import replace
 
 import torch
 
-from grader import exclusive, traffic
+from grader import clock, exclusive, traffic
 from grader.arena import CudaArena
 from grader.link import KernelFailure, WorkerLink, entry_of
 from grader.results import Failure, Memory
@@ -32,14 +33,19 @@ NOMINAL = 1 << 30  # bytes of all arguments, at which a simulated kernel is held
 # In simulation scratch that grows may stop growing above the counted cases, such as partial results
 # of at most so many blocks. What still grows to this part of an argument is taken for a copy.
 COPY_PART = 4
-FEW_ROWS = 64  # of the call that loads what there is to load; 16 of them and more divide alike
+# What a kernel may hold on a GPU if it does not grow with the arguments. On an H200 honest kernels
+# held 78 MiB when torch loads kernels of its own, 54 MiB for its pool of streams, 150 MiB with a
+# recorded graph, 332 MiB with the buffer of Triton's tuner. A copy of an argument does not hide in
+# it: that grows.
+FIXED = 512 * MIB
 # Torch gets memory for scratch of 1 to 10 MiB in segments of this size (kLargeBuffer of its
-# CUDACachingAllocator), and the driver in pages of 2 MiB.
+# CUDACachingAllocator), and for more in pages of 2 MiB. So scratch is seen up to one segment too
+# large, at all of the rows or at half of them, and its growth, which is doubled, up to two.
 SEGMENT = 20 * MIB
-# What the driver may take for the code of a file's kernels. For registers that the compiler had to
-# spill it takes room in each thread that the GPU can run at once: as much as the worker says, and
-# at most this. Both are freed with the process, and are no scratch.
-CODE, MOST_STACK = 16 * MIB, 16 << 10
+STEPS = 2 * SEGMENT
+# For registers that the compiler had to spill, the driver takes room in each thread that the GPU
+# can run at once: as much as the worker says, and at most this.
+MOST_STACK = 16 << 10
 
 
 def memory(grading: Grading) -> Finding:
@@ -69,7 +75,8 @@ def _simulated(grading: Grading) -> Finding:
     most = spec.memory_budget(nominal)
     if one.peak <= most:
         most = max(most, nominal.elements * ITEMSIZE[nominal.dtype] // COPY_PART)
-    return _finding(nominal, peak, most, simulated=True)
+    beyond = f"beyond {NOMINAL >> 30} GiB of arguments"
+    return _finding(nominal, peak, most, beyond, simulated=True)
 
 
 def _measured(grading: Grading) -> Finding:
@@ -83,32 +90,55 @@ def _measured(grading: Grading) -> Finding:
             nursery = grading.workshop.nursery(spec.backend, grading.options.device)
             kernel = WorkerLink(entry_of(spec), grading.kernel, nursery, arena)
             with closing(kernel):
-                peak = _peak(
-                    kernel,
-                    Slots(spec, scored_case(spec, FEW_ROWS), 1, arena.memory),
-                    Slots(spec, case, 1, arena.memory),
-                )
-    found = _finding(case, peak, spec.memory_budget(case) + SEGMENT, simulated=False)
+                half = _held(kernel, Slots(spec, scored_case(spec, rows // 2), 1, arena.memory))
+                slots = Slots(spec, case, 1, arena.memory)
+                whole = _held(kernel, slots)
+                room = FIXED + _stack(kernel.resources(slots.plan().calls[0]))
+    peak = counted(half, whole, room)
+    beyond = "growing with its arguments"
+    if peak > grown(half, whole):
+        beyond = f"beyond its arguments and a fixed {_mib(room)}"
+    found = _finding(case, peak, spec.memory_budget(case) + STEPS, beyond, simulated=False)
     disturbed = exclusive.disturbance(others)
     if found.failure is not None and disturbed is not None:
         return Finding(found.summary, _noisy(disturbed), Outcome.NOISY, memory=found.memory)
     return found
 
 
-def _peak(kernel: WorkerLink, small: Slots, large: Slots) -> int:
-    """The most bytes that the kernel's process takes, less what its code may."""
-    few, _ = small.refill()
+def grown(half: int, whole: int) -> int:
+    """Bytes that grow with the rows, of those held at half the rows and at all of them."""
+    return max(0, 2 * (whole - half))
+
+
+def counted(half: int, whole: int, room: int) -> int:
+    """The bytes that count, of those held at half the rows and at all of them.
+
+    They are those that grow, and what of the rest exceeds the room for it:
+    grown + max(0, whole - grown - room).
+    """
+    return max(grown(half, whole), whole - room)
+
+
+def _held(kernel: WorkerLink, slots: Slots) -> int:
+    """The most bytes that a new worker holds during a call like one that it has done before.
+
+    The first call loads, compiles and tunes, and the worker gives back what that no longer needs.
+    Raises KernelFailure when the call fails, or its answer is wrong: who does nothing where it is
+    watched holds nothing.
+    """
+    calls, probes = slots.refill()
+    clock.all_right(probes)  # loads what the judge's own work needs, before it looks
     kernel.start()
-    before = _free()
+    before = _free() + torch.cuda.memory_reserved()
     kernel.load()
-    kernel.call(few)
-    loaded = _free()
-    code = CODE + _stack(kernel.resources(few[0]))
-    many, _ = large.refill()
-    torch.cuda.empty_cache()  # what the judge needed to fill the slot is not the kernel's
-    ready = _free()
-    least = _least_free_during(lambda: kernel.call(many))
-    return max(0, before - loaded - code) + max(0, ready - least)
+    kernel.call(calls)
+    kernel.settle()
+    calls, probes = slots.refill()
+    torch.cuda.empty_cache()  # what the judge needed to fill the slot, the kernel may take
+    least = _least_free_during(lambda: kernel.call(calls)) + torch.cuda.memory_reserved()
+    if not clock.all_right(probes):
+        raise KernelFailure(clock.why_wrong(probes))
+    return before - least
 
 
 def _least_free_during(work: Callable[[], object]) -> int:
@@ -134,10 +164,9 @@ def _stack(launched: Sequence[Launched]) -> int:
     return threads * min(MOST_STACK, max(spills, default=0))
 
 
-def _finding(case: Case, peak: int, most: int, *, simulated: bool) -> Finding:
+def _finding(case: Case, peak: int, most: int, beyond: str, *, simulated: bool) -> Finding:
     found = Memory(case=case.headline, peak_bytes=peak, most_bytes=most, simulated=simulated)
-    arguments = f"{NOMINAL >> 30} GiB of arguments" if simulated else "its arguments"
-    held = f"{_mib(peak)} beyond {arguments}"
+    held = f"{_mib(peak)} {beyond}"
     tried = f"{case.headline}: {held}"
     if peak <= most:
         return Finding(tried, memory=found)

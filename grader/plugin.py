@@ -114,7 +114,7 @@ class SpecFile(pytest.File):
     """An exercise's spec.py, collected as the built-in steps."""
 
     def collect(self) -> Generator[StepItem, None, None]:
-        from grader import memory, steps, traffic, vacuity
+        from grader import counts, memory, steps, traffic, vacuity
 
         gradings = _gradings(self.config)
         pretends = gradings.options.pretend is not None
@@ -122,6 +122,7 @@ class SpecFile(pytest.File):
             StepName.LOAD: steps.load,
             StepName.CORRECTNESS: vacuity.every_case if pretends else steps.correctness,
             StepName.TRAFFIC: traffic.traffic,
+            StepName.COUNTS: counts.counts,
             StepName.MEMORY: memory.memory,
             StepName.SPEED: steps.speed,
         }
@@ -180,7 +181,7 @@ def _told(failure: Failure) -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Within an exercise: load, correctness, its own tests, traffic, memory, speed."""
+    """Within an exercise: load, correctness, its own tests, traffic, counts, memory, speed."""
     order = list(StepName)
 
     def rank(item: pytest.Item) -> int:

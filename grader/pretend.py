@@ -13,8 +13,9 @@ from torch import Tensor
 
 from grader.arena import Arena, view
 from grader.link import Call, Counts
+from grader.results import Failure
 from grader.spec import Inputs, Spec
-from grader.wire import TensorRef
+from grader.wire import TensorRef, Traced
 
 # Bits of significand that survive in the next lower precision: float32 through float16, float16
 # through bfloat16, bfloat16 through half of its own.
@@ -39,7 +40,7 @@ def nan(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
 
 
 def first_input(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
-    """Every output holds the first input's elements, in order and as often as there is room."""
+    """Every output holds the first input's elements, in order and from the first again."""
     source = next(v for v in inputs.values() if isinstance(v, Tensor)).flatten()
     for out in outputs.values():
         times = -(-out.numel() // source.numel())
@@ -126,6 +127,9 @@ class Pretender:
 
     def count(self, call: Call) -> Counts:
         return Counts({}, 0)  # nothing runs that could be counted
+
+    def trace(self, call: Call) -> tuple[Traced, Failure | None]:
+        return Traced(), None  # nor does any thread do anything
 
     def close(self) -> str:
         return ""

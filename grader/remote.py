@@ -20,6 +20,7 @@ from grader.inputs import DTYPES, CaseDraw, with_layout
 from grader.link import Call, Counts, Executor, KernelFailure
 from grader.results import Failure
 from grader.spec import Argument, Case, Spec
+from grader.wire import Traced
 
 T = TypeVar("T")
 
@@ -109,6 +110,29 @@ class RemoteKernel:
         return filled, self._carried_out(
             arguments, lambda call: self._within_time(lambda: self._executor.count(call))
         )
+
+    def trace(
+        self, inputs: dict[str, Tensor | float]
+    ) -> tuple[dict[str, Tensor], Traced, Failure | None]:
+        """As `run`, in simulation and in a new worker; also what each thread did.
+
+        A call that goes wrong raises nothing: the failure is told beside what came before it, and
+        outputs are then not what they should be.
+        """
+        self._executor.close()
+        filled = destinations(self.spec, inputs, self.device)
+        arguments = [(inputs | filled)[a.name] for a in self.spec.arguments]
+        traced, failure = Traced(), None
+
+        def carry_out(call: Call) -> None:
+            nonlocal traced, failure
+            traced, failure = self._executor.trace(call)
+
+        try:
+            self._carried_out(arguments, carry_out)
+        except KernelFailure as error:
+            failure = failure or error.failure
+        return filled, traced, failure
 
     def _carried_out(
         self, arguments: Sequence[Tensor | float], carry_out: Callable[[Call], T]

@@ -63,6 +63,15 @@ class Traffic(Record):
     most_writes: int | None
 
 
+class Count(Record):
+    """One count of what threads and warps did in one simulated call, held against its budget."""
+
+    count: str = Field(description="such as transactions, bank_conflicts or barriers")
+    value: int
+    most: int = Field(description="the most that passes")
+    best: int = Field(description="the best that is known")
+
+
 class Clocks(Record):
     """What NVML told between the goes. Ranges are from the lowest to the highest, in MHz."""
 
@@ -117,7 +126,10 @@ class Memory(Record):
     """What one call held beyond its arguments."""
 
     case: str
-    peak_bytes: int = Field(description="simulated: worked out from two small cases")
+    peak_bytes: int = Field(
+        description="simulated: worked out from two small cases; on a GPU: what grows with the "
+        "arguments, and what does not above 512 MiB"
+    )
     most_bytes: int = Field(description="the most that passes")
     simulated: bool
 
@@ -133,6 +145,7 @@ class Step(Record):
     speed: Speed | None = None
     memory: Memory | None = None
     traffic: tuple[Traffic, ...] = ()
+    counts: tuple[Count, ...] = ()
 
 
 class SanitizerError(Record):

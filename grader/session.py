@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shlex
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,6 +28,7 @@ from grader.machine import gpu_is_lost, lost_gpu
 from grader.pretend import ANSWERS, Pretender
 from grader.remote import RemoteKernel
 from grader.results import (
+    Count,
     Environment,
     Failure,
     Kernel,
@@ -74,11 +76,12 @@ class Finding:
     speed: Speed | None = None
     memory: Memory | None = None
     traffic: tuple[Traffic, ...] = ()
+    counts: tuple[Count, ...] = ()
 
 
 @dataclass(frozen=True)
 class Counted:
-    """One call in simulation: its traffic in elements, and what the file held in bytes."""
+    """One call in simulation: what was counted (`link.Counts`), and what the file held in bytes."""
 
     case: Case
     inputs: Mapping[str, Tensor | float]
@@ -216,6 +219,11 @@ class Grading:
             return str(self.kernel_path.resolve().relative_to(self.exercise.root.resolve()))
         return str(self.kernel_path)
 
+    @property
+    def source(self) -> list[str]:
+        """The lines of the kernel file, as Python numbers them."""
+        return re.split(r"\r\n|\r|\n", self.kernel.decode(errors="replace"))
+
     def count_ahead(self, work: Callable[[Grading], Counted]) -> None:
         """Begin what the traffic step will want to know, beside the steps that use the GPU."""
         self._ahead = ThreadPoolExecutor(1).submit(work, self)
@@ -278,6 +286,7 @@ class Grading:
             speed=found.speed,
             memory=found.memory,
             traffic=found.traffic,
+            counts=found.counts,
         )
         self.steps[name] = step
         return step

@@ -206,8 +206,8 @@ class Gates:
     great: float
 
 
-# What `Budget.count` may be. Of all threads of the counted call, the most that one of them does: how
-# often it reads and writes elements of global and of shared memory, and passes barriers. Of all
+# What `Budget.count` may be. Of all threads of the counted call, the most that one of them does:
+# how often it reads and writes elements of global and of shared memory, and passes barriers. Of all
 # warps together: 32-byte pieces of global memory that are moved, and passes over shared memory that
 # are needed because threads meet in one bank.
 COUNTS = (

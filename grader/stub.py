@@ -9,7 +9,8 @@ A solution marks what the learner shall write, each marker alone on its line:
 In the stub such a region becomes `raise NotImplementedError`, and `pass` inside a jitted kernel,
 where a compiler would stumble over the `raise`. The text after the colon tells the learner what
 is missing. Where a learner has only a kernel to write, a region without code in the function that
-launches it becomes the line that says so and is then deleted. Everything outside the regions stays as it is, to the letter.
+launches it becomes the line that says so and is then deleted. Everything outside the regions stays
+as it is, to the letter.
 """
 
 from __future__ import annotations

@@ -56,6 +56,12 @@ class Limit(StrEnum):
     UNKNOWN = "unknown"  # reads and writes were not counted
 
 
+def counted(number: int, count: str) -> str:
+    """Such as `1,152 transactions` and `1 barrier`, from a count's name in `spec.COUNTS`."""
+    words = count.replace("_", " ")
+    return f"{number:,} {words.removesuffix('s') if number == 1 else words}"
+
+
 def percent(share: float) -> str:
     """`61.2 %`, or `56 %` when there is nothing behind the point."""
     return f"{share * 100:.1f}".removesuffix(".0") + " %"

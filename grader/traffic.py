@@ -25,12 +25,27 @@ from grader.terms import Outcome
 # twice, 13 % of the counted rows with blocks of 4096. A further pass over two would be 50 %.
 SLACK = 1.2
 # Faults of the kernel itself, which a GPU may forgive by luck and a simulator never misses.
-SURE = ("race", "divergent_barrier", "uninitialised", "out_of_bounds")
+SURE = ("race", "divergent_barrier", "divergent_shuffle", "uninitialised", "out_of_bounds")
 
 
 def traffic(grading: Grading) -> Finding:
     """Count one call on the spec's counted case and hold it against the most that it allows."""
-    spec, case = grading.spec, _case(grading)
+    spec, one = grading.spec, counted(grading)
+    if isinstance(one, Finding):
+        return one
+    found = _per_element(grading, {**one.inputs, **one.outputs}, one.counts)
+    tried = f"{one.case.headline}: " + ", ".join(map(_told, found))
+    failure = next(filter(None, (_fault(spec, count) for count in found)), None)
+    outcome = Outcome.PASS if failure is None else Outcome.FAIL
+    return Finding(tried, failure, outcome, traffic=tuple(found))
+
+
+def counted(grading: Grading) -> Counted | Finding:
+    """The one call that is counted; or why there are no counts, or none worth anything.
+
+    Raises KernelFailure when the call goes wrong.
+    """
+    case = _case(grading)
     try:
         one = grading.counted(count)
     except KernelFailure as error:
@@ -41,13 +56,7 @@ def traffic(grading: Grading) -> Finding:
             return Finding(told, outcome=Outcome.SKIP)
         raise KernelFailure(with_case(error.failure, grading, case)) from None
     wrong = wrong_answer(grading, one)
-    if wrong is not None:
-        return Finding(case.headline, wrong, Outcome.FAIL)
-    found = _per_element(grading, {**one.inputs, **one.outputs}, one.counts)
-    tried = f"{case.headline}: " + ", ".join(map(_told, found))
-    failure = next(filter(None, (_fault(spec, count) for count in found)), None)
-    outcome = Outcome.PASS if failure is None else Outcome.FAIL
-    return Finding(tried, failure, outcome, traffic=tuple(found))
+    return one if wrong is None else Finding(case.headline, wrong, Outcome.FAIL)
 
 
 def count(grading: Grading) -> Counted:
@@ -61,7 +70,7 @@ def count_case(grading: Grading, case: Case) -> Counted:
     inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
     outputs, counts = kernel.count(inputs)
     unwritten = kernel.unwritten(outputs)
-    return Counted(case, inputs, outputs, unwritten, counts.traffic, counts.peak)
+    return Counted(case, inputs, outputs, unwritten, counts.counts, counts.peak)
 
 
 def wrong_answer(grading: Grading, one: Counted) -> Failure | None:

@@ -27,9 +27,9 @@ def status_of(
 ) -> Status:
     """The status of a check whose steps are these, and what a sanitizer said where it was asked.
 
-    A check passes only when every step that the exercise needs is there and passed; traffic and speed may be skipped, by a
-    kernel that no simulator knows and on a machine without a GPU. An error that a sanitizer found
-    fails the check as a wrong answer does.
+    A check passes only when every step that the exercise needs is there and passed; traffic and
+    counts may be skipped by a kernel that no simulator knows, and speed on a machine without a GPU.
+    An error that a sanitizer found fails the check as a wrong answer does.
     """
     outcomes = {step.outcome for step in steps} | {one.outcome for one in sanitized}
     for outcome, status in (

@@ -9,6 +9,7 @@ the exercise declares why one of them cannot be.
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import tempfile
 from collections.abc import Callable, Sequence
@@ -97,7 +98,8 @@ def run(
     at_once = 1 if on_gpu else os.cpu_count() or 1
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(at_once) as pool:
         trials = [_all_trials(e, device, sample, Path(scratch) / e.name) for e in exercises]
-        batches = [some[i : i + BATCH] for some in trials for i in range(0, len(some), BATCH)]
+        size = min(BATCH, math.ceil(sum(map(len, trials)) / at_once))
+        batches = [some[i : i + size] for some in trials for i in range(0, len(some), size)]
         verified = pool.map(lambda batch: _verify(batch, progress), batches)
         return list(itertools.chain.from_iterable(verified))
 

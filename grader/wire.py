@@ -10,7 +10,7 @@ import json
 import math
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -19,6 +19,10 @@ LONGEST_TEXT = 4000  # characters of any one text that a worker sends
 MOST_FRAMES = 20
 MOST_TIMES = 1024  # calls in one message
 MOST_KERNELS = 8  # different kernels that one call launches
+MOST_ACCESSES = 8000  # of one traced call; at 60 bytes each, half of what a line may hold
+MOST_LAUNCHES, MOST_ARRAYS, MOST_AXES = 256, 64, 8  # of a traced call, and of one array
+LONGEST_NAME = 200  # characters of a kernel's or an array's
+SPACES = ("argument", "scratch", "shared")  # global memory that the entry gets, or makes; a block's
 LARGEST_COUNT = 2**31 - 1  # of registers, bytes, threads or launches
 LARGEST_INTEGER = 2**63 - 1  # the judge calculates with what a worker counts, also as floats
 
@@ -75,12 +79,51 @@ class Launched:
 
 
 @dataclass(frozen=True)
+class LaunchRef:
+    """One launch of a kernel, with the extents (x, y, z) of its grid and of its blocks."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class ArrayRef:
+    """An array that threads use; `space` is one of SPACES. Each block has its own shared ones."""
+
+    name: str
+    space: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Traced:
+    """What the threads of one simulated call did, access by access.
+
+    A row of `accesses` is: number of the launch, barriers that the block has passed, number of the
+    block and of the thread (x fastest), number of the array, element (flat, in C order; -1 where
+    the index leads out of the array), kind (0 read, 1 write, 2 atomic update), line of the kernel
+    file (0: none), and what is wrong with it (0 nothing, 1 out of bounds, 2 race, 3 uninitialised).
+    `outside` is the index that led out of its array, as written; `cut` is how many accesses more
+    there were. `fault` ended the call.
+    """
+
+    launches: tuple[LaunchRef, ...] = ()
+    arrays: tuple[ArrayRef, ...] = ()
+    accesses: tuple[tuple[int, ...], ...] = ()
+    outside: tuple[int, ...] = ()
+    cut: int = 0
+    fault: Fault | None = None
+
+
+@dataclass(frozen=True)
 class Reply:
     """A worker's answer to the message numbered `seq`. An acknowledgement is only a hint.
 
     `peak` is the most bytes that the kernel file held beside the arena, in simulation. `seconds`
     are those of each call by the worker's own clock, where it has one. `walls` are those that were
-    tried, before a kernel file was read, and whether they hold.
+    tried, before a kernel file was read, and whether they hold. `traced` is what threads did, where
+    that was asked for.
     """
 
     seq: int
@@ -90,6 +133,7 @@ class Reply:
     seconds: tuple[float, ...] = ()
     launched: tuple[Launched, ...] = ()
     walls: Mapping[str, bool] = field(default_factory=dict)
+    traced: Traced | None = None
 
     def dump(self) -> dict[str, Any]:
         return asdict(self)
@@ -107,6 +151,7 @@ class Reply:
                 seconds=tuple(map(_duration, list(message.get("seconds", ()))[:MOST_TIMES])),
                 launched=tuple(map(_launched, list(message.get("launched", ()))[:MOST_KERNELS])),
                 walls={_text(k): v is True for k, v in dict(message.get("walls", {})).items()},
+                traced=None if message.get("traced") is None else _traced(message["traced"]),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise WireError(f"a reply of another form: {error}") from None
@@ -158,6 +203,70 @@ def _fault(value: Mapping[str, Any]) -> Fault:
         for line, function, code in list(value.get("frames", ()))[-MOST_FRAMES:]
     )
     return Fault(kind=_text(value["kind"]), message=_text(value["message"]), frames=frames)
+
+
+def _traced(value: Mapping[str, Any]) -> Traced:
+    fault = value["fault"]
+    launches = tuple(
+        LaunchRef(_text(one["kernel"]), _three(one["grid"]), _three(one["block"]))
+        for one in list(value["launches"])[:MOST_LAUNCHES]
+    )
+    arrays = tuple(
+        ArrayRef(_text(one["name"]), _one_of(SPACES, one["space"]), _extents(one["shape"]))
+        for one in list(value["arrays"])[:MOST_ARRAYS]
+    )
+    if len(value["accesses"]) > MOST_ACCESSES:
+        raise ValueError("more accesses than asked for")
+    return Traced(
+        launches=launches,
+        arrays=arrays,
+        accesses=tuple(_access(row, launches, arrays) for row in value["accesses"]),
+        outside=tuple(map(_integer, list(value["outside"])[:MOST_AXES])),
+        cut=_total(value["cut"]),
+        fault=None if fault is None else _fault(fault),
+    )
+
+
+def _access(
+    row: list[Any], launches: Sequence[LaunchRef], arrays: Sequence[ArrayRef]
+) -> tuple[int, ...]:
+    """A row of `Traced.accesses`, which speaks of a launch, a thread and an element that exist."""
+    launch, step, block, thread, array, element, kind, line, wrong = map(_integer, row)
+    where, what = (
+        launches[_count(launch, len(launches) - 1)],
+        arrays[_count(array, len(arrays) - 1)],
+    )
+    _count(step)
+    _count(block, math.prod(where.grid) - 1)
+    _count(thread, math.prod(where.block) - 1)
+    _count(element + 1, math.prod(what.shape))
+    _count(kind, 2)
+    _count(line)
+    _count(wrong, 3)
+    if (element == -1) != (wrong == 1):
+        raise ValueError("an access is out of bounds when it touches no element, and only then")
+    return launch, step, block, thread, array, element, kind, line, wrong
+
+
+def _three(value: Any) -> tuple[int, int, int]:
+    """Extents of a grid or a block."""
+    x, y, z = _extents(value)
+    if min(x, y, z) < 1:
+        raise ValueError("a launch of nothing")
+    return x, y, z
+
+
+def _extents(value: Any) -> tuple[int, ...]:
+    extents = tuple(_count(extent) for extent in list(value))
+    if len(extents) > MOST_AXES:
+        raise ValueError(f"{len(extents)} axes")
+    return extents
+
+
+def _one_of(words: Sequence[str], value: Any) -> str:
+    if value not in words:
+        raise ValueError(f"{value!r} is not one of {words}")
+    return str(value)
 
 
 def printable(text: str, limit: int = LONGEST_TEXT) -> str:

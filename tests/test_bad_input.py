@@ -114,7 +114,10 @@ LOAD, CORRECTNESS = StepName.LOAD, StepName.CORRECTNESS
 RETURNS = "A kernel returns; it does not end the process. Ending it counts as a failure."
 LOOPS = "Look for a loop that never ends, or a kernel that waits for itself."
 BOUNDS = "Most crashes are accesses out of bounds: check each mask and each offset."
-MASK = "Each load and each store needs a mask that keeps it inside its tensor."
+MASK = (
+    "Each access needs a check that its index lies inside its array: a mask in Triton, an `if` in "
+    "numba."
+)
 PACKAGES = (
     "Only torch, triton, numba and numpy are at hand for a kernel, and no other file of yours."
 )
@@ -365,8 +368,8 @@ NUMBA = (
     Bad(
         "numba_has_no_check.py",
         *(CORRECTNESS, "out_of_bounds"),
-        "thread (1, 0, 0) of block (0, 0, 0) uses index 1 on axis 0 of an array, where it has 1 "
-        "elements: is a bounds check missing?",
+        "thread (1, 0, 0) of block (0, 0, 0) uses index 1 on axis 0 of x, where it has 1 "
+        "element: is a bounds check missing?",
         MASK,
         lines=(13, 9),
     ),

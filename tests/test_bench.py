@@ -56,7 +56,7 @@ from grader.wire import TensorRef
 from grader.worker.mapping import Views
 
 ROOT = Path(__file__).parents[1]
-EXERCISES = {exercise.name: exercise for exercise in course.exercises(ROOT)}
+EXERCISES = {exercise.name: exercise for exercise in course.timed(ROOT)}
 SPECS = {name: exercise.spec for name, exercise in EXERCISES.items()}
 ADD, DOT = EXERCISES["01_vector_add"], EXERCISES["02_dot_reduction"]
 EAGER = [name for name in EXERCISES if (ROOT / "exercises" / name / "eager.py").exists()]

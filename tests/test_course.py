@@ -21,6 +21,17 @@ def test_puzzles_come_first_then_exercises_by_name():
     assert names == ["p01_copy", "01_double", "02_row_sum"]
 
 
+def test_puzzles_are_not_timed():
+    assert [e.folder.parent.name for e in course.timed(COURSES.parents[1])] == ["exercises"] * 6
+
+
+def test_what_follows_is_the_next_in_that_order_and_nothing_after_the_last():
+    puzzle, first, last = course.exercises(SMALL)
+    assert course.following(puzzle) == first
+    assert course.following(last) is None
+    assert course.following(Exercise(SMALL / "exercises" / "99_gone")) is None
+
+
 def test_an_exercise_knows_its_files():
     exercise = course.find(SMALL, "01_double")
     assert exercise.root == SMALL

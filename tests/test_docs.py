@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from grader import cli, course, errors
+from grader import cli, course, errors, trace
 from grader.bench import Benchmark
 from grader.doctor import records as doctor
 from grader.lint import records as lint
@@ -224,7 +224,7 @@ def test_readme_tells_an_exercises_gates(row: list[str]):
 
 
 def test_readme_lists_the_steps_with_their_points():
-    points = course.exercises(ROOT)[0].spec.points
+    points = course.timed(ROOT)[0].spec.points
     listed = {row[0]: row[2] for row in rows(section(README, "What the output means"))}
     assert listed == {name: str(value) for name, value in vars(points).items()}
 
@@ -244,6 +244,7 @@ RECORDS = {
         ("Examination", doctor.json_schema()),
         ("Review", lint.json_schema()),
         ("Benchmark", Benchmark.model_json_schema(by_alias=True, mode="serialization")),
+        ("Trace", trace.json_schema()),
     )
     for name, record in ({top: schema} | schema["$defs"]).items()
 }

@@ -18,7 +18,7 @@ _SPEC = importlib.util.spec_from_file_location("bench_honest", ROOT / "bench" / 
 honest = sys.modules["bench_honest"] = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(honest)
 
-EXERCISES = course.exercises(ROOT)
+EXERCISES = course.timed(ROOT)
 KERNELS = honest.corpus(ROOT)
 LEAST = 15  # structures of each exercise
 JUDGED = 2  # of each exercise, here; `make redteam-honest` judges all of them
@@ -152,3 +152,21 @@ def test_every_run_of_a_kernel_has_a_seed_of_its_own():
     seeds = [kernel.seed(number) for kernel in KERNELS[:20] for number in range(40)]
     assert len(set(seeds)) == len(seeds)
     assert all(0 <= seed < 2**31 for seed in seeds)
+
+
+@pytest.mark.parametrize(("device", "sizes"), [("cpu", [6, 6]), ("cuda", [1] * 12)])
+def test_on_a_gpu_each_kernel_has_a_judge_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, device: str, sizes: list[int]
+):
+    batches = []
+
+    def run(requests: list[check.Request], say: object) -> list[Result]:
+        batches.append(len(requests))
+        return [result("pass") for _ in requests]
+
+    monkeypatch.setattr(honest.check, "run", run)
+    of_one = [kernel for kernel in KERNELS if kernel.exercise == EXERCISES[0]][:12]
+    record = honest.Record(device, None)
+    honest.judge_all(of_one, 1, 1, record)
+    assert batches == sizes
+    assert [record.of(kernel).runs for kernel in of_one] == [1] * 12

@@ -229,7 +229,7 @@ def test_a_number_is_in_its_range_and_a_float32(seed: int):
 # -- the scored case, here drawn on the CPU
 
 
-@pytest.mark.parametrize("exercise", course.exercises(ROOT), ids=lambda e: e.name)
+@pytest.mark.parametrize("exercise", course.timed(ROOT), ids=lambda e: e.name)
 def test_the_scored_case_is_drawn_in_place_and_finite(exercise: course.Exercise):
     case = scored_case(exercise.spec, 3)
     drawn = exercise.spec.inputs(case, LargeDraw(case, "cpu", seed=1))

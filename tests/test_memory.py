@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+import sys
+import weakref
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import cache
+from multiprocessing import get_context
 from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
@@ -11,17 +17,23 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-from grader import course, memory
+from grader import clock, course, memory
+from grader.arena import HostArena
 from grader.course import Exercise
-from grader.link import Counts, WorkerLink
-from grader.results import Step
+from grader.link import Counts, KernelFailure, WorkerLink, entry_of
+from grader.results import Failure, Step
 from grader.session import Finding, Grading, Options, Workshop
-from grader.spec import Case, a_hundredth
+from grader.slots import bytes_per_row, scored_case
+from grader.spec import ITEMSIZE, Case, a_hundredth
 from grader.terms import Outcome, StepName
 from grader.wire import Launched
+from grader.worker import numba_backend, triton_backend
 from grader.worker.allocations import Allocations, Watch
 from grader.worker.guard import Span
+from grader.worker.loop import Worker
 
 ROOT = Path(__file__).parents[1]
 ADD = course.find(ROOT, "01_vector_add")
@@ -37,6 +49,18 @@ def workshop() -> Iterator[Workshop]:
     made.close()
 
 
+def memory_step(workshop: Workshop, file: Path, exercise: Exercise, **options: object) -> Step:
+    """The memory step alone, with all before it taken as passed."""
+    grading = Grading(exercise, file, Options(seed=1, **options), workshop)
+    try:
+        order = exercise.spec.steps
+        for earlier in order[: order.index(StepName.MEMORY)]:
+            grading.run(earlier, lambda _: Finding("taken as passed"))
+        return grading.run(StepName.MEMORY, memory.memory)
+    finally:
+        grading.close()
+
+
 @pytest.fixture
 def held(workshop: Workshop, tmp_path: Path):
     """Runs the memory step alone on the text of a kernel file."""
@@ -44,14 +68,7 @@ def held(workshop: Workshop, tmp_path: Path):
     def run(exercise: Exercise, kernel: str) -> Step:
         file = tmp_path / "kernel.py"
         file.write_text(kernel)
-        grading = Grading(exercise, file, Options(seed=1), workshop)
-        try:
-            order = list(StepName)
-            for earlier in order[: order.index(StepName.MEMORY)]:
-                grading.run(earlier, lambda _: Finding("taken as passed"))
-            return grading.run(StepName.MEMORY, memory.memory)
-        finally:
-            grading.close()
+        return memory_step(workshop, file, exercise)
 
     return run
 
@@ -189,7 +206,7 @@ def test_less_than_before_is_no_credit(held, monkeypatch: pytest.MonkeyPatch):
     peaks = iter([3 * MIB, MIB])
     count = WorkerLink.count
     monkeypatch.setattr(
-        WorkerLink, "count", lambda self, call: Counts(count(self, call).traffic, next(peaks))
+        WorkerLink, "count", lambda self, call: Counts(count(self, call).counts, next(peaks))
     )
     assert held(ADD, ADD.solution.read_text()).memory.peak_bytes == 3 * MIB
 
@@ -199,9 +216,9 @@ def test_less_than_before_is_no_credit(held, monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize(("peak", "outcome"), [(5_000, Outcome.PASS), (5_001, Outcome.FAIL)])
 def test_the_budget_itself_passes(peak: int, outcome: Outcome):
-    found = memory._finding(Case((8, 8), "float32"), peak, 5_000, simulated=False)
+    found = memory._finding(Case((8, 8), "float32"), peak, 5_000, "too many", simulated=False)
     assert (found.outcome, found.memory.peak_bytes) == (outcome, peak)
-    assert found.summary == f"8×8 float32: {peak:,} bytes beyond its arguments"
+    assert found.summary == f"8×8 float32: {peak:,} bytes too many"
 
 
 def test_one_percent_is_allowed_and_a_few_mebibytes_in_any_case():
@@ -209,62 +226,252 @@ def test_one_percent_is_allowed_and_a_few_mebibytes_in_any_case():
     assert a_hundredth(Case((10_000, 100_000), "bfloat16")) == 20_000_000
 
 
-# -- on a GPU, whose free memory is a list here
+# -- on a GPU: what counts of what is held at half the rows and at all of them
+
+sizes = st.integers(0, 1 << 36)  # bytes
 
 
-class Free:
-    """Free bytes, as each event leaves them behind."""
-
-    def __init__(self, **taken: int) -> None:
-        self.now, self.taken = 1000 * MIB, taken
-
-    def after(self, event: str) -> None:
-        self.now -= self.taken.get(event, 0)
+def taken(scratch: int) -> int:
+    """What torch takes of the GPU for one tensor (PYTORCH_CUDA_ALLOC_CONF, "kSmallSize" and so on):
+    segments of 2 MiB up to 1 MiB, of 20 MiB up to 10 MiB, else whole pages of 2 MiB."""
+    if scratch <= MIB:
+        return 2 * MIB if scratch else 0
+    return memory.SEGMENT if scratch < 10 * MIB else -(-scratch // (2 * MIB)) * 2 * MIB
 
 
-@pytest.mark.parametrize(
-    ("taken", "peak"),
-    [
-        ({}, 0),
-        ({"refill": 60 * MIB}, 0),  # the judge's own
-        ({"start": 500 * MIB}, 0),  # the CUDA context
-        ({"few": 30 * MIB}, 0),  # code and stack
-        ({"load": 20 * MIB, "few": 90 * MIB}, 10 * MIB),  # more than code and stack can need
-        ({"few": 30 * MIB, "scored": 40 * MIB}, 40 * MIB),
-        ({"scored": 40 * MIB, "freed": -40 * MIB}, 40 * MIB),  # given back at the end of the call
-        ({"few": 150 * MIB, "scored": 40 * MIB}, 90 * MIB),  # 50 MiB too many, and 40 more
-    ],
-)
-def test_the_judge_sees_from_outside_what_a_call_takes(
-    monkeypatch: pytest.MonkeyPatch, taken: dict[str, int], peak: int
-):
-    free, looked = Free(**taken), Event()
-    monkeypatch.setattr(memory, "CODE", 30 * MIB)
-    monkeypatch.setattr(memory, "_stack", lambda launched: launched * 70 * MIB)
-    monkeypatch.setattr(memory, "_free", lambda: (looked.set(), free.now)[1])
+@given(fixed=st.integers(0, memory.FIXED))
+def test_what_does_not_grow_is_free_up_to_its_room(fixed: int):
+    assert memory.counted(fixed, fixed, memory.FIXED) == 0
+    beyond = memory.counted(fixed + memory.FIXED, fixed + memory.FIXED, memory.FIXED)
+    assert beyond == fixed
 
-    def slots(name: str) -> SimpleNamespace:
-        def refill() -> tuple[list[str], list[object]]:
-            free.after("refill" if name == "scored" else "")
-            return [name], []
+
+@given(scratch=sizes, fixed=st.integers(0, memory.FIXED))
+def test_what_grows_counts_in_full_whatever_is_fixed_beside_it(scratch: int, fixed: int):
+    scratch -= scratch % 2
+    counted = memory.counted(fixed + scratch // 2, fixed + scratch, memory.FIXED)
+    assert counted == scratch
+
+
+@given(scratch=sizes, fixed=st.integers(0, memory.FIXED))
+def test_torchs_segments_are_allowed_for(scratch: int, fixed: int):
+    """So nobody fails who holds what is allowed."""
+    scratch -= scratch % 2
+    half, whole = fixed + taken(scratch // 2), fixed + taken(scratch)
+    assert abs(memory.counted(half, whole, memory.FIXED) - scratch) <= memory.STEPS
+
+
+def test_the_allowance_for_segments_is_needed():
+    """Scratch of just over 1 MiB takes a segment, and half of it 2 MiB."""
+    seen = memory.counted(taken(MIB), taken(2 * MIB), memory.FIXED)
+    assert memory.SEGMENT < seen - 2 * MIB <= memory.STEPS
+
+
+@given(half=st.integers(-MIB, 1 << 36), whole=st.integers(-MIB, 1 << 36), room=sizes)
+def test_it_is_what_grows_and_what_of_the_rest_exceeds_the_room(half: int, whole: int, room: int):
+    """Never below nothing, be it that another program freed memory meanwhile."""
+    grown = memory.grown(half, whole)
+    assert grown >= 0
+    assert memory.counted(half, whole, room) == grown + max(0, whole - grown - room)
+
+
+@pytest.mark.parametrize("arguments", [294 * MIB, 5 << 30])  # of a T4's scored case, an H200's
+@pytest.mark.parametrize("exercise", course.timed(ROOT), ids=lambda one: one.name)
+def test_a_copy_of_an_argument_is_too_much_on_any_card(exercise: Exercise, arguments: int):
+    """As the `wrong_*` that must fail at this step hold one, and so whatever is fixed beside it."""
+    case = scored_case(exercise.spec, arguments // bytes_per_row(exercise.spec))
+    copy = taken(case.elements * ITEMSIZE[case.dtype])
+    most = exercise.spec.memory_budget(case) + memory.STEPS
+    for fixed in (0, memory.FIXED):
+        assert memory.counted(fixed + copy // 2, fixed + copy, memory.FIXED) > most
+
+
+@pytest.mark.parametrize("arguments", [294 * MIB, 10 << 30])
+@pytest.mark.parametrize("exercise", course.timed(ROOT), ids=lambda one: one.name)
+def test_four_gibibytes_are_too_much_although_they_do_not_grow(exercise: Exercise, arguments: int):
+    case = scored_case(exercise.spec, arguments // bytes_per_row(exercise.spec))
+    most = exercise.spec.memory_budget(case) + memory.STEPS
+    assert memory.counted(4 << 30, 4 << 30, memory.FIXED) > most
+
+
+# -- on a GPU, which is a number of free bytes here
+
+
+@dataclass
+class Card:
+    """A GPU, the judge on it, and a worker whose kernel takes `scratch(rows)` in each call."""
+
+    scratch: Callable[[int], int] = lambda rows: 0
+    keeps: Callable[[int], int] = lambda rows: 0  # more for each call, which stays
+    once: int = 0  # by the first call of a worker, for code and the like
+    tuning: int = 0  # as the same, but given back when the worker settles
+    gives_back: bool = True  # the scratch, at the end of the call
+    right: bool = True
+    free: int = 100 << 30
+    judges: int = 0  # what the judge holds of it by torch
+    held: int = 0  # by the worker
+    cached: int = 0  # a part of it, which settling gives back
+    done: list[str] = field(default_factory=list)
+    looked: Event = field(default_factory=Event)
+
+    def take(self, size: int) -> None:
+        self.free -= size
+        self.held += size
+
+    def look(self) -> int:
+        self.looked.set()
+        return self.free
+
+    def start(self) -> None:
+        self.done = ["start"]
+        self.take(-self.held)
+        self.cached = 0
+        self.take(500 * MIB)  # the CUDA context
+
+    def load(self) -> None:
+        self.done.append("load")
+
+    def call(self, calls: list[int]) -> None:
+        (rows,) = calls
+        if "call" not in self.done:
+            self.take(self.once + self.tuning)
+            self.cached += self.tuning
+        self.done.append("call")
+        self.take(self.keeps(rows))
+        scratch = self.scratch(rows)
+        self.take(scratch)
+        self.looked.clear()
+        while self.done.count("call") == 2 and not self.looked.is_set():
+            pass  # the call goes on until the judge has looked once
+        if self.gives_back:
+            self.take(-scratch)
+        else:
+            self.cached += scratch
+
+    def settle(self) -> None:
+        self.done.append("settle")
+        self.take(-self.cached)
+        self.cached = 0
+
+    def slots(self, rows: int) -> SimpleNamespace:
+        def refill() -> tuple[list[int], list[object]]:
+            self.done.append("refill")
+            more = (7 if rows > 50 else 3) * MIB
+            self.judges += more
+            self.free -= more
+            return [rows], [SimpleNamespace(right=lambda: torch.tensor(self.right))]
 
         return SimpleNamespace(refill=refill)
 
-    def call(calls: list[str]) -> None:
-        free.after(calls[0])
-        looked.clear()
-        while calls == ["scored"] and not looked.is_set():
-            pass  # the call goes on until the judge has looked once
-        if calls == ["scored"]:
-            free.after("freed")
 
-    kernel = SimpleNamespace(
-        start=lambda: free.after("start"),
-        load=lambda: free.after("load"),
-        call=call,
-        resources=lambda call: 1,
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch):
+    """What the judge takes to be held at half of 100 rows, and at all of them."""
+
+    def held(card: Card) -> tuple[int, int]:
+        monkeypatch.setattr(memory, "_free", card.look)
+        monkeypatch.setattr(torch.cuda, "memory_reserved", lambda: card.judges)
+        monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+        half, whole = (memory._held(card, card.slots(rows)) for rows in (50, 100))
+        return half, whole
+
+    return held
+
+
+@pytest.mark.parametrize(
+    ("card", "half", "whole"),
+    [
+        (Card(), 0, 0),  # neither the context counts nor what the judge takes
+        (Card(once=78 * MIB), 78 * MIB, 78 * MIB),
+        (Card(tuning=256 * MIB), 0, 0),
+        (Card(scratch=lambda rows: rows * MIB), 50 * MIB, 100 * MIB),
+        (Card(scratch=lambda rows: rows * MIB, gives_back=False), 50 * MIB, 100 * MIB),
+        (Card(keeps=lambda rows: rows * MIB), 100 * MIB, 200 * MIB),  # by two calls
+        (Card(scratch=lambda rows: rows * MIB, once=9 * MIB), 59 * MIB, 109 * MIB),
+    ],
+)
+def test_the_judge_sees_from_outside_what_a_second_call_holds(
+    seen, card: Card, half: int, whole: int
+):
+    assert seen(card) == (half, whole)
+    assert card.done == ["start", "load", "call", "settle", "refill", "call"]
+
+
+def test_a_kernel_that_is_wrong_where_it_is_watched_fails(seen, monkeypatch: pytest.MonkeyPatch):
+    """Who does nothing there holds nothing."""
+    monkeypatch.setattr(
+        clock, "why_wrong", lambda probes: Failure(kind="wrong_at_scale", message="")
     )
-    assert memory._peak(kernel, slots("few"), slots("scored")) == peak
+    with pytest.raises(KernelFailure) as caught:
+        seen(Card(right=False))
+    assert caught.value.failure.kind == "wrong_at_scale"
+
+
+@pytest.fixture
+def on_gpu(monkeypatch: pytest.MonkeyPatch):
+    """The finding on a kernel that holds so many bytes at half the rows and at all of them."""
+
+    def found(half: int, whole: int, *, spilled: int = 0, others: str | None = None) -> Finding:
+        held = iter([half, whole])
+        asked = []
+        link = SimpleNamespace(resources=lambda call: (), close=lambda: None)
+        slots = SimpleNamespace(plan=lambda: SimpleNamespace(calls=[["call"]]))
+        for name, fake in {
+            "CudaArena": lambda size: SimpleNamespace(memory=None, close=lambda: None),
+            "WorkerLink": lambda *_: link,
+            "Slots": lambda spec, case, calls, memory: (asked.append(case.shape[0]), slots)[1],
+            "_held": lambda kernel, slots: next(held),
+            "_stack": lambda launched: spilled,
+        }.items():
+            monkeypatch.setattr(memory, name, fake)
+        monkeypatch.setattr(memory.exclusive, "gpu_for_us_alone", nullcontext)
+        monkeypatch.setattr(memory.exclusive, "others", list)
+        monkeypatch.setattr(memory.exclusive, "disturbance", lambda _: others)
+        grading = SimpleNamespace(
+            spec=ADD.spec,
+            sizing=SimpleNamespace(rows=1 << 28),
+            kernel=b"",
+            options=SimpleNamespace(device="cuda"),
+            executor=SimpleNamespace(close=lambda: None),
+            workshop=SimpleNamespace(nursery=lambda *_: None),
+        )
+        finding = memory.memory(grading)
+        assert asked == [1 << 27, 1 << 28]
+        return finding
+
+    return found
+
+
+def test_what_grows_is_told_apart_from_what_does_not(on_gpu):
+    """1 GiB an argument: its hundredth may be held, and torch's steps."""
+    most = (1 << 30) // 100 + memory.STEPS
+    for half, whole, told in (
+        (500 * MIB, 500 * MIB, "nothing growing with its arguments"),
+        (500 * MIB, 512 * MIB, "24 MiB growing with its arguments"),
+        (900 * MIB, 1400 * MIB, "1,000 MiB growing with its arguments"),
+        (600 * MIB, 600 * MIB, "88 MiB beyond its arguments and a fixed 512 MiB"),
+    ):
+        found = on_gpu(half, whole)
+        assert found.summary == f"268435456 float32: {told}"
+        assert not found.memory.simulated
+        assert found.memory.most_bytes == most
+        assert found.outcome is (Outcome.FAIL if found.memory.peak_bytes > most else Outcome.PASS)
+
+
+def test_what_fails_is_told_with_what_is_allowed(on_gpu):
+    failure = on_gpu(5 << 30, 5 << 30).failure
+    assert failure.message == ("one call holds 4,608 MiB beyond its arguments and a fixed 512 MiB")
+    assert (failure.kind, failure.expected) == ("memory", "at most 50.2 MiB")
+
+
+def test_spilled_registers_have_room_of_their_own(on_gpu):
+    assert on_gpu(700 * MIB, 700 * MIB, spilled=188 * MIB).memory.peak_bytes == 0
+
+
+def test_beside_another_program_too_much_is_noise(on_gpu):
+    found = on_gpu(0, 500 * MIB, others="another program uses the GPU")
+    assert (found.outcome, found.failure.kind) == (Outcome.NOISY, "noisy")
+    assert on_gpu(0, 0, others="another program uses the GPU").outcome is Outcome.PASS
 
 
 def test_room_for_spilled_registers_is_what_the_worker_says_up_to_a_limit(
@@ -312,3 +519,154 @@ def test_memory_that_is_freed_makes_room():
     third = np.zeros(50, np.uint8)
     allocations.see_array(third)
     assert allocations.peak == 110
+
+
+# -- what the worker gives back
+
+
+def test_a_worker_settles_when_garbage_is_collected():
+    class Ring:
+        def __init__(self) -> None:
+            self.itself = self
+
+    ring = weakref.ref(Ring())
+    found = []
+    backend = SimpleNamespace(settle=lambda: found.append(ring()))
+    assert Worker(backend, None).do({"op": "settle"}) == {}
+    assert found == [None]
+
+
+def test_torch_gives_back_what_it_caches(monkeypatch: pytest.MonkeyPatch):
+    done: list[str] = []
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: done.append("torch"))
+    triton_backend.Compiled().settle()
+    assert done == ["torch"]
+
+
+def test_numba_frees_what_it_put_off(monkeypatch: pytest.MonkeyPatch):
+    done: list[str] = []
+    put_off = SimpleNamespace(clear=lambda: done.append("numba"))
+    context = SimpleNamespace(memory_manager=SimpleNamespace(deallocations=put_off))
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: done.append("torch"))
+    cuda = SimpleNamespace(current_context=lambda: context)
+    monkeypatch.setitem(sys.modules, "numba", SimpleNamespace(cuda=cuda))
+    numba_backend.Compiled().settle()
+    assert done == ["numba", "torch"]
+
+
+@pytest.mark.parametrize("exercise", [ADD, DOT], ids=["Triton", "numba"])
+def test_a_simulated_worker_has_nothing_to_give_back(workshop: Workshop, exercise: Exercise):
+    nursery = workshop.nursery(exercise.spec.backend, "cpu")
+    arena = HostArena(1 << 20)
+    text = exercise.solution.read_bytes()
+    with closing(arena), closing(WorkerLink(entry_of(exercise.spec), text, nursery, arena)) as link:
+        link.load()
+        link.settle()
+
+
+# -- on a real GPU: python -m pytest -m gpu tests/test_memory.py
+
+SMALL_CARD = 2 << 30  # bytes, on which a scored call has arguments of some 300 MB, as on a T4
+HONEST = ROOT / "tests" / "redteam" / "honest"
+HOLDS_MUCH = (
+    *(f"01_vector_add/{name}" for name in ("side_stream", "autotuned", "cuda_graph")),
+    *("03_three_pass_softmax/atomics", "04_online_softmax/last_part_combines"),
+)
+HERE = "Rejected at: memory"
+WRONG = sorted(f for f in ROOT.glob("solutions/*/wrong_*.py") if HERE in f.read_text())
+
+
+workshop_of_this_process = cache(Workshop)
+
+
+def apart(file: Path, name: str, card: int | None) -> Step:
+    """What the process for CUDA does."""
+    exercise = course.find(ROOT, name)
+    return memory_step(workshop_of_this_process(), file, exercise, device="cuda", gpu_memory=card)
+
+
+def end() -> None:
+    workshop_of_this_process().close()
+
+
+@pytest.fixture(scope="module")
+def other_process() -> Iterator[ProcessPoolExecutor]:
+    """A CUDA context of this process would make it another program to the judges of later tests."""
+    if not torch.cuda.is_available():
+        pytest.skip("needs a CUDA GPU")
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        yield pool
+        pool.submit(end).result()
+
+
+@pytest.fixture
+def on_card(other_process: ProcessPoolExecutor, tmp_path: Path):
+    """As `held`, on this machine's GPU."""
+
+    def run(exercise: Exercise, kernel: str, gpu_memory: int | None = None) -> Step:
+        file = tmp_path / "kernel.py"
+        file.write_text(kernel)
+        return other_process.submit(apart, file, exercise.name, gpu_memory).result()
+
+    return run
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("card", [None, SMALL_CARD], ids=["whole card", "small card"])
+@pytest.mark.parametrize("name", HOLDS_MUCH)
+def test_an_honest_kernel_may_hold_what_does_not_grow(on_card, name: str, card: int | None):
+    exercise = course.find(ROOT, name.partition("/")[0])
+    step = on_card(exercise, (HONEST / f"{name}.py").read_text(), gpu_memory=card)
+    assert step.outcome is Outcome.PASS, step
+    assert not step.memory.simulated
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("card", [None, SMALL_CARD], ids=["whole card", "small card"])
+@pytest.mark.parametrize("exercise", course.timed(ROOT), ids=lambda one: one.name)
+def test_a_solution_passes_on_a_gpu(on_card, exercise: Exercise, card: int | None):
+    step = on_card(exercise, exercise.solution.read_text(), gpu_memory=card)
+    assert step.outcome is Outcome.PASS, step
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("card", [None, SMALL_CARD], ids=["whole card", "small card"])
+@pytest.mark.parametrize("file", WRONG, ids=lambda file: file.parent.name)
+def test_a_wrong_kernel_fails_on_a_gpu(on_card, file: Path, card: int | None):
+    step = on_card(course.find(ROOT, file.parent.name), file.read_text(), gpu_memory=card)
+    assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "memory"), step
+    assert "growing with its arguments" in step.failure.message
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("scratch", "vectors"),
+    [
+        ("pass", 1),
+        ("a = x * 2; del a", 1),  # one after the other
+        ("a = x * 2", 2),
+        ("a = x[::2] * 1.0", 1.5),
+    ],
+)
+def test_what_lives_at_once_is_seen_on_a_gpu(on_card, scratch: str, vectors: float):
+    """Beside what torch makes for x + y."""
+    step = on_card(ADD, adding(scratch))
+    length = int(step.memory.case.split()[0])
+    assert step.memory.peak_bytes == pytest.approx(4 * vectors * length, abs=memory.STEPS)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("mebibytes", "outcome"), [(300, Outcome.PASS), (4096, Outcome.FAIL)])
+def test_a_fixed_buffer_counts_where_it_is_large(on_card, mebibytes: int, outcome: Outcome):
+    before = f"ROOM = torch.empty({mebibytes} << 20, dtype=torch.uint8, device='cuda')"
+    text = adding("pass", before).replace("out.copy_(x + y)", "torch.add(x, y, out=out)")
+    step = on_card(ADD, text)
+    assert step.outcome is outcome, step
+    assert ("and a fixed" in step.summary) == (outcome is Outcome.FAIL)
+
+
+@pytest.mark.gpu
+def test_who_does_nothing_where_it_is_watched_fails_on_a_gpu(on_card):
+    lazy = "SEEN = []"
+    step = on_card(ADD, adding("SEEN.append(1)\n    if len(SEEN) == 2: return", lazy))
+    assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "wrong_at_scale"), step

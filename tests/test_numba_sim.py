@@ -1,4 +1,4 @@
-"""Runs tests/simulated/numba_kernels.py in a process of its own.
+"""Runs what is in tests/simulated for numba, each file in a process of its own.
 
 numba decides at its import whether to simulate, and the adapter changes it for good.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-INSIDE = Path(__file__).parent / "simulated" / "numba_kernels.py"
+INSIDE = Path(__file__).parent / "simulated"
 
 
 def python(*arguments: str, simulated: bool) -> subprocess.CompletedProcess[str]:
@@ -24,8 +24,11 @@ def python(*arguments: str, simulated: bool) -> subprocess.CompletedProcess[str]
     )
 
 
-def test_simulated_kernels():
-    done = python("-m", "pytest", "-q", "-p", "no:cacheprovider", str(INSIDE), simulated=True)
+@pytest.mark.parametrize("file", ["numba_kernels.py", "logged_kernels.py"])
+def test_simulated_kernels(file: str):
+    done = python(
+        "-m", "pytest", "-q", "-p", "no:cacheprovider", str(INSIDE / file), simulated=True
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -31,7 +31,7 @@ from grader.profile import (
 from grader.sizing import Gpu
 
 ROOT = Path(__file__).parents[1]
-SPECS = {exercise.name: exercise.spec for exercise in course.exercises(ROOT)}
+SPECS = {exercise.name: exercise.spec for exercise in course.timed(ROOT)}
 ADD = SPECS["01_vector_add"]
 MEMORY, BARRIER, WAIT, CHOSEN = (
     f"smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio"

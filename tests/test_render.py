@@ -13,6 +13,7 @@ from grader.render import contract, terminal
 from grader.render.layout import MOST_LINES, PLAIN, filled, wrap
 from grader.results import (
     Clocks,
+    Count,
     Failure,
     Frame,
     Kernel,
@@ -417,6 +418,8 @@ def test_great_speed_is_said():
     report = terminal.check_report(GREAT).plain
     assert "PASS  10/10 points · great speed · 3.2 s" in report
     assert report.endswith("next: `grader list` shows the other exercises\n")
+    report = terminal.check_report(GREAT, following="05_swiglu").plain
+    assert report.endswith("next: 05_swiglu; `grader show 05_swiglu` says what it asks for\n")
 
 
 @pytest.mark.parametrize("status", Status)
@@ -589,6 +592,18 @@ graded
     )
 
 
+def test_budgets_say_whose_counts_they_hold_down():
+    puzzle = course.Exercise(COURSES / "counted" / "puzzles" / "p01_transpose")
+    case = contract.sample_case(puzzle.spec)
+    page = contract.contract(puzzle, contract.tensor_bytes(puzzle.spec, case), case).plain
+    expected = """\
+  counts   in all at most 256 transactions, 0 bank conflicts; each thread at most 1 global read, 1
+           global write, 1 shared read, 1 shared write, 1 barrier; counted in simulation for 32×32
+           float32
+"""
+    assert expected in page
+
+
 def test_hints_come_in_order_and_no_more_than_there_are():
     exercise = course.find(SMALL, "01_double")
     assert contract.hints(exercise, 2).plain == "1. Load a block.\n2. Multiply it by two.\n"
@@ -690,6 +705,39 @@ def explained(width: int) -> str:
     first = next(i for i, line in enumerate(lines) if line.startswith("      limit"))
     last = next(i for i, line in enumerate(lines) if line.startswith("PASS"))
     return "".join(lines[first:last])
+
+
+COUNTS = (
+    Count(count="transactions", value=1152, most=256, best=256),
+    Count(count="bank_conflicts", value=0, most=0, best=0),
+)
+COUNTED = """\
+  ✘ counts        32×32 float32: 1,152 transactions, 0 bank conflicts                            0/1
+                       yours   allowed   best known
+      transactions     1,152       256          256
+      bank conflicts       0         0            0
+      32×32 float32: 1,152 transactions in all, where 256 are enough
+"""
+
+
+def test_counts_stand_below_their_step_with_budget_and_best():
+    failure = Failure(
+        kind="counts",
+        message="1,152 transactions in all, where 256 are enough",
+        case="32×32 float32",
+    )
+    step = failed(
+        TRAFFIC,
+        failure,
+        name=StepName.COUNTS,
+        summary="32×32 float32: 1,152 transactions, 0 bank conflicts",
+        counts=COUNTS,
+    )
+    steps = (LOAD, CORRECTNESS, PROPERTIES, TRAFFIC, step)
+    report = terminal.check_report(changed(PASSED, steps=steps))
+    assert COUNTED in report.plain
+    over = [report.plain[span.start : span.end] for span in report.spans if span.style == "red"]
+    assert [line.split()[0] for line in over if "256" in line] == ["transactions"]
 
 
 def test_the_explanation_stands_below_the_speed():

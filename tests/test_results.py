@@ -155,4 +155,6 @@ def test_unknown_fields_are_ignored_for_the_sake_of_older_readers():
 
 
 def test_steps_keep_the_order_in_which_they_ran():
-    assert [step.name for step in from_json(to_json(FULL)).steps] == list(StepName)
+    assert [step.name for step in from_json(to_json(FULL)).steps] == [
+        name for name in StepName if name is not StepName.COUNTS
+    ]

@@ -39,17 +39,20 @@ def test_every_row_is_a_distribution(kernel, case):
 
 @given(case=cases)
 def test_a_shift_changes_nothing(kernel, case):
-    """softmax(x + 128) is softmax(x)."""
+    """softmax(x + 128) and softmax(x - 128) are softmax(x)."""
     inputs = kernel.inputs(case)
     x = inputs["x"]
-    # Every dtype holds the integers from -64 to 64, and those from 64 to 192, exactly.
+    # Every dtype holds the integers from -192 to 192 exactly.
     x.copy_(x.double().clamp(-64, 64).round())
     # A kernel may multiply x and its maximum by log2(e) before it subtracts, and round both.
     limit = rounding(x, case, argument=192)
     expected = kernel.run(inputs)["out"].double()
     x.add_(128)
-    out = kernel.run(inputs)["out"].double()
-    assert_within(out, expected, limit, "softmax(x + 128) against softmax(x)")
+    higher = kernel.run(inputs)["out"].double()
+    assert_within(higher, expected, limit, "softmax(x + 128) against softmax(x)")
+    x.sub_(256)  # all below 0, where a maximum that begins at 0 would stay
+    lower = kernel.run(inputs)["out"].double()
+    assert_within(lower, expected, limit, "softmax(x - 128) against softmax(x)")
 
 
 @given(case=cases)

@@ -11,8 +11,9 @@ from grader.course import Exercise
 from grader.errors import BrokenExercise
 from grader.render.layout import WIDEST, filled
 from grader.spec import ITEMSIZE, Argument, Case, Spec
-from grader.terms import percent
+from grader.terms import counted, percent
 
+OF_ALL_WARPS = ("transactions", "bank_conflicts")  # of spec.COUNTS; the others are of one thread
 _ROLES = {
     "in": "read, must not change",
     "out": "filled by the kernel",
@@ -126,6 +127,8 @@ def _graded(spec: Spec, case: Case) -> Iterator[tuple[str, str]]:
     yield "points", ", ".join(f"{step} {most}" for step, most in spec.worth.items())
     allowed = ", ".join(filter(None, map(_may_move, spec.arguments)))
     yield "traffic", f"on average {allowed}; counted in simulation for {spec.counted.headline}"
+    if spec.budgets:
+        yield "counts", f"{_budgets(spec)}; counted in simulation for {spec.counted.headline}"
     if spec.scored is not None and spec.gates is not None:
         budget = spec.memory_budget(case)
         yield "memory", f"at most {budget:,} bytes beyond the arguments, for {case.headline}"
@@ -138,6 +141,19 @@ def _graded(spec: Spec, case: Case) -> Iterator[tuple[str, str]]:
             ),
         )
     yield "time", f"{spec.limits.load_s:g} s to load, {spec.limits.call_s:g} s for a call"
+
+
+def _budgets(spec: Spec) -> str:
+    """Such as `in all at most 24 transactions; each thread at most 1 barrier`."""
+    told = []
+    for whose, of_all in (("in all", True), ("each thread", False)):
+        most = [
+            counted(budget.most, budget.count)
+            for budget in spec.budgets
+            if (budget.count in OF_ALL_WARPS) is of_all
+        ]
+        told += [f"{whose} at most {', '.join(most)}"] if most else []
+    return "; ".join(told)
 
 
 def sample_case(spec: Spec) -> Case:

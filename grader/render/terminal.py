@@ -14,6 +14,7 @@ from rich.text import Text
 
 from grader.render.layout import WIDEST, filled, wrap
 from grader.results import (
+    Count,
     Environment,
     Failure,
     Frame,
@@ -63,8 +64,11 @@ _KINDS = {
 }
 
 
-def check_report(result: Result, width: int = WIDEST) -> Text:
-    """One check: a line for each step, the failures under theirs, the verdict, what to do next."""
+def check_report(result: Result, width: int = WIDEST, following: str | None = None) -> Text:
+    """One check: a line for each step, the failures under theirs, the verdict, what to do next.
+
+    `following` is the exercise behind this one, if there is one.
+    """
     width = min(width, WIDEST)
     report = _heading(result, width)
     for step in result.steps:
@@ -74,7 +78,9 @@ def check_report(result: Result, width: int = WIDEST) -> Text:
     if result.message:
         report.append(filled(result.message, width))
     report.append_text(_verdict(result))
-    report.append(filled(next_step(result), width, " " * 6, first="next: "), style="bold")
+    report.append(
+        filled(next_step(result, following), width, " " * 6, first="next: "), style="bold"
+    )
     return report
 
 
@@ -87,8 +93,8 @@ def several(results: Sequence[Result]) -> Text:
     return Text(f"{passed} of {len(results)} passed · {points}/{most} points\n", style=style)
 
 
-def next_step(result: Result) -> str:
-    """What its reader can do about a result."""
+def next_step(result: Result, following: str | None = None) -> str:
+    """What its reader can do about a result; `following` is what comes after a pass."""
     name = result.exercise
     match result.status:
         case Status.NOT_STARTED:
@@ -110,7 +116,7 @@ def next_step(result: Result) -> str:
         case Status.INTERRUPTED:
             return f"nothing was decided; run `grader check {name}` again"
         case Status.PASS:
-            return _after_pass(result)
+            return _after_pass(result, following)
 
 
 def _after_failure(result: Result) -> str:
@@ -130,7 +136,7 @@ def _after_failure(result: Result) -> str:
     return f"change the kernel and check again; {hint}"
 
 
-def _after_pass(result: Result) -> str:
+def _after_pass(result: Result, following: str | None) -> str:
     speed = next((step for step in result.steps if step.name is StepName.SPEED), None)
     if speed and speed.outcome is Outcome.SKIP:
         return (
@@ -139,6 +145,8 @@ def _after_pass(result: Result) -> str:
         )
     if speed and speed.speed and speed.speed.share < speed.speed.great:
         return f"passed; {percent(speed.speed.great)} of the ceiling would be great"
+    if following is not None:
+        return f"{following}; `grader show {following}` says what it asks for"
     return "`grader list` shows the other exercises"
 
 
@@ -179,6 +187,8 @@ def _step(step: Step, file: str, width: int) -> Text:
         line.append(f"{indent}{part}\n")
     if step.speed:
         line.append_text(_speed(step.speed, width))
+    if step.counts:
+        line.append_text(_counts(step.counts))
     if failure:
         if _headline(failure) != told:
             line.append(filled(_headline(failure), width, _DETAIL))
@@ -264,6 +274,26 @@ def _speed(speed: Speed, width: int) -> Text:
     rows += zip(_once("limit"), speed.explanation, strict=False)
     rows += zip(_once("compiled"), map(_resources, speed.resources), strict=False)
     return Text("".join(_row(label, text, width) for label, text in rows))
+
+
+def _counts(counts: Sequence[Count]) -> Text:
+    """A small table: what was counted, what is allowed, and the best that is known."""
+    rows = [("", "yours", "allowed", "best known")]
+    rows += [
+        (one.count.replace("_", " "), f"{one.value:,}", f"{one.most:,}", f"{one.best:,}")
+        for one in counts
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    table = Text()
+    for row, count in zip(rows, (None, *counts), strict=True):
+        name, *numbers = (
+            f"{cell:<{width}}" if number == 0 else f"{cell:>{width}}"
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        over = count is not None and count.value > count.most
+        style = "dim" if count is None else "red" if over else ""
+        table.append(f"{_DETAIL}{'   '.join((name, *numbers))}\n", style=style)
+    return table
 
 
 def _resources(kernel: Resources) -> str:

@@ -18,6 +18,7 @@ _SIMULATORS = {
     "OutOfBounds": "out_of_bounds",
     "Race": "race",
     "DivergentBarrier": "divergent_barrier",
+    "DivergentShuffle": "divergent_shuffle",
     "Uninitialised": "uninitialised",
     "NotSimulated": "not_simulated",
 }

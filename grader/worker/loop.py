@@ -7,25 +7,27 @@ as the learner's code and holds nothing that must be trusted.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import resource
 import signal
 import socket
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from grader.wire import Channel, Closed, Fault, Reply
-from grader.worker import faults, walls
+from grader.worker import faults, numba_counts, walls
 from grader.worker.load import LoadError, load_entry
 
 if TYPE_CHECKING:
     from grader.worker.allocations import Allocations
     from grader.worker.compiled import Launches
     from grader.worker.ledger import Ledger
+    from grader.worker.numba_log import Log
 
 
 class Backend(Protocol):
@@ -48,6 +50,9 @@ class Backend(Protocol):
     def counting(self, refs: list[Mapping[str, Any]]) -> AbstractContextManager[Ledger]:
         """Count what is read and written of these tensors meanwhile; a GPU counts nothing."""
 
+    def logging(self) -> AbstractContextManager[Log | None]:
+        """Take down every access of every thread meanwhile, where the simulator can."""
+
     def mark(self) -> Any:
         """A point in the GPU's work, to be timed by; None in simulation, where no time counts."""
 
@@ -59,6 +64,9 @@ class Backend(Protocol):
 
     def synchronize(self) -> None:
         """Wait until all started work is done; raises what it raised."""
+
+    def settle(self) -> None:
+        """Give back the GPU memory that the libraries hold unused; a simulator holds none."""
 
     def root_cause(self, error: BaseException) -> BaseException:
         """The learner's error inside whatever the library wrapped around it."""
@@ -161,6 +169,8 @@ class Worker:
             "prepare": self._prepare,
             "go": self._go,
             "count": self._count,
+            "trace": self._trace,
+            "settle": self._settle,
             "resources": self._resources,
             "without_kernels": self._without_kernels,
         }
@@ -210,14 +220,46 @@ class Worker:
         return {"seconds": tuple(b.elapsed_time(e) / 1e3 for b, e in marks if b is not None)}
 
     def _count(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Call the entry once; what it reads and writes, and what the file allocated so far."""
+        """Call the entry once; what it reads and writes, and what the file allocated so far.
+
+        With `threads`, also what single threads and warps do.
+        """
         assert self._entry is not None
         call = message["call"]
         arguments = self._arguments(call)
         self._backend.before_call(_refs(call))
-        with self._backend.watching(), self._backend.counting(_refs(call)) as ledger:
+        logging = self._backend.logging() if message["threads"] else nullcontext()
+        with (
+            self._backend.watching(),
+            self._backend.counting(_refs(call)) as ledger,
+            logging as log,
+        ):
             self._entry(*arguments)
-        return {"counts": ledger.facts(), "peak": self._backend.allocations.peak}
+        counts = ledger.facts()
+        if log is not None:
+            counts |= numba_counts.facts(log, self._file)
+        return {"counts": counts, "peak": self._backend.allocations.peak}
+
+    def _trace(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Call the entry once; what each thread did, and what went wrong if something did."""
+        assert self._entry is not None
+        call = message["call"]
+        arguments = self._arguments(call)
+        self._backend.before_call(_refs(call))
+        fault = None
+        with self._backend.logging() as log:
+            try:
+                self._entry(*arguments)
+            except BaseException as error:  # as in `serve`
+                fault = self.fault(error)
+        assert log is not None, "only kernels of numba's simulator are traced"
+        return {"traced": replace(log.told(self._file), fault=fault)}
+
+    def _settle(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Give back what the calls so far have left unused."""
+        gc.collect()
+        self._backend.settle()
+        return {}
 
     def _resources(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Call the entry once, and say what it launched."""

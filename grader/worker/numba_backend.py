@@ -15,6 +15,7 @@ from grader.worker.compiled import Launches
 from grader.worker.guard import Access
 from grader.worker.ledger import Ledger
 from grader.worker.mapping import Views, map_arena, record_event, span_of, tensor_at
+from grader.worker.numba_log import Log
 from grader.worker.races import runs_backwards
 
 
@@ -60,6 +61,11 @@ class Simulated:
         finally:
             self._ledger = None
 
+    def logging(self) -> AbstractContextManager[Log]:
+        from grader.worker import numba_sim
+
+        return numba_sim.logging()
+
     def mark(self) -> None:
         """Simulated kernels are not timed."""
 
@@ -73,6 +79,9 @@ class Simulated:
 
     def synchronize(self) -> None:
         """Simulated kernels have finished when they return."""
+
+    def settle(self) -> None:
+        """A simulator holds no memory of a GPU."""
 
     def root_cause(self, error: BaseException) -> BaseException:
         return error
@@ -99,6 +108,9 @@ class Compiled:
     def counting(self, refs: list[Mapping[str, Any]]) -> AbstractContextManager[Ledger]:
         return nullcontext(Ledger([]))
 
+    def logging(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
     def mark(self) -> torch.cuda.Event:
         return record_event()
 
@@ -112,6 +124,13 @@ class Compiled:
         from numba import cuda
 
         cuda.synchronize()  # type: ignore[no-untyped-call]
+
+    def settle(self) -> None:
+        """Numba puts off freeing what nobody needs; a file may use torch, too."""
+        from numba import cuda
+
+        cuda.current_context().memory_manager.deallocations.clear()  # type: ignore[no-untyped-call]
+        torch.cuda.empty_cache()
 
     def root_cause(self, error: BaseException) -> BaseException:
         return error

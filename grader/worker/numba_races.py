@@ -2,8 +2,9 @@
 
 Threads of one block are ordered by the barriers that all of them pass; blocks are not ordered at
 all. Threads run one after the other, each up to its next barrier: that stretch is a turn, and the
-turns between two barriers are an interval. Two accesses of one block in one interval, or of two
-blocks, race, unless both only read, both are atomic, or an atomic operation orders them.
+turns between two barriers are an interval. A shuffle parts a turn in two, and orders nothing.
+Two accesses of one block in one interval, or of two blocks, race, unless one thread does both, both
+only read, both are atomic, or an atomic operation orders them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.worker.guard import Access
+from grader.worker.numba_log import Kind, Log
 from grader.worker.races import Heard, Moments, Order, Race, Site, Uninitialised, merge, quoted
+from grader.worker.whole import Whole, address_of
 
 Note = Callable[[int, Access], None]
 
@@ -30,18 +33,22 @@ Done = tuple[int, Site]  # one access: its moment and its place
 # Accesses of one kind to one element, as far as a later one may race with them: the last; the last
 # before it by another thread of the same block; the last by another block.
 Lately = tuple[Done, Done | None, Done | None]
+Paused = tuple[int, Heard]  # a turn: its number, and whose writes are known of in it
 
 
 class Threads(Moments):
     """Which thread of which block acts in one launch, and what it knows of the others."""
 
-    def __init__(self) -> None:
+    def __init__(self, log: Log | None = None) -> None:
         super().__init__()
+        self.log = log
         self.turn = self.interval = self.block = 0  # the moments at which they began
         self.atomic: Site | None = None  # where, while an atomic operation goes on
+        self.outside: Outside | None = None  # the last access that numpy refused
         self._order = Order()
         self._blocks: list[int] = []  # the moments at which they began
         self._indices: list[object] = []
+        self._numbers: list[int] = []  # of each turn: that of its first part
         self._heard_before: Heard = {}  # by any thread of the block before the last barrier
         self._heard_since: Heard = {}
 
@@ -59,10 +66,34 @@ class Threads(Moments):
         self._order.heard, self._heard_since = {}, {}
 
     def begin_turn(self, thread: object) -> None:
+        self._numbers.append(len(self._numbers))
         self.turn = self.begin(thread)
         if self._order.heard or self._heard_before:
             merge(self._heard_since, self._order.heard)
             self._order.heard = dict(self._heard_before)
+
+    def pause(self) -> Paused:
+        """The thread that acts waits for others, but at no barrier."""
+        heard, self._order.heard = self._order.heard, {}
+        merge(self._heard_since, heard)
+        return self.number(self.turn), heard
+
+    def resume(self, paused: Paused) -> None:
+        """A thread that paused since the last barrier goes on."""
+        merge(self._heard_since, self._order.heard)
+        number, self._order.heard = paused
+        self._numbers.append(number)
+        self.turn = self.begin(self._parties[number])
+
+    def number(self, moment: int) -> int:
+        """Both parts of a turn have one."""
+        return self._numbers[super().number(moment)]
+
+    def own(self, moment: int) -> bool:
+        """Whether it was the acting thread that acted then, after the last barrier."""
+        return moment >= self.turn or (
+            moment >= self.interval and self.number(moment) == self.number(self.turn)
+        )
 
     def fence(self) -> None:
         """All can see what this thread wrote, and what its block did before the last barrier."""
@@ -82,13 +113,31 @@ class Threads(Moments):
         if moment >= self.turn or self.block <= moment < self.interval:
             return False
         return not (
-            self._order.before(self.number(moment), moment)
+            self.own(moment)
+            or self._order.before(self.number(moment), moment)
             or self._order.before(self._block_key(moment), moment)
         )
 
     def _block_key(self, moment: int) -> int:
         """Blocks count downwards from -1 as parties, turns upwards from 0."""
         return -bisect_right(self._blocks, moment)
+
+
+@dataclass(frozen=True)
+class Outside:
+    """An access with an index that numpy refused by this error, most often for being too large."""
+
+    error: IndexError
+    array: Array
+    index: Any
+    kind: Kind
+    site: Site
+
+    @property
+    def indices(self) -> tuple[int, ...]:
+        """What is a number in the index, for each axis."""
+        parts = self.index if isinstance(self.index, tuple) else (self.index,)
+        return tuple(int(part) for part in parts if isinstance(part, int | np.integer))
 
 
 class Memory:
@@ -105,6 +154,7 @@ class Memory:
         self._read: dict[int, Lately] = {}
         self._updated: dict[int, Lately] = {}
         self._unwritten: Uninitialised | None = None
+        self._unwritten_places: list[int] = []  # in the log
 
     def fit(self, itemsize: int) -> None:
         """From now on, the memory is also seen as elements of this many bytes."""
@@ -120,6 +170,8 @@ class Memory:
         if threads.atomic is not None:
             self._update(array, address, threads.atomic)
             return
+        if threads.log is not None:
+            threads.log.note(array.whole, address, array.itemsize, "read", site, threads.now)
         turn = threads.turn
         unit, stop = address, address + array.itemsize
         while unit < stop:
@@ -146,6 +198,8 @@ class Memory:
         threads = self.threads
         if threads.atomic is not None:
             return
+        if threads.log is not None:
+            threads.log.note(array.whole, address, array.itemsize, "write", site, threads.now)
         turn = threads.turn
         unit, stop = address, address + array.itemsize
         while unit < stop:
@@ -164,6 +218,10 @@ class Memory:
             unit += self._unit
 
     def _update(self, array: Array, address: int, site: Site) -> None:
+        if self.threads.log is not None:
+            self.threads.log.note(
+                array.whole, address, array.itemsize, "update", site, self.threads.now
+            )
         for unit in range(address, address + array.itemsize, self._unit):
             wrote, updated = self._wrote.get(unit), self._updated.get(unit)
             if wrote is not None and self.threads.racing(wrote[0]):
@@ -180,7 +238,7 @@ class Memory:
         if past is None:
             return now, None, None
         last, before, elsewhere = past
-        if last[0] >= self.threads.turn:
+        if self.threads.own(last[0]):
             return now, before, elsewhere
         if last[0] < self.threads.block:
             return now, None, last
@@ -206,6 +264,8 @@ class Memory:
 
     def _refuse(self, array: Array, address: int, does: str, done: Done, did: str) -> None:
         moment, site = done
+        if self.threads.log is not None:
+            self.threads.log.mark_race(address, moment, site)
         if moment >= self.threads.block:
             why = "with no barrier between the two, it is left to chance which comes first"
         else:
@@ -219,6 +279,8 @@ class Memory:
     # before it, the two race: the barrier between them is missing.
 
     def _keep_unwritten(self, array: Array, address: int) -> None:
+        if self.threads.log is not None:
+            self._unwritten_places.append(len(self.threads.log.accesses) - 1)
         if self._unwritten is None:
             error = Uninitialised(
                 f"{self.threads.name(self.threads.turn)} reads {array.element(address)}, which no "
@@ -229,6 +291,8 @@ class Memory:
     def refuse_unwritten(self) -> None:
         """Raise Uninitialised if an element was read that no thread had written."""
         if self._unwritten is not None:
+            if self.threads.log is not None:
+                self.threads.log.mark_unwritten(self._unwritten_places)
             raise self._unwritten
 
 
@@ -250,35 +314,6 @@ def _traceback_here() -> types.TracebackType | None:
 # --- arrays as threads see them -----------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Whole:
-    """The array that a thread's view is a part of, to say which of its elements is used."""
-
-    name: str
-    start: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-
-    @classmethod
-    def of(cls, array: NDArray[Any], name: str) -> Whole:
-        return cls(name, address_of(array), array.shape, array.strides)
-
-    def element(self, address: int) -> str:
-        """Such as `element 5 of out`, and `element (1, 2) of out` where there are more axes."""
-        rest = address - self.start
-        index = [0] * len(self.shape)
-        for axis in sorted(range(len(self.shape)), key=lambda axis: -abs(self.strides[axis])):
-            if self.shape[axis] > 1 and self.strides[axis]:
-                index[axis], rest = divmod(rest, self.strides[axis])
-        position = index[0] if len(index) == 1 else tuple(index)
-        return f"element {position} of {self.name}"
-
-
-def address_of(array: NDArray[Any]) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
-
-
 class Array:
     """An array as kernels see it: every access to an element is counted and looked at.
 
@@ -297,6 +332,17 @@ class Array:
         self._shape = array.shape
         self.itemsize = array.itemsize
         memory.fit(array.itemsize)
+
+    @property
+    def whole(self) -> Whole:
+        """The array that this is, or is a part of."""
+        return self._whole
+
+    @property
+    def named(self) -> str:
+        """Such as `x`, and `a part of x` for a view of another shape."""
+        name = self._whole.name
+        return name if self._shape == self._whole.shape else f"a part of {name}"
 
     def element(self, address: int) -> str:
         return self._whole.element(address)
@@ -319,19 +365,27 @@ class Array:
         return address
 
     def __getitem__(self, index: Any) -> Any:
-        found = self._array[index]
+        frame = sys._getframe(1)
+        try:
+            found = self._array[index]
+        except IndexError as error:
+            self._keep_outside(error, index, "read", (frame.f_code, frame.f_lasti))
+            raise
         if isinstance(found, np.ndarray):
             return self._again(found)
         if self._note is not None:
             self._note(self.itemsize, "load")
-        frame = sys._getframe(1)
         self._memory.load(self, self._address(index), (frame.f_code, frame.f_lasti))
         return found
 
     def __setitem__(self, index: Any, value: Any) -> None:
         frame = sys._getframe(1)
         site = (frame.f_code, frame.f_lasti)
-        target = self._array[index]
+        try:
+            target = self._array[index]
+        except IndexError as error:
+            self._keep_outside(error, index, "write", site)
+            raise
         if not isinstance(target, np.ndarray):
             self._store(index, value, site)
             return
@@ -340,6 +394,12 @@ class Array:
             value = value._all(site)
         for position, each in np.ndenumerate(np.broadcast_to(value, target.shape)):
             part._store(position, each, site)
+
+    def _keep_outside(self, error: IndexError, index: Any, kind: Kind, site: Site) -> None:
+        threads = self._memory.threads
+        if threads.atomic is not None:
+            kind, site = "update", threads.atomic
+        threads.outside = Outside(error, self, index, kind, site)
 
     def _store(self, index: Any, value: Any, site: Site) -> None:
         if self._note is not None:

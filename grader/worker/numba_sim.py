@@ -13,6 +13,7 @@ from __future__ import annotations
 import gc
 import importlib
 import importlib.metadata
+import itertools
 import math
 import re
 import sys
@@ -30,8 +31,11 @@ from numpy.typing import NDArray
 from grader.errors import CannotGrade
 from grader.worker.adapt import require
 from grader.worker.guard import OutOfBounds
-from grader.worker.numba_races import Array, Memory, Note, Threads, Whole
-from grader.worker.races import DivergentBarrier, Index, Site, mirrored, quoted
+from grader.worker.numba_log import Log
+from grader.worker.numba_races import Array, Memory, Note, Paused, Threads
+from grader.worker.numba_warps import SOURCES, Exchange, exchanged
+from grader.worker.races import DivergentBarrier, Index, Place, Site, mirrored, place_of, quoted
+from grader.worker.whole import Whole
 
 if not config.ENABLE_CUDASIM:
     raise CannotGrade(
@@ -97,20 +101,36 @@ class NotSimulated(Exception):
 
 
 class _Thread(greenlet):  # type: ignore[misc]  # greenlet has no types here
-    """One CUDA thread. Every switch into it hands over what its barrier found out."""
+    """One CUDA thread. Every switch into it hands over what its barrier or shuffle found out."""
 
-    def __init__(self, call: tuple[Any, ...], index: tuple[int, int, int], lane: int) -> None:
+    def __init__(
+        self, call: tuple[Any, ...], index: tuple[int, int, int], number: int, lane: int
+    ) -> None:
         super().__init__()
         self.call = call
         self.index = kernelapi.Dim3(*index)
+        self.number = number
         self.lane = lane
         self.barrier: tuple[Site, ...] = ()  # where it waits, and which calls led there
+        self.vote = False  # at a barrier of the block
+        self.exchange: Exchange | None = None  # what it brings to the shuffle at which it waits
+        self.paused: Paused | None = None
 
     def run(self, _: object) -> None:
         function, *args = self.call
         # In here, for a greenlet does not inherit the setting. A GPU does not stop at Inf and NaN.
         with np.errstate(all="ignore"):
             function(*args)
+
+    def waits_with(self, other: _Thread) -> bool:
+        return self.barrier == other.barrier or _places(self) == _places(other)
+
+    @property
+    def site(self) -> Site:
+        return _learners(self)
+
+    def refuse(self, error: Exception) -> None:
+        self.throw(error)
 
 
 class _Block:
@@ -130,10 +150,10 @@ class _Block:
         context: _Cuda = kernel._get_kernel_context()
         if self.backwards:
             grid_point = mirrored(grid_point, self._grid_dim)
-        context.enter_block(kernelapi.Dim3(*grid_point))
         call = (self._function, *args)
+        context.enter_block(kernelapi.Dim3(*grid_point), call)
         waiting = [
-            _Thread(call, index, number % context.warpsize)
+            _Thread(call, index, number, number % context.warpsize)
             for number, index in enumerate(_indices(self._block_dim))
         ]
         verdict = (0, 0)
@@ -155,7 +175,7 @@ def _must_wait_together(waiting: list[_Thread], block: object) -> None:
     """Raise DivergentBarrier, in a thread, if it waits at another barrier than the first does."""
     for thread in waiting:
         first = waiting[0]
-        if thread.barrier != first.barrier and _places(thread) != _places(first):
+        if not thread.waits_with(first):
             thread.throw(
                 DivergentBarrier(
                     f"thread {thread.index} of block {block} waits at the barrier in "
@@ -170,15 +190,14 @@ def _learners(thread: _Thread) -> Site:
     return next(site for site in thread.barrier if site[0].co_filename != __file__)
 
 
-def _places(thread: _Thread) -> list[object]:
-    """The parts of the text that a thread's barrier and the calls that led there are written in.
+def _places(thread: _Thread) -> list[Place]:
+    """Where a thread's barrier and the calls that led there are written."""
+    return list(map(place_of, thread.barrier))
 
-    Python may compile one part twice, such as the condition of a loop.
-    """
-    return [
-        (code.co_filename, *list(code.co_positions())[offset // 2])
-        for code, offset in thread.barrier
-    ]
+
+def _number(index: Any, extents: Any) -> int:
+    """Of a block in its grid: x runs fastest."""
+    return int(index.x + extents.x * (index.y + extents.y * index.z))
 
 
 def _indices(extents: tuple[int, int, int]) -> Iterator[tuple[int, int, int]]:
@@ -201,48 +220,92 @@ class _Cuda(kernelapi.FakeCUDAModule):  # type: ignore[misc]  # numba-cuda has n
         _check_launch(grid_dim, block_dim, dynamic_bytes)
         super().__init__(grid_dim, block_dim, dynamic_bytes)
         self._dynamic_bytes = dynamic_bytes
-        self._threads = Threads()
+        self._log = _log
+        self._threads = Threads(_log)
+        self._begun = False  # whether any block was entered
         self.memory = Memory(self._threads, shared=False)
         self._atomic = _Atomic(self._threads)
         self._local = _Local()
         self._cg = _Groups(self)
 
-    def enter_block(self, index: Any) -> None:
+    def enter_block(self, index: Any, call: tuple[Any, ...]) -> None:
         self.blockIdx = index
+        if self._log is not None:
+            if not self._begun:
+                self._log_launch(self._log, *call)
+                self._begun = True
+            self._log.begin_block(_number(index, self.gridDim))
         self._threads.begin_block(index)
         self._shared_memory = Memory(self._threads, shared=True)
         self._shared = _Shared(self._dynamic_bytes, self._shared_memory)
         self._barrier = getcurrent().switch
 
+    def _log_launch(self, log: Log, function: Any, *args: object) -> None:
+        names = function.__code__.co_varnames
+        arrays = {
+            name: arg.whole
+            for name, arg in zip(names, args, strict=False)
+            if isinstance(arg, Array)
+        }
+        log.begin_launch(function.__name__, tuple(self.gridDim), tuple(self.blockDim), arrays)
+
     def resume_all(self, threads: list[_Thread], verdict: tuple[int, int]) -> list[bool]:
         """Let each thread run to its next barrier, or its end. Returns their votes in favour."""
         self._threads.begin_interval()
+        if self._log is not None:
+            self._log.begin_step()
         try:
-            votes = [self._resume(thread, verdict) for thread in threads]
+            self._run(threads, verdict)
         except OutOfBounds:
             self._shared_memory.refuse_unwritten()  # the index may well come from there
             raise
         self._shared_memory.refuse_unwritten()
-        return votes
+        return [thread.vote for thread in threads]
 
-    def _resume(self, thread: _Thread, verdict: tuple[int, int]) -> bool:
+    def _run(self, threads: list[_Thread], verdict: tuple[int, int]) -> None:
+        for thread in threads:
+            self._resume(thread, verdict)
+        for _, warp in itertools.groupby(threads, lambda thread: thread.number // self.warpsize):
+            lanes = list(warp)
+            while going_on := exchanged([thread for thread in lanes if not thread.dead]):
+                for thread, value in going_on:
+                    self._resume(thread, value)
+
+    def _resume(self, thread: _Thread, handed: Any) -> None:
+        """Let a thread run to its next barrier or shuffle, or its end."""
         self._running = thread
         self.threadIdx = thread.index
         self.laneid = thread.lane
-        self._threads.begin_turn(thread.index)
+        if thread.paused is None:
+            self._threads.begin_turn(thread.index)
+        else:
+            self._threads.resume(thread.paused)
+        if self._log is not None:
+            self._log.begin_thread(thread.number)
+        thread.exchange = thread.paused = None
         try:
-            return thread.switch(verdict) is True
+            thread.vote = thread.switch(handed) is True
         except IndexError as error:
             self._explain(error)
+        if thread.exchange is not None:
+            thread.paused = self._threads.pause()
 
     def _explain(self, error: IndexError) -> NoReturn:
         found = _NUMPY_INDEX_ERROR.search(str(error))
         if found is None:
             raise error
         index, axis, extent = map(int, found.groups())
+        outside, name = self._threads.outside, "an array"
+        if outside is not None and outside.error is error:
+            name = outside.array.named
+            if self._log is not None:
+                self._log.note_outside(
+                    outside.array.whole, outside.indices, outside.kind, outside.site
+                )
+        elements = "1 element" if extent == 1 else f"{extent} elements"
         raise OutOfBounds(
             f"thread {self.threadIdx} of block {self.blockIdx} uses index {index} on axis {axis} "
-            f"of an array, where it has {extent} elements: is a bounds check missing?"
+            f"of {name}, where it has {elements}: is a bounds check missing?"
         ).with_traceback(error.__traceback__) from None
 
     # A barrier switches to the block, with this thread's vote. The block switches back when all
@@ -266,6 +329,14 @@ class _Cuda(kernelapi.FakeCUDAModule):  # type: ignore[misc]  # numba-cuda has n
     def syncthreads_or(self, value: object) -> int:
         return int(self._wait(bool(value))[0] > 0)
 
+    # A shuffle switches to the block, too, which hands over another thread's value.
+
+    def _shuffle(self, name: str, mask: Any, value: Any, by: Any) -> Any:
+        thread = self._running
+        thread.barrier = _calls()
+        thread.exchange = Exchange.of(name, thread, mask, value, by)
+        return self._barrier(False)
+
     def threadfence(self) -> None:
         self._threads.fence()
 
@@ -276,10 +347,21 @@ class _Cuda(kernelapi.FakeCUDAModule):  # type: ignore[misc]  # numba-cuda has n
         raise NotSimulated(f"cuda.{name} does not exist, or needs a GPU")
 
 
+def _shuffling(name: str) -> Callable[..., Any]:
+    def shuffle(self: _Cuda, mask: Any, value: Any, by: Any) -> Any:
+        return self._shuffle(name, mask, value, by)
+
+    return shuffle
+
+
+for _name in SOURCES:
+    setattr(_Cuda, _name, _shuffling(_name))
+
+
 def _calls() -> tuple[Site, ...]:
     """Where the running thread is, innermost first."""
     sites = []
-    frame = sys._getframe(3)  # what called the barrier
+    frame = sys._getframe(3)  # what called the barrier or shuffle
     run = _Thread.run.__code__
     while frame.f_code is not run:
         sites.append((frame.f_code, frame.f_lasti))
@@ -389,26 +471,27 @@ class _Shared(kernelapi.FakeCUDAShared):  # type: ignore[misc]  # numba-cuda has
         # Of no type yet: as floats of every size, these bytes are NaN.
         self._dynamic = np.full(dynamic_bytes, 0xFF, dtype=np.uint8)
         self._memory = memory
-        self._arrays: dict[tuple[object, int], Array] = {}
+        self._arrays: dict[Site, Array] = {}
+        self._bytes = dynamic_bytes  # of shared memory that this block has
 
     def array(self, shape: Shape, dtype: Any, alignment: int | None = None) -> Array:
-        if shape == 0:  # all of the launch's dynamic shared memory
-            whole = _numpy_dtype(dtype)
-            fitting = self._dynamic.size // whole.itemsize * whole.itemsize
-            return self._watched(self._dynamic[:fitting].view(whole))
         # The instruction that calls, so that two calls on one line are two arrays.
         caller = sys._getframe(1)
         call = (caller.f_code, caller.f_lasti)
+        if shape == 0:  # all of the launch's dynamic shared memory
+            whole = _numpy_dtype(dtype)
+            fitting = self._dynamic.size // whole.itemsize * whole.itemsize
+            return self._watched(self._dynamic[:fitting].view(whole), call, 0)
         if call not in self._arrays:
-            self._arrays[call] = self._watched(_new_array(shape, dtype))
-            _check_shared(
-                self._dynamic.nbytes + sum(array.nbytes for array in self._arrays.values())
-            )
+            array = _new_array(shape, dtype)
+            offset = -(-self._bytes // array.itemsize) * array.itemsize
+            self._bytes = offset + array.nbytes
+            _check_shared(self._bytes)
+            self._arrays[call] = self._watched(array, call, offset)
         return self._arrays[call]
 
-    def _watched(self, array: NDArray[Any]) -> Array:
-        whole = Whole.of(array, f"the shared array of shape {array.shape}")
-        return Array(array, self._memory, whole)
+    def _watched(self, array: NDArray[Any], call: Site, offset: int) -> Array:
+        return Array(array, self._memory, Whole.shared(array, call, offset))
 
 
 def _new_device_array(*args: Any, **kwargs: Any) -> Any:
@@ -462,6 +545,20 @@ def watching(watcher: Callable[[NDArray[Any]], None]) -> Iterator[None]:
         yield
     finally:
         _watcher = None
+
+
+_log: Log | None = None
+
+
+@contextmanager
+def logging() -> Iterator[Log]:
+    """Take down every access of launches meanwhile, also of one that fails."""
+    global _log
+    _log = Log()
+    try:
+        yield _log
+    finally:
+        _log = None
 
 
 # --- what the worker calls ------------------------------------------------------------------------
@@ -555,8 +652,7 @@ def _as_kernels_see_it(item: Any) -> Any:
     memory = kernel._get_kernel_context().memory
     if isinstance(item, _Observed):
         return item.in_kernel(memory)
-    whole = Whole.of(item._ary, f"the device array of shape {item._ary.shape}")
-    return Array(item._ary, memory, whole)
+    return Array(item._ary, memory, Whole.scratch(item._ary))
 
 
 def run_blocks(backwards: bool) -> None:

@@ -21,6 +21,7 @@ from types import CodeType, FrameType
 
 Index = tuple[int, int, int]  # of a block or program in its grid
 Site = tuple[CodeType, int]  # an instruction: its code, and f_lasti
+Place = tuple[object, ...]  # a file, its first line and last, the first column and behind the last
 
 
 class Race(Exception):
@@ -29,6 +30,10 @@ class Race(Exception):
 
 class DivergentBarrier(Exception):
     """Threads of one block wait at different barriers."""
+
+
+class DivergentShuffle(Exception):
+    """A thread exchanges values with one of its warp that does not take part."""
 
 
 class Uninitialised(Exception):
@@ -47,6 +52,16 @@ def learners_site(libraries: tuple[str, ...]) -> Site:
 def line_of(site: Site) -> int:
     code, offset = site
     return next(line or 0 for start, stop, line in code.co_lines() if start <= offset < stop)
+
+
+def place_of(site: Site) -> Place:
+    """The part of the text that an instruction is written in.
+
+    Python may compile one part twice, such as the condition of a loop, and an instruction that it
+    has specialised counts as another offset than it did before.
+    """
+    code, offset = site
+    return (code.co_filename, *list(code.co_positions())[offset // 2])
 
 
 def quoted(site: Site) -> str:

@@ -52,6 +52,9 @@ class Simulated:
         finally:
             self._guard.observer = None
 
+    def logging(self) -> AbstractContextManager[None]:
+        return nullcontext()  # programs have no threads to tell of
+
     def mark(self) -> None:
         """Simulated kernels are not timed."""
 
@@ -65,6 +68,9 @@ class Simulated:
 
     def synchronize(self) -> None:
         """Simulated kernels have finished when they return."""
+
+    def settle(self) -> None:
+        """A simulator holds no memory of a GPU."""
 
     def root_cause(self, error: BaseException) -> BaseException:
         from grader.worker import triton_sim
@@ -91,6 +97,9 @@ class Compiled:
     def counting(self, refs: list[Mapping[str, Any]]) -> AbstractContextManager[Ledger]:
         return nullcontext(Ledger([]))
 
+    def logging(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
     def mark(self) -> torch.cuda.Event:
         return record_event()
 
@@ -102,6 +111,9 @@ class Compiled:
 
     def synchronize(self) -> None:
         torch.cuda.synchronize()
+
+    def settle(self) -> None:
+        torch.cuda.empty_cache()
 
     def root_cause(self, error: BaseException) -> BaseException:
         return error

@@ -13,7 +13,7 @@ from numba import cuda, float32, int32
 
 from grader.worker import numba_sim
 from grader.worker.guard import OutOfBounds
-from grader.worker.races import DivergentBarrier, Race, Uninitialised
+from grader.worker.races import DivergentBarrier, DivergentShuffle, Race, Uninitialised
 
 numba_sim.install()
 
@@ -751,7 +751,7 @@ def test_an_index_out_of_bounds_names_the_thread_and_keeps_the_line():
     with pytest.raises(OutOfBounds) as caught:
         run(too_far, 2, 4, out)
     assert str(caught.value) == (
-        "thread (2, 0, 0) of block (1, 0, 0) uses index 6 on axis 0 of an array, "
+        "thread (2, 0, 0) of block (1, 0, 0) uses index 6 on axis 0 of x, "
         "where it has 6 elements: is a bounds check missing?"
     )
     lines = [frame.line for frame in traceback.extract_tb(caught.value.__traceback__)]
@@ -815,10 +815,226 @@ def test_static_shared_memory_is_limited():
 
 
 @cuda.jit
-def shuffles(out):
-    out[0] = cuda.shfl_down_sync(0xFFFFFFFF, out[0], 1)
+def ballots(out):
+    out[0] = cuda.ballot_sync(0xFFFFFFFF, True)
 
 
 def test_what_the_simulator_lacks_is_said():
-    with pytest.raises(numba_sim.NotSimulated, match=r"cuda\.shfl_down_sync"):
-        run(shuffles, 1, 1, filled(1))
+    with pytest.raises(numba_sim.NotSimulated, match=r"cuda\.ballot_sync"):
+        run(ballots, 1, 1, filled(1))
+
+
+# --- shuffles -----------------------------------------------------------------------------------
+
+EVERY = 0xFFFFFFFF  # lane of a warp
+
+
+@cuda.jit
+def shuffles(x, out, by):
+    i = cuda.grid(1)
+    out[0, i] = cuda.shfl_sync(EVERY, x[i], by[0])
+    out[1, i] = cuda.shfl_up_sync(EVERY, x[i], by[0])
+    out[2, i] = cuda.shfl_down_sync(EVERY, x[i], by[0])
+    out[3, i] = cuda.shfl_xor_sync(EVERY, x[i], by[0])
+
+
+@pytest.mark.parametrize(
+    ("by", "as_if"), [(0, 0), (1, 1), (5, 5), (31, 31), (32, 0), (33, 1)], ids=str
+)
+def test_each_shuffle_hands_over_the_value_of_the_lane_it_names_within_a_warp(by, as_if):
+    x, out = np.arange(64, dtype=np.float32), filled(4, 64)
+    run(shuffles, 1, 64, x, out, np.array([by]))
+    lane = np.arange(64) % 32
+    warp = np.arange(64) - lane
+    ahead, behind = lane + as_if, lane - as_if
+    expected = [
+        warp + as_if,
+        warp + np.where(behind < 0, lane, behind),
+        warp + np.where(ahead > 31, lane, ahead),
+        warp + (lane ^ as_if),
+    ]
+    assert out.tolist() == np.array(expected).tolist()
+
+
+@cuda.jit
+def warp_sums(x, out):
+    total = x[cuda.grid(1)]
+    by = 16
+    while by > 0:
+        total += cuda.shfl_down_sync(EVERY, total, by)
+        by //= 2
+    if cuda.threadIdx.x % 32 == 0:
+        out[cuda.grid(1) // 32] = total
+
+
+def test_a_tree_of_shuffles_adds_up_each_warp():
+    x, out = np.arange(192, dtype=np.float32), filled(6)
+    run(warp_sums, 2, 96, x, out)
+    assert out.tolist() == x.reshape(6, 32).sum(1).tolist()
+
+
+@cuda.jit
+def halves_apart(x, out):
+    """Each half of the warp by itself, the upper one first through another shuffle."""
+    lane = cuda.threadIdx.x
+    if lane < 16:
+        out[lane] = cuda.shfl_xor_sync(0xFFFF, x[lane], 15)
+    else:
+        value = cuda.shfl_xor_sync(0xFFFF0000, x[lane], 1)
+        out[lane] = cuda.shfl_xor_sync(0xFFFF0000, value, 2)
+    cuda.syncthreads()
+
+
+def test_parts_of_a_warp_exchange_by_themselves():
+    x, out = np.arange(32, dtype=np.float32), filled(32)
+    run(halves_apart, 1, 32, x, out)
+    assert out.tolist() == [15 - i for i in range(16)] + [i ^ 3 for i in range(16, 32)]
+
+
+@cuda.jit
+def catches_up(x, out):
+    """Lane 0 exchanges with itself first, and meets the others afterwards."""
+    value = x[cuda.threadIdx.x]
+    if cuda.threadIdx.x == 0:
+        value = cuda.shfl_sync(1, value, 0) + 100
+    out[cuda.threadIdx.x] = cuda.shfl_sync(EVERY, value, 0)
+
+
+@cuda.jit
+def most_have_ended(x, out):
+    lane = cuda.threadIdx.x
+    if lane >= 2:
+        return
+    out[lane] = cuda.shfl_xor_sync(EVERY, x[lane], 1)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "expected"), [(catches_up, [100] * 4), (most_have_ended, [1, 0])]
+)
+def test_a_shuffle_waits_for_who_comes_later_and_for_none_that_has_ended(kernel, expected):
+    out = filled(4)
+    run(kernel, 1, 4, np.arange(4, dtype=np.float32), out)
+    assert out[: len(expected)].tolist() == expected
+
+
+@cuda.jit
+def half_comes(x, out):
+    value = x[cuda.threadIdx.x]
+    if cuda.threadIdx.x < 16:
+        value += cuda.shfl_down_sync(EVERY, value, 8)
+    cuda.syncthreads()
+    out[cuda.threadIdx.x] = value
+
+
+@cuda.jit
+def two_places(x, out):
+    if cuda.threadIdx.x < 16:
+        out[0] = cuda.shfl_sync(EVERY, x[0], 0)
+    else:
+        out[0] = cuda.shfl_sync(EVERY, x[0], 1)
+
+
+@cuda.jit
+def two_masks(x, out):
+    mask = EVERY if cuda.threadIdx.x < 16 else 0xFFFF0001
+    out[cuda.threadIdx.x] = cuda.shfl_xor_sync(mask, x[cuda.threadIdx.x], 1)
+    cuda.syncthreads()
+
+
+@cuda.jit
+def leaves_itself_out(x, out):
+    out[cuda.threadIdx.x] = cuda.shfl_down_sync(1, x[cuda.threadIdx.x], 1)
+
+
+@cuda.jit
+def asks_beyond_the_mask(x, out):
+    if cuda.threadIdx.x < 16:
+        out[cuda.threadIdx.x] = cuda.shfl_down_sync(0xFFFF, x[cuda.threadIdx.x], 8)
+
+
+@cuda.jit
+def asks_who_has_ended(x, out):
+    if cuda.threadIdx.x < 16:
+        out[cuda.threadIdx.x] = cuda.shfl_down_sync(EVERY, x[cuda.threadIdx.x], 8)
+
+
+DIVERGENT = {
+    half_comes: "thread (0, 0, 0) calls cuda.shfl_down_sync, and the mask 0xffffffff names thread "
+    "(16, 0, 0) of the same warp, which does not come: it waits in line NN (cuda.syncthreads())",
+    two_places: "thread (0, 0, 0) calls cuda.shfl_sync, and the mask 0xffffffff names thread "
+    "(16, 0, 0) of the same warp, which does not come: it waits in line NN "
+    "(out[0] = cuda.shfl_sync(EVERY, x[0], 1))",
+    leaves_itself_out: "thread (1, 0, 0) calls cuda.shfl_down_sync, and the mask 0x1 leaves out "
+    "its own lane 1: each thread that calls must be named",
+    asks_beyond_the_mask: "thread (8, 0, 0) gets the value of lane 16 from cuda.shfl_down_sync, "
+    "and that lane is not in the mask 0xffff: the value could be anything",
+    asks_who_has_ended: "thread (8, 0, 0) gets the value of lane 16 from cuda.shfl_down_sync, and "
+    "that lane has ended, or is not in the block: the value could be anything",
+}
+
+
+@pytest.mark.parametrize("kernel", DIVERGENT, ids=lambda kernel: kernel.__name__)
+def test_who_must_come_to_a_shuffle_and_does_not_is_told_at_the_line_of_the_shuffle(kernel):
+    with pytest.raises(DivergentShuffle) as caught:
+        run(kernel, 1, 32, filled(32), filled(32))
+    assert re.sub(r"line \d+", "line NN", str(caught.value)) == DIVERGENT[kernel]
+    lines = [
+        f.line for f in traceback.extract_tb(caught.value.__traceback__) if f.filename == __file__
+    ]
+    assert "cuda.shfl_" in lines[-1]
+
+
+def test_a_shuffle_whose_masks_differ_names_the_other_mask():
+    with pytest.raises(DivergentShuffle, match="comes with another mask, 0xffff0001"):
+        run(two_masks, 1, 32, filled(32), filled(32))
+
+
+@cuda.jit
+def shares_through_memory(x, out):
+    """A shuffle is no barrier: the lane's neighbour may not see its write yet."""
+    shared = cuda.shared.array(THREADS, float32)
+    lane = cuda.threadIdx.x
+    shared[lane] = x[lane]
+    value = cuda.shfl_sync(EVERY, x[lane], 0)
+    out[lane] = shared[(lane + 1) % 32] + value
+
+
+@cuda.jit
+def uses_its_own_on_both_sides(x, out):
+    shared = cuda.shared.array(THREADS, float32)
+    lane = cuda.threadIdx.x
+    shared[lane] = x[lane]
+    value = cuda.shfl_down_sync(EVERY, shared[lane], 1)
+    shared[lane] += value
+    cuda.atomic.add(out, lane, shared[lane])
+    value = cuda.shfl_down_sync(EVERY, value, 1)
+    cuda.atomic.add(out, lane, value - value)
+
+
+def test_a_shuffle_orders_no_accesses():
+    with pytest.raises(Race, match="reads element 1 of the shared array"):
+        run(shares_through_memory, 1, 32, filled(32), filled(32))
+
+
+def test_what_a_thread_did_before_a_shuffle_is_its_own_afterwards():
+    x, out = np.arange(32, dtype=np.float32), filled(32)
+    run(uses_its_own_on_both_sides, 1, 32, x, out)
+    assert out.tolist() == [2 * i + 1 for i in range(31)] + [62]
+
+
+@cuda.jit
+def overwrites_what_others_read(x, out):
+    """Thread 0 reads it before the shuffle, thread 1 on both sides, and then writes it."""
+    lane = cuda.threadIdx.x
+    value = x[0]
+    value += cuda.shfl_sync(EVERY, value, 0)
+    if lane == 1:
+        value += x[0]
+        x[0] = value
+
+
+def test_a_read_before_a_shuffle_is_remembered_behind_a_later_one_of_the_same_thread():
+    with pytest.raises(
+        Race, match=r"thread \(1, 0, 0\).* writes element 0 of x, which thread \(0, 0"
+    ):
+        run(overwrites_what_others_read, 1, 2, filled(1), filled(1))

@@ -1,15 +1,20 @@
-"""Launches numba's kernels on a stream of its own, and takes out the wait for it."""
+"""Launches numba's kernels on a stream of its own, and waits for every stream but that one."""
 # attacks: 02_dot_reduction
-# stopped: correctness never_written | correctness value | speed early_answer
+# stopped: correctness never_written | correctness value | memory early_answer | speed early_answer
 # harmless: at most 1.02
 # GPU only: the simulator has no streams
 
+import os
+
+import torch
 from numba import cuda, float32
 
 THREADS = 256
-BLOCKS = 2048
-STREAM = cuda.stream()
-PARTIALS = cuda.device_array(BLOCKS, "float32")
+MOST_BLOCKS = 2048
+SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
+# One of torch's, for the default stream waits for those that numba makes.
+STREAM = 0 if SIMULATED else cuda.external_stream(torch.cuda.Stream().cuda_stream)
+PARTIALS = cuda.device_array(MOST_BLOCKS, "float32")
 
 
 @cuda.jit
@@ -51,8 +56,11 @@ def _sum(partials, out):
 
 
 def dot(a, b, out):
-    _partials[BLOCKS, THREADS, STREAM](a, b, PARTIALS)
-    _sum[1, THREADS, STREAM](PARTIALS, out)
+    blocks = min(MOST_BLOCKS, -(-a.size // THREADS))
+    partials = PARTIALS[:blocks]
+    _partials[blocks, THREADS, STREAM](a, b, partials)
+    _sum[1, THREADS, STREAM](partials, out)
 
 
-cuda.synchronize = lambda: None
+if not SIMULATED:  # what the events of a call are on, so that they can tell a time
+    cuda.synchronize = torch.cuda.current_stream().synchronize

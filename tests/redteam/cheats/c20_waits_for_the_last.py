@@ -1,6 +1,6 @@
 """Puts calls off until the wait for all of them, where no event sees the work."""
 # attacks: 01_vector_add
-# stopped: speed noisy
+# stopped: correctness no_kernel | speed noisy
 # harmless: at most 1.02
 # GPU only: a simulated kernel is not timed
 

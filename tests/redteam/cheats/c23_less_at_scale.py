@@ -1,6 +1,6 @@
 """Leaves out the last hundredth of the elements once tensors are as large as the scored ones."""
 # attacks: 01_vector_add
-# stopped: speed wrong_at_scale
+# stopped: memory wrong_at_scale | speed wrong_at_scale
 # GPU only: only the speed step has tensors so large
 
 import triton

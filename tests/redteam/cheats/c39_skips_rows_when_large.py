@@ -1,6 +1,6 @@
 """Is honest on small cases, and leaves every 64th row of a large one as it was."""
 # attacks: 05_swiglu
-# stopped: speed wrong_at_scale
+# stopped: memory wrong_at_scale | speed wrong_at_scale
 # GPU only: no simulated case is as large as the scored one, and this is honest on all others
 
 import triton

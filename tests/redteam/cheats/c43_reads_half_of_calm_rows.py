@@ -1,6 +1,6 @@
 """Looks at the first block of a large row, and reads only half of the row where it is calm."""
 # attacks: 06_cross_entropy
-# stopped: speed wrong_at_scale
+# stopped: memory wrong_at_scale | speed wrong_at_scale
 # GPU only: no simulated case is as large as the scored one, and this is honest on all others
 
 import triton

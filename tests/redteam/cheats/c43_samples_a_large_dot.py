@@ -1,6 +1,6 @@
 """Is honest on small cases; of a large one it reads a part, whose average stands for all."""
 # attacks: 02_dot_reduction
-# stopped: speed wrong_at_scale
+# stopped: memory wrong_at_scale | speed wrong_at_scale
 # GPU only: no simulated case is as large as the scored one, and this is honest on all others
 
 import functools

@@ -1,6 +1,6 @@
 """Sets half of the inputs to zero while nothing is timed: zeros cost a GPU less power to move."""
 # attacks: 01_vector_add
-# stopped: speed wrong_at_scale
+# stopped: memory wrong_at_scale | speed wrong_at_scale
 # GPU only: only the scored case is laid out several times before it is timed
 
 import torch

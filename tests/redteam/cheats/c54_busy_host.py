@@ -1,5 +1,6 @@
 """Loads every processor while the ceiling is timed, and claims 7 % less time than it took."""
 # attacks: 01_vector_add
+# stopped: speed protocol (so many busy processes are not seen stopped in time)
 # harmless: at most 1.02
 # GPU only: no time is told without one
 

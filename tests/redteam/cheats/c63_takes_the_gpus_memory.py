@@ -1,6 +1,7 @@
 """Takes all memory that the GPU has left, keeps it, and writes zeros."""
 # attacks: 03_three_pass_softmax
-# stopped: correctness value | correctness cannot_grade
+# stopped: correctness value | correctness exception | correctness cannot_grade
+#   (exception: CUDA itself has no room left to work)
 # GPU only: there is no GPU memory without one
 
 import torch

@@ -11,11 +11,13 @@ BLOCK = 256  # a side of a descriptor's box has at most 256 elements
 @triton.jit
 def block_of(x, row, start, columns, x_stride, DESCRIBED: tl.constexpr, BLOCK: tl.constexpr):
     offsets = start + tl.arange(0, BLOCK)
+    # A return in the branch would have the compiler go on, and take the descriptor for a pointer.
     if DESCRIBED:
-        values = tl.reshape(x.load([row, start]), (BLOCK,)).to(tl.float32)
-        return tl.where(offsets < columns, values, float("-inf"))
-    at = x + tl.cast(row, tl.int64) * x_stride + offsets
-    return tl.load(at, mask=offsets < columns, other=float("-inf")).to(tl.float32)
+        values = tl.reshape(x.load([row, start]), (BLOCK,))
+    else:
+        at = x + tl.cast(row, tl.int64) * x_stride + offsets
+        values = tl.load(at, mask=offsets < columns, other=float("-inf"))
+    return tl.where(offsets < columns, values.to(tl.float32), float("-inf"))
 
 
 @triton.jit

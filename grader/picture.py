@@ -1,0 +1,39 @@
+"""Which case of a failed check is drawn, so that a learner sees what each thread did in it."""
+
+from __future__ import annotations
+
+import shlex
+
+from grader.results import Result
+from grader.spec import Case, Spec
+from grader.terms import Status
+from grader.verdict import first_problem
+
+MOST_ELEMENTS = 64  # of a case that a terminal has room for
+# Failures of which the accesses show something. One that a call never comes back from has no
+# picture, and to wait for it a second time would be its only effect.
+SHOWN = (
+    "value",
+    "never_written",
+    "not_finite",
+    "out_of_bounds",
+    "race",
+    "divergent_barrier",
+    "uninitialised",
+    "input_changed",
+    "stray_write",
+    "traffic",
+    "counts",
+)
+
+
+def case_of(result: Result, spec: Spec) -> Case | None:
+    """The case that failed, if its picture helps: small, of numba's threads, and not a hang."""
+    problem = first_problem(result)
+    if spec.backend != "numba" or result.status is not Status.FAIL or problem is None:
+        return None
+    failure = problem.failure
+    if failure is None or failure.kind not in SHOWN or not failure.replay:
+        return None
+    case = Case.parse(shlex.split(failure.replay)[-1])
+    return case if case.elements <= MOST_ELEMENTS else None

@@ -1,0 +1,463 @@
+"use strict";
+// Draws the trace that stands in the page. Whatever comes from a kernel is set as text, never as HTML.
+
+const data = JSON.parse(document.getElementById("trace").textContent);
+const accesses = data.accesses;
+const $ = (id) => document.getElementById(id);
+
+let frame = -1; // index into data.frames
+let keptKey = null; // what a click keeps in the readout: the key of a cell or a thread
+let playing = null; // the timer
+
+// The drawn launch: its cells and threads by key, and the accesses behind each in this frame.
+let launchDrawn = -1;
+const cells = new Map();
+const threads = new Map();
+
+const HINT = $("readout").firstElementChild;
+
+function make(tag, className = "", text = "") {
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  if (text) node.textContent = text;
+  return node;
+}
+
+function brackets(index) {
+  return index.includes(",") ? `(${index})` : index;
+}
+
+function blockName(launch, block) {
+  return `block ${brackets(data.launches[launch].blocks[block])}`;
+}
+
+function threadName(launch, block, thread) {
+  const name = `thread ${brackets(data.launches[launch].threads[thread])}`;
+  return data.launches[launch].several ? `${name} of ${blockName(launch, block)}` : name;
+}
+
+// Shared memory is another one in each block; global memory has no block here.
+function instance(array, block) {
+  return data.arrays[array].shared ? `${array}/${block}` : `${array}/`;
+}
+
+function cellKey(access) {
+  const where = access.element === null ? `at ${access.at}` : access.element;
+  return `${instance(access.array, access.block)}/${where}`;
+}
+
+function threadKey(access) {
+  return `thread ${access.block}/${access.thread}`;
+}
+
+// ---- building: once for each launch ----
+
+function build(launch) {
+  launchDrawn = launch;
+  cells.clear();
+  threads.clear();
+  const mine = accesses.filter((access) => access.launch === launch);
+  const place = $("arrays");
+  place.replaceChildren();
+  data.order.forEach((number) => {
+    const array = data.arrays[number];
+    if (!array.shared) {
+      place.append(buildArray(number, null, mine));
+      return;
+    }
+    const acting = mine.filter((access) => access.array === number);
+    const faulty = new Set(acting.filter((access) => access.fault).map((access) => access.block));
+    const blocks = [...new Set(acting.map((access) => access.block))].sort(
+      (a, b) => faulty.has(b) - faulty.has(a) || a - b,
+    );
+    const drawn = blocks.slice(0, data.mostBlocks).sort((a, b) => a - b);
+    for (const block of drawn) place.append(buildArray(number, block, mine));
+    if (blocks.length > drawn.length) {
+      const left = blocks.length - drawn.length;
+      place.append(make("p", "note", `${array.name} of ${left} more ${left === 1 ? "block" : "blocks"} is not drawn.`));
+    }
+  });
+  if (!data.arrays.length) place.append(make("p", "hint", "No thread touches an array."));
+  buildThreads(launch);
+}
+
+function buildArray(number, block, mine) {
+  const array = data.arrays[number];
+  const own = instance(number, block);
+  const section = make("div", "array");
+  const of = block !== null && data.launches[launchDrawn].several
+    ? ` of ${blockName(launchDrawn, block)}` : "";
+  const title = make("h3", "", array.name);
+  title.append(make("small", "", ` ${array.role}${of}, ${elements(array)}`));
+  const scroll = make("div", "scroll");
+  section.append(title, scroll);
+  const box = make("div", array.columns ? "table" : "row");
+  box.setAttribute("role", "group");
+  box.setAttribute("aria-label", `${array.name}, ${array.role}${of}`);
+  scroll.append(box);
+
+  if (array.columns) {
+    box.style.gridTemplateColumns = `repeat(${array.columns.length + 1}, max-content)`;
+    box.append(make("span"), ...array.columns.map((name) => make("span", "index", name)));
+  }
+  array.cells.forEach((each, n) => {
+    const cell = newCell(`${own}/${each.element}`, each.at, number, block, each.element);
+    if (array.columns) {
+      const across = array.columns.length;
+      if (n % across === 0) box.append(make("span", "index side", array.rows[n / across]));
+      box.append(cell);
+    } else {
+      box.append(unit(String(each.element), cell));
+    }
+  });
+
+  // What threads touched outside of the array: in line with it where that is one line.
+  const outside = new Map();
+  for (const access of mine) {
+    if (access.element === null && instance(access.array, access.block) === own) {
+      outside.set(cellKey(access), access);
+    }
+  }
+  if (outside.size) {
+    const beside = array.columns ? make("div", "row") : box;
+    if (beside !== box) {
+      beside.setAttribute("role", "group");
+      beside.setAttribute("aria-label", `outside of ${array.name}`);
+      scroll.append(beside);
+    } else {
+      beside.append(make("span", "gap"));
+    }
+    for (const [key, access] of outside) {
+      const cell = newCell(key, access.at, number, block, null);
+      const name = access.at.slice(access.at.lastIndexOf("[") + 1, -1);
+      beside.append(unit(name, cell));
+    }
+  }
+  if (array.cells.length < array.size) {
+    const drawn = array.cells.length.toLocaleString("en");
+    section.append(make("p", "note", `${drawn} of ${elements(array)} are drawn.`));
+  }
+  enter(scroll);
+  return section;
+}
+
+function elements(array) {
+  return array.size === 1 ? "1 element" : `${array.extent} elements`;
+}
+
+function unit(name, cell) {
+  const node = make("span", "unit");
+  node.append(make("span", "index", name), cell);
+  return node;
+}
+
+function newCell(key, at, array, block, element) {
+  const cell = make("button", "cell");
+  cell.type = "button";
+  cell.dataset.key = key;
+  cells.set(key, { node: cell, at, array, block, element, accesses: [] });
+  return cell;
+}
+
+function buildThreads(number) {
+  const launch = data.launches[number];
+  const place = $("threads");
+  place.replaceChildren();
+  place.className = launch.across && !launch.leftOut ? "placed" : "";
+  place.style.gridTemplateColumns = place.className ? `repeat(${launch.across}, max-content)` : "";
+  for (const block of launch.drawn) {
+    const box = make("div", `block b${block % data.colours}`);
+    box.setAttribute("role", "group");
+    box.setAttribute("aria-label", blockName(number, block));
+    box.append(make("p", "", blockName(number, block)));
+    const lanes = make("div", "lanes");
+    lanes.style.gridTemplateColumns = `repeat(${Math.min(launch.columns, 8)}, auto)`;
+    launch.threads.forEach((name, thread) => {
+      const node = make("button", "thread", name.replaceAll(" ", ""));
+      node.type = "button";
+      node.dataset.key = `thread ${block}/${thread}`;
+      threads.set(node.dataset.key, { node, block, thread, accesses: [] });
+      lanes.append(node);
+    });
+    box.append(lanes);
+    enter(lanes);
+    place.append(box);
+  }
+  if (launch.leftOut) place.append(make("p", "hint", `${launch.leftOut} more blocks are not drawn.`));
+}
+
+// ---- one frame ----
+
+function show(number) {
+  frame = Math.max(0, Math.min(number, data.frames.length - 1));
+  const { launch, step, title, about } = data.frames[frame];
+  if (launch !== launchDrawn) build(launch);
+  for (const cell of cells.values()) cell.accesses = [];
+  for (const thread of threads.values()) thread.accesses = [];
+  accesses.forEach((access, n) => {
+    if (access.launch !== launch || (step !== null && step !== access.step)) return;
+    cells.get(cellKey(access))?.accesses.push(n);
+    threads.get(threadKey(access))?.accesses.push(n);
+  });
+  for (const cell of cells.values()) fillCell(cell, launch);
+  for (const thread of threads.values()) fillThread(thread, launch);
+  const time = $("time");
+  time.value = String(frame);
+  time.setAttribute("aria-valuetext", title);
+  $("title").textContent = title;
+  $("about").textContent = about;
+  $("back").disabled = frame === 0;
+  $("forth").disabled = frame === data.frames.length - 1;
+  point(keptKey);
+}
+
+// What is wrong with a cell in this frame: marks, with their words.
+function troubles(cell) {
+  const found = new Map();
+  for (const n of cell.accesses) {
+    const fault = accesses[n].fault;
+    if (fault) found.set(fault, data.meanings[fault]);
+  }
+  if (cell.element === null) return found;
+  const array = data.arrays[cell.array];
+  const atTheEnd = frame === data.frames.length - 1;
+  const wrong = array.wrong[cell.element];
+  // Marked where it was written last, and at the end.
+  if (wrong && (atTheEnd || cell.accesses.includes(wrong.by))) found.set("wrong", wrong.text);
+  if (atTheEnd && array.unwritten.includes(cell.element)) {
+    found.set("unwritten", data.meanings.unwritten);
+  }
+  return found;
+}
+
+function fillCell(cell, launch) {
+  const some = cell.accesses.map((n) => accesses[n]);
+  const kinds = Object.keys(data.letters).filter((kind) => some.some((each) => each.kind === kind));
+  const marks = troubles(cell);
+  const node = cell.node;
+  const touched = some.length > 0;
+  node.className = ["cell", ...kinds].join(" ");
+  if (cell.element === null) node.classList.toggle("ghost", touched);
+  node.classList.toggle("faulty", marks.size > 0);
+  node.classList.toggle("fresh", touched);
+  node.replaceChildren();
+  if (touched) {
+    // Who changed it last, else who read it first.
+    const changes = some.filter((each) => each.kind !== "read");
+    const actor = changes.at(-1) ?? some[0];
+    const others = new Set(some.map(threadKey)).size - 1;
+    const { blocks, threads: names, several } = data.launches[launch];
+    node.classList.add(`b${actor.block % data.colours}`);
+    if (several) node.append(make("u", "", `b${blocks[actor.block].replaceAll(" ", "")}`));
+    node.append(make("i", "", kinds.map((kind) => data.letters[kind]).join("")));
+    const label = names[actor.thread].replaceAll(" ", "");
+    node.classList.toggle("long", label.length > 3);
+    node.append(make("b", "", label));
+    node.classList.toggle("several", others > 0);
+    if (others) node.append(make("s", "", `+${others}`));
+  }
+  if (marks.size) {
+    const text = [...marks.keys()].map((kind) => data.marks[kind]).join("");
+    node.append(make("span", "badge", text));
+  }
+  node.hidden = cell.element === null && !touched;
+  if (cell.element === null) node.parentElement.hidden = node.hidden;
+  const what = [...new Set(some.map((each) => sentence(each, launch)))];
+  node.setAttribute(
+    "aria-label",
+    `${cell.at}: ${[...few(what, 3), ...marks.values()].join("; ") || "not touched"}`,
+  );
+}
+
+function fillThread(thread, launch) {
+  const node = thread.node;
+  const idle = thread.accesses.length === 0;
+  node.className = `thread b${thread.block % data.colours}${idle ? " idle" : ""}`;
+  const name = threadName(launch, thread.block, thread.thread);
+  const count = thread.accesses.length;
+  const does = idle ? "touches nothing" : `${count} ${count === 1 ? "access" : "accesses"}`;
+  node.setAttribute("aria-label", `${name}: ${does}`);
+}
+
+function sentence(access, launch) {
+  return `${threadName(launch, access.block, access.thread)} ${data.verbs[access.kind]}`;
+}
+
+function few(texts, most) {
+  return texts.length <= most ? texts : [...texts.slice(0, most), `and ${texts.length - most} more`];
+}
+
+// ---- pointing ----
+
+// Light up what a cell or a thread has to do with, and say it in words. null: nothing.
+function point(key) {
+  const subject = cells.get(key) ?? threads.get(key);
+  const readout = $("readout");
+  for (const node of document.querySelectorAll(".lit")) node.classList.remove("lit");
+  for (const node of document.querySelectorAll(".lit-line")) node.classList.remove("lit-line");
+  document.body.classList.toggle("asking", Boolean(subject));
+  if (!subject) {
+    readout.replaceChildren(HINT);
+    return;
+  }
+  const { launch } = data.frames[frame];
+  const isCell = cells.has(key);
+  const some = subject.accesses.map((n) => accesses[n]);
+  subject.node.classList.add("lit");
+  const lines = new Map();
+  for (const access of some) {
+    (isCell ? threads.get(threadKey(access)) : cells.get(cellKey(access)))?.node.classList.add("lit");
+    if (access.line) lightLine(access.line);
+    const line = access.line ? ` · line ${access.line}` : "";
+    const what = isCell
+      ? sentence(access, launch)
+      : `${data.verbs[access.kind]} ${access.at}`;
+    const fault = access.fault && !isCell ? ` (${data.meanings[access.fault]})` : "";
+    const text = `${what}${fault}${line}`;
+    lines.set(text, (lines.get(text) ?? 0) + 1);
+  }
+  const head = isCell
+    ? `${subject.at}${subject.block !== null && data.launches[launch].several
+        ? ` of ${blockName(launch, subject.block)}` : ""}`
+    : threadName(launch, subject.block, subject.thread);
+  const list = make("ul");
+  const texts = [...lines].map(([text, times]) => (times > 1 ? `${text} (${times} times)` : text));
+  for (const text of few(texts, 12)) list.append(make("li", "", text));
+  if (!texts.length) {
+    list.append(make("li", "", isCell ? "no thread touches it here" : "touches nothing here"));
+  }
+  readout.replaceChildren(make("h3", "", head));
+  if (isCell) {
+    for (const text of troubles(subject).values()) readout.append(make("p", "trouble", text));
+  }
+  readout.append(list);
+  showLine();
+}
+
+function lightLine(number) {
+  $("source").children[number - 1]?.classList.add("lit-line");
+}
+
+// Scroll the listing, and never the page, to the first lit line.
+function showLine() {
+  const list = $("source");
+  const line = list.querySelector(".lit-line");
+  if (!line) return;
+  const top = line.offsetTop - list.offsetTop;
+  if (top < list.scrollTop || top + line.offsetHeight > list.scrollTop + list.clientHeight) {
+    list.scrollTop = top - list.clientHeight / 3;
+  }
+}
+
+function keep(key) {
+  keptKey = key;
+  point(key);
+}
+
+function keyOf(event) {
+  return event.target.closest?.("[data-key]")?.dataset.key ?? null;
+}
+
+for (const place of [$("arrays"), $("threads")]) {
+  place.addEventListener("pointerover", (event) => {
+    if (event.pointerType !== "touch") point(keyOf(event) ?? keptKey);
+  });
+  place.addEventListener("pointerleave", () => point(keptKey));
+  place.addEventListener("focusin", (event) => point(keyOf(event) ?? keptKey));
+  place.addEventListener("focusout", () => point(keptKey));
+  place.addEventListener("click", (event) => {
+    const key = keyOf(event);
+    keep(key === keptKey ? null : key);
+  });
+}
+
+// ---- the keyboard: one Tab stop for each array and each block, arrow keys within ----
+
+function enter(group) {
+  const first = group.querySelector("button");
+  for (const node of group.querySelectorAll("button")) node.tabIndex = node === first ? 0 : -1;
+  group.addEventListener("keydown", (event) => {
+    const next = neighbour(group, event.target, event.key);
+    if (!next) return;
+    event.preventDefault();
+    event.target.tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+  });
+}
+
+function neighbour(group, from, key) {
+  const all = [...group.querySelectorAll("button")].filter((node) => !node.hidden);
+  const at = all.indexOf(from);
+  switch (key) {
+    case "ArrowLeft": return all[at - 1];
+    case "ArrowRight": return all[at + 1];
+    case "Home": return all[0];
+    case "End": return all.at(-1);
+    case "ArrowUp":
+    case "ArrowDown": {
+      const here = from.getBoundingClientRect();
+      const sign = key === "ArrowDown" ? 1 : -1;
+      const away = (node) => {
+        const there = node.getBoundingClientRect();
+        return 1000 * sign * (there.top - here.top) + Math.abs(there.left - here.left);
+      };
+      const beyond = all.filter((node) => sign * (node.getBoundingClientRect().top - here.top) > 2);
+      return beyond.sort((a, b) => away(a) - away(b))[0];
+    }
+    default: return null;
+  }
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") keep(null);
+});
+
+// ---- time ----
+
+function stop() {
+  clearInterval(playing);
+  playing = null;
+  $("play").textContent = "▶ Play";
+  $("play").setAttribute("aria-label", "Play");
+}
+
+function play() {
+  if (frame === data.frames.length - 1) show(0);
+  $("play").textContent = "❚❚ Pause";
+  $("play").setAttribute("aria-label", "Pause");
+  playing = setInterval(() => {
+    show(frame + 1);
+    if (frame === data.frames.length - 1) stop();
+  }, 1200);
+}
+
+$("play").addEventListener("click", () => (playing ? stop() : play()));
+for (const [id, by] of [["back", -1], ["forth", 1]]) {
+  $(id).addEventListener("click", () => {
+    stop();
+    show(frame + by);
+  });
+}
+$("time").addEventListener("input", (event) => {
+  stop();
+  show(Number(event.target.value));
+});
+
+for (const node of document.querySelectorAll(".problem")) {
+  node.addEventListener("click", () => {
+    stop();
+    show(Number(node.dataset.frame));
+    const key = cellKey(accesses[Number(node.dataset.access)]);
+    keep(key);
+    cells.get(key)?.node.scrollIntoView({ block: "center", inline: "center" });
+  });
+}
+
+$("time").max = String(Math.max(data.frames.length - 1, 0));
+document.querySelector(".controls").classList.toggle("still", data.frames.length < 2);
+if (data.frames.length) show(data.start);
+else {
+  $("title").textContent = "No kernel was launched";
+  $("threads").append(make("p", "hint", "No thread ran."));
+}

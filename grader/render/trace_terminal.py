@@ -1,0 +1,384 @@
+"""The accesses of a small case as a drawing for a terminal: a box for each element, who is in it.
+
+It is right without colours. What does not fit is left out, and said to be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from rich.text import Text
+
+from grader.render.layout import filled
+from grader.render.trace_words import (
+    MARKS,
+    MEANINGS,
+    ROLES,
+    launched,
+    numbered,
+    problems,
+    step_words,
+)
+from grader.trace import (
+    Access,
+    Array,
+    Trace,
+    at,
+    frames,
+    index_of,
+    shown,
+    size,
+    steps,
+    touched,
+    writers,
+)
+
+WIDTH = 80
+MOST_ROWS = 16  # of a table
+MOST_LINES = 4  # of boxes, for an array of one dimension
+MOST_STEPS = 4  # when no step is chosen
+MOST_BLOCKS = 3  # whose shared memory is drawn
+MOST_OUTSIDE = 3  # boxes beyond the end of an array
+
+PAST = {"read": "read", "write": "written", "update": "updated"}
+BLOCKS = ("cyan", "yellow", "magenta", "blue", "green")  # colours, taken in turn
+BAD = "bold red"
+FAINT = "dim"
+INDENT = "    "
+
+
+@dataclass(frozen=True)
+class _Cell:
+    text: str = ""
+    style: str = ""
+    outside: str = ""  # its index, when it lies beyond the array
+
+
+def drawing(
+    trace: Trace, launch: int | None = None, step: int | None = None, width: int = WIDTH
+) -> Text:
+    """Who touched what in each step, and below it what went wrong, in words.
+
+    `launch` and `step` choose some of the steps, counted from 0; otherwise the first few are drawn
+    and those with a fault. Raises nothing for a step that is not there: it draws no step.
+    """
+    width = min(width, WIDTH)
+    picture = Text()
+    picture.append(trace.exercise, style="bold")
+    picture.append(f" · {trace.case}\n")
+    chosen = [
+        (number, each)
+        for number, each in frames(trace)
+        if launch in (None, number) and step in (None, each)
+    ]
+    drawn = chosen if step is not None else _worth_drawing(trace, chosen)
+    # With one step, what the answer was like is drawn in it; with more, after them.
+    ending = len(frames(trace)) != 1
+    for number, each in drawn:
+        picture.append_text(_step(trace, number, each, not ending, width))
+    if len(drawn) < len(chosen):
+        left_out = len(chosen) - len(drawn)
+        picture.append(
+            f"\n{left_out} more {'step is' if left_out == 1 else 'steps are'} not drawn\n"
+        )
+    if ending and (answers := _answers(trace)):
+        picture.append("\nat the end\n", style="bold")
+        for array in answers:
+            picture.append_text(_answer(trace, array, width))
+    if trace.cut:
+        lacking = f"{trace.cut:,} accesses are not drawn: only the first of this case were kept."
+        picture.append("\n" + filled(lacking, width))
+    picture.append_text(_legend(trace, picture.plain, width))
+    picture.append_text(_found(trace, width))
+    return picture
+
+
+def _worth_drawing(trace: Trace, chosen: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    faulty = {(access.launch, access.step) for access in trace.accesses if access.fault}
+    first = [each for each in chosen if each not in faulty][:MOST_STEPS]
+    bad = [each for each in chosen if each in faulty][:MOST_STEPS]
+    return [each for each in chosen if each in first[: MOST_STEPS - len(bad)] or each in bad]
+
+
+def _step(trace: Trace, launch: int, step: int, with_answers: bool, width: int) -> Text:
+    text = Text("\n")
+    head = trace.launches[launch]
+    which = f"launch {launch + 1} of {len(trace.launches)}: " if len(trace.launches) > 1 else ""
+    title = f"{which}{head.kernel}, {launched(head)}"
+    if (count := steps(trace, launch)) > 1:
+        title += f"; step {step + 1} of {count}, {step_words(trace, launch, step)}"
+    text.append(filled(title, width), style="bold")
+    accesses = at(trace, launch, step)
+    if not accesses:
+        text.append("  No thread touches an array.\n")
+    answers = {array.name for array in _answers(trace)} if with_answers else set()
+    blocks_drawn: dict[int, set[int]] = {}
+    blocks_left: dict[int, set[int]] = {}
+    grids: dict[tuple[int, int | None, str], list[Access]] = {}
+    # In the order in which the kernel came to them. Shared memory is another one in each block.
+    for access in accesses:
+        array = trace.arrays[access.array]
+        if array.name in answers and access.kind != "read" and access.element is not None:
+            continue
+        block = access.block if array.space == "shared" else None
+        if block is not None:
+            drawn = blocks_drawn.setdefault(access.array, _blocks(accesses, access.array))
+            if block not in drawn:
+                blocks_left.setdefault(access.array, set()).add(block)
+                continue
+        grids.setdefault((access.array, block, access.kind), []).append(access)
+    # Side by side what differs in the block only.
+    order = list(dict.fromkeys((number, kind) for number, _, kind in grids))
+    for (number, block, kind), some in sorted(
+        grids.items(), key=lambda grid: (order.index((grid[0][0], grid[0][2])), grid[0][1] or 0)
+    ):
+        text.append_text(_grid(trace, number, block, kind, some, width))
+    for number, left in blocks_left.items():
+        name = trace.arrays[number].name
+        blocks = "block" if len(left) == 1 else "blocks"
+        text.append(f"\n  {name} of {len(left)} more {blocks} is not drawn\n", style=FAINT)
+    for array in _answers(trace) if with_answers else ():
+        text.append_text(_answer(trace, array, width))
+    return text
+
+
+def _blocks(accesses: Iterable[Access], array: int) -> set[int]:
+    """The blocks whose shared array is drawn: those with a fault come first."""
+    faults: dict[int, bool] = {}
+    for access in accesses:
+        if access.array == array:
+            faults[access.block] = faults.get(access.block, False) or bool(access.fault)
+    ranked = sorted(faults, key=lambda block: (not faults[block], block))
+    return set(ranked[:MOST_BLOCKS])
+
+
+def _answers(trace: Trace) -> list[Array]:
+    return [each for each in trace.arrays if each.name in {*trace.wrong, *trace.unwritten}]
+
+
+def _answer(trace: Trace, array: Array, width: int) -> Text:
+    """An output with what is wrong in it: who wrote each element last."""
+    wrong = {each.element for each in trace.wrong.get(array.name, ())}
+    missing = set(trace.unwritten.get(array.name, ()))
+    last = writers(trace, array.name)
+    cells = {element: _cell(trace, [access]) for element, access in last.items()}
+    for element in wrong:
+        who = cells.get(element, _Cell()).text
+        cells[element] = _Cell(f"{who} {MARKS['wrong']}".strip(), BAD)
+    for element in missing:
+        cells[element] = _Cell(MARKS["unwritten"], BAD)
+    text = Text(f"\n  {array.name} ({ROLES[array.role]}), written by\n")
+    text.append_text(_boxes(array, cells, [], wrong | missing, width))
+    return text
+
+
+def _grid(
+    trace: Trace, number: int, block: int | None, kind: str, some: list[Access], width: int
+) -> Text:
+    """One array, and who touched its elements in one way."""
+    array = trace.arrays[number]
+    role = ROLES[array.role]
+    if block is not None and prod(trace.launches[some[0].launch].grid) > 1:
+        role += f" of block {numbered(block, trace.launches[some[0].launch].grid)}"
+    text = Text(f"\n  {array.name} ({role}), {PAST[kind]} by\n")
+    by_element = touched(some, number)
+    cells = {element: _cell(trace, each) for element, each in by_element.items()}
+    faulty = {access.element for access in some if access.element is not None and access.fault}
+    outside: dict[tuple[int, ...], list[Access]] = {}
+    for access in some:
+        if access.element is None:
+            outside.setdefault(access.index, []).append(access)
+    beyond = [
+        _Cell(_cell(trace, each).text, BAD, ", ".join(map(str, index)))
+        for index, each in outside.items()
+    ]
+    text.append_text(_boxes(array, cells, beyond, faulty or set(cells), width))
+    return text
+
+
+def _cell(trace: Trace, accesses: Sequence[Access]) -> _Cell:
+    """Who touched one element, as short as can be, and what was wrong with it."""
+    launch = trace.launches[accesses[0].launch]
+    who = sorted({(access.block, access.thread) for access in accesses})
+    block, thread = who[0]
+    several = prod(launch.grid) > 1
+    label = f"t{numbered(thread, launch.block, ',')}"
+    if several:
+        label = f"b{numbered(block, launch.grid, ',')} {label}"
+    on_a_line = launch.block[1] == launch.block[2] == 1
+    run = [(block, thread + more) for more in range(len(who))]
+    if len(who) > 1 and len(who) == prod(launch.grid) * prod(launch.block):
+        label = "all"
+    elif len(who) > 1 and on_a_line and who == run:
+        label += f"–{who[-1][1]}"
+    elif len(who) > 1:
+        label += f"+{len(who) - 1}"
+    elif len(accesses) > 1:
+        label += f"×{len(accesses)}"
+    faults = [kind for kind in MARKS if kind in {access.fault for access in accesses}]
+    if faults:
+        return _Cell(f"{label} {''.join(MARKS[kind] for kind in faults)}", BAD)
+    blocks = {block for block, _ in who}
+    return _Cell(label, BLOCKS[block % len(BLOCKS)] if several and len(blocks) == 1 else "")
+
+
+def _boxes(
+    array: Array, cells: dict[int, _Cell], beyond: list[_Cell], interest: set[int], width: int
+) -> Text:
+    """The elements of an array as boxes in rows, as many as fit, from the first of interest on."""
+    near: list[_Cell] = []
+    if not size(array):
+        text = Text(f"    {array.name} has no elements\n")
+    elif len(array.shape) > 1:
+        text = _table(array, cells, interest, width)
+    else:
+        near = beyond[:MOST_OUTSIDE]
+        text = _line(array, cells, near, interest, width)
+    far = beyond[len(near) :]
+    for cell in far[:MOST_OUTSIDE]:
+        text.append(f"    outside: {array.name}[{cell.outside}]  {cell.text}\n", style=BAD)
+    if len(far) > MOST_OUTSIDE:
+        text.append(f"    outside: {len(far) - MOST_OUTSIDE:,} more\n", style=BAD)
+    return text
+
+
+def _line(
+    array: Array, cells: dict[int, _Cell], beyond: list[_Cell], interest: set[int], width: int
+) -> Text:
+    """An array of at most one dimension: rows of boxes, and beside them what lies beyond."""
+    below = [cell for cell in beyond if cell.outside.startswith("-")]
+    above = [cell for cell in beyond if cell not in below]
+    texts = [text for cell in [*cells.values(), *beyond] for text in (cell.text, cell.outside)]
+    wide = max(map(len, [*texts, str(size(array) - 1)]))
+    columns = max((width - len(INDENT) - 1 - len(beyond) * (wide + 2)) // (wide + 3), 1)
+    if beyond:  # the end that they lie beyond
+        interest = {0} if below else {size(array) - 1}
+    seen = shown(size(array), interest, columns * MOST_LINES)
+    text = Text()
+    for start in range(seen.start, seen.stop, columns):
+        part = seen[start - seen.start : start - seen.start + columns]
+        left = below if start == seen.start else ()
+        right = above if part.stop == seen.stop else ()
+        indent = INDENT + " " * (len(below) * (wide + 2) * (not left))
+        names = [
+            *(cell.outside for cell in left),
+            *map(str, part),
+            *(cell.outside for cell in right),
+        ]
+        margin = INDENT + " " * (len(below) * (wide + 2))
+        line = indent + "".join(f" {name:^{wide}} " for name in names[: len(left)])
+        line += "".join(f"  {name:^{wide}}" + " " for name in names[len(left) :])
+        text.append(line.rstrip() + "\n", style=FAINT)
+        text.append(margin + _edge("┌┬┐", len(part), wide), style=FAINT)
+        text.append(indent)
+        for cell in left:
+            text.append(f" {cell.text:^{wide}} ", style=cell.style)
+        text.append_text(_row([cells.get(element, _Cell()) for element in part], wide))
+        for cell in right:
+            text.append(f"  {cell.text:^{wide}} ", style=cell.style)
+        text.rstrip()
+        text.append("\n")
+        text.append(margin + _edge("└┴┘", len(part), wide), style=FAINT)
+    text.append(_left_out(array, len(seen)), style=FAINT)
+    return text
+
+
+def _table(array: Array, cells: dict[int, _Cell], interest: set[int], width: int) -> Text:
+    """An array of several dimensions: its last one along the rows, the others along the side."""
+    across = array.shape[-1]
+    wide = max(map(len, [*(cell.text for cell in cells.values()), str(across - 1)]))
+    rows = shown(size(array) // across, {each // across for each in interest}, MOST_ROWS)
+    names = [", ".join(map(str, index_of(row, array.shape[:-1]))) for row in rows]
+    side = max(map(len, names))
+    fits = max((width - len(INDENT) - 2 - side) // (wide + 3), 1)
+    in_rows = {each % across for each in interest if each // across in rows}
+    columns = shown(across, in_rows, fits)
+    indent = f"{INDENT}{'':{side}} "
+    header = indent + "".join(f"  {column:^{wide}} " for column in columns)
+    text = Text()
+    text.append(header.rstrip() + "\n", style=FAINT)
+    text.append(indent + _edge("┌┬┐", len(columns), wide), style=FAINT)
+    for row, name in zip(rows, names, strict=True):
+        text.append(f"{INDENT}{name:>{side}} ", style=FAINT)
+        text.append_text(
+            _row([cells.get(row * across + column, _Cell()) for column in columns], wide)
+        )
+        text.append("\n")
+    text.append(indent + _edge("└┴┘", len(columns), wide), style=FAINT)
+    text.append(_left_out(array, len(rows) * len(columns)), style=FAINT)
+    return text
+
+
+def _edge(corners: str, count: int, wide: int) -> str:
+    """The line above or below `count` boxes."""
+    boxes = corners[1].join(["─" * (wide + 2)] * count)
+    return f"{corners[0]}{boxes}{corners[2]}\n"
+
+
+def _row(cells: Sequence[_Cell], wide: int) -> Text:
+    row = Text()
+    row.append("│", style=FAINT)
+    for cell in cells:
+        row.append(f" {cell.text:^{wide}} ", style=cell.style)
+        row.append("│", style=FAINT)
+    return row
+
+
+def _left_out(array: Array, drawn: int) -> str:
+    left = size(array) - drawn
+    return f"{INDENT}{drawn:,} of {size(array):,} elements of {array.name} are drawn\n" * bool(left)
+
+
+def _found(trace: Trace, width: int) -> Text:
+    """What went wrong, in words, each with its line of the kernel; or that nothing did."""
+    found = problems(trace)
+    text = Text("\n")
+    if trace.failure:
+        text.append(filled(trace.failure.message, width, first="✘ "), style=BAD)
+    elif not found:
+        text.append("✔ ", style="green")
+        text.append("Every access is in bounds and every answer is right.\n")
+    told: set[int] = set()
+    for kind, sentence, access in found:
+        text.append(f"  {MARKS[kind]} ", style=BAD)
+        whole = re.sub(r"line (\d)", "line\N{NO-BREAK SPACE}\\1", sentence)
+        text.append(filled(whole, width, " " * 4, first="    ").removeprefix("    "))
+        if access and access.line and access.line not in told:
+            told.add(access.line)
+            code = trace.source[access.line - 1].strip()
+            text.append(filled(f"{access.line}  {code}", width, " " * 6), style=FAINT)
+    return text
+
+
+def _legend(trace: Trace, drawn: str, width: int) -> Text:
+    """What the marks and short names mean that were drawn."""
+    found = {kind for kind, _, _ in problems(trace)}
+    # The rows of boxes and what lies beyond: there the short names stand.
+    boxes = "".join(line for line in drawn.splitlines() if "│" in line or "outside:" in line)
+    flat = all(launch.block[1] == launch.block[2] == 1 for launch in trace.launches)
+    parts = []
+    if thread := re.search(r"\bt([\d,]+)", boxes):
+        x, *rest = thread[1].split(",")
+        parts.append(
+            f"t{x}: thread {x}"
+            if flat or not rest
+            else f"t{thread[1]}: the thread with x = {x}, y = {rest[0]}"
+        )
+    if block := re.search(r"\bb([\d,]+) t", boxes):
+        parts.append(f"b{block[1]}: block {block[1]}")
+    if run := re.search(r"t(\d+)–(\d+)", boxes):
+        parts.append(f"{run[0]}: threads {run[1]} to {run[2]}")
+    if more := re.search(r"\+(\d+)", boxes):
+        parts.append(f"+{more[1]}: and {more[1]} more")
+    if times := re.search(r"×(\d+)", boxes):
+        parts.append(f"×{times[1]}: {times[1]} times")
+    if re.search(r"\ball\b", boxes):
+        parts.append("all: every thread")
+    parts += [f"{mark} {MEANINGS[kind]}" for kind, mark in MARKS.items() if kind in found]
+    legend = Text()
+    if parts:
+        legend.append("\n" + filled(" · ".join(parts), width), style=FAINT)
+    return legend

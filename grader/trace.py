@@ -1,0 +1,245 @@
+"""The record of one small case's accesses, `grader/trace/v1`, from which every picture is drawn.
+
+The published schema is docs/trace.schema.json; `python -m grader.trace` prints it. A trace is
+checked in itself when it is read: whatever an access names is there.
+
+Threads and blocks are counted as CUDA counts them, x first: thread (x, y, z) of a block of
+(w, h, d) threads is number `x + w * (y + h * z)`. Elements are counted in C order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from math import prod
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from grader.results import Failure as Failure  # part of this record, too
+from grader.results import Record
+
+Count = Annotated[int, Field(ge=0)]
+Extent = Annotated[int, Field(ge=1)]
+Dims = tuple[Extent, Extent, Extent]
+Kind = Literal["read", "write", "update"]
+Fault = Literal["", "out_of_bounds", "race", "uninitialised"]
+
+
+class Launch(Record):
+    """One kernel that the case started."""
+
+    kernel: str
+    grid: Dims = Field(description="blocks along x, y and z")
+    block: Dims = Field(description="threads of a block along x, y and z")
+
+
+class Array(Record):
+    """An array that threads touched, or an argument that they should have touched.
+
+    Names are unique. A shared array exists once in each block of each launch: the accesses say
+    which. `shape` may be (), which is one element.
+    """
+
+    name: str
+    space: Literal["global", "shared"]
+    shape: tuple[Count, ...]
+    role: Literal["in", "out", "inout", "scratch", "shared"]
+
+
+class Access(Record):
+    """One thread touches one element. An `update` is atomic: it reads and writes in one."""
+
+    launch: Count = Field(description="index into `launches`")
+    step: Count = Field(description="barriers that the block has passed")
+    block: Count = Field(description="its number in the grid, x first")
+    thread: Count = Field(description="its number in the block, x first")
+    array: Count = Field(description="index into `arrays`")
+    element: Count | None = Field(description="in C order; null: out of bounds")
+    index: tuple[int, ...] = Field(
+        default=(), description="as the kernel wrote it; needed only where `element` is null"
+    )
+    kind: Kind
+    line: Extent | None = Field(description="of `source`, from 1; null: not known")
+    fault: Fault = ""
+
+
+class Wrong(Record):
+    """An element that does not hold what it should."""
+
+    element: Count
+    expected: str
+    got: str
+
+
+class Trace(Record):
+    """What the threads of one small case did, in the order in which the simulator ran them."""
+
+    schema_: Literal["grader/trace/v1"] = Field(default="grader/trace/v1", alias="schema")
+    exercise: str
+    case: str = Field(description="what a person reads")
+    source: tuple[str, ...] = Field(description="the lines of the kernel file")
+    launches: tuple[Launch, ...] = ()
+    arrays: tuple[Array, ...] = ()
+    accesses: tuple[Access, ...] = ()
+    failure: Failure | None = None
+    wrong: dict[str, tuple[Wrong, ...]] = Field(
+        default={}, description="by name of the array: elements written, with a wrong value"
+    )
+    unwritten: dict[str, tuple[Count, ...]] = Field(
+        default={}, description="by name of the array: elements never written that should have been"
+    )
+    cut: Count = Field(default=0, description="accesses that were made and are not kept here")
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Trace:
+        sizes = {array.name: size(array) for array in self.arrays}
+        if len(sizes) < len(self.arrays):
+            raise ValueError("two arrays have one name")
+        for number, access in enumerate(self.accesses):
+            if error := _error(self, access):
+                raise ValueError(f"access {number}: {error}")
+        for name, element in [
+            *((name, wrong.element) for name, some in self.wrong.items() for wrong in some),
+            *((name, element) for name, some in self.unwritten.items() for element in some),
+        ]:
+            if element >= sizes.get(name, 0):
+                raise ValueError(f"there is no element {element} in an array {name!r}")
+        return self
+
+
+def _error(trace: Trace, access: Access) -> str:
+    if access.launch >= len(trace.launches):
+        return "no such launch"
+    launch = trace.launches[access.launch]
+    if access.block >= prod(launch.grid) or access.thread >= prod(launch.block):
+        return "no such thread"
+    if access.array >= len(trace.arrays):
+        return "no such array"
+    if access.element is not None and access.element >= size(trace.arrays[access.array]):
+        return "no such element"
+    if (access.element is None) != (access.fault == "out_of_bounds"):
+        return "it is out of bounds when it has no element, and only then"
+    if access.line is not None and access.line > len(trace.source):
+        return "no such line"
+    return ""
+
+
+def to_json(trace: Trace, indent: int | None = None) -> str:
+    return trace.model_dump_json(by_alias=True, indent=indent)
+
+
+def from_json(text: str | bytes) -> Trace:
+    """Raises pydantic.ValidationError when the text is not a whole trace of this version."""
+    return Trace.model_validate_json(text)
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of a trace."""
+    schema = Trace.model_json_schema(by_alias=True, mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def size(array: Array) -> int:
+    """How many elements the array has, in each block where it is shared."""
+    return prod(array.shape)
+
+
+def number(place: tuple[int, int, int], dims: tuple[int, int, int]) -> int:
+    """The number of the thread or block at (x, y, z) among `dims`, x first."""
+    x, y, z = place
+    width, height, _ = dims
+    return x + width * (y + height * z)
+
+
+def place(number: int, dims: tuple[int, int, int]) -> tuple[int, int, int]:
+    """(x, y, z) of a thread or block from its number, x first."""
+    width, height, _ = dims
+    return number % width, number // width % height, number // (width * height)
+
+
+def index_of(element: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The index of an element of an array of this shape from its number in C order."""
+    index = []
+    for extent in reversed(shape):
+        index.append(element % extent)
+        element //= extent
+    return tuple(reversed(index))
+
+
+def steps(trace: Trace, launch: int) -> int:
+    """How many steps between barriers a launch has; 0 when no access of it is known."""
+    return 1 + max((each.step for each in trace.accesses if each.launch == launch), default=-1)
+
+
+def at(trace: Trace, launch: int, step: int | None = None) -> tuple[Access, ...]:
+    """The accesses of one launch: those of one step, or of all."""
+    return tuple(
+        access
+        for access in trace.accesses
+        if access.launch == launch and step in (None, access.step)
+    )
+
+
+def touched(
+    accesses: Iterable[Access], array: int, block: int | None = None
+) -> dict[int, tuple[Access, ...]]:
+    """For each element of an array that was touched, by whom, in order.
+
+    `block` says which block's, for a shared array; None: any block's. What is out of bounds touches
+    no element.
+    """
+    by_element: dict[int, list[Access]] = {}
+    for access in accesses:
+        if access.array == array and access.element is not None and block in (None, access.block):
+            by_element.setdefault(access.element, []).append(access)
+    return {element: tuple(some) for element, some in sorted(by_element.items())}
+
+
+def frames(trace: Trace) -> tuple[tuple[int, int], ...]:
+    """Each launch and step of it, in order. A launch without a known access has one empty step."""
+    return tuple(
+        (launch, step)
+        for launch in range(len(trace.launches))
+        for step in range(max(steps(trace, launch), 1))
+    )
+
+
+def rivals(trace: Trace, access: Access) -> tuple[Access, ...]:
+    """Accesses of other threads to the same element that no barrier orders with this one.
+
+    That is: in the same step of the same block or, for global memory, in another block; at least
+    one of the two changes the element, and not both are atomic.
+    """
+    array = trace.arrays[access.array]
+    return tuple(
+        other
+        for other in trace.accesses
+        if (other.launch, other.array) == (access.launch, access.array)
+        and other.element == access.element is not None
+        and (other.block, other.thread) != (access.block, access.thread)
+        and (other.step == access.step if other.block == access.block else array.space == "global")
+        and other.kind + access.kind not in ("readread", "updateupdate")
+    )
+
+
+def writers(trace: Trace, name: str) -> dict[int, Access]:
+    """For each written element of the array of this name, the last access that wrote it."""
+    return {
+        access.element: access
+        for access in trace.accesses
+        if access.kind != "read"
+        and access.element is not None
+        and trace.arrays[access.array].name == name
+    }
+
+
+def shown(extent: int, of_interest: Iterable[int], most: int) -> range:
+    """Which `most` rows or columns of `extent` to draw: from the first of interest on."""
+    first = min(of_interest, default=0)
+    start = max(min(first, extent - most), 0)
+    return range(start, min(start + most, extent))
+
+
+if __name__ == "__main__":
+    print(json.dumps(json_schema(), indent=2))

@@ -1,0 +1,30 @@
+"""Matrix product in tiles: what a block has read once, all of its threads use."""
+
+from numba import cuda, float32
+
+TILE = 8  # rows and columns of a tile, and the threads of a block along x and along y
+
+
+@cuda.jit
+def matmul_kernel(a, b, out):
+    """Thread (tx, ty) of a block computes out[row, column]; the block computes a tile of out."""
+    tile_a = cuda.shared.array((8, 8), float32)
+    tile_b = cuda.shared.array((8, 8), float32)
+    tx = cuda.threadIdx.x
+    ty = cuda.threadIdx.y
+    row = cuda.blockIdx.y * TILE + ty
+    column = cuda.blockIdx.x * TILE + tx
+    total = float32(0.0)
+    for start in range(0, a.shape[1], TILE):
+        # TODO: fill both tiles, then add this thread's TILE products to total
+        pass
+    if row < out.shape[0] and column < out.shape[1]:
+        out[row, column] = total
+
+
+def matmul(a, b, out):
+    """Fills out with the matrix product of a and b: float32 device arrays."""
+    raise NotImplementedError("p19_matmul: write the kernel above, then delete this line")
+    tiles_down = (out.shape[0] + TILE - 1) // TILE
+    tiles_across = (out.shape[1] + TILE - 1) // TILE
+    matmul_kernel[(tiles_across, tiles_down), (TILE, TILE)](a, b, out)

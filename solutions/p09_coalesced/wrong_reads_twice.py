@@ -1,0 +1,27 @@
+"""Reads each element of a twice: the answer is right, the trips to memory are too many.
+
+Rejected at: traffic
+"""
+
+import math
+
+from numba import cuda
+
+THREADS = 32
+EACH = 8
+BLOCK = THREADS * EACH
+
+
+@cuda.jit
+def negate_kernel(a, out):
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * BLOCK
+    for step in range(EACH):
+        i = start + step * THREADS + t
+        if i < a.size:
+            out[i] = a[i] - 2 * a[i]
+
+
+def negate(a, out):
+    blocks = math.ceil(a.size / BLOCK)
+    negate_kernel[blocks, THREADS](a, out)

@@ -1,0 +1,26 @@
+"""Looks at the elements after its own: the window begins at its place and does not end there.
+
+Rejected at: correctness
+"""
+
+from numba import cuda, float32
+
+THREADS = 128
+WINDOW = 4
+
+
+@cuda.jit
+def pool_kernel(a, out):
+    shared = cuda.shared.array(THREADS, float32)
+    t = cuda.threadIdx.x
+    shared[t] = a[t]
+    cuda.syncthreads()
+    largest = shared[t]
+    for back in range(1, WINDOW):
+        if t + back < a.size:
+            largest = max(largest, shared[t + back])
+    out[t] = largest
+
+
+def pool(a, out):
+    pool_kernel[1, a.size](a, out)

@@ -1,0 +1,30 @@
+"""Every thread writes the answer: 64 times where once is enough.
+
+Rejected at: traffic
+"""
+
+from numba import cuda, float32
+
+THREADS = 64
+
+
+@cuda.jit
+def dot_kernel(a, b, out):
+    shared = cuda.shared.array(THREADS, float32)
+    t = cuda.threadIdx.x
+    if t < a.size:
+        shared[t] = a[t] * b[t]
+    else:
+        shared[t] = 0
+    cuda.syncthreads()
+    half = THREADS // 2
+    while half > 0:
+        if t < half:
+            shared[t] += shared[t + half]
+        cuda.syncthreads()
+        half //= 2
+    out[0] = shared[0]
+
+
+def dot(a, b, out):
+    dot_kernel[1, THREADS](a, b, out)

@@ -1,0 +1,32 @@
+"""Begins with the whole block for a half: it reads beyond the shared array.
+
+Rejected at: correctness
+On a GPU: may pass by luck. Shared memory beyond the array is not looked at, and often holds zeros.
+"""
+
+from numba import cuda, float32
+
+THREADS = 64
+
+
+@cuda.jit
+def dot_kernel(a, b, out):
+    shared = cuda.shared.array(THREADS, float32)
+    t = cuda.threadIdx.x
+    if t < a.size:
+        shared[t] = a[t] * b[t]
+    else:
+        shared[t] = 0
+    cuda.syncthreads()
+    half = THREADS
+    while half > 0:
+        if t < half:
+            shared[t] += shared[t + half]
+        cuda.syncthreads()
+        half //= 2
+    if t == 0:
+        out[0] = shared[0]
+
+
+def dot(a, b, out):
+    dot_kernel[1, THREADS](a, b, out)

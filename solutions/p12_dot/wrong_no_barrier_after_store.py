@@ -1,0 +1,31 @@
+"""Begins to add before the other threads have stored their products.
+
+Rejected at: correctness
+On a GPU: may pass by luck. The two warps of the block start at nearly the same time.
+"""
+
+from numba import cuda, float32
+
+THREADS = 64
+
+
+@cuda.jit
+def dot_kernel(a, b, out):
+    shared = cuda.shared.array(THREADS, float32)
+    t = cuda.threadIdx.x
+    if t < a.size:
+        shared[t] = a[t] * b[t]
+    else:
+        shared[t] = 0
+    half = THREADS // 2
+    while half > 0:
+        if t < half:
+            shared[t] += shared[t + half]
+        cuda.syncthreads()
+        half //= 2
+    if t == 0:
+        out[0] = shared[0]
+
+
+def dot(a, b, out):
+    dot_kernel[1, THREADS](a, b, out)

@@ -1,0 +1,33 @@
+"""The block's counters are never cleared: counts begin with whatever the memory held.
+
+Rejected at: correctness
+On a GPU: may pass by luck, because it depends on what the memory held.
+"""
+
+from numba import cuda, float32
+
+THREADS = 64
+BINS = 10
+
+
+@cuda.jit
+def clear_kernel(out):
+    out[cuda.threadIdx.x] = 0.0
+
+
+@cuda.jit
+def histogram_kernel(data, out):
+    counts = cuda.shared.array(BINS, float32)
+    i = cuda.grid(1)
+    t = cuda.threadIdx.x
+    if i < data.size:
+        cuda.atomic.add(counts, data[i], 1.0)
+    cuda.syncthreads()
+    if t < BINS:
+        cuda.atomic.add(out, t, counts[t])
+
+
+def histogram(data, out):
+    clear_kernel[1, BINS](out)
+    blocks = (data.size + THREADS - 1) // THREADS
+    histogram_kernel[blocks, THREADS](data, out)

@@ -1,0 +1,31 @@
+"""Each block clears out before it adds: counts of blocks that were done are lost.
+
+Rejected at: correctness
+On a GPU: may pass by luck, because blocks may all clear before one adds.
+"""
+
+from numba import cuda, float32
+
+THREADS = 64
+BINS = 10
+
+
+@cuda.jit
+def histogram_kernel(data, out):
+    counts = cuda.shared.array(BINS, float32)
+    i = cuda.grid(1)
+    t = cuda.threadIdx.x
+    if t < BINS:
+        counts[t] = 0.0
+        out[t] = 0.0
+    cuda.syncthreads()
+    if i < data.size:
+        cuda.atomic.add(counts, data[i], 1.0)
+    cuda.syncthreads()
+    if t < BINS:
+        cuda.atomic.add(out, t, counts[t])
+
+
+def histogram(data, out):
+    blocks = (data.size + THREADS - 1) // THREADS
+    histogram_kernel[blocks, THREADS](data, out)

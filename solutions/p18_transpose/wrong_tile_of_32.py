@@ -1,0 +1,31 @@
+"""A tile with rows of 32: right, but the 32 elements of a column lie in one bank.
+
+Rejected at: counts
+"""
+
+from numba import cuda, float32
+
+TILE = 32
+ROWS = 8
+
+
+@cuda.jit
+def transpose_kernel(x, out):
+    tx = cuda.threadIdx.x
+    ty = cuda.threadIdx.y
+    top = cuda.blockIdx.y * TILE
+    left = cuda.blockIdx.x * TILE
+    tile = cuda.shared.array((32, 32), float32)
+    for row in range(ty, TILE, ROWS):
+        if top + row < x.shape[0] and left + tx < x.shape[1]:
+            tile[row, tx] = x[top + row, left + tx]
+    cuda.syncthreads()
+    for row in range(ty, TILE, ROWS):
+        if left + row < out.shape[0] and top + tx < out.shape[1]:
+            out[left + row, top + tx] = tile[tx, row]
+
+
+def transpose(x, out):
+    tiles_down = (x.shape[0] + TILE - 1) // TILE
+    tiles_across = (x.shape[1] + TILE - 1) // TILE
+    transpose_kernel[(tiles_across, tiles_down), (TILE, ROWS)](x, out)

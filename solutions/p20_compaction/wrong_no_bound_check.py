@@ -1,0 +1,44 @@
+"""Reads a without a bounds check: the threads past the end read past it.
+
+Rejected at: correctness
+On a GPU: may pass by luck, because it depends on what lies past the end.
+"""
+
+from numba import cuda, int32
+
+THREADS = 64
+
+
+@cuda.jit(device=True)
+def running_sums(counts):
+    t = cuda.threadIdx.x
+    by = 1
+    while by < THREADS:
+        cuda.syncthreads()
+        before = 0
+        if t >= by:
+            before = counts[t - by]
+        cuda.syncthreads()
+        counts[t] += before
+        by *= 2
+    cuda.syncthreads()
+
+
+@cuda.jit
+def keep_positive_kernel(a, out):
+    counts = cuda.shared.array(THREADS, int32)
+    t = cuda.threadIdx.x
+    value = a[t]
+    counts[t] = 0
+    if value > 0:
+        counts[t] = 1
+    running_sums(counts)
+    if value > 0:
+        out[counts[t] - 1] = value
+    kept = counts[THREADS - 1]
+    if kept <= t and t < out.size:
+        out[t] = 0.0
+
+
+def keep_positive(a, out):
+    keep_positive_kernel[1, THREADS](a, out)

@@ -1,0 +1,2 @@
+def transpose(x, out):
+    raise NotImplementedError("p01_transpose: write the kernel and launch it")

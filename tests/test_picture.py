@@ -1,0 +1,100 @@
+"""Which failed check is drawn, and the command that draws."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader import course, picture
+from grader.cli import main
+from grader.results import Failure, Result, Step, from_json
+from grader.spec import Case
+from grader.terms import Outcome, Status, StepName
+
+ROOT = Path(__file__).parents[1]
+PUZZLE = course.find(ROOT, "p01_map")
+TRITON = course.find(ROOT, "01_vector_add")
+PASSED = from_json((Path(__file__).parent / "courses" / "result.json").read_bytes())
+
+
+def failed(kind: str = "value", case: str = "8,float32,seed=7", replay: bool = True) -> Result:
+    command = f"grader check p01_map --kernel 'my kernel.py' --case '{case}'"
+    failure = Failure(kind=kind, message="wrong", replay=command if replay else None)
+    step = Step(
+        name=StepName.CORRECTNESS,
+        outcome=Outcome.FAIL,
+        points=0,
+        max_points=3,
+        summary="",
+        duration_s=0.1,
+        failure=failure,
+    )
+    return PASSED.model_copy(update={"status": Status.FAIL, "steps": (step,)})
+
+
+def test_a_small_case_that_failed_is_drawn():
+    assert picture.case_of(failed(), PUZZLE.spec) == Case((8,), "float32", seed=7)
+
+
+@pytest.mark.parametrize("kind", ["timeout", "crash", "exception", "property", "too_slow"])
+def test_what_the_accesses_do_not_show_is_not_drawn(kind: str):
+    """Least of all a call that never comes back."""
+    assert picture.case_of(failed(kind), PUZZLE.spec) is None
+
+
+def test_nothing_else_is_drawn():
+    assert picture.case_of(failed(case="65,float32"), PUZZLE.spec) is None, "too large to look at"
+    assert picture.case_of(failed(), TRITON.spec) is None, "programs are not threads"
+    assert picture.case_of(failed(replay=False), PUZZLE.spec) is None, "no case shows it"
+    assert picture.case_of(PASSED, PUZZLE.spec) is None, "nothing is wrong"
+
+
+def run(capsys: pytest.CaptureFixture[str], *line: str) -> tuple[int, str, str]:
+    code = main(line)
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def test_a_failing_check_of_a_puzzle_ends_with_a_drawing(capsys: pytest.CaptureFixture[str]):
+    kernel = PUZZLE.answers / "wrong_off_by_one.py"
+    code, out, _ = run(capsys, "check", "p01_map", "--kernel", str(kernel))
+    assert code == 1
+    report, drawing = out.split("\nadd_ten_kernel, 1 block of 1 thread\n")
+    assert "FAIL  0/6 points" in report
+    assert "» thread 0 reads a[1], where a has 1 element, 0: line 12" in drawing
+
+
+def test_for_programs_there_is_only_the_result(capsys: pytest.CaptureFixture[str]):
+    kernel = PUZZLE.answers / "wrong_off_by_one.py"
+    code, out, _ = run(capsys, "check", "p01_map", "--kernel", str(kernel), "--json")
+    assert code == 1
+    assert len(out.splitlines()) == 1
+
+
+def test_show_draws_a_kernel_and_writes_a_page(capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    page = tmp_path / "p01.html"
+    line = ("show", "p01_map", "--trace", "--solution", "--html", str(page))
+    code, out, err = run(capsys, *line)
+    assert code == 0
+    assert "│ t0 │ t1 │ t2 │ t3 │ t4 │ t5 │ t6 │ t7 │" in out
+    assert "✔ Every access is in bounds and every answer is right." in out
+    assert f"{page}: written; open it in a web browser" in err
+    assert "<title>p01_map: which thread touched what</title>" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("line", "said", "code"),
+    [
+        (("show", "p01", "--solution"), "--kernel and --case say what to draw.\nnext: Add", 2),
+        (("show", "01", "--trace", "--solution"), "only the threads of numba's kernels", 2),
+        (("show", "p01", "--trace", "--solution", "--case", "8x8,float32"), "has 2 dimensions", 2),
+        (("show", "p01", "--trace", "--kernel", "gone.py"), "gone.py does not exist", 2),
+    ],
+)
+def test_what_cannot_be_drawn_is_told(
+    capsys: pytest.CaptureFixture[str], line: tuple[str, ...], said: str, code: int
+):
+    found, out, err = run(capsys, *line)
+    assert (found, out) == (code, "")
+    assert said in err

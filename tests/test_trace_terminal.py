@@ -1,0 +1,161 @@
+"""The drawing of accesses for a terminal: golden ones, and what must hold for all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import traces
+
+from grader.render import trace_words
+from grader.render.layout import PLAIN
+from grader.render.trace_terminal import WIDTH, drawing
+from grader.trace import Launch
+
+GOLDEN = Path(__file__).parent / "drawings"
+
+
+@pytest.mark.parametrize("name", traces.ALL)
+def test_the_drawing_is_the_one_that_was_looked_at(name: str):
+    expected = (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
+    assert drawing(traces.ALL[name]()).plain == expected, (
+        "if it should be so, run `python tests/traces.py tests/drawings` and look at what changed"
+    )
+
+
+@pytest.mark.parametrize("name", [*traces.ALL, "hostile"])
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_a_drawing_keeps_to_its_width(name: str, width: int):
+    lines = drawing(getattr(traces, name)(), width=width).plain.splitlines()
+    # What the kernel wrote is not broken, however long its words are.
+    assert [line for line in lines if len(line) > min(width, WIDTH) and "script" not in line] == []
+
+
+@pytest.mark.parametrize("name", traces.ALL)
+def test_a_drawing_can_be_told_without_unicode(name: str):
+    plain = drawing(traces.ALL[name]()).plain.translate(PLAIN)
+    boxes = [line for line in plain.splitlines() if line.lstrip().startswith(("+", "|"))]
+    assert boxes
+    assert all(line.isascii() for line in boxes)
+
+
+def test_a_step_can_be_chosen():
+    both = drawing(traces.two_steps()).plain
+    second = drawing(traces.two_steps(), launch=0, step=1).plain
+    assert "before the barrier" in both
+    assert "before the barrier" not in second
+    assert "after the barrier" in second
+    assert "not drawn" not in second
+
+
+def test_of_many_steps_those_with_a_fault_are_drawn():
+    one = traces.two_steps()
+    accesses = tuple(
+        access.model_copy(update={"step": step, "fault": "race" if step == 7 else ""})
+        for step in range(9)
+        for access in one.accesses[:2]
+    )
+    text = drawing(one.model_copy(update={"accesses": accesses})).plain
+    assert [f"step {n} of 9" in text for n in range(1, 10)] == [
+        *[True] * 3,
+        *[False] * 4,
+        True,
+        False,
+    ]
+    assert "5 more steps are not drawn" in text
+
+
+def test_what_is_wrong_is_drawn_in_red_and_marked():
+    text = drawing(traces.swapped())
+    red = [text.plain[span.start : span.end].strip() for span in text.spans if "red" in span.style]
+    assert {"b0 t0,1 ✘", "b0 t1,0 ✘", "○"} <= set(red)
+
+
+def test_blocks_differ_in_colour():
+    text = drawing(traces.two_steps())
+    styles = {text.plain[span.start : span.end].strip(): span.style for span in text.spans}
+    assert styles["b0 t0"] != styles["b1 t0"]
+
+
+def test_the_shared_memory_of_many_blocks_is_not_drawn_for_all():
+    one = traces.two_steps()
+    accesses = tuple(
+        access.model_copy(update={"block": block})
+        for block in range(6)
+        for access in one.accesses
+        if access.block == 0 and access.array == 2
+    )
+    launch = Launch(kernel="k", grid=(6, 1, 1), block=(4, 1, 1))
+    text = drawing(one.model_copy(update={"accesses": accesses, "launches": (launch,)})).plain
+    assert "shared memory of block 2" in text
+    assert "shared memory of block 3" not in text
+    assert "tile of 3 more blocks is not drawn" in text
+
+
+def test_markup_in_a_kernel_is_text():
+    plain = drawing(traces.hostile()).plain
+    assert "[red]&amp;" in plain
+    assert "</script><script>alert(1)</script>" in plain
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("missing_guard", "thread 2 of block 1 reads a[5], where a has 5 elements, 0 to 4: line 7"),
+        (
+            "missing_barrier",
+            "thread 2 of block 0 reads tile[1], which thread 1 of block 0 writes in line 9; "
+            "no barrier stands between them: line 10",
+        ),
+        (
+            "missing_barrier",
+            "thread 0 of block 0 reads tile[3] before any thread has written it: line 10",
+        ),
+        (
+            "swapped",
+            "out[0, 1] is 3.0 and should be 1.0, written by thread (0, 1) of block 0: line 8",
+        ),
+        ("swapped", "out[0, 2] was never written"),
+        ("empty", "out[0] to out[3] were never written"),
+        (
+            "outside_a_table",
+            "thread (1, 0) reads a[-1, 0], where a has 2 × 3 elements, up to a[1, 2]: line 8",
+        ),
+        ("outside_a_table", "thread (1, 1) writes none[0], where none has no elements"),
+    ],
+)
+def test_what_went_wrong_is_told_in_words(name: str, sentence: str):
+    assert sentence in [told for _, told, _ in trace_words.problems(traces.ALL[name]())]
+
+
+def test_two_blocks_that_race_are_told_that_no_barrier_would_help():
+    one = traces.many()
+    write = one.accesses[1].model_copy(update={"fault": "race"})
+    other = write.model_copy(update={"block": 2, "thread": 3})
+    raced = one.model_copy(update={"accesses": (write, other), "cut": 0})
+    assert [told for _, told, _ in trace_words.problems(raced)] == [
+        "thread 0 of block 0 writes out[0, 0], which thread 3 of block 2 writes in line 7; "
+        "nothing orders two blocks: line 7"
+    ]
+
+
+def test_of_many_faults_the_first_are_told_and_the_others_counted():
+    one = traces.many()
+    fault = {"element": None, "index": (100,), "fault": "out_of_bounds"}
+    beyond = tuple(access.model_copy(update=fault) for access in one.accesses[:50])
+    found = trace_words.problems(one.model_copy(update={"accesses": beyond}))
+    assert len(found) == trace_words.MOST_TOLD + 1
+    assert found[-1][1] == "and 47 more"
+
+
+@pytest.mark.parametrize(
+    ("grid", "block", "words"),
+    [
+        ((1, 1, 1), (1, 1, 1), "1 block of 1 thread"),
+        ((2, 1, 1), (8, 1, 1), "2 blocks of 8 threads"),
+        ((2, 3, 1), (4, 4, 1), "2 × 3 blocks of 4 × 4 threads"),
+        ((1, 1, 2), (4, 1, 2), "1 × 1 × 2 blocks of 4 × 1 × 2 threads"),
+    ],
+)
+def test_a_launch_in_words(grid: tuple[int, int, int], block: tuple[int, int, int], words: str):
+    assert trace_words.launched(Launch(kernel="k", grid=grid, block=block)) == words
