@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Spec, Tolerance, reads, writes
+from grader.spec import Budget, Case, Draw, Inputs, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -60,6 +60,7 @@ SPEC = Spec(
     reference=reference,
     tolerance=Tolerance(terms=lambda case: THREADS, magnitude=magnitude, exact=("integers",)),
     counted=Case((93,), "float32"),
+    budgets=(Budget("shared_reads", most=12, best=5),),
     pictured=Case((40,), "float32", draw="integers"),
     hints=(
         "Every thread does the same in each step: to its own number it adds the one `step` places "

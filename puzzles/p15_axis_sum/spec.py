@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Spec, Tolerance, reads, writes
+from grader.spec import Budget, Case, Draw, Inputs, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -58,6 +58,7 @@ SPEC = Spec(
         terms=lambda case: case.shape[-1], magnitude=magnitude, exact=("integers",)
     ),
     counted=Case((3, 104), "float32"),
+    budgets=(Budget("transactions", most=60, best=42),),
     pictured=Case((2, 32), "float32", draw="integers"),
     strided=True,
     hints=(
