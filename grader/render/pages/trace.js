@@ -175,7 +175,10 @@ function buildThreads(number) {
     box.setAttribute("aria-label", blockName(number, block));
     box.append(make("p", "", blockName(number, block)));
     const lanes = make("div", "lanes");
-    lanes.style.gridTemplateColumns = `repeat(${Math.min(launch.columns, 8)}, auto)`;
+    // A block with rows keeps them; one on a line is folded as there is room.
+    const rows = launch.threads.length > launch.columns;
+    const across = rows ? launch.columns : Math.min(launch.columns, 8);
+    lanes.style.gridTemplateColumns = `repeat(${across}, auto)`;
     launch.threads.forEach((name, thread) => {
       const node = make("button", "thread", name.replaceAll(" ", ""));
       node.type = "button";
