@@ -53,6 +53,7 @@ SPEC = Spec(
         Case((33,), "float32"),
         Case((80,), "float32", draw="integers"),
         Case((100,), "float32"),
+        Case((1025,), "float32"),  # more blocks than a block has threads
     ),
     largest=(100,),
     most_elements=100,
