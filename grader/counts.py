@@ -16,10 +16,12 @@ from grader.steps import with_case
 from grader.terms import Outcome, counted
 
 HINTS = {
-    "global_reads": "Does a thread read one element several times? Keep it in a variable, or let "
-    "the block share it.",
-    "global_writes": "Add up in a variable, and write the element once, when it is done.",
-    "shared_reads": "What a thread reads from shared memory twice, it could keep in a variable.",
+    "global_reads": "Does a thread read one element several times, or do the work of others? Keep "
+    "it in a variable, let the block share it, or share the elements out evenly.",
+    "global_writes": "Add up in a variable, and write the element once, when it is done. Is the "
+    "work shared out evenly?",
+    "shared_reads": "What a thread reads from shared memory twice, it could keep in a variable. "
+    "What one thread reads alone, the others could help with.",
     "shared_writes": "Add up in a variable, and write to shared memory once.",
     "transactions": "Neighbouring threads (threadIdx.x and the next) should read and write "
     "neighbouring elements: then one piece of memory serves eight of them.",

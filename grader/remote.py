@@ -255,7 +255,7 @@ def _explain_stray_write(first: int, placed: Sequence[Placed]) -> Failure:
     return Failure(
         kind="stray_write",
         message=f"the kernel wrote out of bounds: {side}",
-        hint="Is the mask missing, or does it allow one element too many?",
+        hint="Is a mask or `if` missing, or does it allow one element too many?",
     )
 
 

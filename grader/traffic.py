@@ -141,6 +141,6 @@ def _fault(spec: Spec, count: Traffic) -> Failure | None:
                 expected=f"at most {most} ×",
                 got=f"{times:.3g} ×",
                 hint="Each further pass over the data costs the time of that pass: what could be "
-                "kept from an earlier one?",
+                "kept from an earlier one? Or do several threads do the same work?",
             )
     return None

@@ -124,7 +124,7 @@ PACKAGES = (
 MEMORY = "The kernel may allocate only a little beyond its arguments."
 LINE = "the kernel disturbed the line from its process to the grader: "
 FILES = "A kernel file must leave the open files of its process alone."
-TOO_FAR = "Is the mask missing, or does it allow one element too many?"
+TOO_FAR = "Is a mask or `if` missing, or does it allow one element too many?"
 SYNTAX = "Python stops at the first line that it cannot read; look at the line before, too."
 
 TRITON = (
@@ -136,7 +136,7 @@ TRITON = (
     Bad(
         "launches_nothing.py",
         *(CORRECTNESS, "never_written", "out[0, 0] was never written"),
-        hint="Does the grid cover the whole output, and does the mask let the last block write?",
+        hint="Do the blocks cover the whole output, and does the mask or `if` let the last write?",
         case="2x3,float32",
     ),
     Bad(

@@ -329,6 +329,18 @@ def test_what_red_team_and_honest_corpus_came_to_was_measured():
     assert f"{honest['rejected'] or 'none'} of them was rejected" in text
 
 
+def test_the_kill_rates_of_mutants_were_measured():
+    """The table of docs/trust.md, from the record under bench/results."""
+    record = json.loads((ROOT / "bench" / "results" / "mutants_cpu.json").read_text())
+    words = ("exercise", "mutants", "equivalent", "slower", "out_of_reach", "rejected", "survived")
+    text = section(ROOT / "docs" / "trust.md", "Who tests the tests")
+    told = [row for row in rows(text) if len(row) == len(words)]
+    assert told == [[str(row[word]) for word in words] for row in record["exercises"]]
+    most, rejected = (sum(row[word] for row in record["exercises"]) for word in words[1::4])
+    assert f"of {most} mutants {most - rejected} are declared" in " ".join(text.split())
+    assert record["ok"]
+
+
 # -- prose
 
 

@@ -375,6 +375,9 @@ def test_the_first_input_fills_outputs_of_another_form():
     assert torch.equal(outputs["loss"], inputs["logits"].flatten()[:3].float())
     inputs, outputs = pretended(EXERCISES[1], "first_input", Case((7,), "float32"))
     assert torch.equal(outputs["out"], inputs["a"][:1])
+    broadcast = course.find(ROOT, "p05_broadcast")
+    inputs, outputs = pretended(broadcast, "first_input", Case((2, 3), "float32"))
+    assert torch.equal(outputs["out"].flatten(), inputs["a"].repeat(3))
 
 
 def test_a_pretender_prints_nothing_and_never_fails():

@@ -261,7 +261,7 @@ def test_a_write_beside_the_outputs_is_named(
 def test_a_stray_write_says_where_and_what_to_look_at(arena: HostArena):
     failure = stray(arena, torch.float32, poke("out", LAST_OF_OUT + 1, 3))
     assert failure.message == ("the kernel wrote out of bounds: 1 element past the end of out")
-    assert failure.hint == "Is the mask missing, or does it allow one element too many?"
+    assert failure.hint == "Is a mask or `if` missing, or does it allow one element too many?"
     between = stray(arena, torch.float32, poke("out", 5))
     assert between.hint == (
         "The rows of out are 11 elements apart and 5 long: is the mask missing, "

@@ -139,9 +139,14 @@ def test_hovering_a_thread_lights_up_what_it_touches(show):
         "reads tile[3] · line 11",
         "writes out[4] · line 11",
     ]
-    # The tile of block 1, and not the one of block 0, which has the same names.
     assert shown.lit() == ["a[4]", "out[4]", "thread 0 of block 1", "tile[0]", "tile[3]"]
     assert shown.lit_lines() == ["tile[i] = a[start + i]", "out[start + i] = tile[3 - i]"]
+    # The tiles of both blocks have the same names.
+    lit_in = "[aria-label='tile, shared memory of block {}'] .lit"
+    for block, other in ((1, 0), (0, 1)):
+        shown.thread(f"thread 0 of block {block}").hover()
+        assert shown(lit_in.format(block)).count() == 2
+        assert shown(lit_in.format(other)).count() == 0
 
 
 def test_arrow_keys_move_among_elements_and_the_readout_follows(show):

@@ -10,7 +10,7 @@ from grader.trace import Access, Array, Launch, Trace, index_of, place, rivals, 
 
 T = TypeVar("T")
 
-MOST_TOLD = 3  # sentences of one kind; the thousandth says no more than the first
+MOST_TOLD = 2  # sentences of one kind; the thousandth says no more than the first
 ROLES = {
     "in": "input",
     "out": "output",

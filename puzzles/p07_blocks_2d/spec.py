@@ -43,6 +43,7 @@ SPEC = Spec(
         Case((13, 13), "float32"),
         Case((3, 40), "float32"),
         Case((24, 3), "float32"),
+        Case((2, 65), "float32"),  # more blocks across than a block has threads there
     ),
     largest=(24, 40),
     most_elements=200,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Spec, Tolerance, reads, writes
+from grader.spec import Budget, Case, Draw, Inputs, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -44,6 +44,7 @@ SPEC = Spec(
     reference=reference,
     tolerance=Tolerance(terms=lambda case: 1, exact=("integers",)),
     counted=Case((500,), "float32"),
+    budgets=(Budget("transactions", most=126, best=126),),
     pictured=Case((64,), "float32", draw="integers"),
     hints=(
         "Look at one step of all the threads, not at all the steps of one thread: in a step, the "

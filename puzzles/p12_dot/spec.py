@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Spec, Tolerance, reads, writes
+from grader.spec import Budget, Case, Draw, Inputs, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -49,6 +49,7 @@ SPEC = Spec(
     reference=reference,
     tolerance=Tolerance(terms=lambda case: case.elements, magnitude=magnitude, exact=("integers",)),
     counted=Case((59,), "float32"),
+    budgets=(Budget("shared_reads", most=14, best=6),),
     pictured=Case((16,), "float32", draw="integers"),
     independent_rows=False,
     hints=(

@@ -10,13 +10,9 @@ THREADS = 64
 
 @cuda.jit
 def keep_positive_kernel(a, out):
-    counts = cuda.shared.array(THREADS, int32)
     t = cuda.threadIdx.x
-    value = float32(0.0)
     if t < a.size:
-        value = a[t]
-    if t < out.size:
-        out[t] = max(value, float32(0.0))
+        out[t] = max(a[t], float32(0.0))
 
 
 def keep_positive(a, out):

@@ -119,18 +119,22 @@ function buildArray(number, block, mine) {
     }
   }
   if (outside.size) {
-    const beside = array.columns ? make("div", "row") : box;
-    if (beside !== box) {
-      beside.setAttribute("role", "group");
-      beside.setAttribute("aria-label", `outside of ${array.name}`);
-      scroll.append(beside);
-    } else {
-      beside.append(make("span", "gap"));
-    }
+    const below = [];
+    const above = [];
     for (const [key, access] of outside) {
       const cell = newCell(key, access.at, number, block, null);
       const name = access.at.slice(access.at.lastIndexOf("[") + 1, -1);
-      beside.append(unit(name, cell));
+      (name.startsWith("-") && !array.columns ? below : above).push(unit(name, cell));
+    }
+    if (array.columns) {
+      const beside = make("div", "row outside");
+      beside.setAttribute("role", "group");
+      beside.setAttribute("aria-label", `outside of ${array.name}`);
+      beside.append(...above);
+      scroll.append(beside);
+    } else {
+      if (below.length) box.prepend(...below, make("span", "gap"));
+      if (above.length) box.append(make("span", "gap"), ...above);
     }
   }
   if (array.cells.length < array.size) {
@@ -171,7 +175,10 @@ function buildThreads(number) {
     box.setAttribute("aria-label", blockName(number, block));
     box.append(make("p", "", blockName(number, block)));
     const lanes = make("div", "lanes");
-    lanes.style.gridTemplateColumns = `repeat(${Math.min(launch.columns, 8)}, auto)`;
+    // A block with rows keeps them; one on a line is folded as there is room.
+    const rows = launch.threads.length > launch.columns;
+    const across = rows ? launch.columns : Math.min(launch.columns, 8);
+    lanes.style.gridTemplateColumns = `repeat(${across}, auto)`;
     launch.threads.forEach((name, thread) => {
       const node = make("button", "thread", name.replaceAll(" ", ""));
       node.type = "button";
@@ -251,7 +258,7 @@ function fillCell(cell, launch) {
     if (several) node.append(make("u", "", `b${blocks[actor.block].replaceAll(" ", "")}`));
     node.append(make("i", "", kinds.map((kind) => data.letters[kind]).join("")));
     const label = names[actor.thread].replaceAll(" ", "");
-    node.classList.toggle("long", label.length > 3);
+    node.classList.toggle("long", label.length > (others ? 2 : 3));
     node.append(make("b", "", label));
     node.classList.toggle("several", others > 0);
     if (others) node.append(make("s", "", `+${others}`));

@@ -1,0 +1,19 @@
+"""No loop: each thread does one element, and those from 32 on are never written.
+
+Rejected at: correctness
+"""
+
+from numba import cuda
+
+BLOCKS, THREADS = 2, 16
+
+
+@cuda.jit
+def halve_kernel(a, out):
+    i = cuda.grid(1)
+    if i < a.size:
+        out[i] = a[i] / 2
+
+
+def halve(a, out):
+    halve_kernel[BLOCKS, THREADS](a, out)

@@ -1,0 +1,18 @@
+"""Goes on by one place more than there are threads: an element in between is left out.
+
+Rejected at: correctness
+"""
+
+from numba import cuda
+
+BLOCKS, THREADS = 2, 16
+
+
+@cuda.jit
+def halve_kernel(a, out):
+    for i in range(cuda.grid(1), a.size, cuda.gridsize(1) + 1):
+        out[i] = a[i] / 2
+
+
+def halve(a, out):
+    halve_kernel[BLOCKS, THREADS](a, out)

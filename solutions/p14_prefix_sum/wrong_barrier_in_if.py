@@ -1,0 +1,38 @@
+"""Waits inside the if: the first threads go on to another barrier.
+
+Rejected at: correctness
+On a GPU: may pass by luck. Which barrier a thread waits at is not looked at there.
+"""
+
+import math
+
+from numba import cuda, float32
+
+THREADS = 32
+
+
+@cuda.jit
+def prefix_sum_kernel(a, out):
+    shared = cuda.shared.array(THREADS, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    if i < a.size:
+        shared[t] = a[i]
+    else:
+        shared[t] = 0
+    cuda.syncthreads()
+    step = 1
+    while step < THREADS:
+        if t >= step:
+            before = shared[t - step]
+            cuda.syncthreads()
+            shared[t] += before
+        cuda.syncthreads()
+        step *= 2
+    if i < a.size:
+        out[i] = shared[t]
+
+
+def prefix_sum(a, out):
+    blocks = math.ceil(a.size / THREADS)
+    prefix_sum_kernel[blocks, THREADS](a, out)

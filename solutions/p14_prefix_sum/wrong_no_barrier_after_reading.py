@@ -1,0 +1,38 @@
+"""Writes without waiting: numbers change before all threads have read them.
+
+Rejected at: correctness
+On a GPU: may pass by luck. The 32 threads of a block are one warp, and mostly in step.
+"""
+
+import math
+
+from numba import cuda, float32
+
+THREADS = 32
+
+
+@cuda.jit
+def prefix_sum_kernel(a, out):
+    shared = cuda.shared.array(THREADS, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    if i < a.size:
+        shared[t] = a[i]
+    else:
+        shared[t] = 0
+    cuda.syncthreads()
+    step = 1
+    while step < THREADS:
+        before = float32(0.0)
+        if t >= step:
+            before = shared[t - step]
+        shared[t] += before
+        cuda.syncthreads()
+        step *= 2
+    if i < a.size:
+        out[i] = shared[t]
+
+
+def prefix_sum(a, out):
+    blocks = math.ceil(a.size / THREADS)
+    prefix_sum_kernel[blocks, THREADS](a, out)

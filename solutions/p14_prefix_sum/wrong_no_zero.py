@@ -1,0 +1,37 @@
+"""A thread past the end puts nothing into shared memory, and others may read that.
+
+Rejected at: correctness
+On a GPU: may pass by luck. What is added lies behind the end, where nobody looks at the sums.
+"""
+
+import math
+
+from numba import cuda, float32
+
+THREADS = 32
+
+
+@cuda.jit
+def prefix_sum_kernel(a, out):
+    shared = cuda.shared.array(THREADS, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    if i < a.size:
+        shared[t] = a[i]
+    cuda.syncthreads()
+    step = 1
+    while step < THREADS:
+        before = float32(0.0)
+        if t >= step:
+            before = shared[t - step]
+        cuda.syncthreads()
+        shared[t] += before
+        cuda.syncthreads()
+        step *= 2
+    if i < a.size:
+        out[i] = shared[t]
+
+
+def prefix_sum(a, out):
+    blocks = math.ceil(a.size / THREADS)
+    prefix_sum_kernel[blocks, THREADS](a, out)
