@@ -44,6 +44,7 @@ SPEC = Spec(
         Case((32, 32), "float32"),
         Case((33, 31), "float32", offset=1),
         Case((31, 65), "float32", draw="integers"),
+        Case((64, 3), "float32"),
         Case((67, 34), "float32"),
     ),
     largest=(70, 70),

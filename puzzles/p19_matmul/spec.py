@@ -58,6 +58,7 @@ SPEC = Spec(
         Case((9, 7, 8), "float32", offset=1),
         Case((7, 9, 17), "float32"),
         Case((17, 1, 9), "float32"),
+        Case((16, 3, 5), "float32"),
         Case((3, 25, 11), "float32"),
         Case((10, 23, 9), "float32", draw="integers"),
     ),

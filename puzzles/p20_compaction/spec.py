@@ -12,9 +12,13 @@ if TYPE_CHECKING:
 
 
 def inputs(case: Case, draw: Draw) -> Inputs:
-    """In the distribution `constant` all or none are positive; in the others, some are."""
+    """In the distribution `constant` all are positive, in `ties` none, in the others some."""
     a = draw.tensor(case.shape)
-    if case.draw == "rows":
+    if case.draw == "constant":
+        a = a.abs_()
+    elif case.draw == "ties":
+        a = a.abs_().neg_()
+    elif case.draw == "rows":
         a = a.sub_(a.mean())
     return {"a": a}
 
@@ -34,7 +38,7 @@ SPEC = Spec(
     entry="keep_positive",
     arguments=(reads("a"), writes("out", like="a")),
     dtypes=("float32",),
-    draws=("rows", "integers", "constant"),
+    draws=("rows", "integers", "constant", "ties"),
     edges=(
         Case((1,), "float32", draw="constant"),
         Case((2,), "float32"),
@@ -43,6 +47,7 @@ SPEC = Spec(
         Case((31,), "float32", draw="constant"),
         Case((32,), "float32", draw="integers"),
         Case((33,), "float32"),
+        Case((40,), "float32", draw="ties"),
         Case((63,), "float32", draw="integers"),
         Case((64,), "float32", draw="constant"),
         Case((64,), "float32"),
@@ -51,7 +56,7 @@ SPEC = Spec(
     most_elements=64,
     inputs=inputs,
     reference=reference,
-    tolerance=Tolerance(terms=lambda case: 1, exact=("rows", "integers", "constant")),
+    tolerance=Tolerance(terms=lambda case: 1, exact=("rows", "integers", "constant", "ties")),
     counted=Case((61,), "float32"),
     pictured=Case((10,), "float32", draw="integers"),
     hints=(
