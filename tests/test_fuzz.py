@@ -325,6 +325,9 @@ class Liars:
     def kill(self, *, patient: bool = False) -> int | None:
         return self.status
 
+    def wake(self) -> None:
+        """Its threads are always awake."""
+
     def home_for(self, kernel: bytes) -> Path:
         return Path("kernel.py")
 
@@ -415,6 +418,7 @@ class JudgeAndLiar(RuleBasedStateMachine):
     def prepared(self, script: list[Act]) -> None:
         def go(grading: Grading) -> Finding:
             self.link.prepare([])
+            self.link.get_set()
             assert all(math.isfinite(seconds) for seconds in self.link.go())
             assert isinstance(self.link.resources([]), tuple)
             return Finding("")

@@ -26,7 +26,7 @@ from grader.worker import once
 
 ROOT = Path(__file__).parent.parent
 COURSES = Path(__file__).parent / "courses"
-EXERCISES = {exercise.name: exercise for exercise in course.exercises(ROOT)}
+EXERCISES = {exercise.name: exercise for exercise in course.timed(ROOT)}
 ADD, DOT = EXERCISES["01_vector_add"], EXERCISES["02_dot_reduction"]
 LOADED = from_json((COURSES / "result.json").read_bytes()).steps[0]
 CASE = Case((1025,), "float32", seed=7)

@@ -18,7 +18,7 @@ from grader.spec import Case, Spec
 from grader.testing import SCOPE, Scope, assert_within, cases, cases_of, eps
 
 ROOT = Path(__file__).parents[1]
-EXERCISES = course.exercises(ROOT)
+EXERCISES = course.timed(ROOT)
 SOFTMAX = course.find(ROOT, "04_online_softmax").spec
 
 

@@ -325,7 +325,7 @@ def test_a_worker_that_does_not_count_is_the_graders_fault(
 ):
     count = WorkerLink.count
     monkeypatch.setattr(
-        WorkerLink, "count", lambda self, call: replace(count(self, call), traffic=sent)
+        WorkerLink, "count", lambda self, call: replace(count(self, call), counts=sent)
     )
     step = counted(DOUBLE, solution(DOUBLE))
     assert (step.outcome, step.points, step.traffic) == (Outcome.ERROR, 0, ())
