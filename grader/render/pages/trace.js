@@ -403,14 +403,15 @@ function neighbour(group, from, key) {
     case "End": return all.at(-1);
     case "ArrowUp":
     case "ArrowDown": {
-      const here = from.getBoundingClientRect();
+      // By layout, since an arriving cell is still moving, and in bands of half a cell.
       const sign = key === "ArrowDown" ? 1 : -1;
-      const away = (node) => {
-        const there = node.getBoundingClientRect();
-        return 1000 * sign * (there.top - here.top) + Math.abs(there.left - here.left);
-      };
-      const beyond = all.filter((node) => sign * (node.getBoundingClientRect().top - here.top) > 2);
-      return beyond.sort((a, b) => away(a) - away(b))[0];
+      const apart = from.offsetHeight / 2;
+      const away = (node) => sign * (node.offsetTop - from.offsetTop);
+      const aside = (node) => Math.abs(node.offsetLeft - from.offsetLeft);
+      const beyond = all.filter((node) => away(node) > apart);
+      const nearest = Math.min(...beyond.map(away));
+      const row = beyond.filter((node) => away(node) < nearest + apart);
+      return row.sort((a, b) => aside(a) - aside(b))[0];
     }
     default: return null;
   }
