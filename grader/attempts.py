@@ -1,0 +1,49 @@
+"""The record of one student's kernel graded once, `grader/attempt/v1`, and its signed form.
+
+A result knows no student; an attempt is a result with whose it is, when it was handed in, and what
+it was graded with. What a trusted run made is signed: `grader/signed/v1` holds the attempt as the
+very text that was signed. Reading one says nothing of whether the signature is good: see
+grader.signing.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Literal
+
+from pydantic import Field
+
+from grader.results import Record, Result
+
+
+class Attempt(Record):
+    """One kernel of one student, graded once."""
+
+    schema_: Literal["grader/attempt/v1"] = Field(default="grader/attempt/v1", alias="schema")
+    id: str = Field(description="128 random bits of this run, hexadecimal; twice is a replay")
+    course: str = Field(description="the course's name in course.toml")
+    version: str = Field(description="the course's version in course.toml")
+    student: str = Field(description="as the class knows the student: a login. Never published")
+    submitted_at: str = Field(description="when it was handed in: UTC, ISO 8601")
+    notes: tuple[str, ...] = Field(
+        default=(), description="what a teacher should know, such as a spec that was changed"
+    )
+    result: Result
+
+
+class Signed(Record):
+    """An attempt as signed by whoever runs the course."""
+
+    schema_: Literal["grader/signed/v1"] = Field(default="grader/signed/v1", alias="schema")
+    key: str = Field(description="fingerprint of the public key: SHA-256, first 16 hex digits")
+    signature: str = Field(description="Ed25519 (RFC 8032), base64; of what, signing.message says")
+    payload: str = Field(description="the attempt as JSON, the very text that was signed")
+
+
+def new_id() -> str:
+    return secrets.token_hex(16)
+
+
+def to_json(record: Attempt | Signed) -> str:
+    """One line of JSON."""
+    return record.model_dump_json(by_alias=True)

@@ -1,0 +1,1 @@
+"""The leaderboard: from result files to ranks. What it looks like is render/board.py."""

@@ -1,0 +1,121 @@
+"""What a leaderboard shows, ready to be drawn: no login, no e-mail, no source.
+
+Shares are those of the ceiling that was measured beside the kernel on the same GPU, so that rows
+of different GPUs stand in one table. Figures that a row does not have are None.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class State(StrEnum):
+    """What a row or an attempt is worth on a board."""
+
+    RANKED = "ranked"
+    UNVERIFIED = "unverified"  # right and timed, but no trusted run made it
+    NOT_TIMED = "not_timed"  # right, on a machine without a GPU
+    FAILED = "failed"  # wrong, or not finished
+    NOISY = "noisy"  # something on the machine disturbed the measurement
+    IMPOSSIBLE = "impossible"  # faster than the bytes allow
+    INVALIDATED = "invalidated"  # taken back by a teacher, with a reason
+    BASELINE = "baseline"  # torch, the model solution, the limit of the hardware
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the board of one exercise: a student's best attempt, or a baseline.
+
+    `who` is the pseudonym or nickname, `key` the name of the student's page without its ending
+    (None for a baseline). `rank` is 1 + how many ranked rows are certainly better: their whole
+    interval lies above this one's. It is None for all that do not rank.
+    """
+
+    who: str
+    key: str | None
+    state: State
+    rank: int | None = None
+    gpu: str = ""
+    share: float | None = None
+    share_low: float | None = None
+    share_high: float | None = None
+    bandwidth_gbps: float | None = None
+    ceiling_gbps: float | None = None
+    time_ms: float | None = None
+    attempts: int = 0
+    when: str = ""  # UTC, ISO 8601: when it was handed in
+    note: str = ""  # why it does not rank, in words
+
+
+@dataclass(frozen=True)
+class Board:
+    """The board of one exercise: rows in the order of the table, ranked ones first."""
+
+    exercise: str
+    title: str
+    backend: str
+    passing: float
+    great: float
+    rows: tuple[Row, ...]
+
+    @property
+    def gpus(self) -> tuple[str, ...]:
+        return tuple(sorted({row.gpu for row in self.rows if row.gpu}))
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One line of the overall board: the mean share over all timed exercises, 0 where none ranks.
+
+    `shares` are in the order of Site.boards; `solved` counts the exercises and puzzles passed.
+    """
+
+    who: str
+    key: str
+    rank: int | None
+    mean: float
+    mean_low: float
+    mean_high: float
+    shares: tuple[float | None, ...]
+    solved: int
+    gpus: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One attempt in a student's history, oldest first."""
+
+    exercise: str
+    when: str
+    state: State
+    points: int
+    max_points: int
+    gpu: str = ""
+    share: float | None = None
+    share_low: float | None = None
+    share_high: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Student:
+    """The page of one student."""
+
+    who: str
+    key: str
+    tried: tuple[Tried, ...]
+
+
+@dataclass(frozen=True)
+class Site:
+    """All that the pages of one class show."""
+
+    course: str
+    title: str
+    version: str
+    made_at: str  # UTC, ISO 8601
+    exercises: int  # how many can be solved, puzzles among them
+    boards: tuple[Board, ...]
+    standings: tuple[Standing, ...]
+    students: tuple[Student, ...]

@@ -1,0 +1,200 @@
+"""The commands of a learner at work: list, show, check."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grader import course
+from grader.cli import options, say
+from grader.course import Exercise
+from grader.errors import BrokenExercise, UsageError
+
+if TYPE_CHECKING:
+    from grader.check import Request
+    from grader.results import Result
+
+
+def check(
+    names: options.Names = None,
+    every: options.All = False,
+    solution: Annotated[
+        bool, typer.Option("--solution", help="Grade the model solution instead.")
+    ] = False,
+    kernel: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Grade this file instead.")
+    ] = None,
+    device: options.OnDevice = options.Device.AUTO,
+    require: Annotated[
+        options.Demand | None, typer.Option(help="Exit with 3 where speed cannot be measured.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**63 - 1, help="Draw the same cases again.")
+    ] = None,
+    case: Annotated[
+        str | None,
+        typer.Option(metavar="REPRO", help="Only this case, such as 1x1025,float16,seed=7."),
+    ] = None,
+    gpu_memory: options.GpuMemory = None,
+    sanitize: Annotated[
+        bool,
+        typer.Option("--sanitize", help="Also look for races and stray accesses, on a GPU."),
+    ] = False,
+    hardened: Annotated[
+        bool, typer.Option("--hardened", help="Exit with 3 where a kernel could reach too much.")
+    ] = False,
+    json: options.Json = False,
+) -> None:
+    """Grade kernels: are they right, and how fast are they?"""
+    exercises = options.selected(names, every)
+    if solution and kernel:
+        raise UsageError("--solution and --kernel each name the file to grade.", "Give only one.")
+    if hardened and sanitize:
+        raise UsageError(
+            "--sanitize runs the kernel under a tool that works behind no walls.",
+            "Leave out --hardened or --sanitize.",
+        )
+    if len(exercises) > 1 and (kernel or case):
+        raise UsageError(
+            f"{'--kernel' if kernel else '--case'} belongs to one exercise, not to "
+            f"{len(exercises)}.",
+            "Name that one exercise.",
+        )
+    if case:
+        options.require_case(exercises[0], case)
+    from grader.check import Request
+
+    requests = [
+        Request(
+            exercise=exercise,
+            kernel=options.kernel_file(exercise, kernel, solution),
+            device=device.value,
+            seed=seed,
+            case=case,
+            require_speed=require is options.Demand.SPEED,
+            gpu_memory=options.in_bytes(gpu_memory),
+            sanitize=sanitize,
+            hardened=hardened,
+        )
+        for exercise in exercises
+    ]
+    raise typer.Exit(_check(requests, json))
+
+
+def _check(requests: Sequence[Request], json: bool) -> int:
+    from grader import check, results, verdict
+    from grader.render import terminal
+
+    with say.progress() as progress:
+        graded = check.run(requests, progress)
+    for number, result in enumerate(graded):
+        if result.output:
+            say.tell(f"printed by {result.kernel.path}:\n{result.output.rstrip()}")
+        if json:
+            say.write_json(results.to_json(result).encode())
+            continue
+        if number:
+            say.show_text("")
+        following = course.following(requests[number].exercise)
+        say.show(terminal.check_report(result, say.width(), following.name if following else None))
+        if len(requests) == 1:
+            _show_failing(requests[number], result)
+    if len(requests) > 1 and not json:
+        say.show_text("")
+        say.show(terminal.several(graded))
+    return verdict.exit_code(graded) if len(graded) == len(requests) else _incomplete(graded)
+
+
+def _show_failing(request: Request, result: Result) -> None:
+    """Below a report that says what is wrong: what each thread did, where that can be drawn."""
+    from grader import picture
+
+    case = picture.case_of(result, request.exercise.spec)
+    if case is not None:
+        _draw(replace(request, case=str(case)), None)
+
+
+def _draw(request: Request, page: Path | None) -> None:
+    """Call the kernel once, and show what its threads did; as a web page if one is named."""
+    from grader import check
+    from grader.render import trace_html, trace_terminal
+
+    with say.progress() as progress:
+        progress(f"drawing {request.exercise.name} …")
+        trace = check.trace(request)
+    say.show_text("")
+    say.show(trace_terminal.drawing(trace, width=say.width()))
+    if page is not None:
+        page.write_text(trace_html.page(trace), encoding="utf-8")
+        say.tell(f"{page}: written; open it in a web browser")
+
+
+def _incomplete(graded: Sequence[Result]) -> int:
+    """The exit code where kernels were left out: that of an interruption, or a fault of ours."""
+    from grader import verdict
+
+    return max(verdict.exit_code(graded), BrokenExercise.exit_code)
+
+
+def list_exercises() -> None:
+    """The exercises of this course."""
+    from grader.render import contract
+
+    exercises = course.exercises(course.find_root())
+    if not exercises:
+        raise UsageError("This course has no exercises yet.", "Add a folder with a spec.py.")
+    say.show(contract.course_list(exercises))
+    for exercise in exercises:
+        _ = exercise.spec  # raises BrokenExercise, after the table has shown the others
+
+
+def show(
+    name: Annotated[str, typer.Argument(help="An exercise: a name, its number, or a path.")],
+    hints: Annotated[
+        int | None, typer.Option(min=1, help="Print the first so many hints instead.")
+    ] = None,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Draw what each thread of kernel.py does instead.")
+    ] = False,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --trace: also as a web page.")
+    ] = None,
+    solution: Annotated[
+        bool, typer.Option("--solution", help="With --trace: draw the model solution.")
+    ] = False,
+    kernel: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --trace: draw this file.")
+    ] = None,
+    case: Annotated[
+        str | None, typer.Option(metavar="REPRO", help="With --trace: draw this case.")
+    ] = None,
+) -> None:
+    """What an exercise asks for, or what the threads of a kernel do."""
+    exercise = course.find(course.find_root(), name)
+    if trace:
+        _show_trace(exercise, options.kernel_file(exercise, kernel, solution), case, html)
+        return
+    if html or solution or kernel or case:
+        raise UsageError(
+            "--html, --solution, --kernel and --case say what to draw.", "Add --trace."
+        )
+    from grader.render import contract
+
+    if hints is not None:
+        say.show(contract.hints(exercise, hints, say.width()))
+        return
+    sample = contract.sample_case(exercise.spec)
+    sizes = contract.tensor_bytes(exercise.spec, sample)
+    say.show(contract.contract(exercise, sizes, sample, say.width()))
+
+
+def _show_trace(exercise: Exercise, kernel: Path, case: str | None, page: Path | None) -> None:
+    if case:
+        options.require_case(exercise, case)
+    from grader.check import Request
+
+    _draw(Request(exercise, kernel, case=case), page)

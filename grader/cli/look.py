@@ -1,0 +1,96 @@
+"""The commands that look closer and grade nothing: bench, lint, doctor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grader.cli import options, say
+from grader.errors import UsageError
+
+
+def bench(
+    name: Annotated[str, typer.Argument(metavar="NAME|PATH", help="An exercise.")],
+    kernel: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Measure this file instead.")
+    ] = None,
+    against: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="Another kernel file beside it.")
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw two pictures into this PNG, SVG or PDF."),
+    ] = None,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Add what Nsight Compute counts.")
+    ] = False,
+    gpu_memory: options.GpuMemory = None,
+    json: options.Json = False,
+) -> None:
+    """Measure a kernel beside torch and the solution, over a range of sizes, on a GPU."""
+    (exercise,) = options.selected([name], False)
+    if plot is not None:
+        from grader.render import plots
+
+        plots.writable(plot)
+    from grader import bench
+    from grader import profile as profiler
+    from grader.render import bench as rendered
+
+    entrants = bench.contenders(exercise, kernel or exercise.kernel, against or [])
+    with say.progress() as progress:
+        measured = bench.run(exercise, entrants, progress, options.in_bytes(gpu_memory))
+        if profile:
+            digest = profiler.run(exercise.spec, entrants[0].kernel, options.in_bytes(gpu_memory))
+            measured = measured.model_copy(update={"profile": digest})
+    if plot is not None:
+        plots.draw(measured, plot)
+    if json:
+        say.write_json(measured.model_dump_json(by_alias=True).encode())
+    else:
+        say.show_text(rendered.report(measured))
+
+
+def lint(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Kernel files.")],
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 where anything is found.")
+    ] = False,
+    sarif: Annotated[
+        bool, typer.Option("--sarif", help="One SARIF 2.1.0 log of all files, and nothing else.")
+    ] = False,
+    json: options.Json = False,
+) -> None:
+    """Point out what a teacher would look at in kernel files. Changes no score, runs nothing."""
+    if sarif and json:
+        raise UsageError("--sarif and --json are two forms of one output.", "Give only one.")
+    from grader.lint import review
+    from grader.render import lint
+    from grader.render import sarif as log
+
+    contents = [(path, review.read(path)) for path in dict.fromkeys(files)]
+    reviews = [review.review(path.as_posix(), content) for path, content in contents]
+    if sarif:
+        say.write_json(log.to_json(reviews, Path.cwd()).encode())
+    elif json:
+        for one in reviews:
+            say.write_json(one.model_dump_json(by_alias=True).encode())
+    else:
+        say.show(lint.report(reviews, say.width()))
+    raise typer.Exit(int(strict and any(one.findings for one in reviews)))
+
+
+def doctor(json: options.Json = False) -> None:
+    """What works on this machine, what does not, and what to do."""
+    from grader.doctor import examine, records
+    from grader.render import doctor
+
+    with say.progress() as progress:
+        examination = examine.run(progress)
+    if json:
+        say.write_json(examination.model_dump_json(by_alias=True).encode())
+    else:
+        say.show(doctor.report(examination, say.width()))
+    raise typer.Exit(records.exit_code(examination))

@@ -1,0 +1,89 @@
+"""What several commands take: options, and the exercises and files that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grader import course
+from grader.course import Exercise
+from grader.errors import UsageError
+from grader.spec import Case
+
+
+class Device(StrEnum):
+    AUTO = "auto"
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
+class Demand(StrEnum):
+    SPEED = "speed"
+
+
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NAME|PATH]...", help="Exercises: a name, its number, or a path."),
+]
+All = Annotated[bool, typer.Option("--all", help="Every exercise of the course.")]
+OnDevice = Annotated[Device, typer.Option(help="Where kernels run; auto takes a GPU if it can.")]
+GpuMemory = Annotated[
+    float | None,
+    typer.Option(min=0.1, metavar="GIB", help="Time sizes that fit a GPU with this memory."),
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object a line, and nothing else.")]
+
+
+def in_bytes(gibibytes: float | None) -> int | None:
+    return None if gibibytes is None else int(gibibytes * 2**30)
+
+
+def selected(names: Sequence[str] | None, every: bool) -> list[Exercise]:
+    """The exercises that a command line names, each once. Raises UsageError."""
+    if every and names:
+        raise UsageError("--all and names of exercises exclude each other.", "Give only one.")
+    if not every and not names:
+        raise UsageError(
+            "No exercise is named.", "Name one (`grader list` shows them), or give --all."
+        )
+    root = course.find_root()
+    chosen = course.exercises(root) if every else [course.find(root, name) for name in names or ()]
+    if not chosen:
+        raise UsageError(f"The course in {root} has no exercises.", "Add a folder with a spec.py.")
+    return list({exercise.folder: exercise for exercise in chosen}.values())
+
+
+def kernel_file(exercise: Exercise, given: Path | None, solution: bool) -> Path:
+    """The file to grade. Raises UsageError in a course without solutions."""
+    if not solution:
+        return given or exercise.kernel
+    if not exercise.solution.exists():
+        raise UsageError(
+            f"There is no solution {exercise.solution}.",
+            "A learner's copy of a course has none: grade your own kernel.",
+        )
+    return exercise.solution
+
+
+def require_case(exercise: Exercise, text: str) -> None:
+    """Raises UsageError unless the text is a case of this exercise."""
+    example = f"A case of {exercise.name} looks like '{exercise.spec.edges[0]}'."
+    try:
+        case = Case.parse(text)
+    except ValueError as error:
+        raise UsageError(f"--case {text!r}: {error}.", example) from None
+    spec = exercise.spec
+    if len(case.shape) != len(spec.largest):
+        raise UsageError(
+            f"--case {text!r} has {len(case.shape)} dimensions; {spec.signature} takes "
+            f"{len(spec.largest)}.",
+            example,
+        )
+    if case.dtype not in spec.dtypes:
+        raise UsageError(
+            f"--case {text!r}: {spec.signature} takes {', '.join(spec.dtypes)}.", example
+        )

@@ -1,0 +1,67 @@
+"""How a command speaks: results to standard output, everything else to standard error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str], None]]:
+    """A function that tells how far a command is: one changing line on a terminal, else lines."""
+    if not sys.stderr.isatty():
+        yield tell
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    with Console(stderr=True).status(Text("starting")) as status:
+        yield lambda text: status.update(Text(text))
+
+
+def width() -> int:
+    from rich.console import Console
+
+    return Console().width
+
+
+def show(text: Text) -> None:
+    """Print with colour where standard output is a terminal that has it."""
+    from rich.console import Console
+
+    console = Console()
+    with console.capture() as captured:
+        console.print(text, soft_wrap=True, end="")
+    show_text(captured.get(), end="")
+
+
+def show_text(text: str, end: str = "\n") -> None:
+    print(_fitting(text, sys.stdout.encoding), end=end)
+
+
+def tell(text: str) -> None:
+    print(_fitting(text, sys.stderr.encoding), file=sys.stderr)
+
+
+def _fitting(text: str, encoding: str | None) -> str:
+    """The text, with other characters for those that the terminal's encoding lacks."""
+    encoding = encoding or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        from grader.render.layout import PLAIN
+
+        return text.translate(PLAIN).encode(encoding, "backslashreplace").decode(encoding)
+    return text
+
+
+def write_json(line: bytes) -> None:
+    """JSON is UTF-8, whatever the terminal takes."""
+    typer.echo(line)

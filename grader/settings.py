@@ -1,0 +1,106 @@
+"""`course.toml`: what a course is called, its version, and when its solutions may be seen.
+
+    name = "memory-bound-kernels"
+    title = "Memory-bound GPU kernels"
+    version = "2026.1"
+    solutions = "after:2026-12-18"
+
+Without the file a course is called after its folder, and its solutions are never shown.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, fields
+from datetime import date
+from enum import StrEnum
+from pathlib import Path
+from typing import Self
+
+from grader.errors import UsageError
+
+FILE = "course.toml"
+
+
+class When(StrEnum):
+    """When solutions are shown."""
+
+    NOW = "now"
+    NEVER = "never"
+    ON_PASS = "on-pass"  # to a learner whose own kernel passed
+    AFTER = "after"  # from a day on
+
+
+@dataclass(frozen=True)
+class Policy:
+    """When solutions are shown; `day` is there for AFTER alone. It begins at 0:00 UTC."""
+
+    when: When
+    day: date | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The inverse of `str`. Raises ValueError."""
+        word, colon, day = text.partition(":")
+        try:
+            if word == When.AFTER and colon:
+                return cls(When.AFTER, date.fromisoformat(day))
+            if word != When.AFTER and not colon:
+                return cls(When(word))
+        except ValueError:
+            pass
+        raise ValueError(f"{text!r} is not one of now, never, on-pass, after:YYYY-MM-DD")
+
+    def __str__(self) -> str:
+        return self.when if self.day is None else f"{self.when}:{self.day.isoformat()}"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a course says of itself.
+
+    `name` is what releases and signed results carry, so that those of another course are told
+    apart: letters, digits, `.`, `_` and `-`. `version` has the same form.
+    """
+
+    name: str
+    title: str
+    version: str = "0"
+    solutions: Policy = Policy(When.NEVER)
+
+
+def read(root: Path) -> Settings:
+    """The settings of the course in `root`. Raises UsageError where the file is not valid."""
+    path = root / FILE
+    if not path.is_file():
+        word = re.sub(r"[^A-Za-z0-9._-]", "-", root.name) or "course"
+        return Settings(name=word, title=word)
+    try:
+        return _parsed(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValueError) as error:
+        raise UsageError(
+            f"{path} cannot be used: {error}.",
+            "docs/authoring.md says what stands in it.",
+        ) from None
+
+
+def _parsed(entries: dict[str, object]) -> Settings:
+    known = [field.name for field in fields(Settings)]
+    for name, value in entries.items():
+        if name not in known:
+            raise ValueError(f"{name} is not one of {', '.join(known)}")
+        if not isinstance(value, str) or not value.strip():
+            raise ValueError(f"{name} is no text")
+    texts = {name: str(value) for name, value in entries.items()}
+    for name in ("name", "version"):
+        if name in texts and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", texts[name]):
+            raise ValueError(f"{name} may hold letters, digits, '.', '_' and '-'")
+    if "name" not in texts:
+        raise ValueError("name is missing")
+    return Settings(
+        name=texts["name"],
+        title=texts.get("title", texts["name"]),
+        version=texts.get("version", "0"),
+        solutions=Policy.parse(texts.get("solutions", "never")),
+    )

@@ -1,0 +1,123 @@
+"""Ed25519 signatures on attempts: who made a result, and that nobody changed it since.
+
+The private key stays with whoever runs the course, and signs after a check is over: no process
+that reads a kernel file ever holds it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from pydantic import ValidationError
+
+from grader.attempts import Attempt, Signed, to_json
+from grader.errors import UsageError
+
+# Stands before each signed text, so that a signature made for another purpose is none here.
+PURPOSE = b"grader/signed/v1\n"
+
+
+class NotGenuine(Exception):
+    """Why a signed attempt is not to be believed, in words: `str(error)`."""
+
+
+def message(payload: str) -> bytes:
+    """What is signed for a payload."""
+    return PURPOSE + payload.encode("utf-8", "surrogatepass")
+
+
+def fingerprint(public: Ed25519PublicKey) -> str:
+    """16 hexadecimal digits that tell one public key from another."""
+    return hashlib.sha256(public.public_bytes_raw()).hexdigest()[:16]
+
+
+def sign(attempt: Attempt, private: Ed25519PrivateKey) -> Signed:
+    payload = to_json(attempt)
+    return Signed(
+        key=fingerprint(private.public_key()),
+        signature=base64.b64encode(private.sign(message(payload))).decode(),
+        payload=payload,
+    )
+
+
+def opened(signed: Signed, trusted: Mapping[str, Ed25519PublicKey]) -> Attempt:
+    """The attempt, once its signature is found good. `trusted` are public keys by fingerprint.
+
+    Raises NotGenuine for another key, another text, or a text that is no attempt.
+    """
+    public = trusted.get(signed.key)
+    if public is None:
+        raise NotGenuine(f"it is signed with the key {signed.key[:16]!r}, which is not trusted")
+    try:
+        public.verify(base64.b64decode(signed.signature, validate=True), message(signed.payload))
+    except (InvalidSignature, binascii.Error, ValueError):
+        raise NotGenuine("its signature is not that of its content: it was changed") from None
+    try:
+        return Attempt.model_validate_json(signed.payload)
+    except ValidationError:
+        raise NotGenuine("what is signed is no grader/attempt/v1") from None
+
+
+def new_key(private_file: Path, public_file: Path) -> str:
+    """Make a pair of keys, as PEM files; only the owner may read the private one.
+
+    Returns the fingerprint. Raises UsageError where a file is there already.
+    """
+    private = Ed25519PrivateKey.generate()
+    pem = private.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    public = private.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    for path, content, mode in ((private_file, pem, 0o600), (public_file, public, 0o644)):
+        try:
+            opened_file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        except OSError as error:
+            raise UsageError(
+                f"The key {path} cannot be written: {error.strerror}.",
+                "Name a file that is not there yet: a key that is lost cannot be made again.",
+            ) from None
+        with os.fdopen(opened_file, "wb") as file:
+            file.write(content)
+    return fingerprint(private.public_key())
+
+
+def private_key(pem: bytes, name: str) -> Ed25519PrivateKey:
+    """Raises UsageError; `name` is what messages call the key."""
+    try:
+        key = serialization.load_pem_private_key(pem, password=None)
+    except (ValueError, TypeError):
+        key = None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise UsageError(
+            f"{name} holds no private Ed25519 key.", "`grader keys new` makes a pair of keys."
+        )
+    return key
+
+
+def public_key(path: Path) -> Ed25519PublicKey:
+    """Raises UsageError."""
+    try:
+        key = serialization.load_pem_public_key(path.read_bytes())
+    except OSError as error:
+        raise UsageError(
+            f"The key {path} cannot be read: {error.strerror}.", "Name the file of a public key."
+        ) from None
+    except ValueError:
+        key = None
+    if not isinstance(key, Ed25519PublicKey):
+        raise UsageError(
+            f"{path} holds no public Ed25519 key.", "`grader keys new` makes a pair of keys."
+        )
+    return key
