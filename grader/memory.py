@@ -16,6 +16,7 @@ from contextlib import closing
 from dataclasses import replace
 
 import torch
+from torch import Tensor
 
 from grader import clock, exclusive, traffic
 from grader.arena import CudaArena
@@ -76,7 +77,7 @@ def _simulated(grading: Grading) -> Finding:
     if one.peak <= most:
         most = max(most, nominal.elements * ITEMSIZE[nominal.dtype] // COPY_PART)
     beyond = f"beyond {NOMINAL >> 30} GiB of arguments"
-    return _finding(nominal, peak, most, beyond, simulated=True)
+    return _finding(nominal, peak, most, beyond)
 
 
 def _measured(grading: Grading) -> Finding:
@@ -98,7 +99,7 @@ def _measured(grading: Grading) -> Finding:
     beyond = "growing with its arguments"
     if peak > grown(half, whole):
         beyond = f"beyond its arguments and a fixed {_mib(room)}"
-    found = _finding(case, peak, spec.memory_budget(case) + STEPS, beyond, simulated=False)
+    found = _finding(case, peak, spec.memory_budget(case) + STEPS, beyond, whole)
     disturbed = exclusive.disturbance(others)
     if found.failure is not None and disturbed is not None:
         return Finding(found.summary, _noisy(disturbed), Outcome.NOISY, memory=found.memory)
@@ -141,6 +142,16 @@ def _held(kernel: WorkerLink, slots: Slots) -> int:
     return before - least
 
 
+def hold_back(held: int) -> Tensor | None:
+    """All free memory but what a call held when it was watched, and FIXED; None where all is less.
+
+    While the tensor lives, a kernel cannot take more than it took there. The judge's own work must
+    have been done once, so that it needs no more memory for it.
+    """
+    spare = _free() - held - FIXED
+    return torch.empty(spare, dtype=torch.uint8, device="cuda") if spare > 0 else None
+
+
 def _least_free_during(work: Callable[[], object]) -> int:
     """The fewest free bytes of the GPU while `work` runs, which may raise."""
     least = _free()
@@ -164,8 +175,15 @@ def _stack(launched: Sequence[Launched]) -> int:
     return threads * min(MOST_STACK, max(spills, default=0))
 
 
-def _finding(case: Case, peak: int, most: int, beyond: str, *, simulated: bool) -> Finding:
-    found = Memory(case=case.headline, peak_bytes=peak, most_bytes=most, simulated=simulated)
+def _finding(case: Case, peak: int, most: int, beyond: str, whole: int | None = None) -> Finding:
+    """`whole` is what was held in all, where that was measured."""
+    found = Memory(
+        case=case.headline,
+        peak_bytes=peak,
+        most_bytes=most,
+        simulated=whole is None,
+        held_bytes=whole,
+    )
     held = f"{_mib(peak)} {beyond}"
     tried = f"{case.headline}: {held}"
     if peak <= most:

@@ -13,7 +13,9 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from grader import exclusive, explain, nvml
+from torch import Tensor
+
+from grader import exclusive, explain, memory, nvml
 from grader.arena import CudaArena
 from grader.ceilings import Yardstick
 from grader.clock import Go, correction, go, right_go
@@ -84,6 +86,8 @@ def _measure(
             entry_of(spec), grading.kernel, nursery(spec.backend, grading.options.device), arena
         )
         with closing(kernel):
+            kernel.start()
+            ballast = _ballast(grading)
             first_s, once_s, launched = _first_calls(kernel, calls, probes)
             rough = slots.least_bytes / once_s / before
             if rough < HOPELESS:
@@ -91,6 +95,7 @@ def _measure(
             samples = _alternate(kernel, yardstick, slots, gates.passing)
             latency = _latency(kernel, spec, arena)
             needless = _without_kernels(kernel, slots, arena) if spec.kernels else None
+        del ballast
         after = yardstick.ceiling(probes)
         raised = correction(samples.goes, samples.trusted)
     ceiling = max(statistics.median(samples.ceilings), (1 - HELD_DOWN) * max(before, after))
@@ -122,6 +127,14 @@ def _measure(
     if needless is not None:
         return Finding(_tried(speed), needless, Outcome.FAIL, speed)
     return _finding(speed, explained, decide(shares, gates.passing), noise)
+
+
+def _ballast(grading: Grading) -> Tensor | None:
+    """In hardened mode, what keeps the kernel from holding more than the memory step saw."""
+    watched = grading.steps[StepName.MEMORY].memory
+    if not grading.options.hardened or watched is None or watched.held_bytes is None:
+        return None
+    return memory.hold_back(watched.held_bytes)
 
 
 def _first_calls(

@@ -20,7 +20,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader import clock, course, memory
+from grader import check, clock, course, memory
 from grader.arena import HostArena
 from grader.course import Exercise
 from grader.link import Counts, KernelFailure, WorkerLink, entry_of
@@ -93,6 +93,7 @@ def test_a_kernel_without_scratch_holds_nothing(held):
         "case": "4095×32771 float32",
         "peak_bytes": 0,
         "most_bytes": 4095 * 32771 * 4 // 4,
+        "held_bytes": None,
         "simulated": True,
     }
     assert step.summary == ("4095×32771 float32: nothing beyond 1 GiB of arguments")
@@ -216,8 +217,9 @@ def test_less_than_before_is_no_credit(held, monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize(("peak", "outcome"), [(5_000, Outcome.PASS), (5_001, Outcome.FAIL)])
 def test_the_budget_itself_passes(peak: int, outcome: Outcome):
-    found = memory._finding(Case((8, 8), "float32"), peak, 5_000, "too many", simulated=False)
+    found = memory._finding(Case((8, 8), "float32"), peak, 5_000, "too many", 7_000)
     assert (found.outcome, found.memory.peak_bytes) == (outcome, peak)
+    assert (found.memory.held_bytes, found.memory.simulated) == (7_000, False)
     assert found.summary == f"8×8 float32: {peak:,} bytes too many"
 
 
@@ -564,6 +566,24 @@ def test_a_simulated_worker_has_nothing_to_give_back(workshop: Workshop, exercis
         link.settle()
 
 
+# -- in hardened mode: what is left for the speed step
+
+
+@pytest.mark.parametrize(
+    ("free", "held", "ballast"),
+    [
+        (80 << 30, 100 * MIB, (80 << 30) - 100 * MIB - memory.FIXED),
+        (1 << 30, 0, (1 << 30) - memory.FIXED),
+        (600 * MIB, 100 * MIB, None),  # less is free than may be held
+    ],
+)
+def test_all_is_held_back_but_what_was_held_before(monkeypatch, free, held, ballast):
+    monkeypatch.setattr(memory, "_free", lambda: free)
+    monkeypatch.setattr(torch, "empty", lambda size, dtype, device: (size, dtype, device))
+    expected = None if ballast is None else (ballast, torch.uint8, "cuda")
+    assert memory.hold_back(held) == expected
+
+
 # -- on a real GPU: python -m pytest -m gpu tests/test_memory.py
 
 SMALL_CARD = 2 << 30  # bytes, on which a scored call has arguments of some 300 MB, as on a T4
@@ -670,3 +690,32 @@ def test_who_does_nothing_where_it_is_watched_fails_on_a_gpu(on_card):
     lazy = "SEEN = []"
     step = on_card(ADD, adding("SEEN.append(1)\n    if len(SEEN) == 2: return", lazy))
     assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "wrong_at_scale"), step
+
+
+HOLDS_MORE_WHEN_TIMED = """
+SEEN, KEPT = [], []
+right = vector_add
+
+
+def vector_add(x, y, out):
+    right(x, y, out)
+    if x.numel() > 1 << 20:
+        SEEN.append(1)
+    if len(SEEN) > 4:  # the memory step has two such calls of one worker
+        KEPT.append(torch.empty(1 << 30, dtype=torch.uint8, device=x.device))
+"""
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("hardened", [False, True])
+def test_a_hardened_judge_leaves_a_kernel_what_it_held_before(tmp_path: Path, hardened: bool):
+    if not torch.cuda.is_available():
+        pytest.skip("needs a CUDA GPU")
+    exercise = course.find(ROOT, "01_vector_add")
+    file = tmp_path / "kernel.py"
+    file.write_text(exercise.solution.read_text() + HOLDS_MORE_WHEN_TIMED)
+    request = check.Request(exercise, file, device="cuda", hardened=hardened)
+    (result,) = check.run([request], print)
+    speed = next(step for step in result.steps if step.name is StepName.SPEED)
+    refused = speed.failure is not None and speed.failure.kind == "out_of_memory"
+    assert refused == hardened, speed
