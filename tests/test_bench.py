@@ -548,6 +548,15 @@ def test_what_cannot_be_done_is_told_before_anything_is_measured(arguments: list
     assert "\nnext: " in done.stderr
 
 
+def test_a_puzzle_has_no_speed_and_needs_no_gpu_to_be_told_so():
+    done = grader("p01_map")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "error: The speed of 'Map' is not graded: it is a puzzle.\n"
+        "next: `grader list` shows the exercises behind the puzzles.\n"
+    )
+
+
 # -- on a GPU
 
 
