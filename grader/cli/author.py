@@ -1,4 +1,4 @@
-"""The commands of an author of exercises: stub, verify."""
+"""The commands of an author of exercises: new, stub, verify."""
 
 from __future__ import annotations
 
@@ -9,6 +9,21 @@ import typer
 from grader import stub
 from grader.cli import options, say
 from grader.errors import BrokenExercise, UsageError
+
+
+def make_new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Such as 40_my_op, or p40_my_op.")],
+    like: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The exercise to begin as a copy of.")
+    ] = None,
+) -> None:
+    """Begin an exercise as a working copy of another one."""
+    from grader import course, new
+    from grader.render import drafted
+
+    made = new.draft(course.find_root(), name, like)
+    new.write(made)
+    say.show_text(drafted.report(made), end="")
 
 
 def write_stubs(
