@@ -120,10 +120,10 @@ def _shelf_of(name: str) -> str:
 
 def _model(root: Path, shelf: str, name: str, like: str | None) -> Exercise:
     if like is None:
-        known = [e.name for e in course.exercises(root) if e.folder.parent.name == shelf]
+        known = ", ".join(e.name for e in course.exercises(root) if e.folder.parent.name == shelf)
         raise UsageError(
             f"Nothing says which exercise {name} is to begin as a copy of.",
-            f"Give --like and the one whose form is nearest: {', '.join(known) or 'there is none'}.",
+            f"Give --like and the one whose form is nearest: {known or 'there is none'}.",
         )
     model = course.find(root, like)
     if model.folder.parent.name != shelf:

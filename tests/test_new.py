@@ -231,7 +231,7 @@ def test_a_learner_s_copy_of_a_course_has_nothing_to_begin_with(root: Path):
 
 def test_a_model_without_properties_is_not_whole(root: Path):
     (root / "exercises" / "05_swiglu" / "test_kernel.py").unlink()
-    with pytest.raises(UsageError, match="05_swiglu is not whole: .*test_kernel.py is missing"):
+    with pytest.raises(UsageError, match=r"05_swiglu is not whole: .*test_kernel.py is missing"):
         new.draft(root, "40_my_op", "05")
 
 
@@ -269,7 +269,9 @@ def test_a_full_disk_leaves_nothing_behind(
     before = everything(root)
     draft = new.draft(root, "40_my_op", "05")
     fails_after(monkeypatch, renames)
-    with pytest.raises(UsageError, match="cannot be written in .*: No space left on device") as told:
+    with pytest.raises(
+        UsageError, match=r"cannot be written in .*: No space left on device"
+    ) as told:
         new.write(draft)
     assert told.value.next_step.startswith("Nothing was changed.")
     assert everything(root) == before
@@ -283,7 +285,7 @@ def test_a_course_that_cannot_be_written(root: Path, monkeypatch: pytest.MonkeyP
 
     draft = new.draft(root, "40_my_op", "05")
     monkeypatch.setattr(new.tempfile, "TemporaryDirectory", refused)  # root may write anywhere
-    with pytest.raises(UsageError, match="40_my_op cannot be written in .*: Permission denied"):
+    with pytest.raises(UsageError, match=r"40_my_op cannot be written in .*: Permission denied"):
         new.write(draft)
 
 

@@ -28,9 +28,7 @@ def report(made: Draft) -> str:
         f"{made.exercise.name}: {made.title}, begun as a copy of {made.model.name}\n"
         f"  {folder}   {_listed(made.files)}\n"
         f"  {answers}   {_listed(made.answers)}\n"
-    ) + _NEXT.format(
-        name=made.exercise.name, model=made.model.name, folder=folder, answers=answers
-    )
+    ) + _NEXT.format(name=made.exercise.name, model=made.model.name, folder=folder, answers=answers)
 
 
 def _listed(files: Mapping[Path, bytes]) -> str:
