@@ -43,6 +43,7 @@ STEADY = 0.03
 # What a kernel may hold the ceiling down by while it is loaded: more is taken off its share.
 HELD_DOWN = 0.01
 SLOW_MEMORY = 0.9  # of the highest memory clock, under load
+_AGAIN = "This does not count against the kernel. Check again when the GPU is quiet."
 SMALL, SMALL_CALLS = 1024, 64  # elements, and calls, of the case that shows the latency
 
 
@@ -263,7 +264,7 @@ def _finding(speed: Speed, explained: Speed, passed: bool | None, noise: str | N
     if speed.share > IMPOSSIBLE:
         return Finding(tried, _impossible(speed), Outcome.FAIL, speed)
     if passed is None:
-        return Finding(tried, _noisy(_too_close(speed)), Outcome.NOISY, speed)
+        return Finding(tried, _too_close(speed), Outcome.NOISY, speed)
     if not passed:
         return Finding(tried, _too_slow(explained), Outcome.FAIL, explained)
     return Finding(tried, speed=explained)
@@ -273,19 +274,18 @@ def _tried(speed: Speed) -> str:
     return f"{speed.case}: {speed.bandwidth_gbps:,.0f} GB/s, {speed.share:.1%} of the ceiling"
 
 
-def _too_close(speed: Speed) -> str:
-    return (
-        f"{speed.share:.2%} ± {(speed.share_high - speed.share_low) / 2:.2%} is too close to the "
-        f"{speed.passing:.0%} that pass for this many goes to tell"
+def _too_close(speed: Speed) -> Failure:
+    return Failure(
+        kind="too_close",
+        message=f"the speed cannot be told: {speed.share:.2%} ± "
+        f"{(speed.share_high - speed.share_low) / 2:.2%} is too close to the "
+        f"{speed.passing:.0%} that pass for this many goes to tell",
+        hint=_AGAIN,
     )
 
 
 def _noisy(noise: str) -> Failure:
-    return Failure(
-        kind="noisy",
-        message=f"the speed cannot be told: {noise}",
-        hint="This does not count against the kernel. Check again when the GPU is quiet.",
-    )
+    return Failure(kind="noisy", message=f"the speed cannot be told: {noise}", hint=_AGAIN)
 
 
 def _impossible(speed: Speed) -> Failure:

@@ -28,7 +28,10 @@ FLOORS = (
         "toolkit",
     },
     {"results", "attempts", "trace", "verdict", "picture", "hazards"},
-    {"course", "settings", "signing", "stub", "mutants", "declared", "lint"},
+    {
+        *("course", "settings", "signing", "stub", "lesson", "new", "mutants", "declared"),
+        "lint",
+    },
     {"inputs", "acceptance", "testing"},
     {"machine", "arena", "sandbox", "link", "pretend", "remote", "walls", "needless"},
     {"sizing", "slots", "clock", "exclusive", "ceilings", "environment", "occupancy", "explain"},
@@ -39,7 +42,7 @@ FLOORS = (
     {"judge", "profile"},
     {"bench"},
     {"check"},
-    {"verify", "doctor", "board"},
+    {"verify", "calibrate", "doctor", "board"},
     {"render"},
     {"cli"},
 )

@@ -138,7 +138,7 @@ def test_noise_never_counts_for_or_against_anybody(passed: bool | None, share: f
 
 def test_too_close_to_the_gate_is_noise():
     found = _finding(speed(0.5612, 0.004), speed(), None, None)
-    assert found.outcome is Outcome.NOISY
+    assert (found.outcome, found.failure.kind) == (Outcome.NOISY, "too_close")
     assert found.failure.message == (
         "the speed cannot be told: 56.12% ± 0.40% is too close to the 56% that pass for this many "
         "goes to tell"

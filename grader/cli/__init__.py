@@ -28,6 +28,7 @@ app = typer.Typer(
 app.command()(learn.check)
 app.command(name="list")(learn.list_exercises)
 app.command()(learn.show)
+app.command(name="new")(author.make_new)
 app.command(name="stub")(author.write_stubs)
 app.command()(author.verify)
 app.command()(look.doctor)
