@@ -28,7 +28,7 @@ FLOORS = (
         "toolkit",
     },
     {"results", "attempts", "trace", "verdict", "picture", "hazards"},
-    {"course", "settings", "signing", "stub", "mutants", "declared", "lint"},
+    {"course", "settings", "manifest", "signing", "stub", "mutants", "declared", "lint"},
     {"inputs", "acceptance", "testing"},
     {"machine", "arena", "sandbox", "link", "pretend", "remote", "walls", "needless"},
     {"sizing", "slots", "clock", "exclusive", "ceilings", "environment", "occupancy", "explain"},
