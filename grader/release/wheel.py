@@ -1,0 +1,99 @@
+"""The running grader as a wheel, so that a release can be installed without an index.
+
+The format: https://packaging.python.org/specifications/binary-distribution-format. The same grader
+makes the same bytes: members are sorted, and dated 1980-01-01, the first day that zip knows.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import zipfile
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import grader
+from grader.errors import CannotGrade
+
+NAME = "kernel-grader"
+TAG = "py3-none-any"
+
+
+def file_name() -> str:
+    """Raises CannotGrade, as all here do, where the grader runs without being installed."""
+    return f"{_stem()}-{TAG}.whl"
+
+
+def build() -> bytes:
+    """The wheel: the package's files, and of its metadata what an installation needs.
+
+    The description is left out, and so is what an installer noted of the place here.
+    """
+    info = f"{_stem()}.dist-info"
+    members = dict(_package())
+    members |= {f"{info}/{path}": content for path, content in _metadata()}
+    members[f"{info}/WHEEL"] = (
+        f"Wheel-Version: 1.0\nGenerator: {NAME}\nRoot-Is-Purelib: true\nTag: {TAG}\n".encode()
+    )
+    record = io.StringIO()
+    writer = csv.writer(record, lineterminator="\n")
+    writer.writerows(
+        (path, f"sha256={_digest(content)}", len(content))
+        for path, content in sorted(members.items())
+    )
+    writer.writerow((f"{info}/RECORD", "", ""))
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, content in sorted(members.items()):
+            _add(archive, path, content)
+        _add(archive, f"{info}/RECORD", record.getvalue().encode())
+    return packed.getvalue()
+
+
+def _stem() -> str:
+    """Name and version as they stand in the names of files."""
+    return f"{NAME.replace('-', '_')}-{_installed().version}"
+
+
+def _installed() -> metadata.Distribution:
+    try:
+        return metadata.distribution(NAME)
+    except metadata.PackageNotFoundError:
+        raise CannotGrade(
+            "The grader that runs here is not installed, so that it cannot be packed for students.",
+            "Install it (`pip install -e .` in its folder), or name one with --grader.",
+        ) from None
+
+
+def _package() -> Iterator[tuple[str, bytes]]:
+    """Sources, the mark that they are typed, and the pages, as pyproject.toml tells setuptools."""
+    folder = Path(grader.__file__).parent
+    for path in folder.rglob("*"):
+        inner = path.relative_to(folder).as_posix()
+        if path.is_file() and (
+            path.suffix == ".py" or inner == "py.typed" or inner.startswith("render/pages/")
+        ):
+            yield f"grader/{inner}", path.read_bytes()
+
+
+def _metadata() -> Iterator[tuple[str, bytes]]:
+    installed = _installed()
+    headers, _, _ = (installed.read_text("METADATA") or "").partition("\n\n")
+    yield "METADATA", f"{headers}\n".encode()
+    for path in ("entry_points.txt", "top_level.txt", "licenses/LICENSE"):
+        if text := installed.read_text(path):
+            yield path, text.encode()
+
+
+def _add(archive: zipfile.ZipFile, path: str, content: bytes) -> None:
+    member = zipfile.ZipInfo(path)
+    member.compress_type = zipfile.ZIP_DEFLATED
+    member.external_attr = 0o644 << 16
+    archive.writestr(member, content)
+
+
+def _digest(content: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
