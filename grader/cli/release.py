@@ -89,7 +89,7 @@ def _tell_update(planned: Plan) -> None:
     why = {
         Action.ADD: "new",
         Action.REPLACE: "brought up to date",
-        Action.KEEP: "kept: you have worked on it",
+        Action.KEEP: "kept: you have worked on it; the course has a new stub",
         Action.REMOVE: "removed: the course has it no more",
         Action.LEAVE: "left where it is, though the course has it no more",
     }

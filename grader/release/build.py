@@ -144,8 +144,11 @@ def _write(folder: Path, files: dict[str, bytes]) -> None:
 
 def _everything(folder: Path, git: bool) -> Iterator[tuple[str, bytes]]:
     """Every file as it lies on the disk, those of .git too, and every object of the history."""
+    seen = set()
     for path in sorted(folder.rglob("*")):
         if path.is_file():
-            yield path.relative_to(folder).as_posix(), path.read_bytes()
+            content = path.read_bytes()
+            seen.add(content)
+            yield path.relative_to(folder).as_posix(), content
     if git:
-        yield from repository.objects(folder)
+        yield from (found for found in repository.objects(folder) if found[1] not in seen)

@@ -90,15 +90,12 @@ def secrets(root: Path, released: Sequence[Exercise]) -> Secrets:
 
 def leaks(contents: Iterable[tuple[str, bytes]], secret: Secrets) -> list[Leak]:
     """Where the contents, each given with its name, hold something secret."""
-    seen: set[str] = set()
-    found: list[Leak] = []
-    for name, content in contents:
-        for inner, part in _unpacked(name, content):
-            key = digest(part)
-            if key not in seen:  # a file and its object in git are the same
-                seen.add(key)
-                found += _leaks(inner, part, key, secret)
-    return found
+    return [
+        leak
+        for name, content in contents
+        for inner, part in _unpacked(name, content)
+        for leak in _leaks(inner, part, secret)
+    ]
 
 
 def require_none(found: Sequence[Leak]) -> None:
@@ -116,9 +113,9 @@ def require_none(found: Sequence[Leak]) -> None:
     )
 
 
-def _leaks(name: str, content: bytes, key: str, secret: Secrets) -> Iterator[Leak]:
-    if key in secret.files:
-        yield Leak(f"the file {secret.files[key]}", name)
+def _leaks(name: str, content: bytes, secret: Secrets) -> Iterator[Leak]:
+    if path := secret.files.get(digest(content)):
+        yield Leak(f"the file {path}", name)
     # Without its zeros, text in UTF-16 or UTF-32 is text in ASCII.
     text = content.replace(b"\0", b"").decode("utf-8", "replace")
     for value in set(re.findall(r"\b[0-9a-f]{64}\b", text.lower())) & secret.files.keys():

@@ -28,7 +28,7 @@ class Action(StrEnum):
     ADD = "added"
     REPLACE = "replaced"
     SET_ASIDE = "set aside"  # the student's version is renamed, then the new one added
-    KEEP = "kept"  # a kernel that the student has worked on
+    KEEP = "kept"  # a kernel that the student has worked on; its stub has changed
     REMOVE = "removed"
     LEAVE = "left"  # the new release has it no more, but the student changed it, or it is a kernel
 
@@ -122,7 +122,10 @@ def _step(
     if was is not None and state == was.sha256:
         return Step(Action.REPLACE, file.path)
     if file.kernel:
-        return Step(Action.KEEP, file.path)
+        # Of a stub that stayed the same there is nothing to tell.
+        return (
+            None if was is not None and was.sha256 == file.sha256 else Step(Action.KEEP, file.path)
+        )
     return Step(Action.SET_ASIDE, file.path, _aside(file.path, version, taken))
 
 
