@@ -276,19 +276,32 @@ def test_the_wheel_holds_what_setuptools_would_pack():
     assert {name.split(".dist-info/")[1] for name in names if ".dist-info/" in name} >= {
         *("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")
     }
-    assert not any("direct_url" in name or "__pycache__" in name for name in names)
+    assert not any("__pycache__" in name for name in names)
 
 
 def test_the_same_grader_makes_the_same_wheel():
     assert wheel.build() == wheel.build()
 
 
-def test_the_wheel_says_nothing_of_this_machine():
+def test_of_the_metadata_the_wheel_has_what_an_installation_needs(monkeypatch):
+    class Installed:
+        version = "0.1.0"
+
+        def read_text(self, path: str) -> str:
+            return {
+                "METADATA": "Name: kernel-grader\nVersion: 0.1.0\n\n# README\n",
+                "entry_points.txt": "[console_scripts]\n",
+                "direct_url.json": "file:///home/ada",
+            }.get(path, "")
+
+    monkeypatch.setattr(wheel, "_installed", Installed)
     with zipfile.ZipFile(BytesIO(wheel.build())) as archive:
-        for name in archive.namelist():
-            if ".dist-info/" in name:
-                assert str(ROOT) not in archive.read(name).decode()
-                assert "## " not in archive.read(name).decode()  # README of the course
+        info = [name for name in archive.namelist() if name.startswith("kernel_grader-0.1.0")]
+        metadata = archive.read("kernel_grader-0.1.0.dist-info/METADATA")
+    assert {name.split("/", 1)[1] for name in info} == {
+        *("METADATA", "RECORD", "WHEEL", "entry_points.txt")
+    }
+    assert metadata == b"Name: kernel-grader\nVersion: 0.1.0\n"
 
 
 def test_a_grader_that_is_not_installed_cannot_be_packed(monkeypatch: pytest.MonkeyPatch):
@@ -347,7 +360,7 @@ def test_a_release_is_one_commit_of_nobody(root: Path, out: Path, monkeypatch, t
         (home / "template/hooks" / name).chmod(0o755)
     (home / ".config/git").mkdir(parents=True)
     (home / ".config/git/ignore").write_text("*.toml\n")
-    (home / ".config/git/attributes").write_text("* text eol=crlf\n")
+    (home / ".config/git/attributes").write_text("* working-tree-encoding=UTF-16\n")
     (home / ".gitconfig").write_text(
         f"[user]\nname = Ada\nemail = ada@example.org\n[init]\ntemplateDir = {home}/template\n"
         f"defaultBranch = trunk\n[core]\nhooksPath = {home}/template/hooks\n"
@@ -370,6 +383,14 @@ def test_a_release_is_one_commit_of_nobody(root: Path, out: Path, monkeypatch, t
     assert not (out / ".git/secret").exists()
     assert not (out / ".git/hooks").exists()
     assert not (out / "hooked").exists()
+
+
+def test_the_commit_holds_what_its_own_gitignore_names(root: Path, out: Path):
+    (root / "exercises/01_double/.grader").mkdir()
+    (root / "exercises/01_double/.grader/data.csv").write_text("1\n")
+    extra = Path("exercises/01_double/.grader/data.csv")
+    build.build(order(root, git=True, extra=(extra,)), out)
+    assert extra.as_posix() in git(out, "ls-tree", "-r", "--name-only", "HEAD").splitlines()
 
 
 def test_every_object_is_looked_at(root: Path, out: Path):

@@ -61,6 +61,7 @@ def append(path: Path, text: str) -> None:
     ("place", "text"),
     [
         ("exercises/01_double/README.md", f"```python\n{LINE}\n```\n"),
+        ("exercises/01_double/README.md", f"```\n{LINE}\n```\n"),
         ("exercises/01_double/README.md", f"- {LINE}\n"),
         ("exercises/02_row_sum/README.md", f"In the exercise before:\n\n    {LINE}\n"),
         ("exercises/01_double/spec.py", f"# {LINE}\n"),

@@ -16,15 +16,6 @@ BRANCH = "main"
 AUTHOR = "course"
 EMAIL = "course@example.invalid"  # a domain that can never be one: RFC 2606
 
-_SETTINGS = (
-    "core.hooksPath=/dev/null",
-    "core.attributesFile=/dev/null",
-    "core.excludesFile=/dev/null",
-    "core.autocrlf=false",
-    "core.fsmonitor=false",
-    "commit.gpgSign=false",
-)
-
 
 def commit_all(folder: Path, message: str) -> None:
     """Make the folder a repository with one commit of all that lies in it.
@@ -67,8 +58,8 @@ def clone(source: str, folder: Path) -> None:
 def _git(folder: Path, *arguments: str) -> bytes:
     own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment = own | {
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_CONFIG_SYSTEM": os.devnull,
+        "HOME": os.devnull,
+        "XDG_CONFIG_HOME": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_AUTHOR_NAME": AUTHOR,
@@ -77,9 +68,8 @@ def _git(folder: Path, *arguments: str) -> bytes:
         "GIT_COMMITTER_EMAIL": EMAIL,
         "TZ": "UTC",
     }
-    settings = [part for setting in _SETTINGS for part in ("-c", setting)]
     try:
-        return _run([*settings, *arguments], environment, folder)
+        return _run(list(arguments), environment, folder)
     except _Failed as error:
         raise CannotGrade(
             f"git {arguments[0]} failed: {error}",
