@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
@@ -116,6 +116,12 @@ def read(folder: Path) -> Manifest:
     except ValueError as error:
         fault = f"{path} cannot be used: {error}."
     raise UsageError(fault, "`grader release` makes one, and students get it with their files.")
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of a manifest."""
+    schema = Manifest.model_json_schema(by_alias=True, mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
 def changed(folder: Path, manifest: Manifest) -> list[str]:

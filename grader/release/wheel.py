@@ -69,14 +69,13 @@ def _installed() -> metadata.Distribution:
 
 
 def _package() -> Iterator[tuple[str, bytes]]:
-    """Sources, the mark that they are typed, and the pages, as pyproject.toml tells setuptools."""
+    """Every file of the package but what Python cached there, and hidden ones."""
     folder = Path(grader.__file__).parent
     for path in folder.rglob("*"):
-        inner = path.relative_to(folder).as_posix()
-        if path.is_file() and (
-            path.suffix == ".py" or inner == "py.typed" or inner.startswith("render/pages/")
-        ):
-            yield f"grader/{inner}", path.read_bytes()
+        inner = path.relative_to(folder)
+        left_out = any(part == "__pycache__" or part.startswith(".") for part in inner.parts)
+        if path.is_file() and not left_out:
+            yield f"grader/{inner.as_posix()}", path.read_bytes()
 
 
 def _metadata() -> Iterator[tuple[str, bytes]]:
