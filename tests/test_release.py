@@ -77,7 +77,7 @@ def test_kernels_are_fresh_stubs_whatever_the_working_tree_holds(root: Path, out
     for exercise in course.exercises(root):
         released = out / exercise.kernel.relative_to(root)
         assert released.read_text() == stub.stub_of(exercise)
-    assert made.left_out == (
+    assert made.notes == (
         "exercises/01_double/kernel.py: the stub that its solution makes is released in its place",
     )
 
@@ -96,14 +96,14 @@ def test_what_is_not_known_to_belong_is_left_out_by_name(root: Path, out: Path, 
     made = build.build(order(root), out)
     assert len(paths(out)) == 15
     place = f"exercises/01_double/{name}"
-    assert made.left_out == (f"{place}: students get it only with --with {place}",)
+    assert made.notes == (f"{place}: not released; --with {place} does it",)
 
 
 def test_a_file_that_the_author_names_is_released(root: Path, out: Path):
     (root / "exercises/01_double/data.csv").write_text("1\n")
     made = build.build(order(root, extra=(Path("exercises/01_double/data.csv"),)), out)
     assert "exercises/01_double/data.csv" in paths(out)
-    assert made.left_out == ()
+    assert made.notes == ()
 
 
 @pytest.mark.parametrize(
@@ -132,6 +132,16 @@ def test_only_what_is_chosen_is_released(root: Path, out: Path):
     (root / "puzzles/README.md").write_text("# Puzzles\n")
     build.build(order(root, "01_double"), out)
     assert {path.split("/")[1] for path in paths(out) if "/" in path} == {"01_double"}
+
+
+def test_links_to_what_is_not_released_are_told(root: Path, out: Path):
+    (root / "puzzles/README.md").write_text(
+        "[one](p01_copy/spec.py) [folder](p01_copy) [two](../exercises/01_double/README.md#why)\n"
+        "[three](../exercises/02_row_sum/) [web](https://example.org/x) `a[i](b)`\n"
+    )
+    assert build.build(order(root, "p01_copy", "02_row_sum"), out).notes == (
+        "puzzles/README.md: it links to exercises/01_double/README.md, which is not released",
+    )
 
 
 def test_the_course_s_own_words_go_along(root: Path, out: Path):
@@ -465,6 +475,20 @@ def test_a_place_that_cannot_be_is_refused(root: Path, tmp_path: Path, place: st
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_the_folder_in_which_one_is_is_refused(root: Path, out: Path, monkeypatch):
+    out.mkdir()
+    monkeypatch.chdir(out)
+    with pytest.raises(UsageError, match="is the folder that you are in"):
+        build.build(order(root), Path())
+    assert sorted(os.listdir(out.parent)) == ["course", "out"]
+
+
+def test_a_name_from_the_folder_in_which_one_is_will_do(root: Path, out: Path, monkeypatch):
+    monkeypatch.chdir(out.parent)
+    build.build(order(root), Path("out"))
+    assert "release.json" in paths(out)
+
+
 def test_a_disk_that_is_full_leaves_nothing_behind(root: Path, out: Path, monkeypatch):
     def full(folder: Path, message: str) -> None:
         raise OSError(28, "No space left on device")
@@ -555,7 +579,7 @@ def test_the_command_tells_what_it_made(root: Path, out: Path, monkeypatch, caps
         "2 exercises, 12 files",
         "no line of 3 solutions stands in any file",
     ]
-    assert "not released: exercises/01_double/data.csv" in told.err
+    assert "note: exercises/01_double/data.csv: not released" in told.err
 
 
 def test_the_command_names_what_does_not_exist(root: Path, out: Path, monkeypatch, capsys):

@@ -61,8 +61,8 @@ def release(
 
 
 def _tell_release(made: Release, order: Order, out: Path) -> None:
-    for line in made.left_out:
-        say.tell(f"not released: {line}")
+    for line in made.notes:
+        say.tell(f"note: {line}")
     about = made.manifest
     say.show_text(f"{out}: {about.course}, version {about.version}")
     say.show_text(f"{len(order.exercises)} exercises, {len(about.files)} files")

@@ -39,10 +39,10 @@ class Order:
 
 @dataclass(frozen=True)
 class Release:
-    """What was made. `left_out` is one line for each thing that an author may miss."""
+    """What was made. `notes` is one line for each thing that the author should know."""
 
     manifest: Manifest
-    left_out: tuple[str, ...]
+    notes: tuple[str, ...]
     solutions: int
 
 
@@ -52,6 +52,7 @@ def build(order: Order, out: Path) -> Release:
     Raises UsageError for an order that cannot be, BrokenExercise where a solution would get out or
     cannot be told from the rest, and CannotGrade without git. In each case `out` is as before.
     """
+    out = out.absolute()
     _require_place(order.root, out)
     about = _settings(order.root)
     secret = proof.secrets(order.root, order.exercises)
@@ -73,7 +74,7 @@ def build(order: Order, out: Path) -> Release:
             f"The release cannot be written to {out}: {error.strerror}.",
             "Name a folder in one where you may write, with room for some megabytes.",
         ) from None
-    return Release(made, tuple(released.left_out), secret.solutions)
+    return Release(made, tuple(released.notes), secret.solutions)
 
 
 def _require_place(root: Path, out: Path) -> None:
@@ -86,6 +87,11 @@ def _require_place(root: Path, out: Path) -> None:
         )
     if not out.parent.is_dir():
         raise UsageError(f"--out {out}: there is no folder {out.parent}.", "Make it first.")
+    if out.resolve() == Path.cwd():
+        raise UsageError(
+            f"--out {out} is the folder that you are in, and a release takes its folder's place.",
+            "Change to another folder, and name this one from there.",
+        )
     if out.resolve().is_relative_to(root.resolve()):
         raise UsageError(
             f"--out {out} lies inside of the course {root}.", "Name a folder outside of it."

@@ -8,6 +8,7 @@ is followed.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -37,11 +38,11 @@ CI_FILES = {
 
 @dataclass
 class Contents:
-    """Files by their paths in the release; which of them are kernels; what an author may miss."""
+    """Files by their paths in the release, which of them are kernels, and what to tell."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     kernels: set[str] = field(default_factory=set)
-    left_out: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def of(
@@ -65,7 +66,8 @@ def of(
         found.files[path] = _ci_file(root / CLASSROOM / ci / name)
     for named in extra:
         _take_extra(found, root, named)
-    found.left_out += _left_out(root, exercises, found.files)
+    found.notes += _left_out(root, exercises, found.files)
+    found.notes += _dead_links(root, found.files)
     return found
 
 
@@ -83,7 +85,7 @@ def _take_exercise(found: Contents, root: Path, exercise: Exercise) -> None:
     found.files[path] = stub.stub_of(exercise).encode()
     found.kernels.add(path)
     if stub.drifted(exercise):
-        found.left_out.append(f"{path}: the stub that its solution makes is released in its place")
+        found.notes.append(f"{path}: the stub that its solution makes is released in its place")
 
 
 def _take(found: Contents, root: Path, path: Path) -> None:
@@ -149,4 +151,17 @@ def _left_out(
             hidden = any(part.startswith(".") or part == "__pycache__" for part in inner)
             place = path.relative_to(root).as_posix()
             if not hidden and not path.is_dir() and place not in released:
-                yield f"{place}: students get it only with --with {place}"
+                yield f"{place}: not released; --with {place} does it"
+
+
+def _dead_links(root: Path, files: dict[str, bytes]) -> Iterator[str]:
+    """Links from lessons to files of the course that are not released with them."""
+    for path, content in files.items():
+        if not path.endswith(".md"):
+            continue
+        for target in re.findall(rb"\]\(([^)#:\s]+)", content):
+            linked = os.path.normpath(f"{os.path.dirname(path)}/{target.decode(errors='replace')}")
+            released = any(one == linked or one.startswith(f"{linked}/") for one in files)
+            # `kernel[1, 64](a, out)` looks like a link, too.
+            if not released and (root / linked).exists():
+                yield f"{path}: it links to {linked}, which is not released"
