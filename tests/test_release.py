@@ -8,11 +8,13 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from email import message_from_bytes
 from fnmatch import fnmatch
 from io import BytesIO
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 from released import NAMES, order, small_course
 
 import grader
@@ -293,6 +295,25 @@ def test_the_same_grader_makes_the_same_wheel():
     assert wheel.build() == wheel.build()
 
 
+def extra_of(needed: Requirement) -> str:
+    return "".join(re.findall(r'extra == "(.+?)"', str(needed.marker)))
+
+
+def test_the_wheel_asks_for_what_pyproject_asks_for():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    with zipfile.ZipFile(BytesIO(wheel.build())) as archive:
+        name = f"kernel_grader-{grader.__version__}.dist-info/METADATA"
+        told = message_from_bytes(archive.read(name))
+    needed = [Requirement(text) for text in told.get_all("Requires-Dist")]
+    asked = {extra: project["optional-dependencies"][extra] for extra in ("gpu", "dev")}
+    for extra, texts in ({"": project["dependencies"]} | asked).items():
+        wanted = {str(Requirement(text)).partition(";")[0] for text in texts}
+        assert wanted == {str(one).partition(";")[0] for one in needed if extra_of(one) == extra}
+    assert told.get_all("Provides-Extra") == sorted(asked)
+    assert told["Version"] == project["version"] == grader.__version__
+    assert told["Requires-Python"]
+
+
 def test_of_the_metadata_the_wheel_has_what_an_installation_needs(monkeypatch):
     class Installed:
         version = "0.1.0"
@@ -311,7 +332,8 @@ def test_of_the_metadata_the_wheel_has_what_an_installation_needs(monkeypatch):
     assert {name.split("/", 1)[1] for name in info} == {
         *("METADATA", "RECORD", "WHEEL", "entry_points.txt")
     }
-    assert metadata == b"Name: kernel-grader\nVersion: 0.1.0\n"
+    assert metadata.startswith(b"Name: kernel-grader\nVersion: 0.1.0\nRequires-Dist: ")
+    assert b"README" not in metadata
 
 
 def test_a_grader_that_is_not_installed_cannot_be_packed(monkeypatch: pytest.MonkeyPatch):

@@ -10,7 +10,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from grader.errors import UsageError
-from grader.release.wheel import NAME
+from grader.release import wheel
 
 # The extras of the grader that students may install, and the one that they do not.
 STUDENTS, AUTHORS = "gpu", "dev"
@@ -57,15 +57,15 @@ def _installed(names: set[str]) -> Iterator[str]:
 
 def _needed(extra: str) -> set[str]:
     """Names of all packages that the grader needs with this extra, as far as they are installed."""
-    todo = [(canonicalize_name(NAME), frozenset((extra,)))]
+    todo = [(canonicalize_name(wheel.NAME), frozenset((extra,)))]
     seen = set(todo)
     while todo:
         name, extras = todo.pop()
         try:
-            required = metadata.requires(name) or []
+            required = wheel.requires() if name == wheel.NAME else metadata.requires(name)
         except metadata.PackageNotFoundError:
             continue
-        for needs in map(Requirement, required):
+        for needs in map(Requirement, required or ()):
             applies = needs.marker is None or any(
                 needs.marker.evaluate({"extra": one}) for one in ("", *extras)
             )
@@ -73,4 +73,4 @@ def _needed(extra: str) -> set[str]:
             if applies and key not in seen:
                 seen.add(key)
                 todo.append(key)
-    return {str(name) for name, _ in seen if name != canonicalize_name(NAME)}
+    return {str(name) for name, _ in seen if name != wheel.NAME}

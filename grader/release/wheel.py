@@ -10,10 +10,15 @@ import base64
 import csv
 import hashlib
 import io
+import re
+import tomllib
 import zipfile
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
+
+from packaging.markers import Marker
+from packaging.requirements import Requirement
 
 import grader
 from grader.errors import CannotGrade
@@ -53,9 +58,27 @@ def build() -> bytes:
     return packed.getvalue()
 
 
+def requires() -> list[str]:
+    """What the grader needs, as requirements with their extras as markers.
+
+    Where it runs from its sources, these say it: they may have changed since it was installed.
+    """
+    sources = Path(grader.__file__).parent.parent / "pyproject.toml"
+    project = tomllib.loads(sources.read_text("utf-8"))["project"] if sources.is_file() else {}
+    if project.get("name") != NAME:
+        return list(_installed().requires or ())
+    needed = [Requirement(text) for text in project["dependencies"]]
+    for extra, texts in project["optional-dependencies"].items():
+        for more in map(Requirement, texts):
+            mark = f'extra == "{extra}"'
+            more.marker = Marker(f"({more.marker}) and {mark}" if more.marker else mark)
+            needed.append(more)
+    return [str(one) for one in needed]
+
+
 def _stem() -> str:
     """Name and version as they stand in the names of files."""
-    return f"{NAME.replace('-', '_')}-{_installed().version}"
+    return f"{NAME.replace('-', '_')}-{grader.__version__}"
 
 
 def _installed() -> metadata.Distribution:
@@ -81,10 +104,19 @@ def _package() -> Iterator[tuple[str, bytes]]:
 def _metadata() -> Iterator[tuple[str, bytes]]:
     installed = _installed()
     headers, _, _ = (installed.read_text("METADATA") or "").partition("\n\n")
-    yield "METADATA", f"{headers}\n".encode()
+    told_anew = ("Version:", "Provides-Extra:", "Requires-Dist:")
+    lines = [line for line in headers.splitlines() if not line.startswith(told_anew)]
+    lines += [f"Version: {grader.__version__}", *(f"Requires-Dist: {one}" for one in requires())]
+    lines += [f"Provides-Extra: {extra}" for extra in _extras()]
+    yield "METADATA", "".join(f"{line}\n" for line in lines).encode()
     for path in ("entry_points.txt", "top_level.txt", "licenses/LICENSE"):
         if text := installed.read_text(path):
             yield path, text.encode()
+
+
+def _extras() -> list[str]:
+    """Names that the requirements ask for in their markers."""
+    return sorted(set(re.findall(r'extra == "([^"]+)"', "\n".join(requires()))))
 
 
 def _add(archive: zipfile.ZipFile, path: str, content: bytes) -> None:
