@@ -29,8 +29,8 @@ FLOORS = (
     },
     {"results", "attempts", "trace", "verdict", "picture", "hazards"},
     {
-        *("course", "settings", "signing", "stub", "lesson", "new", "mutants", "declared"),
-        "lint",
+        *("course", "settings", "manifest", "signing", "stub", "lesson", "new", "mutants"),
+        *("declared", "lint"),
     },
     {"inputs", "acceptance", "testing"},
     {"machine", "arena", "sandbox", "link", "pretend", "remote", "walls", "needless"},
@@ -42,7 +42,7 @@ FLOORS = (
     {"judge", "profile"},
     {"bench"},
     {"check"},
-    {"verify", "calibrate", "doctor", "board"},
+    {"verify", "calibrate", "doctor", "board", "release"},
     {"render"},
     {"cli"},
 )

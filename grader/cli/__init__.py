@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import typer
 
-from grader.cli import author, learn, look, say
+from grader.cli import author, learn, look, release, say
 from grader.errors import BrokenExercise, GraderError
 
 BROKEN = BrokenExercise.exit_code
@@ -34,6 +34,8 @@ app.command()(author.verify)
 app.command()(look.doctor)
 app.command()(look.bench)
 app.command()(look.lint)
+app.command()(release.release)
+app.command()(release.update)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

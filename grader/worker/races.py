@@ -65,7 +65,7 @@ def place_of(site: Site) -> Place:
 
 
 def quoted(site: Site) -> str:
-    """`line 12 (shared[t] = value)`."""
+    """`line 12 (tile[t] = x[i])`."""
     line = line_of(site)
     text = linecache.getline(site[0].co_filename, line).strip()
     return f"line {line} ({text})" if text else f"line {line}"
