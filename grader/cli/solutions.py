@@ -48,7 +48,8 @@ def publish(
     ] = None,
 ) -> None:
     """Write solutions, commentary, figures and mistakes as Markdown and as web pages."""
-    exercises = options.selected(only, every=not only)
+    chosen = options.selected(only, every=not only)
+    exercises = [one for one in course.exercises(chosen[0].root) if one in chosen]
     from grader import settings
     from grader.publish import evidence, folder, models, records
     from grader.render import solutions as pages

@@ -25,7 +25,7 @@ from grader.wire import printable
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDTH = 5.2  # inches, so that text stays readable at the width of a phone
+WIDTH = 4.3  # inches, so that text stays readable at the width of a phone
 LONGEST_NAME = 24  # characters of an argument's or a count's name
 ROW = 0.46  # inches for each bar
 # Colours as they are drawn, and what stands for each on a dark page: blue and vermilion of Okabe
@@ -160,7 +160,7 @@ def _traffic(traffic: Sequence[Traffic]) -> Plot:
         f"{label} {_times(times)} ×" + ("" if most is None else f", at most {most} allowed")
         for label, times, most in rows
     )
-    return _plot("traffic", "Reads and writes of each element", figure, f"Traffic: {told}.")
+    return _plot("traffic", "Reads and writes of each element, counted", figure, f"Traffic: {told}.")
 
 
 def _counts(counts: Sequence[Count]) -> Plot:

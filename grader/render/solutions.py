@@ -311,7 +311,8 @@ def _figures(model: Model, pictures: Sequence[Plot]) -> list[str]:
     if rows:
         parts.append(_table(("figure", "value"), rows).rstrip())
     parts += [f"![{escaped(picture.alt)}]({picture.name}.svg)" for picture in pictures]
-    parts += [escaped(sentence) for sentence in (speed.explanation if speed else ())]
+    if speed and speed.explanation:
+        parts.append(f"`grader check` says of it: “{escaped(' '.join(speed.explanation))}”")
     return [*parts, escaped(_where(result)) + "."]
 
 
