@@ -208,12 +208,16 @@ def _require_passed(exercise: Exercise) -> None:
         (result,) = check.run([check.Request(exercise, exercise.kernel)], progress)
     if result.status is Status.PASS:
         return
-    problem = verdict.first_problem(result)
-    where = f" at {problem.name}" if problem else ""
-    say.tell(
-        f'Not yet: your kernel ended as "{result.status.value.replace("_", " ")}"{where}. The '
-        "solution is worth more once you have been through it yourself."
-    )
+    ended = result.status.value.replace("_", " ")
+    if result.status in (Status.FAIL, Status.NOT_STARTED):
+        problem = verdict.first_problem(result)
+        where = f" at {problem.name}" if problem else ""
+        say.tell(
+            f'Not yet: your kernel ended as "{ended}"{where}. The solution is worth more once you '
+            "have been through it yourself."
+        )
+    else:
+        say.tell(f'Whether your kernel passes could not be decided: the check ended as "{ended}".')
     say.tell(f"next: `grader check {exercise.name}` shows the whole report;")
     say.tell(f"      {terminal.next_step(result)}")
     raise typer.Exit(verdict.exit_code([result]))

@@ -175,7 +175,7 @@ def _on_one_line(text: str) -> str:
 
 def _inert(text: str) -> str:
     text = re.sub(r"([\\`*_\[\]<>#~|&$])", r"\\\1", text)
-    return re.sub(r"^(\d*)([-+.)])", r"\1\\\2", text)  # where a list would begin
+    return re.sub(r"^(\d*)([-+.)])(?=\s|$)", r"\1\\\2", text)  # where a list would begin
 
 
 def _asked(source: str) -> frozenset[int]:

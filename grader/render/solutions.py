@@ -274,7 +274,7 @@ def _index_markdown(settings: Settings, models: Sequence[Model]) -> str:
 
 
 def _markdown(model: Model, pictures: Sequence[Plot]) -> str:
-    parts = [f"# {escaped(model.spec.title)}", f"`{model.name}` · [kernel.py](kernel.py)"]
+    parts = [f"# {escaped(model.spec.title)}", f"{escaped(model.name)} · [kernel.py](kernel.py)"]
     if model.own:
         parts += ["## Commentary", _demoted(model.commentary)]
     elif model.commentary:
