@@ -160,9 +160,7 @@ def _traffic(traffic: Sequence[Traffic]) -> Plot:
         f"{label} {_times(times)} ×" + ("" if most is None else f", at most {most} allowed")
         for label, times, most in rows
     )
-    return _plot(
-        "traffic", "Reads and writes of each element, counted", figure, f"Traffic: {told}."
-    )
+    return _plot("traffic", "Counted reads and writes", figure, f"Traffic: {told}.")
 
 
 def _counts(counts: Sequence[Count]) -> Plot:
