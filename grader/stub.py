@@ -123,8 +123,7 @@ def _parse(source: str, path: str) -> ast.Module:
 def regions(source: str, path: str) -> Iterator[Region]:
     """The marked regions in order. Strings that mention a marker are not markers.
 
-    Raises BrokenExercise for markers that are not in order, and tokenize.TokenError and SyntaxError
-    for what is no Python.
+    Raises BrokenExercise where markers do not go in pairs; `path` is what messages call the file.
     """
     opened: tuple[int, str, str] | None = None
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
