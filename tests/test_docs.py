@@ -27,6 +27,7 @@ from grader.bench import Benchmark
 from grader.doctor import records as doctor
 from grader.lint import records as lint
 from grader.lint.review import RULES
+from grader.publish import records as publish
 from grader.results import json_schema
 from grader.verdict import EXIT_CODES
 
@@ -258,6 +259,7 @@ RECORDS = {
         ("Benchmark", Benchmark.model_json_schema(by_alias=True, mode="serialization")),
         ("Trace", trace.json_schema()),
         ("Manifest", manifest.json_schema()),
+        ("Solutions", publish.json_schema()),
     )
     for name, record in ({top: schema} | schema["$defs"]).items()
 }

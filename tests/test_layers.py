@@ -42,7 +42,7 @@ FLOORS = (
     {"judge", "profile"},
     {"bench"},
     {"check"},
-    {"verify", "calibrate", "doctor", "board", "release"},
+    {"verify", "calibrate", "doctor", "board", "release", "publish"},
     {"render"},
     {"cli"},
 )

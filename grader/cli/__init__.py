@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import typer
 
-from grader.cli import author, learn, look, release, say
+from grader.cli import author, learn, look, release, say, solutions
 from grader.errors import BrokenExercise, GraderError
 
 BROKEN = BrokenExercise.exit_code
@@ -36,6 +36,8 @@ app.command()(look.bench)
 app.command()(look.lint)
 app.command()(release.release)
 app.command()(release.update)
+app.command()(solutions.solution)
+app.add_typer(solutions.app, name="solutions")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
