@@ -39,7 +39,7 @@ FLOORS = (
     {"judge", "profile"},
     {"bench"},
     {"check"},
-    {"verify", "doctor", "board"},
+    {"verify", "doctor", "board", "ci"},
     {"render"},
     {"cli"},
 )

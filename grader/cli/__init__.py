@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import typer
 
 from grader.cli import author, learn, look, say
+from grader.cli import ci as reports
 from grader.errors import BrokenExercise, GraderError
 
 BROKEN = BrokenExercise.exit_code
@@ -33,6 +34,7 @@ app.command()(author.verify)
 app.command()(look.doctor)
 app.command()(look.bench)
 app.command()(look.lint)
+app.command()(reports.ci)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
