@@ -21,6 +21,9 @@ _LOGINS = ("SIS Login ID", "SIS User ID", "Integration ID", "ID")
 _NUMBER = re.compile(r" \(\d+\)$")
 
 
+_Points = tuple[int, int]  # earned, and how many there are
+
+
 @dataclass(frozen=True)
 class Filled:
     """The gradebook to import, and what had no place in it."""
@@ -40,7 +43,7 @@ def fill(gradebook: str, attempts: Sequence[Attempt], total: str = "") -> Filled
     head, possible = _head(rows)
     points = _points(attempts, total)
     columns = _columns(head)
-    exercises = {name for of_one in points.values() for name in of_one}
+    exercises = {a.result.exercise for a in attempts} | ({total} if total else set())
     placed = {name: columns[name] for name in exercises if name in columns}
     if total and total not in placed:
         raise UsageError(
@@ -49,10 +52,7 @@ def fill(gradebook: str, attempts: Sequence[Attempt], total: str = "") -> Filled
         )
     found: set[str] = set()
     for row in rows[1:]:
-        student = next(
-            (s for s in _names(head, row) if s in points),
-            None,
-        )
+        student = next((name for name in _names(head, row) if name in points), None)
         if student is None or row is possible:
             continue
         found.add(student)
@@ -83,20 +83,28 @@ def _head(rows: Sequence[list[str]]) -> tuple[list[str], list[str] | None]:
     return rows[0], next(marked, None)
 
 
-def _points(attempts: Sequence[Attempt], total: str) -> Mapping[str, Mapping[str, tuple[int, int]]]:
-    """For each student and exercise the points, and how many there are."""
-    points: dict[str, dict[str, tuple[int, int]]] = {}
+def _points(attempts: Sequence[Attempt], total: str) -> Mapping[str, Mapping[str, _Points]]:
+    """For each student and exercise the points, as far as they were graded.
+
+    Of several attempts at one exercise the last that could be graded counts.
+    """
+    points: dict[str, dict[str, _Points | None]] = {}
+    best: dict[str, int] = {}
     for attempt in attempts:
-        mine = points.setdefault(attempt.student.casefold(), {})
-        if facts.graded(attempt.result):
-            mine[attempt.result.exercise] = facts.earned(attempt.result), facts.most(attempt.result)
-    if total:
-        best: dict[str, int] = {}
-        for mine in points.values():
-            best |= {name: most for name, (_, most) in mine.items()}
-        for mine in points.values():
-            mine[total] = sum(earned for earned, _ in mine.values()), sum(best.values())
-    return points
+        mine, result = points.setdefault(attempt.student.casefold(), {}), attempt.result
+        best[result.exercise] = max(best.get(result.exercise, 0), facts.most(result))
+        if facts.graded(result):
+            mine[result.exercise] = facts.earned(result), facts.most(result)
+        else:
+            mine.setdefault(result.exercise, None)
+    for mine in points.values():
+        earned = facts.sum_or_none(None if of is None else of[0] for of in mine.values())
+        if total and earned is not None:
+            mine[total] = earned, sum(best.values())
+    return {
+        student: {name: of for name, of in mine.items() if of is not None}
+        for student, mine in points.items()
+    }
 
 
 def _columns(head: Sequence[str]) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from grader.attempts import Attempt
 from grader.render.reports import texts
@@ -79,6 +79,12 @@ def sum_of(attempts: Sequence[Attempt]) -> str:
     points, most = total([attempt for attempt in attempts if graded(attempt.result)])
     missing = len(ungraded(attempts))
     return f"{points} of {most} points" + (f", {missing} not graded" if missing else "")
+
+
+def sum_or_none(points: Iterable[int | None]) -> int | None:
+    """The sum, or None where one of them is None: what was not graded is no zero."""
+    known = list(points)
+    return None if None in known else sum(filter(None, known))
 
 
 def ungraded(attempts: Sequence[Attempt]) -> list[str]:

@@ -62,22 +62,24 @@ def _step(step: Step, graded: bool) -> dict[str, object]:
 
 
 def wide(attempts: Sequence[Attempt]) -> str:
-    """One attempt for each student and exercise, as grader.render.reports.chosen leaves them.
+    """Of several attempts of one student at an exercise, the last that could be graded counts.
 
-    A cell is empty where there is none that could be graded; `total` adds up the others.
+    A cell is empty where there is none. Then `total` is empty, too, if one was tried: nobody gets
+    a zero for a fault that is not theirs.
     """
     exercises = sorted({attempt.result.exercise for attempt in attempts})
-    points: dict[str, dict[str, int]] = {}
+    points: dict[str, dict[str, int | None]] = {}
     best: dict[str, int] = {}
     for attempt in attempts:
-        mine = points.setdefault(attempt.student, {})
-        result = attempt.result
+        mine, result = points.setdefault(attempt.student, {}), attempt.result
         best[result.exercise] = max(best.get(result.exercise, 0), facts.most(result))
         if facts.graded(result):
             mine[result.exercise] = facts.earned(result)
+        else:
+            mine.setdefault(result.exercise, None)
     whole = sum(best.values())
     rows = [
-        (student, *(mine.get(name, "") for name in exercises), sum(mine.values()), whole)
+        (student, *(mine.get(name) for name in exercises), facts.sum_or_none(mine.values()), whole)
         for student, mine in sorted(points.items())
     ]
     return _csv(("student", *exercises, "total", "max_points"), rows)
@@ -89,5 +91,5 @@ def _csv(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     writer = csv.writer(text)
     writer.writerow([texts.cell(name) for name in head])
     for row in rows:
-        writer.writerow([texts.cell(str(value)) for value in row])
+        writer.writerow([texts.cell("" if value is None else str(value)) for value in row])
     return text.getvalue()
