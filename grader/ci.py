@@ -88,12 +88,13 @@ def place(environ: Mapping[str, str], gradescope: str | None = None) -> Place:
     actor = environ.get("GITHUB_ACTOR", "")
     if on_github and environ.get("CLASSROOM") and environ.get("SUBMISSION_TAG"):
         identity = {name: environ.get(variable, "") for name, variable in CLASSROOM50.items()}
+        identity["owner"] = identity["owner"] or environ.get("USERNAME", "")
         return Place(
             System.CLASSROOM50,
             ("classroom50=result.json", "github"),
             student=identity["owner"],
             submitted_at=_time_of_tag(identity["submission"]),
-            identity=identity | {"username": environ.get("USERNAME") or actor},
+            identity=identity | {"username": actor},
         )
     if on_github:
         return Place(System.GITHUB, ("github",), student=actor)
