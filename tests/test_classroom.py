@@ -30,7 +30,7 @@ CLASSROOM = TESTS.parent / "classroom"
 WORKFLOWS = sorted((CLASSROOM / "github").glob("*.yml"))
 GITLAB = CLASSROOM / "gitlab" / "check.yml"
 AUTOGRADER = CLASSROOM / "classroom50" / "autograder.py"
-ZIP = TESTS.parent / "grader/render/reports/zip"
+ZIP = TESTS.parent / "grader" / "gradescope"
 SYSTEMS = ("GITHUB_", "GITLAB_", "CI", "CLASSROOM", "SUBMISSION_TAG", "GRADER_", "PIP_")
 
 
@@ -375,7 +375,7 @@ def test_gradescopes_scripts_install_the_course(student: Path, bin_folder: Path,
     assert (test["score"], test["max_score"], test["status"]) == (7, 10, "passed")
 
 
-@pytest.mark.parametrize("script", sorted(ZIP.iterdir()), ids=lambda p: p.name)
+@pytest.mark.parametrize("script", [ZIP / "setup.sh", ZIP / "run_autograder"], ids=lambda p: p.name)
 def test_a_script_for_gradescope_is_sound(script: Path):
     assert script.read_text(encoding="utf-8").startswith("#!/usr/bin/env bash\n")
     assert subprocess.run(["bash", "-n", script], check=False).returncode == 0

@@ -28,7 +28,7 @@ FLOORS = (
         "toolkit",
     },
     {"results", "attempts", "trace", "verdict", "picture", "hazards"},
-    {"course", "settings", "signing", "stub", "mutants", "declared", "lint"},
+    {"course", "settings", "signing", "stub", "mutants", "declared", "lint", "gradescope"},
     {"inputs", "acceptance", "testing"},
     {"machine", "arena", "sandbox", "link", "pretend", "remote", "walls", "needless"},
     {"sizing", "slots", "clock", "exclusive", "ceilings", "environment", "occupancy", "explain"},
@@ -39,7 +39,7 @@ FLOORS = (
     {"judge", "profile"},
     {"bench"},
     {"check"},
-    {"verify", "doctor", "board", "ci"},
+    {"verify", "doctor", "board", "ci", "kept"},
     {"render"},
     {"cli"},
 )

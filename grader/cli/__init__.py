@@ -12,8 +12,7 @@ from collections.abc import Sequence
 
 import typer
 
-from grader.cli import author, learn, look, say
-from grader.cli import ci as reports
+from grader.cli import author, ci, export, learn, look, say
 from grader.errors import BrokenExercise, GraderError
 
 BROKEN = BrokenExercise.exit_code
@@ -34,7 +33,8 @@ app.command()(author.verify)
 app.command()(look.doctor)
 app.command()(look.bench)
 app.command()(look.lint)
-app.command()(reports.ci)
+app.command()(ci.ci)
+app.command()(export.export)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,11 +1,10 @@
-"""The commands that report to other systems: ci, export."""
+"""`grader ci`: grade, and report to the system that runs it."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,11 +16,12 @@ import typer
 
 from grader import settings
 from grader.cli import options, say
-from grader.errors import GraderError, UsageError
+from grader.cli.deliver import deliver, tell
+from grader.errors import UsageError
 
 if TYPE_CHECKING:
     from grader.ci import Place
-    from grader.render.reports.registry import Context, Document, Report
+    from grader.render.reports.registry import Context, Report
     from grader.results import Result
 
 KEY = "GRADER_SIGNING_KEY"  # the variable that may hold a private key as PEM
@@ -84,11 +84,11 @@ def ci(
             results = grading.run(targets, request, progress)
         for target in targets:
             for note in target.notes:
-                _tell(f"note: {note}")
+                tell(f"note: {note}")
         _show(results, to_stderr=printing or here.system is not grading.System.SHELL)
     course_settings = settings.read(exercises[0].root)
     made = grading.attempts_of(targets, results, course_settings, whose, handed_in)
-    _deliver([document for one in reports for document in one.make(made, context)])
+    deliver([document for one in reports for document in one.make(made, context)])
     raise typer.Exit(grading.exit_code(results, exit_zero))
 
 
@@ -228,73 +228,16 @@ def _show(results: Sequence[Result], to_stderr: bool) -> None:
 
     for result in results:
         if result.output:
-            _tell(f"printed by {result.kernel.path}:")
+            tell(f"printed by {result.kernel.path}:")
             for line in texts.lines(result.output).rstrip().splitlines():
-                _tell(f"  | {line}")
+                tell(f"  | {line}")
     reports = [terminal.check_report(result, say.width()) for result in results]
     if len(results) > 1:
         reports.append(terminal.several(results))
     for number, report in enumerate(reports):
         if to_stderr:
-            _tell(report.plain)
+            tell(report.plain)
             continue
         if number:
             say.show_text("")
         say.show(report)
-
-
-def _tell(text: str) -> None:
-    from grader.render.reports import texts
-
-    say.tell(texts.harmless(texts.lines(text)))
-
-
-# -- written
-
-
-def _deliver(documents: Sequence[Document]) -> None:
-    """Write the files, then print what goes to standard output: nothing comes after that.
-
-    Raises GraderError for the first file that cannot be written, once the others are.
-    """
-    failed: list[GraderError] = []
-    for document in documents:
-        if document.path is not None:
-            try:
-                _write(document.path, document)
-            except OSError as error:
-                failed.append(_unwritten(document.path, error))
-    if failed:
-        raise failed[0]
-    sys.stderr.flush()
-    for document in documents:
-        if document.path is None and document.text is not None:
-            typer.echo(document.text.encode(), nl=False)
-
-
-def _unwritten(path: Path, error: OSError) -> GraderError:
-    return GraderError(
-        f"The report {path} cannot be written: {error.strerror}.",
-        "Name a file in a folder that can be written to.",
-    )
-
-
-def _write(path: Path, document: Document) -> None:
-    """Whole or not at all; what was there of an earlier run never stays. Raises OSError."""
-    if document.text is None:
-        path.unlink(missing_ok=True)
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if document.append:
-        with path.open("ab") as file:
-            file.write(document.text.encode())
-        return
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(document.text.encode())
-        os.chmod(name, 0o644)  # mkstemp lets only the owner read
-        os.replace(name, path)
-    except OSError:
-        os.unlink(name)
-        raise
