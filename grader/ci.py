@@ -27,6 +27,7 @@ from grader.settings import Settings
 from grader.terms import Status
 
 AUTOGRADER = Path("/autograder")  # where Gradescope puts everything
+NO_FILE = "0" * 64  # the digest of a kernel file that was not read
 # What Classroom 50's runner tells: field of its result.json, and variable.
 CLASSROOM50 = {
     "classroom": "CLASSROOM",
@@ -149,6 +150,17 @@ def submission_time(given: str | None, place: Place, now: datetime) -> str:
     return time
 
 
+def student(given: str | None, place: Place, submission: Path | None) -> str:
+    """Whose kernels they are; empty where nobody says.
+
+    Where GitHub or GitLab runs somebody else's repository, whoever started that is not the student.
+    """
+    if given is not None:
+        return given
+    starts_others = place.system in (System.GITHUB, System.GITLAB)
+    return "" if submission is not None and starts_others else place.student
+
+
 # -- what
 
 
@@ -242,9 +254,11 @@ def run(
         try:
             results.append(_graded(target, request(target), progress))
         except KeyboardInterrupt:
-            left = targets[len(results) :]
-            return results + [_without(t, Status.INTERRUPTED, "It was interrupted.") for t in left]
-    return results
+            break
+        if results[-1].status is Status.INTERRUPTED:
+            break
+    left = targets[len(results) :]
+    return results + [_without(t, Status.INTERRUPTED, "It was interrupted.") for t in left]
 
 
 def _graded(target: Target, request: check.Request, progress: Callable[[str], None]) -> Result:
@@ -300,7 +314,7 @@ def _without(target: Target, status: Status, message: str) -> Result:
         points=0,
         max_points=most,
         message=message,
-        kernel=Kernel(path=target.shown, sha256=""),
+        kernel=Kernel(path=target.shown, sha256=NO_FILE),
         environment=Environment(
             grader=grader.__version__,
             python=platform.python_version(),

@@ -26,6 +26,7 @@ from grader.verdict import EXIT_CODES
 
 ENDINGS = (".json", ".jsonl")
 LARGEST = 256 << 20  # bytes of one file
+LARGEST_RECORD = 1 << 20  # bytes of one record in it; the longest of ours have some thousands
 
 
 class Keep(StrEnum):
@@ -121,6 +122,8 @@ def _documents(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _attempt(document: bytes, student: str, trusted: Mapping[str, Ed25519PublicKey]) -> Attempt:
+    if len(document) > LARGEST_RECORD:
+        raise _Unusable(f"it has {len(document):,} bytes, and {LARGEST_RECORD:,} are the most")
     try:
         record = json.loads(document)
     except (ValueError, RecursionError):

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -183,6 +184,15 @@ def test_the_time_that_is_given_counts_first():
         ci.submission_time("yesterday", known, NOW)
 
 
+@pytest.mark.parametrize("system", System)
+def test_whoever_starts_a_trusted_run_is_not_its_student(system: System):
+    here = Place(system, student="ada")
+    others = system in (System.GITHUB, System.GITLAB)
+    assert ci.student(None, here, None) == "ada"
+    assert ci.student(None, here, Path("submission")) == ("" if others else "ada")
+    assert ci.student("eve", here, Path("submission")) == "eve"
+
+
 # -- what
 
 
@@ -300,6 +310,14 @@ def test_an_interruption_leaves_nothing_undecided(root: Path, judge):
         Status.INTERRUPTED,
     ]
     assert ci.exit_code(graded, exit_zero=True) == 130
+
+
+def test_a_judge_that_was_interrupted_ends_the_run(root: Path, judge):
+    asked = judge(lambda request: reported.ended(Status.INTERRUPTED))
+    targets = ci.plan(course.exercises(root), None)
+    graded = ci.run(targets, lambda t: Request(t.exercise, t.kernel), print)
+    assert [r.status for r in graded] == [Status.INTERRUPTED] * 3
+    assert len(asked) == 1
 
 
 def test_a_broken_spec_is_told_of_its_exercise_alone(root: Path, judge):
@@ -606,6 +624,22 @@ def commands(log: str) -> list[str]:
             found.append(line)
     assert token is None
     return found
+
+
+def test_a_job_that_is_cancelled_still_reports(tmp_path: Path):
+    root = Path(shutil.copytree(TESTS / "courses" / "bad", tmp_path / "course"))
+    command = [sys.executable, "-m", "grader.cli", "ci", "--report", "junit=j.xml"]
+    grading = subprocess.Popen(
+        command, cwd=root, env={**os.environ, "CUDA_VISIBLE_DEVICES": ""}, stderr=subprocess.PIPE
+    )
+    assert grading.stderr is not None
+    with grading.stderr:
+        assert b"grading 01_copy" in grading.stderr.readline()
+        grading.send_signal(signal.SIGTERM)
+        grading.stderr.read()
+    assert grading.wait() == 130
+    text = (root / "j.xml").read_text()
+    assert text.count('type="interrupted"') == 2
 
 
 def test_the_reader_of_logs_sees_commands():

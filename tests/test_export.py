@@ -94,7 +94,9 @@ def test_folders_are_read_in_all_depths_and_each_file_once():
         (b'{"schema": "grader/result/v1"}', "no whole grader/result/v1: exercise"),
         (line(ADA).replace('"ada"', '" "').encode(), "it names no student"),
         (signed(ADA).encode(), "name the public key"),
+        (b'{"x": "' + b"x" * 2**20 + b'"}', "and 1,048,576 are the most"),
     ],
+    ids=lambda value: value[:30] if isinstance(value, str) else "",
 )
 def test_what_cannot_be_used_is_named_and_stops_nothing(content: bytes, told: str):
     Path("bad.json").write_bytes(content)

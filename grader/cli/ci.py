@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -69,7 +70,7 @@ def ci(
     reports = [Report.parse(text) for text in (report or here.reports)]
     now = datetime.now(UTC)
     handed_in = grading.submission_time(submitted_at, here, now)
-    whose = here.student if student is None else student
+    whose = grading.student(student, here, submission)
     _must_be_possible(reports, here, whose)
     context = _context(here, exercises[0].root, submission, handed_in, now, out_of)
     context = _with_key(context, reports, sign, secret, hardened)
@@ -80,7 +81,7 @@ def ci(
 
     printing = any(one.prints for one in reports)
     with _unheard(here):
-        with say.progress() as progress:
+        with _stopped_by_sigterm(), say.progress() as progress:
             results = grading.run(targets, request, progress)
         for target in targets:
             for note in target.notes:
@@ -203,6 +204,16 @@ def _with_key(
 
 
 # -- what a reader of the log sees
+
+
+@contextmanager
+def _stopped_by_sigterm() -> Iterator[None]:
+    """Systems that cancel a job ask so: what is decided by then is still reported."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from grader.render.reports import facts, texts
 from grader.results import Failure, Result, Sanitized, Step
 from grader.terms import Outcome, Status
 
+MOST_CHARACTERS = 20_000  # of one long text
 _KINDS = {
     Outcome.FAIL: "failure",
     Outcome.NOT_STARTED: "failure",
@@ -87,7 +88,7 @@ def _suite(
                 found.set("type", case.type)
                 found.text = case.detail
     if result.output:
-        SubElement(suite, "system-out").text = texts.lines(result.output)
+        SubElement(suite, "system-out").text = _long(result.output)
     return suite
 
 
@@ -138,12 +139,16 @@ def _detail(failure: Failure) -> str:
     rows += [("got", failure.got), ("where", failure.where), ("replay", failure.replay)]
     rows += [("at", f"line {f.line} in {f.function}: {f.code}") for f in failure.frames]
     rows += [("hint", failure.hint)]
-    return texts.lines("\n".join(f"{word}  {text}".strip() for word, text in rows if text))
+    return _long("\n".join(f"{word}  {text}".strip() for word, text in rows if text))
+
+
+def _long(text: str) -> str:
+    return texts.lines(texts.cut(text, MOST_CHARACTERS))
 
 
 def _sanitizer(one: Sanitized) -> _Case:
     message = texts.one_line(one.summary)
-    detail = texts.lines("\n".join(error.message for error in one.errors) or one.summary)
+    detail = _long("\n".join(error.message for error in one.errors) or one.summary)
     kind = _KINDS.get(one.outcome, "")
     name = texts.one_line(f"sanitize {one.tool}")
     return _Case(name, 0.0, kind, one.outcome.value, message, detail)
