@@ -22,12 +22,13 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from grader import cli, course, errors, manifest, trace
+from grader import attempts, cli, course, errors, manifest, trace
 from grader.bench import Benchmark
 from grader.doctor import records as doctor
 from grader.lint import records as lint
 from grader.lint.review import RULES
 from grader.publish import records as publish
+from grader.render.reports.registry import FORMATS
 from grader.results import json_schema
 from grader.verdict import EXIT_CODES
 
@@ -39,6 +40,7 @@ PAGES = [README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(ROOT.g
 # which sets up as `make setup` does; the others are `make` targets that it runs, or need no run.
 SETS_UP = {"make setup", ". .venv/bin/activate", "make test"}
 
+REPORTS = "Reports to other systems"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXIT_BY_VERDICT = {"PASS": 0, "FAIL": 1, "NOT STARTED": 1}
 
@@ -260,8 +262,10 @@ RECORDS = {
         ("Trace", trace.json_schema()),
         ("Manifest", manifest.json_schema()),
         ("Solutions", publish.json_schema()),
+        ("Attempt", attempts.Attempt.model_json_schema(by_alias=True, mode="serialization")),
+        ("Signed", attempts.Signed.model_json_schema(by_alias=True, mode="serialization")),
     )
-    for name, record in ({top: schema} | schema["$defs"]).items()
+    for name, record in ({top: schema} | schema.get("$defs", {})).items()
 }
 
 
@@ -275,6 +279,11 @@ def test_formats_lists_every_field_of_a_record(record: str):
 def test_formats_lists_every_word(record: str):
     listed = [row[0].strip("`") for row in rows(section(ROOT / "docs/formats.md", record))]
     assert listed == RECORDS[record]["enum"]
+
+
+def test_formats_lists_every_report():
+    listed = {row[0].strip("`") for row in rows(section(ROOT / "docs/formats.md", REPORTS))}
+    assert {*FORMATS, "canvas"} <= listed
 
 
 def test_lint_lists_every_rule():

@@ -30,7 +30,7 @@ FLOORS = (
     {"results", "attempts", "trace", "verdict", "picture", "hazards"},
     {
         *("course", "settings", "manifest", "signing", "stub", "lesson", "new", "mutants"),
-        *("declared", "lint"),
+        *("declared", "lint", "gradescope"),
     },
     {"inputs", "acceptance", "testing"},
     {"machine", "arena", "sandbox", "link", "pretend", "remote", "walls", "needless"},
@@ -42,7 +42,7 @@ FLOORS = (
     {"judge", "profile"},
     {"bench"},
     {"check"},
-    {"verify", "calibrate", "doctor", "board", "release", "publish"},
+    {"verify", "calibrate", "doctor", "board", "release", "publish", "ci", "kept"},
     {"render"},
     {"cli"},
 )

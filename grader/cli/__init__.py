@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import typer
 
-from grader.cli import author, learn, look, release, say, solutions
+from grader.cli import author, ci, export, learn, look, release, say, solutions
 from grader.errors import BrokenExercise, GraderError
 
 BROKEN = BrokenExercise.exit_code
@@ -38,6 +38,8 @@ app.command()(release.release)
 app.command()(release.update)
 app.command()(solutions.solution)
 app.add_typer(solutions.app, name="solutions")
+app.command()(ci.ci)
+app.command()(export.export)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
