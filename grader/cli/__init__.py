@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import typer
 
-from grader.cli import author, learn, look, say
+from grader.cli import author, board, learn, look, say
 from grader.errors import BrokenExercise, GraderError
 
 BROKEN = BrokenExercise.exit_code
@@ -33,6 +33,8 @@ app.command()(author.verify)
 app.command()(look.doctor)
 app.command()(look.bench)
 app.command()(look.lint)
+app.add_typer(board.keys, name="keys")
+app.add_typer(board.leaderboard, name="leaderboard")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
