@@ -29,7 +29,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-
 from grader import attempts, course, settings, signing
 from grader.attempts import Attempt
 from grader.board import collect, people, publish, site

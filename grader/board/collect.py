@@ -214,7 +214,7 @@ def _each_once(found: Iterable[tuple[str, Entry]]) -> tuple[list[Entry], list[Pr
         if counts.digest == entry.digest:
             reason = f"it is the same attempt as in {where}, and counted once"
         else:
-            reason = f"a replay: it has the id of the attempt in {where}, which counts"
+            reason = f"a replay: it has the id of the attempt in {where}, and another text"
         problems.append(Problem(place, reason))
     return sorted((one for _, one in kept.values()), key=lambda e: (e.when, e.id)), problems
 

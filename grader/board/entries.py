@@ -64,7 +64,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Entry:
-    """One attempt. `digest` tells its content from another's, `state` is as if nobody decided.
+    """One attempt. `digest` tells its text from another's, `state` is as if nobody decided.
 
     `student` is the login, and is never published.
     """
@@ -161,8 +161,8 @@ class Reader:
             signing.verify(signed, self._keys)
         except signing.NotGenuine as error:
             raise Unusable(str(error)) from None
-        text = signed.payload.encode()
-        return _entry(_attempt(text), _digest(text), self.context, signed=True)
+        # Ed25519 signs one text with one key in one way: the signature tells contents apart.
+        return _entry(_attempt(signed.payload), signed.signature, self.context, signed=True)
 
     def _unsigned(self, document: bytes, no_signed: ValidationError) -> Entry:
         schema = schema_of(document)
@@ -175,7 +175,8 @@ class Reader:
                 f"it is a {shown(schema)}, and what is read here is grader/signed/v1 and "
                 "grader/attempt/v1"
             )
-        return _entry(_attempt(document), _digest(document), self.context, signed=False)
+        digest = hashlib.sha256(document.strip()).hexdigest()
+        return _entry(_attempt(document), digest, self.context, signed=False)
 
 
 def schema_of(document: bytes) -> str:
@@ -205,7 +206,12 @@ def utc(text: str) -> datetime:
         raise ValueError("the year is none") from None
 
 
-def _attempt(document: bytes) -> _Attempt:
+def stamp(time: datetime) -> str:
+    """A time in UTC as everything here writes it, such as `2026-11-21T15:04:05Z`."""
+    return time.replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
+
+
+def _attempt(document: bytes | str) -> _Attempt:
     try:
         return _Attempt.model_validate_json(document)
     except ValidationError as error:
@@ -216,10 +222,6 @@ def _first(error: ValidationError) -> str:
     """The first thing that is wrong with a record, without the words of the record itself."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     return shown(".".join(map(str, first["loc"])) + ": " + first["msg"], 120)
-
-
-def _digest(text: bytes) -> str:
-    return hashlib.sha256(text.strip()).hexdigest()
 
 
 def _entry(attempt: _Attempt, digest: str, context: Context, *, signed: bool) -> Entry:
@@ -295,7 +297,7 @@ def _when(text: str, now: datetime) -> str:
             f"it was handed in at {shown(text)}, which is yet to come: a clock is wrong, and "
             "a board that is built after that time has it"
         )
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return stamp(time)
 
 
 def _speed(result: _Result) -> _Speed | None:

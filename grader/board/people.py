@@ -28,7 +28,7 @@ LONG_ENOUGH = 4  # characters from which a login may not even be a part of a nic
 YES, NO = ("yes", "true", "1", "x"), ("", "no", "false", "0")
 # What a row that is no student's is called, and words that promise something.
 TAKEN = ("torch", "torch eager", "torch compile", "model solution", "solution", "memory limit")
-EMAIL = re.compile(r"[^\s@<>,;:]+@[^\s@<>,;:]+")
+EMAIL = re.compile(r"[^\s<>,;:]+@[^\s<>,;:]+")
 PSEUDONYM = re.compile(rf"({'|'.join(ADJECTIVES)})\W*({'|'.join(NOUNS)})\W*\d+", re.IGNORECASE)
 
 

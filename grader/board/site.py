@@ -10,7 +10,7 @@ from datetime import datetime
 
 from grader.board import baselines, rank
 from grader.board.baselines import Baseline
-from grader.board.entries import Entry
+from grader.board.entries import Entry, stamp
 from grader.board.people import Forbidden, Person, cleaned
 from grader.board.records import Board, Row, Site, Standing, State, Student, Tried
 from grader.course import Exercise
@@ -74,7 +74,7 @@ def assemble(
         course=settings.name,
         title=settings.title,
         version=settings.version,
-        made_at=made_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        made_at=stamp(made_at),
         exercises=len(group.tasks),
         boards=tuple(_board(task, group, best.get(task.name, {}), known) for task in timed),
         standings=tuple(_standings(group, [best.get(task.name, {}) for task in timed])),

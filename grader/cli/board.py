@@ -138,12 +138,11 @@ def invalidate(
     from datetime import UTC, datetime
 
     from grader.board import decisions as decided
+    from grader.board.entries import stamp
 
     now = datetime.now(UTC)
     known = {entry.id for entry in _collected(results, trust, now).entries}
-    one = decided.Invalidated(
-        attempt=attempt, reason=reason, by=by, at=now.strftime("%Y-%m-%dT%H:%M:%SZ")
-    )
+    one = decided.Invalidated(attempt=attempt, reason=reason, by=by, at=stamp(now))
     decided.invalidate(decisions, one, known)
     typer.echo(f"{decisions}: {attempt} no longer ranks")
 
