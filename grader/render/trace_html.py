@@ -6,8 +6,6 @@ A Content-Security-Policy lets only the page's own script and style run, known b
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from math import prod
 from typing import Any
@@ -26,6 +24,7 @@ from grader.render.trace_words import (
     problems,
     step_words,
 )
+from grader.render.webpage import digest, own
 from grader.trace import Access, Array, Trace, index_of, shown, size, steps
 
 # Okabe and Ito's colours, which people with any colour vision can tell apart, for blocks in turn;
@@ -55,8 +54,8 @@ def page(trace: Trace) -> str:
         lstrip_blocks=True,
     )
     environment.filters["code"] = _code
-    style = _own(environment, "trace.css") + _palette()
-    script = _own(environment, "trace.js")
+    style = own(environment, "trace.css") + _palette()
+    script = own(environment, "trace.js")
     frames = _frames(trace)
     return environment.get_template("trace.html").render(
         trace=trace,
@@ -70,15 +69,8 @@ def page(trace: Trace) -> str:
         marks={MARKS[kind]: MEANINGS[kind] for kind in _kinds(trace)},
         style=style,
         script=script,
-        hashes={"style": _hash(style), "script": _hash(script)},
+        hashes={"style": digest(style), "script": digest(script)},
     )
-
-
-def _own(environment: Environment, name: str) -> Markup:
-    """One of our files as it stands, between newlines."""
-    assert environment.loader is not None
-    source, _, _ = environment.loader.get_source(environment, name)
-    return Markup(f"\n{source}\n")
 
 
 def _code(text: str) -> Markup:
@@ -92,11 +84,6 @@ def _palette() -> Markup:
         Markup(f".b{number} {{ --block: {block}; --on-block: {ink}; }}\n")
         for number, (block, ink) in enumerate(BLOCKS)
     )
-
-
-def _hash(text: Markup) -> str:
-    """As a Content-Security-Policy names what may run."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def _kinds(trace: Trace) -> list[str]:
