@@ -37,13 +37,15 @@ ANIMALS = ("badger", "crane", "dingo", "egret", "finch", "gecko", "heron", "ibis
 BEGIN = datetime(2026, 10, 5, 8, 0)
 BYTES = 3 * 2**28
 NOTES = {
-    State.UNVERIFIED: "No trusted run made this result.",
-    State.NOT_TIMED: "Right, on a machine without a GPU.",
-    State.FAILED: "correctness: 3 of 40 cases differ from torch.",
-    State.NOISY: "The GPU's clock fell during the measurement.",
-    State.IMPOSSIBLE: "131% of the ceiling: some of the work that was asked for was not done.",
-    State.INVALIDATED: "Taken back: the kernel remembers its last answer.",
+    State.UNVERIFIED: "no trusted run made it",
+    State.NOT_TIMED: "right, on a machine without a GPU",
+    State.FAILED: "correctness: the answer is wrong",
+    State.NOISY: "the GPU's own bandwidth wandered during the measurement",
+    State.IMPOSSIBLE: "131% of the ceiling: some of the work was not done",
+    State.INVALIDATED: "the kernel remembers its last answer",
 }
+
+NO_SHARE = (State.FAILED, State.NOT_TIMED)
 
 
 def made(
@@ -109,7 +111,7 @@ def _tries(
         if state is State.RANKED and not trusted:
             state = State.UNVERIFIED
         share += (goal - share) * rng.uniform(0, 0.7)
-        timed = state not in (State.FAILED, State.NOT_TIMED)
+        timed = state not in NO_SHARE
         shown = 1.31 if state is State.IMPOSSIBLE else share if timed else None
         spread = rng.uniform(0.002, 0.03 if state is State.NOISY else 0.012)
         yield Tried(
@@ -150,11 +152,11 @@ def _row(who: str, key: str, tries: Sequence[Tried]) -> Row:
 
 def baselines(rng: random.Random, gpus: Sequence[str]) -> Iterable[Row]:
     for gpu in gpus:
-        for who, share, spread in (
-            ("hardware limit", 1.0, 0.0),
-            ("model solution", rng.uniform(0.92, 0.96), 0.004),
-            ("torch.compile", rng.uniform(0.85, 0.91), 0.006),
-            ("torch", rng.uniform(0.45, 0.6), 0.005),
+        for who, share in (
+            ("limit of this GPU's memory", 1.0),
+            ("model solution", rng.uniform(0.92, 0.96)),
+            ("torch.compile", rng.uniform(0.85, 0.91)),
+            ("torch eager", rng.uniform(0.45, 0.6)),
         ):
             bandwidth = share * CEILINGS[gpu]
             yield Row(
@@ -163,11 +165,9 @@ def baselines(rng: random.Random, gpus: Sequence[str]) -> Iterable[Row]:
                 state=State.BASELINE,
                 gpu=gpu,
                 share=share,
-                share_low=share - spread,
-                share_high=share + spread,
                 bandwidth_gbps=bandwidth,
                 ceiling_gbps=CEILINGS[gpu],
-                time_ms=BYTES / bandwidth / 1e6,
+                time_ms=None if share == 1 else BYTES / bandwidth / 1e6,
             )
 
 
@@ -238,17 +238,28 @@ def unverified() -> Site:
 
 
 def small() -> Site:
-    """Some students on one GPU, with all states among their rows."""
+    """Some students on one GPU, with all states among their rows, and a solved puzzle."""
     site = made(9, exercises=3)
     first, *rest = site.boards
     people = [row for row in first.rows if row.key]
-    others = [state for state in NOTES if state is not State.FAILED]
+    others = list(NOTES)
     changed = {
-        row.key: replace(row, state=state, rank=None, note=NOTES[state])
+        row.key: replace(
+            row,
+            state=state,
+            rank=None,
+            note=NOTES[state],
+            **({"share": None, "share_low": None, "share_high": None} if state in NO_SHARE else {}),
+        )
         for row, state in zip(reversed(people), others, strict=False)
     }
     rows = ranked(changed.get(row.key, row) for row in first.rows)
-    return replace(site, boards=(replace(first, rows=rows), *rest))
+    puzzle = Tried("p01_map", "2026-10-01T09:00:00Z", State.SOLVED, points=5, max_points=5)
+    return replace(
+        site,
+        boards=(replace(first, rows=rows), *rest),
+        students=tuple(replace(one, tried=(puzzle, *one.tried)) for one in site.students),
+    )
 
 
 def class_of_40() -> Site:
@@ -274,7 +285,7 @@ HOSTILE = (
 
 def hostile() -> Site:
     """Names and notes that try to be more than text."""
-    site = class_of_40()
+    site = made(12, exercises=3, attempts=6, gpus=tuple(CEILINGS)[:2])
     name = dict(zip((each.key for each in site.standings), HOSTILE, strict=False))
     note = "</td><script>alert(2)</script>\n" + "very long note " * 30
 

@@ -24,6 +24,7 @@ from grader.render.webpage import digest, own
 
 WORDS = {
     State.RANKED: "ranked",
+    State.SOLVED: "solved",
     State.UNVERIFIED: "unverified",
     State.NOT_TIMED: "not timed",
     State.FAILED: "not passed",
@@ -32,15 +33,15 @@ WORDS = {
     State.INVALIDATED: "taken back",
     State.BASELINE: "baseline",
 }
+# Why a row does not rank, where its note says nothing.
 MEANINGS = {
-    State.RANKED: "",
-    State.UNVERIFIED: "Right and timed, but no trusted run has measured it.",
-    State.NOT_TIMED: "Right, on a machine without a GPU.",
-    State.FAILED: "Wrong, or not finished.",
-    State.NOISY: "Something on the machine disturbed the measurement.",
-    State.IMPOSSIBLE: "Faster than the bytes it has to move allow.",
-    State.INVALIDATED: "Taken back by a teacher.",
-    State.BASELINE: "",
+    State.SOLVED: "right; its speed is not graded",
+    State.UNVERIFIED: "no trusted run made it",
+    State.NOT_TIMED: "right, on a machine without a GPU",
+    State.FAILED: "wrong, or not finished",
+    State.NOISY: "something on the machine disturbed the measurement",
+    State.IMPOSSIBLE: "faster than the bytes that it has to move allow",
+    State.INVALIDATED: "taken back by a teacher",
 }
 BACKENDS = {"triton": "Triton", "numba": "numba CUDA"}
 STATES = list(WORDS)
@@ -180,7 +181,11 @@ def _attempts(tried: Sequence[Tried], titles: Mapping[str, str]) -> Markup:
             )
         rows.append(
             f'<tr data-g="{number}">'
-            + (f'<td class="when" data-v="{_seconds(each.when)}">' if moment else "<td>")
+            + (
+                f'<td class="when" data-v="{_seconds(each.when)}">'
+                if moment
+                else '<td class="when">'
+            )
             + f"{_minute(each.when) if moment else escape(each.when)}</td>"
             f'<th scope="row" class="who" data-v="{number}">{title}</th>'
             f'<td class="state {plots.mark_of(each.state)}" data-v="{STATES.index(each.state)}">'
@@ -252,7 +257,7 @@ def _order(names: Iterable[str]) -> dict[str, int]:
 def _labels(names: Sequence[str]) -> list[str]:
     """Short names of exercises: the numbers in front where all have different ones."""
     numbers = [name.partition("_")[0] for name in names]
-    if len(set(numbers)) == len(numbers) and all(1 <= len(each) <= 3 for each in numbers):
+    if len(set(numbers)) == len(numbers) and all(each.isdigit() for each in numbers):
         return numbers
     return [str(number) for number in range(1, len(names) + 1)]
 

@@ -51,7 +51,7 @@ def gate(share: float) -> str:
 
 
 def class_plot(board: Board) -> Markup:
-    """Every ranked share with its interval, lowest first, then the baselines; "" without any.
+    """Every ranked share with its interval, lowest first, then the baselines; empty without any.
 
     The point of a student is a group with `data-row`, the number of the row among the ranked ones.
     """
@@ -88,11 +88,9 @@ def class_plot(board: Board) -> Markup:
     for lane, (mark, rows) in enumerate(zip(_marks(len(lanes)), lanes.values(), strict=True)):
         x = f"{83 + 15 * (lane + 0.5) / len(lanes):.2f}%"
         for row in rows:
-            y = scale.y(row.share or 0.0)
             parts.append(
-                f'<g class="baseline" data-gpu="{board.gpus.index(row.gpu) if row.gpu else ""}">'
-                f'<line x1="{x}" x2="{x}" y1="{scale.y(_high(row))}" y2="{scale.y(_low(row))}"/>'
-                f'<use href="#{mark}" x="{x}" y="{y}"/></g>'
+                f'<use class="baseline" data-gpu="{board.gpus.index(row.gpu) if row.gpu else ""}"'
+                f' href="#{mark}" x="{x}" y="{scale.y(row.share or 0.0)}"/>'
             )
     words = "students, lowest to highest"
     parts.append(f'<text class="axis" x="46%" y="{scale.bottom + 20}">{words}</text>')
@@ -181,7 +179,7 @@ def strip(board: Board) -> Markup:
         if count
     )
     gates = "".join(f"M{share * 100:g} 0V24" for share in (board.passing, board.great))
-    return Markup(  # noqa: S704  all of it is numbers
+    return Markup(
         f'<svg class="strip" viewBox="0 0 {REACH * 100:g} 24" preserveAspectRatio="none"'
         f' aria-hidden="true"><path class="gate" d="{gates}"/><path class="limit" d="M100 0V24"/>'
         f'<path class="bars" d="{bars}"/></svg>'
@@ -245,8 +243,8 @@ def attempts_plot(tried: Sequence[Tried], board: Board, scale: Scale, words: str
 
 
 def mark_of(state: State) -> str:
-    """Full for what ranks, hollow for what is right and does not, a cross for the others."""
-    if state is State.RANKED:
+    """Full for what counts, hollow for what is right and does not, a cross for the others."""
+    if state in (State.RANKED, State.SOLVED):
         return "full"
     return "hollow" if state in (State.UNVERIFIED, State.NOT_TIMED) else "cross"
 

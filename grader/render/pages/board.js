@@ -93,7 +93,8 @@ function counted() {
   const rows = tables.flatMap((one) => one.rows);
   const shown = rows.filter((row) => !row.hidden).length;
   if (!shown) return "No row fits.";
-  return shown === rows.length ? `${shown} rows.` : `${shown} of ${rows.length} rows.`;
+  const all = rows.length === 1 ? "1 row." : `${rows.length} rows.`;
+  return shown === rows.length ? all : `${shown} of ${all}`;
 }
 
 // ---- narrowing down ----
