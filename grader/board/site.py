@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -86,16 +86,14 @@ def _publishable(group: Class, known: Sequence[Baseline]) -> tuple[Entry, ...]:
     """The attempts of those on the board. A GPU that only an untrusted file names has no name."""
     gpus = {baseline.row.gpu for baseline in known}
     gpus |= {e.figures.gpu for e in group.entries if e.trusted and e.figures is not None}
-    return tuple(_with_gpu(entry, gpus) for entry in group.entries if entry.student in group.people)
-
-
-def _with_gpu(entry: Entry, gpus: Container[str]) -> Entry:
-    if entry.figures is None:
-        return entry
-    gpu = cleaned(entry.figures.gpu, LONGEST_GPU) if entry.figures.gpu in gpus else ""
-    if gpu == entry.figures.gpu:
-        return entry
-    return replace(entry, figures=replace(entry.figures, gpu=gpu))
+    names = {gpu: cleaned(gpu, LONGEST_GPU) for gpu in gpus}
+    return tuple(
+        entry
+        if entry.figures is None or names.get(entry.figures.gpu) == entry.figures.gpu
+        else replace(entry, figures=replace(entry.figures, gpu=names.get(entry.figures.gpu, "")))
+        for entry in group.entries
+        if entry.student in group.people
+    )
 
 
 def _board(task: Task, group: Class, best: rank.Best, known: Sequence[Baseline]) -> Board:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -103,13 +106,14 @@ def build(
     wishes = {} if people is None else persons.wishes(people)
     reasons = {} if decisions is None else decided.read(decisions).reasons
     known = benchmarks.read(baselines or [])
-    collected = _collected(results, trust, now)
-    logins = {entry.student for entry in collected.entries}
-    named, refused = persons.named(logins, key, wishes)
-    forbidden = persons.Forbidden(logins)
-    group = site.Class(tasks, site.decided(collected.entries, reasons, forbidden), named)
-    made = site.assemble(own, group, known, now)
-    publish.write(out, {publish.DOCUMENT: publish.to_json(made), **pages.pages(made)})
+    with _many_objects():
+        collected = _collected(results, trust, now)
+        logins = {entry.student for entry in collected.entries}
+        named, refused = persons.named(logins, key, wishes)
+        forbidden = persons.Forbidden(logins)
+        group = site.Class(tasks, site.decided(collected.entries, reasons, forbidden), named)
+        made = site.assemble(own, group, known, now)
+        publish.write(out, {publish.DOCUMENT: publish.to_json(made), **pages.pages(made)})
     if who is not None:
         decided.write_whole(who, json.dumps(site.who_is_who(group), indent=1) + "\n", mode=0o600)
     for sentence in refused:
@@ -193,6 +197,19 @@ def verify(
     for line in text.lines(told):
         say.show_text(line)
     raise typer.Exit(0 if rerun.confirmed(told) else 1)
+
+
+@contextmanager
+def _many_objects() -> Iterator[None]:
+    """While a class is held in memory, nobody looks for rings of objects: there are none.
+
+    To look through millions of them again and again took longer than all that is done with them.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _collected(results: list[Path], trust: list[Path], now: datetime) -> Collected:
