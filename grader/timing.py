@@ -19,7 +19,7 @@ from grader import exclusive, explain, memory, nvml
 from grader.arena import CudaArena
 from grader.ceilings import Yardstick
 from grader.clock import Go, correction, go, right_go
-from grader.decision import decide, interval, spread
+from grader.decision import IMPOSSIBLE, decide, interval, spread
 from grader.link import Call, KernelFailure, WorkerLink, entry_of
 from grader.needless import no_kernel
 from grader.occupancy import this_gpu
@@ -37,7 +37,6 @@ MOST_CYCLES = 24
 BUDGET_S = 4.0  # after which no further cycle begins, if LEAST_CYCLES are done
 NARROW = 0.003  # an interval this wide, relative to the share, needs no further cycle
 HOPELESS = 0.1  # of the ceiling: a kernel that slow by its first call needs no precision
-IMPOSSIBLE = 1.05  # share of the ceiling that no honest kernel reaches
 # How far a trusted kernel's bandwidth may wander, over the cycles or from before to after.
 STEADY = 0.03
 # What a kernel may hold the ceiling down by while it is loaded: more is taken off its share.

@@ -13,7 +13,8 @@ from enum import StrEnum
 class State(StrEnum):
     """What a row or an attempt is worth on a board."""
 
-    RANKED = "ranked"
+    RANKED = "ranked"  # a share that a trusted run measured; below the gate, too: `note` says so
+    SOLVED = "solved"  # right, and speed is not graded: a puzzle
     UNVERIFIED = "unverified"  # right and timed, but no trusted run made it
     NOT_TIMED = "not_timed"  # right, on a machine without a GPU
     FAILED = "failed"  # wrong, or not finished
@@ -29,7 +30,8 @@ class Row:
 
     `who` is the pseudonym or nickname, `key` the name of the student's page without its ending
     (None for a baseline). `rank` is 1 + how many ranked rows are certainly better: their whole
-    interval lies above this one's. It is None for all that do not rank.
+    interval lies above this one's. It is None for all that do not rank. The figures of a row that
+    is UNVERIFIED are what its file claims. Baselines have no interval.
     """
 
     who: str
@@ -50,7 +52,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Board:
-    """The board of one exercise: rows in the order of the table, ranked ones first."""
+    """The board of one exercise: rows in the order of the table, ranked ones first.
+
+    Then come those that do not rank, then the baselines. `passing` and `great` are shares.
+    """
 
     exercise: str
     title: str
@@ -68,7 +73,8 @@ class Board:
 class Standing:
     """One line of the overall board: the mean share over all timed exercises, 0 where none ranks.
 
-    `shares` are in the order of Site.boards; `solved` counts the exercises and puzzles passed.
+    `rank` is None where no attempt of the student ranks on any board: its mean is 0. `shares` are
+    in the order of Site.boards; `solved` counts the exercises and puzzles passed in trusted runs.
     """
 
     who: str

@@ -12,7 +12,17 @@ from collections.abc import Sequence
 
 import typer
 
-from grader.cli import author, ci, export, learn, look, release, say, solutions
+from grader.cli import (
+    author,
+    board,
+    ci,
+    export,
+    learn,
+    look,
+    release,
+    say,
+    solutions,
+)
 from grader.errors import BrokenExercise, GraderError
 
 BROKEN = BrokenExercise.exit_code
@@ -40,6 +50,8 @@ app.command()(solutions.solution)
 app.add_typer(solutions.app, name="solutions")
 app.command()(ci.ci)
 app.command()(export.export)
+app.add_typer(board.keys, name="keys")
+app.add_typer(board.leaderboard, name="leaderboard")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,0 +1,50 @@
+"""Pages in a real browser, for tests: headless Chromium, driven by Playwright."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@contextmanager
+def launched() -> Iterator[playwright.Browser]:
+    """The browser of this machine; skips the test where there is none."""
+    with playwright.sync_playwright() as driver:
+        found = next((path for name in NAMES if (path := shutil.which(name))), None)
+        executable = found or driver.chromium.executable_path
+        if not os.path.exists(executable):
+            pytest.skip("no Chromium is installed: `apt-get install chromium` brings one")
+        browser = driver.chromium.launch(executable_path=executable)
+        yield browser
+        browser.close()
+
+
+class Opened:
+    """A page in the browser, what it asked the network for, and what went wrong in it."""
+
+    def __init__(self, browser: playwright.Browser, file: Path, **options: object) -> None:
+        self.context = browser.new_context(**options)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(5_000)
+        self.requests: list[str] = []
+        self.errors: list[str] = []
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on(
+            "console",
+            lambda said: self.errors.append(said.text) if said.type == "error" else None,
+        )
+        self.page.on("dialog", lambda dialog: self.errors.append(dialog.message))
+        self.page.goto(file.as_uri())
+
+    def __call__(self, selector: str) -> playwright.Locator:
+        return self.page.locator(selector)
