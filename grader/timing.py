@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from grader import exclusive, explain, memory, nvml
+from grader import ballast, exclusive, explain, nvml
 from grader.arena import CudaArena
 from grader.ceilings import Yardstick
 from grader.clock import Go, correction, go, right_go
@@ -87,7 +87,7 @@ def _measure(
         )
         with closing(kernel):
             kernel.start()
-            ballast = _ballast(grading)
+            held_back = _held_back(grading)
             first_s, once_s, launched = _first_calls(kernel, calls, probes)
             rough = slots.least_bytes / once_s / before
             if rough < HOPELESS:
@@ -95,7 +95,7 @@ def _measure(
             samples = _alternate(kernel, yardstick, slots, gates.passing)
             latency = _latency(kernel, spec, arena)
             needless = _without_kernels(kernel, slots, arena) if spec.kernels else None
-        del ballast
+        del held_back
         after = yardstick.ceiling(probes)
         raised = correction(samples.goes, samples.trusted)
     ceiling = max(statistics.median(samples.ceilings), (1 - HELD_DOWN) * max(before, after))
@@ -129,12 +129,12 @@ def _measure(
     return _finding(speed, explained, decide(shares, gates.passing), noise)
 
 
-def _ballast(grading: Grading) -> Tensor | None:
+def _held_back(grading: Grading) -> Tensor | None:
     """In hardened mode, what keeps the kernel from holding more than the memory step saw."""
     watched = grading.steps[StepName.MEMORY].memory
     if not grading.options.hardened or watched is None or watched.held_bytes is None:
         return None
-    return memory.hold_back(watched.held_bytes)
+    return ballast.hold_back(watched.held_bytes)
 
 
 def _first_calls(

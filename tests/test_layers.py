@@ -34,7 +34,17 @@ FLOORS = (
     },
     {"inputs", "acceptance", "testing"},
     {"machine", "arena", "sandbox", "link", "pretend", "remote", "walls", "needless"},
-    {"sizing", "slots", "clock", "exclusive", "ceilings", "environment", "occupancy", "explain"},
+    {
+        "sizing",
+        "slots",
+        "clock",
+        "exclusive",
+        "ceilings",
+        "environment",
+        "occupancy",
+        "explain",
+        "ballast",
+    },
     {
         *("session", "timing", "steps", "traffic", "counts", "memory", "tracing", "vacuity"),
         *("plugin", "sanitize"),

@@ -20,7 +20,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader import check, clock, course, memory
+from grader import ballast, check, clock, course, memory
 from grader.arena import HostArena
 from grader.course import Exercise
 from grader.link import Counts, KernelFailure, WorkerLink, entry_of
@@ -241,31 +241,31 @@ def taken(scratch: int) -> int:
     return memory.SEGMENT if scratch < 10 * MIB else -(-scratch // (2 * MIB)) * 2 * MIB
 
 
-@given(fixed=st.integers(0, memory.FIXED))
+@given(fixed=st.integers(0, ballast.FIXED))
 def test_what_does_not_grow_is_free_up_to_its_room(fixed: int):
-    assert memory.counted(fixed, fixed, memory.FIXED) == 0
-    beyond = memory.counted(fixed + memory.FIXED, fixed + memory.FIXED, memory.FIXED)
+    assert memory.counted(fixed, fixed, ballast.FIXED) == 0
+    beyond = memory.counted(fixed + ballast.FIXED, fixed + ballast.FIXED, ballast.FIXED)
     assert beyond == fixed
 
 
-@given(scratch=sizes, fixed=st.integers(0, memory.FIXED))
+@given(scratch=sizes, fixed=st.integers(0, ballast.FIXED))
 def test_what_grows_counts_in_full_whatever_is_fixed_beside_it(scratch: int, fixed: int):
     scratch -= scratch % 2
-    counted = memory.counted(fixed + scratch // 2, fixed + scratch, memory.FIXED)
+    counted = memory.counted(fixed + scratch // 2, fixed + scratch, ballast.FIXED)
     assert counted == scratch
 
 
-@given(scratch=sizes, fixed=st.integers(0, memory.FIXED))
+@given(scratch=sizes, fixed=st.integers(0, ballast.FIXED))
 def test_torchs_segments_are_allowed_for(scratch: int, fixed: int):
     """So nobody fails who holds what is allowed."""
     scratch -= scratch % 2
     half, whole = fixed + taken(scratch // 2), fixed + taken(scratch)
-    assert abs(memory.counted(half, whole, memory.FIXED) - scratch) <= memory.STEPS
+    assert abs(memory.counted(half, whole, ballast.FIXED) - scratch) <= memory.STEPS
 
 
 def test_the_allowance_for_segments_is_needed():
     """Scratch of just over 1 MiB takes a segment, and half of it 2 MiB."""
-    seen = memory.counted(taken(MIB), taken(2 * MIB), memory.FIXED)
+    seen = memory.counted(taken(MIB), taken(2 * MIB), ballast.FIXED)
     assert memory.SEGMENT < seen - 2 * MIB <= memory.STEPS
 
 
@@ -284,8 +284,8 @@ def test_a_copy_of_an_argument_is_too_much_on_any_card(exercise: Exercise, argum
     case = scored_case(exercise.spec, arguments // bytes_per_row(exercise.spec))
     copy = taken(case.elements * ITEMSIZE[case.dtype])
     most = exercise.spec.memory_budget(case) + memory.STEPS
-    for fixed in (0, memory.FIXED):
-        assert memory.counted(fixed + copy // 2, fixed + copy, memory.FIXED) > most
+    for fixed in (0, ballast.FIXED):
+        assert memory.counted(fixed + copy // 2, fixed + copy, ballast.FIXED) > most
 
 
 @pytest.mark.parametrize("arguments", [294 * MIB, 10 << 30])
@@ -293,7 +293,7 @@ def test_a_copy_of_an_argument_is_too_much_on_any_card(exercise: Exercise, argum
 def test_four_gibibytes_are_too_much_although_they_do_not_grow(exercise: Exercise, arguments: int):
     case = scored_case(exercise.spec, arguments // bytes_per_row(exercise.spec))
     most = exercise.spec.memory_budget(case) + memory.STEPS
-    assert memory.counted(4 << 30, 4 << 30, memory.FIXED) > most
+    assert memory.counted(4 << 30, 4 << 30, ballast.FIXED) > most
 
 
 # -- on a GPU, which is a number of free bytes here
@@ -371,7 +371,7 @@ def seen(monkeypatch: pytest.MonkeyPatch):
     """What the judge takes to be held at half of 100 rows, and at all of them."""
 
     def held(card: Card) -> tuple[int, int]:
-        monkeypatch.setattr(memory, "_free", card.look)
+        monkeypatch.setattr(memory, "free_bytes", card.look)
         monkeypatch.setattr(torch.cuda, "memory_reserved", lambda: card.judges)
         monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
         half, whole = (memory._held(card, card.slots(rows)) for rows in (50, 100))
@@ -570,18 +570,18 @@ def test_a_simulated_worker_has_nothing_to_give_back(workshop: Workshop, exercis
 
 
 @pytest.mark.parametrize(
-    ("free", "held", "ballast"),
+    ("free", "held", "taken"),
     [
-        (80 << 30, 100 * MIB, (80 << 30) - 100 * MIB - memory.FIXED),
-        (1 << 30, 0, (1 << 30) - memory.FIXED),
+        (80 << 30, 100 * MIB, (80 << 30) - 100 * MIB - ballast.FIXED),
+        (1 << 30, 0, (1 << 30) - ballast.FIXED),
         (600 * MIB, 100 * MIB, None),  # less is free than may be held
     ],
 )
-def test_all_is_held_back_but_what_was_held_before(monkeypatch, free, held, ballast):
-    monkeypatch.setattr(memory, "_free", lambda: free)
+def test_all_is_held_back_but_what_was_held_before(monkeypatch, free, held, taken):
+    monkeypatch.setattr(ballast, "free_bytes", lambda: free)
     monkeypatch.setattr(torch, "empty", lambda size, dtype, device: (size, dtype, device))
-    expected = None if ballast is None else (ballast, torch.uint8, "cuda")
-    assert memory.hold_back(held) == expected
+    expected = None if taken is None else (taken, torch.uint8, "cuda")
+    assert ballast.hold_back(held) == expected
 
 
 # -- on a real GPU: python -m pytest -m gpu tests/test_memory.py

@@ -220,13 +220,13 @@ def test_while_one_is_timed_nothing_of_the_other_runs(monkeypatch: pytest.Monkey
     [(True, 5, "all but 5"), (True, None, None), (False, 5, None)],
 )
 def test_only_a_hardened_judge_holds_memory_back(monkeypatch, hardened, held, expected):
-    monkeypatch.setattr(timing.memory, "hold_back", lambda held: f"all but {held}")
+    monkeypatch.setattr(timing.ballast, "hold_back", lambda held: f"all but {held}")
     seen = Memory(case="", peak_bytes=0, most_bytes=0, simulated=held is None, held_bytes=held)
     grading = SimpleNamespace(
         options=SimpleNamespace(hardened=hardened),
         steps={StepName.MEMORY: SimpleNamespace(memory=seen)},
     )
-    assert timing._ballast(grading) == expected
+    assert timing._held_back(grading) == expected
 
 
 # -- a call without kernels, at the scored size
