@@ -231,8 +231,8 @@ def exit_code(calibrations: Sequence[Calibration]) -> int:
 
 
 def _down(share: float) -> float:
-    return math.floor(round(share * 100, 6)) / 100
+    return math.floor(share * 100) / 100
 
 
 def _up(share: float) -> float:
-    return math.ceil(round(share * 100, 6)) / 100
+    return math.ceil(share * 100) / 100

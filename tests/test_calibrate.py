@@ -90,8 +90,7 @@ def shares(*values: float) -> Measured:
         ((0.96, 0.958, 0.961), 0.81, 0.94),
         # 0.85 * 0.5 = 0.425; 0.5 * 0.985 = 0.4925
         ((0.5, 0.5, 0.5), 0.42, 0.49),
-        # A whole hundredth stays one: 0.85 * 0.8 = 0.68, which a float holds as less.
-        ((0.8, 0.8, 0.8), 0.68, 0.78),
+        ((0.8, 0.8, 0.8), 0.68, 0.78),  # 0.85 * 0.8 = 0.68: a whole hundredth stays one
         # Faster than the ceiling by less than the 5 % that are impossible; no gate is above 1.
         ((1.04, 1.04, 1.04), 0.88, 1.0),
     ],

@@ -109,6 +109,16 @@ def test_the_lesson_says_what_the_spec_says(model: Exercise, tmp_path: Path):
     numbered = re.findall(r"^(\d)\. \*\*(\w+)\*\*", text, re.MULTILINE)
     assert [step for _, step in numbered] == list(spec.steps)
     assert set(re.findall(r"grader (?:show|check) (\w+)", text)) == {new_name(model)}
+    traffic = re.search(r"\*\*traffic\*\*(.*?)on average", words(text))
+    assert traffic is not None
+    moves = re.findall(r"`(\w+)` (read|written) at most (once|twice|\w+ times)", traffic[1])
+    numbers = {"once": 1, "twice": 2, "three times": 3}
+    assert {(a, done): numbers.get(n) or int(n.split()[0]) for a, done, n in moves} == {
+        (argument.name, done): most
+        for argument in spec.arguments
+        for done, most in (("read", argument.most_reads), ("written", argument.most_writes))
+        if most
+    }
     if spec.gates is not None:
         table = re.search(r"\| pass \| ([\d.]+) \|\n\| great \| ([\d.]+) \|", text)
         assert table is not None
@@ -147,7 +157,8 @@ def test_other_files_come_along_and_caches_do_not(root: Path):
 
 
 def test_a_learner_s_work_on_the_model_is_not_copied(root: Path):
-    course.find(root, "05_swiglu").kernel.write_bytes(b"def swiglu(: \xff mine")
+    deep = "-" * 100_000 + "1"  # more than Python's parser takes
+    course.find(root, "05_swiglu").kernel.write_text(deep)
     assert "NotImplementedError" in made(root, "40_my_op", "05").kernel.read_text()
 
 
