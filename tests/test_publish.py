@@ -221,6 +221,23 @@ def settings_of(root: Path) -> Any:
 HOSTILE = '<img src=x onerror="alert(1)"> [a](javascript:alert(1)) ![p](http://x.test/p.png) | * _'
 
 
+def test_a_file_of_any_name_is_published_or_named(root, publish, tmp_path, capsys):
+    for folder_of in (root / "exercises", root / "solutions"):
+        (folder_of / "01_double").rename(folder_of / "01 <i>&#%?")
+        shutil.copytree(folder_of / "02_row_sum", folder_of / "03\nline")
+    (root / "solutions" / "02_row_sum" / "wrong_\u202e.py").write_text("x = 1\n")
+    assert publish() == 4
+    said = capsys.readouterr().err
+    assert "'03\\nline' is no name of a file that can be published." in said
+    assert "'wrong_\\u202e.py' is no name of a file that can be published." in said
+    out = tmp_path / "out"
+    assert (out / "01 <i>&#%?" / "kernel.py").is_file()
+    index = (out / "index.html").read_text()
+    assert 'href="01%20%3Ci%3E%26%23%25%3F/index.html"' in index
+    assert "<i>" not in index
+    assert cli.main(["solution", "01 <i>&#%?", "--from", str(out)]) == 0
+
+
 def test_nothing_in_a_docstring_or_commentary_becomes_markup(root):
     answers = root / "solutions" / "01_double"
     (answers / "commentary.md").write_text(f"{HOSTILE}\n\n<script>alert(1)</script>\n")

@@ -83,6 +83,7 @@ def collect(
 
 
 def _model(exercise: Exercise, results: Sequence[Result]) -> tuple[Model, list[str]]:
+    _require_name(exercise.folder)
     spec = exercise.spec
     source = text_of(exercise.solution)
     problems: list[str] = []
@@ -190,7 +191,14 @@ def _asked(source: str) -> frozenset[int]:
         return frozenset()
 
 
+def _require_name(path: Path) -> None:
+    """Raises BrokenExercise for a name that no page can show, such as one with a line break."""
+    if not path.name.isprintable():
+        raise BrokenExercise(f"{path.name!r} is no name of a file that can be published.")
+
+
 def _mistake(path: Path, solution: str) -> Mistake:
+    _require_name(path)
     source = text_of(path)
     docstring = _docstring(source)
     paragraphs = re.split(r"\n\s*\n|\n(?=Rejected at:|On a GPU:)", docstring)

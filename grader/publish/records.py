@@ -28,7 +28,7 @@ class PublishedSolution(Record):
     @field_validator("name")
     @classmethod
     def _a_folder_in_this_one(cls, name: str) -> str:
-        if name in ("", ".", "..") or "/" in name or "\\" in name or "\0" in name:
+        if name in ("", ".", "..") or "/" in name:
             raise ValueError(f"{name!r} is no name of a folder")
         return name
 
