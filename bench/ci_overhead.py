@@ -36,13 +36,17 @@ FORMATS = ("result", "attempt", "junit", "gradescope", "prairielearn", "csv-long
 
 @dataclass(frozen=True)
 class Run:
-    """One command; `outside_s` is what it did not spend in judges."""
+    """One command; `outside_s` is what it did not spend in judges.
+
+    `cpu_s` is what its own process computed, judges not included: a busy machine changes it little.
+    """
 
     command: str
     exit_code: int
     total_s: float
     in_judges_s: float
     outside_s: float
+    cpu_s: float
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -125,16 +129,16 @@ def timed(name: str, arguments: Sequence[str], root: Path) -> Run:
     total = time.monotonic() - began
     os.close(writer)
     with os.fdopen(reader) as stamps:
-        in_judges = float(stamps.read() or "nan")
+        in_judges, cpu = map(float, stamps.read().split() or ["nan", "nan"])
     if done.returncode:
         print(done.stderr, file=sys.stderr)
-    run = Run(name, done.returncode, total, in_judges, total - in_judges)
+    run = Run(name, done.returncode, total, in_judges, total - in_judges, cpu)
     print(f"{name:6} {total:7.2f} s, in judges {in_judges:7.2f} s", file=sys.stderr, flush=True)
     return run
 
 
 def stamped(fd: int, arguments: Sequence[str]) -> int:
-    """Run the command in this process; write the seconds that it spent in judges to `fd`."""
+    """Run the command in this process; write its seconds in judges, and of computing, to `fd`."""
     from grader import check, cli
 
     seconds = 0.0
@@ -151,7 +155,7 @@ def stamped(fd: int, arguments: Sequence[str]) -> int:
     check.run = run
     code = cli.main(arguments)
     with os.fdopen(fd, "w") as out:
-        out.write(str(seconds))
+        out.write(f"{seconds} {time.process_time()}")
     return code
 
 
@@ -161,12 +165,12 @@ def summary(runs: Sequence[Run]) -> dict[str, Any]:
     def median(command: str, what: str) -> float:
         return statistics.median(getattr(run, what) for run in runs if run.command == command)
 
-    fields = ("total_s", "in_judges_s", "outside_s")
+    fields = ("total_s", "in_judges_s", "outside_s", "cpu_s")
     medians = {name: {f: round(median(name, f), 3) for f in fields} for name in ("check", "ci")}
-    added = median("ci", "outside_s") - median("check", "outside_s")
     return {
         "medians": medians,
-        "added_s": round(added, 3),
+        "added_s": round(median("ci", "outside_s") - median("check", "outside_s"), 3),
+        "added_cpu_s": round(median("ci", "cpu_s") - median("check", "cpu_s"), 3),
         "added_to_totals_s": round(median("ci", "total_s") - median("check", "total_s"), 3),
         "ratio": round(median("ci", "total_s") / median("check", "total_s"), 4),
     }

@@ -667,7 +667,9 @@ def test_a_kernel_that_prints_forges_nothing(tmp_path: Path):
         "::error file=exercises/01_copy/kernel.py",
         "::notice title=grader::0 of 10 points",
     ]
-    assert "forged" in done.stdout
+    stopped = re.search(r"^::stop-commands::(\w{32})\n(.*)^::\1::$", done.stdout, re.M | re.S)
+    assert stopped
+    assert stopped[2].count("forged") >= 6
     # Also where no runner stops commands, none is there to be obeyed.
     other = grader_ci(root, {"GITLAB_CI": "true"}, "--device", "cpu")
     assert commands(other.stdout) == []

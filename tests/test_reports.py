@@ -309,6 +309,12 @@ def test_a_summary_fits_and_says_what_is_left_out(room: int):
     assert text.count("<details>") == text.count("</details>")
 
 
+def test_what_github_would_decode_is_encoded():
+    made = [reported.attempt(reported.wrong("100 %0A::error::50 %, a:b"))]
+    (line,) = [one for one in github.commands(made).splitlines() if one.startswith("::error")]
+    assert line.endswith("::correctness: 7 float16: 100 %250A::error::50 %25, a:b")
+
+
 def test_more_annotations_than_github_keeps_are_counted():
     made = [reported.attempt(reported.wrong("no"), number=n) for n in range(25)]
     errors = [line for line in github.commands(made).splitlines() if line.startswith("::error")]
