@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import publications
 import pytest
+from browsing import Opened, launched
 from publications import counted, lines, result
 
 from grader import cli
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PAGES = (
     "index.html",
     "01_double/index.html",  # with all that can be told
@@ -26,14 +24,8 @@ PAGES = (
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[playwright.Browser]:
-    with playwright.sync_playwright() as driver:
-        found = next((path for name in NAMES if (path := shutil.which(name))), None)
-        executable = found or driver.chromium.executable_path
-        if not os.path.exists(executable):
-            pytest.skip("no Chromium is installed: `apt-get install chromium` brings one")
-        browser = driver.chromium.launch(executable_path=executable)
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -59,24 +51,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def show(browser: playwright.Browser, folder: Path) -> Iterator:
     """Opens a page; at the end none may have complained, or asked for anything but a page."""
-    contexts: list[playwright.BrowserContext] = []
-    asked: list[str] = []
-    complaints: list[str] = []
+    opened: list[Opened] = []
 
     def open_(name: str, **options: object) -> playwright.Page:
-        contexts.append(browser.new_context(**options))
-        page = contexts[-1].new_page()
-        page.set_default_timeout(5_000)
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda said: complaints.append(said.text))
-        page.goto((folder / name).as_uri())
-        return page
+        opened.append(Opened(browser, folder / name, **options))
+        return opened[-1].page
 
     yield open_
-    for context in contexts:
-        context.close()
-    assert complaints == []
+    for one in opened:
+        one.context.close()
+    assert [text for one in opened for text in one.errors] == []
+    asked = [url for one in opened for url in one.requests]
     pages = [url for url in asked if not url.startswith("data:image/svg+xml;base64,")]
     assert [url for url in pages if not url.startswith(folder.parent.as_uri())] == []
     assert {Path(url).name for url in pages} == {"index.html"}, "a page ships what it shows"

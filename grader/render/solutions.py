@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import quote
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 from pygments import highlight
@@ -27,8 +27,7 @@ from grader.publish.evidence import started
 from grader.publish.models import COMMENTARY, Mistake, Model, digest, escaped
 from grader.publish.records import FILE, PublishedSolution, Solutions
 from grader.render.solution_plots import Plot, plots
-from grader.render.webpage import digest as hash_of
-from grader.render.webpage import own
+from grader.render.webpage import Own, file, page_templates
 from grader.results import Memory, Result
 from grader.settings import Settings
 from grader.terms import percent
@@ -103,28 +102,17 @@ def _record(settings: Settings, models: Sequence[Model], files: dict[str, str]) 
 
 
 @cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("grader.render", "pages"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["percent"] = percent
-    environment.filters["link"] = quote
-    environment.filters["inline"] = inline
-    return environment
+def _templates() -> Environment:
+    return page_templates({"percent": percent, "link": quote, "inline": inline})
 
 
 def _template(name: str) -> Any:
-    return _environment().get_template(name)
+    return _templates().get_template(name)
 
 
 def _common(settings: Settings) -> dict[str, Any]:
     """What each page needs."""
-    style = own(_environment(), "solution.css")
-    return {"course": settings, "style": style, "style_hash": hash_of(style)}
+    return {"course": settings, "own": Own(file(_templates(), "solution.css"))}
 
 
 def _index_page(settings: Settings, models: Sequence[Model]) -> str:
