@@ -197,9 +197,9 @@ class Class:
 def written(student: int, tries: int, pem: bytes, folder: Path, layout: str) -> int:
     """Write the attempts of one student; how many bytes they have."""
     private = signing.private_key(pem, "the key of this benchmark")
-    lines = [
-        attempts.to_json(signing.sign(attempt, private)) + "\n" for attempt in tried(student, tries)
-    ]
+    made = list(tried(student, tries))
+    runs = [made[first : first + len(EXERCISES)] for first in range(0, len(made), len(EXERCISES))]
+    lines = [attempts.to_json(signing.sign(run, private)) + "\n" for run in runs]
     if layout == "student":
         (folder / f"{student:04}.jsonl").write_text("".join(lines))
     elif layout == "class":

@@ -1,8 +1,8 @@
 """The record of one student's kernel graded once, `grader/attempt/v1`, and its signed form.
 
 A result knows no student; an attempt is a result with whose it is, when it was handed in, and what
-it was graded with. What a trusted run made is signed: `grader/signed/v1` holds the attempt as the
-very text that was signed. Reading one says nothing of whether the signature is good: see
+it was graded with. What a trusted run made is signed: `grader/signed/v1` holds the attempts of the
+run as the very text that was signed. Reading one says nothing of whether the signature is good: see
 grader.signing.
 
 The published schemas are docs/attempt.schema.json and docs/signed.schema.json;
@@ -37,12 +37,12 @@ class Attempt(Record):
 
 
 class Signed(Record):
-    """An attempt as signed by whoever runs the course."""
+    """The attempts of one run, as signed by whoever runs the course."""
 
     schema_: Literal["grader/signed/v1"] = Field(default="grader/signed/v1", alias="schema")
     key: str = Field(description="fingerprint of the public key: SHA-256, first 16 hex digits")
     signature: str = Field(description="Ed25519 (RFC 8032), base64; of what, signing.message says")
-    payload: str = Field(description="the attempt as JSON, the very text that was signed")
+    payload: str = Field(description="the attempts as JSON, one a line: the very text signed")
 
 
 def new_id() -> str:

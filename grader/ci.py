@@ -25,6 +25,7 @@ from grader.errors import CannotGrade, GraderError, UsageError
 from grader.results import Environment, Kernel, Result, Step
 from grader.settings import Settings
 from grader.terms import Status
+from grader.times import utc
 
 AUTOGRADER = Path("/autograder")  # where Gradescope puts everything
 NO_FILE = "0" * 64  # the digest of a kernel file that was not read
@@ -130,12 +131,10 @@ def _of_gradescope(metadata: str) -> tuple[str, str]:
 
 
 def _utc(time: str) -> str:
-    """An ISO 8601 time in UTC, to the second; empty for what is none. Without a zone it is UTC."""
+    """An ISO 8601 time in UTC, to the second; empty for what is none."""
     try:
-        parsed = datetime.fromisoformat(time)
-        zoned = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
-        return zoned.astimezone(UTC).isoformat(timespec="seconds")
-    except (ValueError, OverflowError):
+        return utc(time).isoformat(timespec="seconds")
+    except ValueError:
         return ""
 
 

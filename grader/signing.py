@@ -10,7 +10,7 @@ import base64
 import binascii
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature
@@ -39,8 +39,8 @@ def fingerprint(public: Ed25519PublicKey) -> str:
     return hashlib.sha256(public.public_bytes_raw()).hexdigest()[:16]
 
 
-def sign(attempt: Attempt, private: Ed25519PrivateKey) -> Signed:
-    payload = to_json(attempt)
+def sign(attempts: Sequence[Attempt], private: Ed25519PrivateKey) -> Signed:
+    payload = "\n".join(map(to_json, attempts))
     return Signed(
         key=fingerprint(private.public_key()),
         signature=base64.b64encode(private.sign(message(payload))).decode(),
@@ -62,16 +62,21 @@ def verify(signed: Signed, trusted: Mapping[str, Ed25519PublicKey]) -> None:
         raise NotGenuine("its signature is not that of its content: it was changed") from None
 
 
-def opened(signed: Signed, trusted: Mapping[str, Ed25519PublicKey]) -> Attempt:
-    """The attempt, once its signature is found good.
+def opened(signed: Signed, trusted: Mapping[str, Ed25519PublicKey]) -> list[Attempt]:
+    """The attempts, once their signature is found good.
 
-    Raises NotGenuine as `verify` does, and for a text that is no attempt.
+    Raises NotGenuine as `verify` does, and for a text that holds anything but attempts.
     """
     verify(signed, trusted)
     try:
-        return Attempt.model_validate_json(signed.payload)
+        return [Attempt.model_validate_json(line) for line in lines(signed)]
     except ValidationError:
         raise NotGenuine("what is signed is no grader/attempt/v1") from None
+
+
+def lines(signed: Signed) -> list[str]:
+    """Its attempts as the texts that were signed."""
+    return signed.payload.split("\n")
 
 
 def new_key(private_file: Path, public_file: Path) -> str:

@@ -110,7 +110,7 @@ def attempt(result: Result | None = None, **changes: Any) -> Attempt:
 
 
 def signed(made: Attempt, key: Ed25519PrivateKey = KEY) -> str:
-    return attempts.to_json(signing.sign(made, key))
+    return attempts.to_json(signing.sign([made], key))
 
 
 def line(share: float = 0.85, student: str = "ada", **changes: Any) -> str:

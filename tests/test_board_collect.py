@@ -25,9 +25,9 @@ from classes import (
 )
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from grader import attempts, results
+from grader import attempts, documents, results
 from grader.board import collect as collecting
-from grader.board.collect import collect, documents
+from grader.board.collect import collect
 from grader.board.records import State
 from grader.errors import UsageError
 from grader.terms import Outcome, Status, StepName
@@ -197,7 +197,7 @@ NO_TIME = "which is no time"
         (lambda: signed(attempt(timed(0.5, low=0.6))), "the share lies outside its interval"),
         (lambda: signed(attempt(timed(-0.5))), "result.steps.5.speed."),
         (lambda: line().replace("0.85", "NaN"), "it was changed"),
-        (lambda: "x" * (collecting.LARGEST + 1), "it is longer than 1,048,576 bytes"),
+        (lambda: "x" * (documents.LARGEST + 1), "it is longer than 8,388,608 bytes"),
         (lambda: "\n \n", "it is empty"),
     ],
 )
@@ -246,7 +246,7 @@ def test_a_replay_with_another_content_counts_once(tmp_path: Path):
 
 
 def test_a_file_may_hold_many_lines_and_a_bad_one_stops_none(tmp_path: Path):
-    lines = [line(0.5), "{broken", line(0.6), "", "x" * (collecting.LARGEST + 9), line(0.7)]
+    lines = [line(0.5), "{broken", line(0.6), "", "x" * (documents.LARGEST + 9), line(0.7)]
     collected = read(tmp_path, "\n".join(lines))
     assert [e.figures.share for e in by_share(collected.entries)] == [0.5, 0.6, 0.7]
     assert [problem.place.rpartition(", ")[2] for problem in collected.problems] == [
@@ -261,7 +261,7 @@ def by_share(entries):
 
 def test_a_file_of_rubbish_is_not_told_line_by_line(tmp_path: Path):
     collected = read(tmp_path, "{}\n" * 1000)
-    assert len(collected.problems) == collecting.MOST_TOLD + 1
+    assert len(collected.problems) == documents.MOST_TOLD + 1
     assert collected.problems[-1].reason == "900 more of its lines cannot be used"
 
 
@@ -330,7 +330,7 @@ def test_many_files_are_read_by_many_processes(tmp_path: Path, monkeypatch):
 def test_documents_of_a_file(tmp_path: Path):
     def found(name: str, text: str):
         (tmp_path / name).write_text(text)
-        return list(documents(tmp_path / name))
+        return list(documents.texts(tmp_path / name))
 
     assert found("a.json", "{}") == [(1, b"{}")]
     assert found("a.json", "{}\n{}") == [(1, b"{}\n"), (2, b"{}")]

@@ -567,8 +567,8 @@ def test_results_are_signed_and_no_check_sees_the_key(
     assert seen == [None] * 3
     public = reported.KEY.public_key()
     trusted = {signing.fingerprint(public): public}
-    signed = [Signed.model_validate_json(line) for line in lines(root / "s.jsonl")]
-    assert [signing.opened(one, trusted).result.exercise for one in signed] == NAMES
+    (signed,) = [Signed.model_validate_json(line) for line in lines(root / "s.jsonl")]
+    assert [one.result.exercise for one in signing.opened(signed, trusted)] == NAMES
 
 
 def test_the_key_is_taken_away_even_where_nothing_is_signed(root: Path, judge, monkeypatch):

@@ -276,7 +276,7 @@ def test_the_trusted_run_signs_what_it_finds(student: Path, bin_folder: Path, tm
     text = (work / "course/signed/results.jsonl").read_text(encoding="utf-8")
     signed = Signed.model_validate_json(text)
     public = reported.KEY.public_key()
-    attempt = signing.opened(signed, {signing.fingerprint(public): public})
+    (attempt,) = signing.opened(signed, {signing.fingerprint(public): public})
     assert (attempt.course, attempt.version, attempt.student) == (
         "copies",
         "7",

@@ -43,7 +43,7 @@ def line(attempt: Attempt) -> str:
 
 
 def signed(attempt: Attempt, key: Ed25519PrivateKey = reported.KEY) -> str:
-    return records.to_json(signing.sign(attempt, key))
+    return records.to_json(signing.sign([attempt], key))
 
 
 ADA = reported.attempt(reported.timed(**DOUBLE), "ada", 1)

@@ -26,6 +26,8 @@ FLOORS = (
         "nvml",
         "decision",
         "toolkit",
+        "documents",
+        "times",
     },
     {"results", "attempts", "trace", "verdict", "picture", "hazards"},
     {

@@ -39,14 +39,14 @@ def trusted(private: Ed25519PrivateKey) -> dict:
     return {signing.fingerprint(public): public}
 
 
-def test_a_signed_attempt_is_opened_as_it_was(private, trusted):
-    made = attempt()
+def test_the_attempts_of_a_signed_run_are_opened_as_they_were(private, trusted):
+    made = [attempt(), attempt()]
     signed = Signed.model_validate_json(attempts.to_json(signing.sign(made, private)))
     assert signing.opened(signed, trusted) == made
 
 
 def test_a_changed_text_is_found(private, trusted):
-    signed = signing.sign(attempt(), private)
+    signed = signing.sign([attempt()], private)
     forged = signed.model_copy(update={"payload": signed.payload.replace('"ada"', '"bob"')})
     assert forged.payload != signed.payload
     with pytest.raises(signing.NotGenuine, match="was changed"):
@@ -56,26 +56,33 @@ def test_a_changed_text_is_found(private, trusted):
 @pytest.mark.parametrize("signature", ["", "AAAA", "not base64 ☺", base64.b64encode(b"x" * 64)])
 def test_a_signature_that_is_none_is_found(private, trusted, signature):
     text = signature if isinstance(signature, str) else signature.decode()
-    signed = signing.sign(attempt(), private).model_copy(update={"signature": text})
+    signed = signing.sign([attempt()], private).model_copy(update={"signature": text})
     with pytest.raises(signing.NotGenuine, match="was changed"):
         signing.opened(signed, trusted)
 
 
+def test_an_attempt_taken_out_of_a_run_is_found(private, trusted):
+    signed = signing.sign([attempt(), attempt()], private)
+    shorter = signed.model_copy(update={"payload": signing.lines(signed)[0]})
+    with pytest.raises(signing.NotGenuine, match="was changed"):
+        signing.opened(shorter, trusted)
+
+
 def test_another_key_is_not_trusted(trusted):
-    signed = signing.sign(attempt(), Ed25519PrivateKey.generate())
+    signed = signing.sign([attempt()], Ed25519PrivateKey.generate())
     with pytest.raises(signing.NotGenuine, match=f"key '{signed.key}', which is not trusted"):
         signing.opened(signed, trusted)
 
 
 def test_the_name_of_a_key_does_not_make_it_that_key(private, trusted):
-    stranger = signing.sign(attempt(), Ed25519PrivateKey.generate())
+    stranger = signing.sign([attempt()], Ed25519PrivateKey.generate())
     signed = stranger.model_copy(update={"key": signing.fingerprint(private.public_key())})
     with pytest.raises(signing.NotGenuine, match="was changed"):
         signing.opened(signed, trusted)
 
 
 def test_a_signature_for_another_purpose_is_none_here(private, trusted):
-    signed = signing.sign(attempt(), private)
+    signed = signing.sign([attempt()], private)
     bare = base64.b64encode(private.sign(signed.payload.encode())).decode()
     with pytest.raises(signing.NotGenuine, match="was changed"):
         signing.opened(signed.model_copy(update={"signature": bare}), trusted)

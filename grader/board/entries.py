@@ -6,9 +6,9 @@ Only the fields that a board uses are read, so that the attempts of a term are r
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -19,8 +19,10 @@ from grader import signing
 from grader.attempts import Signed
 from grader.board.records import State
 from grader.decision import IMPOSSIBLE
+from grader.documents import Unusable, shown
 from grader.results import Record
 from grader.terms import Outcome, Status, StepName, percent
+from grader.times import stamp, utc
 
 CLOCKS_DIFFER = timedelta(minutes=5)  # what comes from further in the future is left out
 LONGEST_NAME = 200  # characters of a login
@@ -29,10 +31,6 @@ LARGEST_FIGURE = 1e9  # of milliseconds and of 1e9 bytes per second
 # The states whose figures are shown: of what is wrong or impossible they mean nothing.
 TELLING = (State.RANKED, State.UNVERIFIED, State.NOISY)
 MAY_SKIP = (StepName.TRAFFIC, StepName.COUNTS)  # by kernels that no simulator knows
-
-
-class Unusable(Exception):
-    """Why a document is left out, in words: `str(error)`."""
 
 
 @dataclass(frozen=True)
@@ -151,18 +149,24 @@ class Reader:
             name: Ed25519PublicKey.from_public_bytes(raw) for name, raw in context.trusted.items()
         }
 
-    def entry(self, document: bytes) -> Entry:
-        """Raises Unusable."""
+    def entries(self, document: bytes) -> Iterator[Entry | Unusable]:
+        """Raises Unusable, and gives one for each attempt of a signed run that cannot be used."""
         try:
             signed = Signed.model_validate_json(document)
         except ValidationError as error:
-            return self._unsigned(document, error)
+            yield self._unsigned(document, error)
+            return
         try:
             signing.verify(signed, self._keys)
         except signing.NotGenuine as error:
             raise Unusable(str(error)) from None
-        # Ed25519 signs one text with one key in one way: the signature tells contents apart.
-        return _entry(_attempt(signed.payload), signed.signature, self.context, signed=True)
+        for number, line in enumerate(signing.lines(signed), 1):
+            # Ed25519 signs one text with one key in one way: the signature tells contents apart.
+            digest = f"{signed.signature} {number}"
+            try:
+                yield _entry(_attempt(line), digest, self.context, signed=True)
+            except Unusable as error:
+                yield Unusable(f"attempt {number} of this run: {error}")
 
     def _unsigned(self, document: bytes, no_signed: ValidationError) -> Entry:
         schema = schema_of(document)
@@ -189,26 +193,6 @@ def schema_of(document: bytes) -> str:
     if not isinstance(schema, str):
         raise Unusable("it is no record of this grader: it has no schema")
     return schema
-
-
-def shown(text: str, most: int = 60) -> str:
-    """Hostile text for a message: one line, what cannot be printed escaped, and not too long."""
-    cut = text if len(text) <= most else text[:most] + "…"
-    return cut if cut and cut.isprintable() else repr(cut)
-
-
-def utc(text: str) -> datetime:
-    """A time in ISO 8601; one that names no zone is UTC. Raises ValueError."""
-    try:
-        time = datetime.fromisoformat(text)
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
-    except OverflowError:
-        raise ValueError("the year is none") from None
-
-
-def stamp(time: datetime) -> str:
-    """A time in UTC as everything here writes it, such as `2026-11-21T15:04:05Z`."""
-    return time.replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
 
 def _attempt(document: bytes | str) -> _Attempt:

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from grader.board.entries import shown
 from grader.board.words import ADJECTIVES, NOUNS
+from grader.documents import shown
 from grader.errors import UsageError
 
 KEY_BYTES = 32

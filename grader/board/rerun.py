@@ -16,11 +16,12 @@ from pathlib import Path
 
 from grader import verdict
 from grader.board import rank
-from grader.board.entries import Entry, shown
+from grader.board.entries import Entry
 from grader.board.rank import Span
 from grader.check import LARGEST_FILE, Request
 from grader.course import Exercise
 from grader.decision import INDIFFERENCE
+from grader.documents import shown
 from grader.errors import BrokenExercise, CannotGrade
 from grader.results import Result
 from grader.terms import Outcome, Status, StepName

@@ -10,12 +10,13 @@ from datetime import datetime
 
 from grader.board import baselines, rank
 from grader.board.baselines import Baseline
-from grader.board.entries import Entry, stamp
+from grader.board.entries import Entry
 from grader.board.people import Forbidden, Person, cleaned
 from grader.board.records import Board, Row, Site, Standing, State, Student, Tried
 from grader.course import Exercise
 from grader.settings import Settings
 from grader.spec import Gates
+from grader.times import stamp
 
 LONGEST_GPU = 80  # characters of a GPU's name
 

@@ -142,7 +142,7 @@ def invalidate(
     from datetime import UTC, datetime
 
     from grader.board import decisions as decided
-    from grader.board.entries import stamp
+    from grader.times import stamp
 
     now = datetime.now(UTC)
     known = {entry.id for entry in _collected(results, trust, now).entries}

@@ -200,7 +200,7 @@ def _with_key(
             f"Give --sign KEYFILE, or put the key itself into the variable {KEY}.",
         )
     private = signing.private_key(pem, str(keyfile or KEY))
-    return replace(context, sign=lambda attempt: signing.sign(attempt, private))
+    return replace(context, sign=lambda attempts: signing.sign(attempts, private))
 
 
 # -- what a reader of the log sees

@@ -9,17 +9,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from grader import documents
 from grader.attempts import Attempt
+from grader.documents import Unusable
 from grader.results import Result, Speed, from_json
 from grader.terms import Status, StepName
+from grader.times import utc
 
-LARGEST = 1 << 26  # bytes of a file of results; that of a whole course has some hundred thousand
-MOST_PROBLEMS = 5  # told of one file
 SKEW = timedelta(days=1)  # by which clocks of honest machines differ at most
 RESULT, ATTEMPT = "grader/result/v1", "grader/attempt/v1"
 
@@ -43,108 +45,50 @@ def speed_of(result: Result) -> Speed | None:
     return next((step.speed for step in result.steps if step.speed), None)
 
 
-def read(files: Sequence[Path], now: datetime) -> tuple[list[Result], list[str]]:
-    """The results in files of JSON lines, or of one JSON document, and what cannot be used.
+def read(paths: Sequence[Path], now: datetime) -> tuple[list[Result], list[str]]:
+    """The results in files and folders, of attempts of a class, too; and what cannot be used.
 
-    A file holds results, attempts of a class, or lists of them. Each problem names its file and
-    line; none stops the rest.
+    Raises UsageError for a path that is not there.
     """
-    results: list[Result] = []
-    problems: list[str] = []
-    for file in files:
-        try:
-            if (size := file.stat().st_size) > LARGEST:
-                raise ValueError(f"it has {size:,} bytes, and {LARGEST:,} are read at most")
-            text = file.read_text(encoding="utf-8")
-        except OSError as error:
-            problems.append(f"{file} cannot be read: {error.strerror}.")
-            continue
-        except ValueError as error:  # UnicodeDecodeError is one, too
-            problems.append(f"{file} cannot be used: {error}.")
-            continue
-        found, useless = _sorted(text, now)
-        results += found
-        problems += [f"{file}{each}" for each in useless[:MOST_PROBLEMS]]
-        if len(useless) > MOST_PROBLEMS:
-            problems.append(f"{file}: {len(useless) - MOST_PROBLEMS:,} more such lines.")
-        if not found and not useless:
-            problems.append(f"{file} holds no results.")
-    return results, problems
+    whole = documents.read(paths, lambda path: partial(_results, now))
+    return [result for _, result in whole.found], list(map(str, whole.problems))
 
 
-def _sorted(text: str, now: datetime) -> tuple[list[Result], list[str]]:
-    """The results of one file; of what cannot be used, where it is and why."""
-    results, problems = [], []
-    for where, document in _documents(text):
-        try:
-            result = _result(document)
-            _require_past(result, now)
-        except ValueError as error:
-            problems.append(f"{where} cannot be used: {error}.")
-        else:
-            results.append(result)
-    return results, problems
+def _results(now: datetime, document: bytes) -> Iterator[Result]:
+    result = _result(document)
+    if started(result) > now + SKEW:
+        raise Unusable(f"it is dated {result.started_at}, which is still to come")
+    yield result
 
 
-def _documents(text: str) -> Iterator[tuple[str, object]]:
-    """Each JSON value of a file and where it is; what is no JSON comes as a text."""
-    whole = _parsed(text)
-    if not isinstance(whole, str):
-        yield from _flat("", whole)
-        return
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.strip():
-            yield from _flat(f", line {number}", _parsed(line))
-
-
-def _parsed(text: str) -> object:
+def _result(document: bytes) -> Result:
+    """Raises Unusable for what is no result of this version."""
     try:
-        return json.loads(text)
+        value = json.loads(document)
     except (ValueError, RecursionError):
-        return text
-
-
-def _flat(where: str, value: object) -> Iterator[tuple[str, object]]:
-    if isinstance(value, list):
-        for number, entry in enumerate(value, start=1):
-            yield f"{where}, entry {number}", entry
-    else:
-        yield where, value
-
-
-def _result(document: object) -> Result:
-    """Raises ValueError, in words, for what is no result of this version."""
-    if not isinstance(document, dict):
-        raise ValueError("it is no JSON object: it may be cut off")
-    schema = document.get("schema")
+        value = None
+    if not isinstance(value, dict):
+        raise Unusable("it is no JSON object: it may be cut off")
+    schema = value.get("schema")
     if schema not in (RESULT, ATTEMPT):
         said = "it names no schema" if schema is None else f"its schema is {str(schema)[:80]!r}"
-        raise ValueError(f"{said}, and {RESULT} is needed")
+        raise Unusable(f"{said}, and {RESULT} is needed")
     try:
-        text = json.dumps(document)  # strict records are read from JSON, not from Python's lists
         if schema == ATTEMPT:
-            return Attempt.model_validate_json(text).result
-        return from_json(text)
+            return Attempt.model_validate_json(document).result
+        return from_json(document)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise ValueError(f"it is no valid {schema}: {where}: {first['msg']}") from None
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-
-
-def _require_past(result: Result, now: datetime) -> None:
-    if started(result) > now + SKEW:
-        raise ValueError(f"it is dated {result.started_at}, which is still to come")
+        raise Unusable(f"it is no valid {schema}: {where}: {first['msg']}") from None
 
 
 def started(result: Result) -> datetime:
-    """When the check began. Raises ValueError for what is no time."""
+    """When the check began. Raises Unusable for what is no time."""
     try:
-        told = datetime.fromisoformat(result.started_at)
+        return utc(result.started_at)
     except ValueError:
-        raise ValueError(f"started_at is no time: {result.started_at[:80]!r}") from None
-    return told if told.tzinfo else told.replace(tzinfo=UTC)
+        raise Unusable(f"started_at is no time: {result.started_at[:80]!r}") from None
 
 
 def of(exercise: str, sha256: str, timed: bool, results: Sequence[Result]) -> Evidence:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from grader.board.entries import shown
 from grader.board.rank import Span
 from grader.board.rerun import Rerun
+from grader.documents import shown
 from grader.terms import percent
 
 

@@ -19,9 +19,9 @@ def attempt_lines(attempts: Sequence[Attempt]) -> str:
     return _lines([records.to_json(attempt) for attempt in attempts])
 
 
-def signed_lines(attempts: Sequence[Attempt], sign: Callable[[Attempt], Signed]) -> str:
-    """`grader/signed/v1`."""
-    return _lines([records.to_json(sign(attempt)) for attempt in attempts])
+def signed_line(attempts: Sequence[Attempt], sign: Callable[[Sequence[Attempt]], Signed]) -> str:
+    """`grader/signed/v1`: one signature on all of a run."""
+    return _lines([records.to_json(sign(attempts))])
 
 
 def _lines(lines: Sequence[str]) -> str:

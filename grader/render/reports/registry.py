@@ -32,7 +32,7 @@ class Context:
     title: str = "grader"
     submitted_at: str = ""
     made_at: str = ""
-    sign: Callable[[Attempt], Signed] | None = None
+    sign: Callable[[Sequence[Attempt]], Signed] | None = None
     identity: Mapping[str, str] = field(default_factory=dict)
     out_of: int | None = None
     folder: str | None = ""
@@ -102,7 +102,7 @@ def _text(make: Callable[[Sequence[Attempt]], str]) -> Maker:
 def _signed(attempts: Sequence[Attempt], context: Context, path: Path | None) -> list[Document]:
     if context.sign is None:
         raise UsageError("The format signed needs a key.", "Give --sign KEYFILE.")
-    return [Document(path, records.signed_lines(attempts, context.sign))]
+    return [Document(path, records.signed_line(attempts, context.sign))]
 
 
 def _github(attempts: Sequence[Attempt], context: Context, path: Path | None) -> list[Document]:
@@ -134,7 +134,7 @@ def _classroom50(
 FORMATS: dict[str, Format] = {
     "result": Format("grader/result/v1, one a line", _text(records.result_lines)),
     "attempt": Format("grader/attempt/v1, one a line", _text(records.attempt_lines)),
-    "signed": Format("grader/signed/v1, one a line", _signed),
+    "signed": Format("grader/signed/v1, one line for all", _signed),
     "junit": Format("JUnit's XML", _text(junit.document)),
     "github": Format("annotations, and the step's summary", _github),
     "gitlab": Format("JUnit's XML and variables, in a folder", _gitlab, prints=False),

@@ -1,0 +1,172 @@
+"""From files and folders to what their texts hold: what is wrong with one stops no other.
+
+Anybody may have written what is read here. A file holds one JSON text, or one on each line; folders
+are read in all depths, for `*.json` and `*.jsonl`, and links are not followed. What cannot be used
+is left out with its place and the reason, and nothing is left out in silence.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from grader.errors import UsageError
+
+T = TypeVar("T")
+
+ENDINGS = (".json", ".jsonl")
+LARGEST = 8 << 20  # bytes of one text; that of a signed run of a whole course has some 100 thousand
+MOST_TOLD = 100  # texts of one file that are named one by one
+
+
+class Unusable(Exception):
+    """Why a text, or a part of it, is left out: `str(error)`."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that is left out or that a teacher should know, with its place and the reason."""
+
+    place: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.reason}"
+
+
+@dataclass
+class Read(Generic[T]):
+    """What was found, each with its place, in the order of the files."""
+
+    found: list[tuple[str, T]] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    def add(self, other: Read[T]) -> None:
+        self.found += other.found
+        self.problems += other.problems
+
+
+# What a text holds: things to use, and an Unusable for each part that is none. May raise Unusable.
+Reader = Callable[[bytes], Iterable[T | Unusable]]
+
+
+def shown(text: str, most: int = 60) -> str:
+    """Hostile text for a message: one line, what cannot be printed escaped, and not too long."""
+    cut = text if len(text) <= most else text[:most] + "…"
+    return cut if cut and cut.isprintable() else repr(cut)
+
+
+def files(paths: Sequence[Path]) -> tuple[list[tuple[Path, int]], list[Problem]]:
+    """Each file once, with its size in bytes, in the order of its name; and what is none.
+
+    Raises UsageError for a path that is not there.
+    """
+    found: dict[str, tuple[Path, int]] = {}
+    problems: list[Problem] = []
+    for path in _walked(paths):
+        try:
+            status = path.lstat()
+        except OSError as error:
+            problems.append(Problem(_name(path), f"it cannot be read: {error.strerror}"))
+            continue
+        if stat.S_ISREG(status.st_mode):
+            found.setdefault(os.path.abspath(path), (path, status.st_size))
+        else:
+            what = "a link, and links are not followed" if path.is_symlink() else "no plain file"
+            problems.append(Problem(_name(path), f"it is {what}"))
+    return [found[name] for name in sorted(found)], problems
+
+
+def _walked(paths: Sequence[Path]) -> Iterator[Path]:
+    for path in paths:
+        if not path.is_dir():
+            if not os.path.lexists(path):
+                raise UsageError(f"There is no file or folder {path}.", "Name one that is there.")
+            yield path
+            continue
+        for folder, _, names in os.walk(path):
+            yield from (Path(folder, name) for name in names if name.endswith(ENDINGS))
+
+
+def _name(path: Path) -> str:
+    return shown(str(path), 200)
+
+
+def read(paths: Sequence[Path], reader: Callable[[Path], Reader[T]]) -> Read[T]:
+    """What files and folders hold; `reader` gives what reads the texts of a file.
+
+    Raises UsageError for a path that is not there.
+    """
+    listed, problems = files(paths)
+    whole: Read[T] = Read(problems=problems)
+    for path, _ in listed:
+        whole.add(read_file(path, reader(path)))
+    return whole
+
+
+def read_file(path: Path, reader: Reader[T]) -> Read[T]:
+    """What stands in one file."""
+    name, seen, left_out = _name(path), 0, 0
+    told: Read[T] = Read()
+    try:
+        for number, text in texts(path):
+            seen += 1
+            place = name if number is None else f"{name}, line {number}"
+            for part in _parts(text, reader):
+                if not isinstance(part, Unusable):
+                    told.found.append((place, part))
+                    continue
+                left_out += 1
+                if left_out <= MOST_TOLD:
+                    told.problems.append(Problem(place, str(part)))
+    except OSError as error:
+        told.problems.append(Problem(name, f"it cannot be read: {error.strerror}"))
+        return told
+    if not seen:
+        told.problems.append(Problem(name, "it is empty"))
+    if left_out > MOST_TOLD:
+        more = left_out - MOST_TOLD
+        told.problems.append(Problem(name, f"{more:,} more of its lines cannot be used"))
+    return told
+
+
+def _parts(text: bytes | None, reader: Reader[T]) -> Iterator[T | Unusable]:
+    if text is None:
+        yield Unusable(f"it is longer than {LARGEST:,} bytes")
+        return
+    try:
+        yield from reader(text)
+    except Unusable as error:
+        yield error
+
+
+def texts(path: Path) -> Iterator[tuple[int | None, bytes | None]]:
+    """The JSON texts of a file: its lines with their numbers, or the whole where it is one text.
+
+    A file whose first line is a whole object is read line by line. None stands for a text beyond
+    LARGEST bytes. Raises OSError.
+    """
+    with path.open("rb") as file:
+        first = file.readline(LARGEST + 1).strip()
+        file.seek(0)
+        of_lines = path.suffix == ".jsonl" or (first.startswith(b"{") and first.endswith(b"}"))
+        if not of_lines:
+            text = file.read(LARGEST + 1)
+            if text.strip():
+                yield None, text if len(text) <= LARGEST else None
+            return
+        for number in count(1):
+            line = file.readline(LARGEST + 1)
+            if not line:
+                return
+            if len(line) > LARGEST:
+                while line and not line.endswith(b"\n"):
+                    line = file.readline(LARGEST)
+                yield number, None
+            elif line.strip():
+                yield number, line

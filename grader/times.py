@@ -1,0 +1,19 @@
+"""Times as records write them: ISO 8601, in UTC."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def utc(text: str) -> datetime:
+    """A time in ISO 8601; one that names no zone is UTC. Raises ValueError."""
+    try:
+        time = datetime.fromisoformat(text)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
+    except OverflowError:
+        raise ValueError("the year is none") from None
+
+
+def stamp(time: datetime) -> str:
+    """A time in UTC to the second, such as `2026-11-21T15:04:05Z`."""
+    return time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
