@@ -353,6 +353,14 @@ def test_what_red_team_and_honest_corpus_came_to_was_measured():
     assert f"{honest['rejected'] or 'none'} of them was rejected" in text
 
 
+def test_what_ci_adds_was_measured():
+    """docs/formats.md, from the record under bench/results."""
+    record = json.loads((ROOT / "bench" / "results" / "ci_overhead_cpu.json").read_text())
+    assert "less than a\nsecond" in section(ROOT / "docs" / "formats.md", REPORTS)
+    assert all(run["exit_code"] == 0 for run in record["runs"])
+    assert max(record["added_s"], record["added_cpu_s"]) < 1
+
+
 def test_the_kill_rates_of_mutants_were_measured():
     """The table of docs/trust.md, from the record under bench/results."""
     record = json.loads((ROOT / "bench" / "results" / "mutants_cpu.json").read_text())

@@ -57,9 +57,8 @@ Maker = Callable[[Sequence[Attempt], Context, Path | None], Sequence[Document]]
 
 @dataclass(frozen=True)
 class Format:
-    """`prints`: whether it goes to standard output where no path is given."""
+    """How one is made; `prints` says whether it goes to standard output where no path is given."""
 
-    what: str
     make: Maker
     prints: bool = True
 
@@ -132,16 +131,16 @@ def _classroom50(
 
 
 FORMATS: dict[str, Format] = {
-    "result": Format("grader/result/v1, one a line", _text(records.result_lines)),
-    "attempt": Format("grader/attempt/v1, one a line", _text(records.attempt_lines)),
-    "signed": Format("grader/signed/v1, one line for all", _signed),
-    "junit": Format("JUnit's XML", _text(junit.document)),
-    "github": Format("annotations, and the step's summary", _github),
-    "gitlab": Format("JUnit's XML and variables, in a folder", _gitlab, prints=False),
-    "classroom50": Format("Classroom 50's result.json", _classroom50),
-    "gradescope": Format("Gradescope's results.json", _text(gradescope.document)),
-    "prairielearn": Format("PrairieLearn's results.json", _text(prairielearn.document)),
-    "autolab": Format("Autolab's last line", _text(autolab.line)),
-    "csv-long": Format("a table, a row for each step", _text(tables.long)),
-    "csv-wide": Format("a table, a row for each student", _text(tables.wide)),
+    "result": Format(_text(records.result_lines)),
+    "attempt": Format(_text(records.attempt_lines)),
+    "signed": Format(_signed),
+    "junit": Format(_text(junit.document)),
+    "github": Format(_github),
+    "gitlab": Format(_gitlab, prints=False),
+    "classroom50": Format(_classroom50),
+    "gradescope": Format(_text(gradescope.document)),
+    "prairielearn": Format(_text(prairielearn.document)),
+    "autolab": Format(_text(autolab.line)),
+    "csv-long": Format(_text(tables.long)),
+    "csv-wide": Format(_text(tables.wide)),
 }
