@@ -59,10 +59,17 @@ def test_a_class_of_two_thousand_has_two_thousand_names():
 def test_names_that_collide_are_told_apart_whoever_else_is_there(monkeypatch):
     monkeypatch.setattr(people, "NUMBERS", 1)
     monkeypatch.setattr(people, "ADJECTIVES", ["calm"])
-    monkeypatch.setattr(people, "NOUNS", ["otter", "heron", "comet"])
-    names = who(["ada", "bob", "cy"])
-    assert sorted(names.values()) == ["calm-comet-0000", "calm-heron-0000", "calm-otter-0000"]
-    assert who(["cy", "bob", "ada"]) == names
+    monkeypatch.setattr(people, "NOUNS", ["otter", "heron"])
+    gave_way = set()
+    for number in range(40):
+        key = bytes([number]) * 32
+        names = who(["ada", "bob"], key=key)
+        assert sorted(names.values()) == ["calm-heron-0000", "calm-otter-0000"]
+        assert who(["bob", "ada"], key=key) == names
+        gave_way |= {login for login, name in names.items() if who([login], key=key)[login] != name}
+    assert gave_way == {"ada", "bob"}, (
+        "which of two gives way is drawn, and not the alphabet's to say"
+    )
 
 
 def test_one_who_joins_changes_no_name():
