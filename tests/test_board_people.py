@@ -135,6 +135,11 @@ def test_a_nickname_that_misleads_is_not_used(nickname: str, reason: str):
     assert len(told) < 300
 
 
+def test_a_login_of_one_who_has_handed_in_nothing_is_a_login():
+    wanted = {"ada": Wish("Katherine J"), "katherine": Wish()}
+    assert named(["ada"], KEY, wanted)[0]["ada"].who != "Katherine J"
+
+
 def test_a_short_login_is_no_part_of_a_longer_word():
     assert refused("Canada") == ""
 
