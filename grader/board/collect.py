@@ -28,10 +28,11 @@ LESS_THAN_A_FILE = 4096  # what opening a file costs, in bytes that are read mea
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that is left out or that a teacher should know, with its place and the reason."""
+    """What is left out, with its place and the reason; `count` texts where it tells of several."""
 
     place: str
     reason: str
+    count: int = 1
 
     def __str__(self) -> str:
         return f"{self.place}: {self.reason}"
@@ -170,7 +171,7 @@ def _read_file(path: Path, reader: Reader, read: _Read) -> None:
         read.problems.append(Problem(name, "it is empty"))
     if left_out > MOST_TOLD:
         more = left_out - MOST_TOLD
-        read.problems.append(Problem(name, f"{more:,} more of its lines cannot be used"))
+        read.problems.append(Problem(name, f"{more:,} more of its lines cannot be used", more))
 
 
 def documents(path: Path) -> Iterator[tuple[int | None, bytes | None]]:

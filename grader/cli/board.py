@@ -123,7 +123,7 @@ def build(
     shown = sum(len(student.tried) for student in made.students)
     typer.echo(
         f"{out}: {len(made.boards)} boards, {len(made.students):,} students, {shown:,} attempts; "
-        f"{len(collected.problems):,} left out or remarked on"
+        f"{sum(problem.count for problem in collected.problems):,} left out"
     )
 
 
