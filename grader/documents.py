@@ -30,10 +30,11 @@ class Unusable(Exception):
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that is left out or that a teacher should know, with its place and the reason."""
+    """What is left out, with its place and the reason; `count` texts where it tells of several."""
 
     place: str
     reason: str
+    count: int = 1
 
     def __str__(self) -> str:
         return f"{self.place}: {self.reason}"
@@ -131,7 +132,7 @@ def read_file(path: Path, reader: Reader[T]) -> Read[T]:
         told.problems.append(Problem(name, "it is empty"))
     if left_out > MOST_TOLD:
         more = left_out - MOST_TOLD
-        told.problems.append(Problem(name, f"{more:,} more of its lines cannot be used"))
+        told.problems.append(Problem(name, f"{more:,} more of its lines cannot be used", more))
     return told
 
 

@@ -95,7 +95,7 @@ def test_a_board_is_built_from_files_and_what_is_left_out_is_named(desk: Desk, c
     bad = desk.put("cut.json", line()[:-9])
     assert desk.build() == 0
     said = capsys.readouterr()
-    assert said.out == f"{desk.out}: 3 boards, 2 students, 3 attempts; 1 left out or remarked on\n"
+    assert said.out == f"{desk.out}: 3 boards, 2 students, 3 attempts; 1 left out\n"
     assert f"{bad}: it is no whole JSON" in said.err
     board = next(one for one in desk.board["boards"] if one["exercise"] == TIMED)
     assert [row["rank"] for row in board["rows"] if row["key"]] == [1, 2]

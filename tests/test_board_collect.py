@@ -263,6 +263,7 @@ def test_a_file_of_rubbish_is_not_told_line_by_line(tmp_path: Path):
     collected = read(tmp_path, "{}\n" * 1000)
     assert len(collected.problems) == documents.MOST_TOLD + 1
     assert collected.problems[-1].reason == "900 more of its lines cannot be used"
+    assert sum(problem.count for problem in collected.problems) == 1000
 
 
 def test_one_attempt_may_stand_on_many_lines(tmp_path: Path):

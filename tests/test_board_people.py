@@ -59,10 +59,17 @@ def test_a_class_of_two_thousand_has_two_thousand_names():
 def test_names_that_collide_are_told_apart_whoever_else_is_there(monkeypatch):
     monkeypatch.setattr(people, "NUMBERS", 1)
     monkeypatch.setattr(people, "ADJECTIVES", ["calm"])
-    monkeypatch.setattr(people, "NOUNS", ["otter", "heron", "comet"])
-    names = who(["ada", "bob", "cy"])
-    assert sorted(names.values()) == ["calm-comet-0000", "calm-heron-0000", "calm-otter-0000"]
-    assert who(["cy", "bob", "ada"]) == names
+    monkeypatch.setattr(people, "NOUNS", ["otter", "heron"])
+    gave_way = set()
+    for number in range(40):
+        key = bytes([number]) * 32
+        names = who(["ada", "bob"], key=key)
+        assert sorted(names.values()) == ["calm-heron-0000", "calm-otter-0000"]
+        assert who(["bob", "ada"], key=key) == names
+        gave_way |= {login for login, name in names.items() if who([login], key=key)[login] != name}
+    assert gave_way == {"ada", "bob"}, (
+        "which of two gives way is drawn, and not the alphabet's to say"
+    )
 
 
 def test_one_who_joins_changes_no_name():
@@ -126,6 +133,11 @@ def test_a_nickname_that_misleads_is_not_used(nickname: str, reason: str):
     assert reason in told
     assert told.isprintable()
     assert len(told) < 300
+
+
+def test_a_login_of_one_who_has_handed_in_nothing_is_a_login():
+    wanted = {"ada": Wish("Katherine J"), "katherine": Wish()}
+    assert named(["ada"], KEY, wanted)[0]["ada"].who != "Katherine J"
 
 
 def test_a_short_login_is_no_part_of_a_longer_word():

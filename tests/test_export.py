@@ -15,7 +15,7 @@ import reported
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from grader import attempts as records
-from grader import cli, gradescope, kept, results, signing
+from grader import cli, documents, gradescope, kept, results, signing
 from grader.attempts import Attempt
 from grader.errors import UsageError
 from grader.kept import Keep
@@ -76,7 +76,8 @@ def test_folders_are_read_in_all_depths_and_each_file_once():
     write("class/notes.txt", "nothing")
     Path("class/link.json").symlink_to(Path("class/b.json").absolute())
     found = read("class", "class/b.json", Path("class/../class/b.json"))
-    assert (len(found.attempts), found.problems) == (2, ())
+    assert len(found.attempts) == 2
+    assert found.problems == ("class/link.json: it is a link, and links are not followed",)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +95,7 @@ def test_folders_are_read_in_all_depths_and_each_file_once():
         (b'{"schema": "grader/result/v1"}', "no whole grader/result/v1: exercise"),
         (line(ADA).replace('"ada"', '" "').encode(), "it names no student"),
         (signed(ADA).encode(), "name the public key"),
-        (b'{"x": "' + b"x" * 2**20 + b'"}', "and 1,048,576 are the most"),
+        (b'{"x": "' + b"x" * documents.LARGEST + b'"}', "it is longer than 8,388,608 bytes"),
     ],
     ids=lambda value: value[:30] if isinstance(value, str) else "",
 )
@@ -116,20 +117,19 @@ def test_a_line_that_was_cut_off_costs_no_other_line():
     assert told == ["a.jsonl, line 1", "a.jsonl, line 3"]
 
 
-def test_files_that_are_not_there_are_named():
+def test_what_is_no_file_is_named():
     os.mkfifo("pipe.json")
-    found = read("nowhere.json", "pipe.json")
-    assert found.problems == (
-        "nowhere.json: there is no such file",
-        "pipe.json: it is no plain file",
-    )
+    assert read("pipe.json").problems == ("pipe.json: it is no plain file",)
+    with pytest.raises(UsageError, match=r"There is no file or folder nowhere\.json\."):
+        read("nowhere.json")
 
 
-def test_a_huge_file_is_not_read(monkeypatch: pytest.MonkeyPatch):
-    write("a.jsonl", line(ADA))
-    monkeypatch.setattr(kept, "LARGEST", 10)
-    (problem,) = read("a.jsonl").problems
-    assert problem.endswith("and 10 are the most")
+def test_the_attempts_of_a_signed_run_are_read_one_by_one():
+    nobody = ADA.model_copy(update={"id": "0" * 32, "student": " "})
+    write("a.jsonl", records.to_json(signing.sign([ADA, nobody, BOB], reported.KEY)))
+    found = read("a.jsonl", trusted=True)
+    assert found.attempts == (ADA, BOB)
+    assert found.problems == ("a.jsonl, line 1: it names no student",)
 
 
 def test_one_attempt_counts_once():
@@ -262,7 +262,7 @@ def test_what_is_left_out_is_told_in_one_line_each_and_by_the_exit_code(capsys):
     write("b.jsonl", line(ADA))
     assert cli.main(["export", "csv-wide", ".", "--out", "t.csv"]) == 1
     err = capsys.readouterr().err
-    assert err.startswith("left out: a ::error::x.jsonl, line 1: it is no whole JSON")
+    assert err.startswith("left out: 'a\\n::error::x.jsonl', line 1: it is no whole JSON")
     assert len(err.splitlines()) == 1
     assert Path("t.csv").read_text().count("\n") == 2
 
@@ -270,7 +270,7 @@ def test_what_is_left_out_is_told_in_one_line_each_and_by_the_exit_code(capsys):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["csv-wide", "nowhere"], "nothing to export"),
+        (["csv-wide", "nowhere"], "There is no file or folder nowhere"),
         (["canvas", "class.jsonl"], "--gradebook"),
         (["csv-wide", "class.jsonl", "--gradebook", "x.csv"], "canvas fills a gradebook"),
         (["canvas", "class.jsonl", "--gradebook", "x.csv"], "x.csv cannot be read"),

@@ -13,7 +13,7 @@ import publications
 import pytest
 from publications import counted, lines, result, simulated
 
-from grader import check, cli, course
+from grader import check, cli, course, documents
 from grader.course import Exercise
 from grader.publish import evidence, models, records
 from grader.publish.records import Solutions
@@ -416,7 +416,7 @@ def test_simulated_results_still_tell_traffic_and_memory(root):
 # -- files of results
 
 
-def test_results_come_as_lines_documents_lists_and_attempts(root, tmp_path):
+def test_results_come_as_lines_documents_and_attempts(root, tmp_path):
     one = result(root)
     attempt = {
         "schema": "grader/attempt/v1",
@@ -427,8 +427,10 @@ def test_results_come_as_lines_documents_lists_and_attempts(root, tmp_path):
         "submitted_at": "2026-11-20T00:00:00Z",
         "result": one,
     }
-    for content in (lines(one), json.dumps(one, indent=2), json.dumps([one]), lines(attempt)):
-        found, problems = read(tmp_path, content)
+    contents = {"a.jsonl": lines(one), "b.json": json.dumps(one, indent=2), "c": lines(attempt)}
+    for name, content in contents.items():
+        (tmp_path / name).write_text(content)
+        found, problems = evidence.read([tmp_path / name], NOW)
         assert [each.seed for each in found] == [one["seed"]]
         assert problems == []
 
@@ -436,14 +438,14 @@ def test_results_come_as_lines_documents_lists_and_attempts(root, tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", "FILE holds no results."),
-        ('{"schema": "grader/result/v1", "exer', "FILE, line 1 cannot be used: it is no JSON"),
-        ("[" * 100_000, "FILE, line 1 cannot be used: it is no JSON object"),
-        ('{"schema": "grader/result/v2"}', "FILE cannot be used: its schema is 'grader/result/v2'"),
-        ('{"share": 1}', "FILE cannot be used: it names no schema, and grader/result/v1 is needed"),
-        ('{"schema": "grader/result/v1"}', "FILE cannot be used: it is no valid grader/result/v1:"),
-        ("[1]", "FILE, entry 1 cannot be used: it is no JSON object"),
-        ('"a text"', "FILE, line 1 cannot be used: it is no JSON object"),
+        ("", "FILE: it is empty"),
+        ('{"schema": "grader/result/v1", "exer', "FILE, line 1: it is no JSON"),
+        ("[" * 100_000, "FILE, line 1: it is no JSON object"),
+        ('{"schema": "grader/result/v2"}', "FILE, line 1: its schema is 'grader/result/v2'"),
+        ('{"share": 1}', "FILE, line 1: it names no schema, and grader/result/v1 is needed"),
+        ('{"schema": "grader/result/v1"}', "FILE, line 1: it is no valid grader/result/v1:"),
+        ("[1]", "FILE, line 1: it is no JSON object"),
+        ('"a text"', "FILE, line 1: it is no JSON object"),
     ],
 )
 def test_what_is_no_result_is_named(tmp_path, content, said):
@@ -457,11 +459,9 @@ def test_one_bad_line_stops_no_other(root, tmp_path, publish, capsys):
     content = "garbage\n" * 100 + lines(result(root)) + json.dumps(result(root))[:400]
     found, problems = read(tmp_path, content)
     assert len(found) == 1
-    assert len(problems) == evidence.MOST_PROBLEMS + 1
-    assert problems[-1] == "FILE: 96 more such lines."
-    assert publish("--results", tmp_path / "missing", "--results", tmp_path / "results.jsonl") == 0
-    said = capsys.readouterr().err
-    assert "missing cannot be read: No such file or directory." in said
+    assert len(problems) == documents.MOST_TOLD + 1
+    assert problems[-1] == "FILE: 1 more of its lines cannot be used"
+    assert publish("--results", tmp_path / "results.jsonl") == 0
     assert (tmp_path / "out" / "01_double" / "share.svg").exists()
 
 
@@ -484,10 +484,10 @@ def test_a_result_that_cannot_be_believed_is_left_out(root, tmp_path, change, sa
     assert said in problems[0]
 
 
-def test_a_huge_file_is_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(evidence, "LARGEST", 10)
-    _, problems = read(tmp_path, "x" * 11)
-    assert problems == ["FILE cannot be used: it has 11 bytes, and 10 are read at most."]
+def test_a_file_that_is_not_there_is_told_before_anything_is_written(tmp_path, publish, capsys):
+    assert publish("--results", tmp_path / "missing") == 2
+    assert f"There is no file or folder {tmp_path / 'missing'}." in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 # -- when

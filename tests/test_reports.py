@@ -178,8 +178,8 @@ def test_results_and_attempts_are_read_again():
     lines = GOLDEN["attempt.jsonl"].splitlines()
     assert [Attempt.model_validate_json(line) for line in lines][: len(there)] == there
     public = reported.KEY.public_key()
-    signed = [Signed.model_validate_json(line) for line in GOLDEN["signed.jsonl"].splitlines()]
-    assert [opened(one, {fingerprint(public): public}) for one in signed][: len(there)] == there
+    signed = Signed.model_validate_json(GOLDEN["signed.jsonl"])
+    assert opened(signed, {fingerprint(public): public})[: len(there)] == there
 
 
 # -- what is no pass is none anywhere

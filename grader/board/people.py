@@ -124,7 +124,7 @@ def named(
     Nobody loses a nickname to one who comes later in `wanted`.
     """
     pseudonyms = _pseudonyms(logins, key)
-    forbidden = Forbidden(logins)
+    forbidden = Forbidden({*logins, *wanted})
     taken = {_skeleton(name) for name in TAKEN}
     who, refused = dict(pseudonyms), []
     for login, wish in wanted.items():

@@ -110,7 +110,7 @@ def build(
         collected = _collected(results, trust, now)
         logins = {entry.student for entry in collected.entries}
         named, refused = persons.named(logins, key, wishes)
-        forbidden = persons.Forbidden(logins)
+        forbidden = persons.Forbidden(logins | wishes.keys())
         group = site.Class(tasks, site.decided(collected.entries, reasons, forbidden), named)
         made = site.assemble(own, group, known, now)
         publish.write(out, {publish.DOCUMENT: publish.to_json(made), **pages.pages(made)})
@@ -123,7 +123,7 @@ def build(
     shown = sum(len(student.tried) for student in made.students)
     typer.echo(
         f"{out}: {len(made.boards)} boards, {len(made.students):,} students, {shown:,} attempts; "
-        f"{len(collected.problems):,} left out or remarked on"
+        f"{sum(problem.count for problem in collected.problems):,} left out"
     )
 
 
