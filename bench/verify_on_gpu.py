@@ -20,13 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from grader import check, course, verify
+from grader.calibrate import SPARE
 from grader.course import Exercise
 from grader.errors import GraderError
 from grader.results import Result, Speed
 from grader.terms import Status
 from grader.verify import Verified
-
-SPARE = 0.05  # by which a model solution's share must exceed the gate, as a share of the gate
 
 
 def main(argv: Sequence[str] | None = None) -> int:

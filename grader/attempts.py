@@ -4,12 +4,17 @@ A result knows no student; an attempt is a result with whose it is, when it was 
 it was graded with. What a trusted run made is signed: `grader/signed/v1` holds the attempt as the
 very text that was signed. Reading one says nothing of whether the signature is good: see
 grader.signing.
+
+The published schemas are docs/attempt.schema.json and docs/signed.schema.json;
+`python -m grader.attempts attempt` and `signed` print them.
 """
 
 from __future__ import annotations
 
+import json
 import secrets
-from typing import Literal
+import sys
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -47,3 +52,14 @@ def new_id() -> str:
 def to_json(record: Attempt | Signed) -> str:
     """One line of JSON."""
     return record.model_dump_json(by_alias=True)
+
+
+def json_schema(record: type[Record]) -> dict[str, Any]:
+    """JSON Schema (2020-12) of a record."""
+    schema = record.model_json_schema(by_alias=True, mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+if __name__ == "__main__":
+    records: dict[str, type[Record]] = {"attempt": Attempt, "signed": Signed}
+    print(json.dumps(json_schema(records[sys.argv[1]]), indent=2))

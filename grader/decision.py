@@ -20,6 +20,7 @@ THRESHOLD = math.log((1 - ERROR) / ERROR)  # 9.21, of Wald's sequential probabil
 # A standard deviation from few samples may be too small; believing it would decide too soon.
 CAUTION = 1.25
 LEAST_DEVIATION = 0.002
+IMPOSSIBLE = 1.05  # share of the ceiling that no honest kernel reaches
 OUTLIER = 4.0  # deviations beyond which a sample counts as if it were that far
 RESAMPLES = 2000
 CONFIDENCE = 0.95

@@ -284,7 +284,8 @@ def _too_long(operation: str, limit_s: float) -> Failure:
     return Failure(
         kind="timeout",
         message=f"{doing} took longer than {limit_s:g} s and was stopped",
-        hint="Look for a loop that never ends, or a kernel that waits for itself.",
+        hint="Look for a loop that never ends, a kernel that waits for itself, or far more blocks "
+        "than the work needs.",
     )
 
 
@@ -308,7 +309,8 @@ def _ended(operation: str, status: int | None, nursery_runs: bool) -> Failure:
     return Failure(
         kind="crash",
         message=f"the process that runs the kernel {describe_end(status)} {doing}",
-        hint="Most crashes are accesses out of bounds: check each mask and each offset.",
+        hint="Most crashes are accesses out of bounds: check each index, and each mask or `if` "
+        "that guards it.",
     )
 
 
@@ -343,13 +345,15 @@ HINTS = {
     "compile": "Triton could not compile the kernel; the line it names is the place to look.",
     "out_of_bounds": "Each access needs a check that its index lies inside its array: a mask in "
     "Triton, an `if` in numba.",
-    "race": "Give each element to one thread or program, put a barrier between the two "
-    "accesses, or make both of them atomic.",
+    "race": "Give each element to one thread or program, put a barrier that all threads come to "
+    "between the two accesses, or make both of them atomic.",
     "divergent_barrier": "All threads of a block must come to the same cuda.syncthreads(): move it "
     "out of the branch that only some of them take.",
     "divergent_shuffle": "All threads that a shuffle's mask names must come to it: move it out of "
     "the branch that only some of them take, and give the others a value that changes nothing.",
     "uninitialised": "Shared memory starts with anything in it: some thread must write an element, "
     "and all must meet at a barrier, before it is read.",
+    "launch_refused": "A launch is kernel[blocks, threads](...): at least one block, 1 to 1,024 "
+    "threads in each, and at most 48 KiB of shared memory.",
     "out_of_memory": "The kernel may allocate only a little beyond its arguments.",
 }

@@ -19,6 +19,7 @@ import torch
 
 from grader import clock, exclusive, traffic
 from grader.arena import CudaArena
+from grader.ballast import FIXED, MIB, free_bytes
 from grader.link import KernelFailure, WorkerLink, entry_of
 from grader.results import Failure, Memory
 from grader.session import Finding, Grading
@@ -28,16 +29,10 @@ from grader.steps import with_case
 from grader.terms import Outcome
 from grader.wire import Launched
 
-MIB = 1 << 20
 NOMINAL = 1 << 30  # bytes of all arguments, at which a simulated kernel is held to its budget
 # In simulation scratch that grows may stop growing above the counted cases, such as partial results
 # of at most so many blocks. What still grows to this part of an argument is taken for a copy.
 COPY_PART = 4
-# What a kernel may hold on a GPU if it does not grow with the arguments. On an H200 honest kernels
-# held 78 MiB when torch loads kernels of its own, 54 MiB for its pool of streams, 150 MiB with a
-# recorded graph, 332 MiB with the buffer of Triton's tuner. A copy of an argument does not hide in
-# it: that grows.
-FIXED = 512 * MIB
 # Torch gets memory for scratch of 1 to 10 MiB in segments of this size (kLargeBuffer of its
 # CUDACachingAllocator), and for more in pages of 2 MiB. So scratch is seen up to one segment too
 # large, at all of the rows or at half of them, and its growth, which is doubled, up to two.
@@ -76,7 +71,7 @@ def _simulated(grading: Grading) -> Finding:
     if one.peak <= most:
         most = max(most, nominal.elements * ITEMSIZE[nominal.dtype] // COPY_PART)
     beyond = f"beyond {NOMINAL >> 30} GiB of arguments"
-    return _finding(nominal, peak, most, beyond, simulated=True)
+    return _finding(nominal, peak, most, beyond)
 
 
 def _measured(grading: Grading) -> Finding:
@@ -98,7 +93,7 @@ def _measured(grading: Grading) -> Finding:
     beyond = "growing with its arguments"
     if peak > grown(half, whole):
         beyond = f"beyond its arguments and a fixed {_mib(room)}"
-    found = _finding(case, peak, spec.memory_budget(case) + STEPS, beyond, simulated=False)
+    found = _finding(case, peak, spec.memory_budget(case) + STEPS, beyond, whole)
     disturbed = exclusive.disturbance(others)
     if found.failure is not None and disturbed is not None:
         return Finding(found.summary, _noisy(disturbed), Outcome.NOISY, memory=found.memory)
@@ -129,7 +124,7 @@ def _held(kernel: WorkerLink, slots: Slots) -> int:
     calls, probes = slots.refill()
     clock.all_right(probes)  # loads what the judge's own work needs, before it looks
     kernel.start()
-    before = _free() + torch.cuda.memory_reserved()
+    before = free_bytes() + torch.cuda.memory_reserved()
     kernel.load()
     kernel.call(calls)
     kernel.settle()
@@ -143,17 +138,13 @@ def _held(kernel: WorkerLink, slots: Slots) -> int:
 
 def _least_free_during(work: Callable[[], object]) -> int:
     """The fewest free bytes of the GPU while `work` runs, which may raise."""
-    least = _free()
+    least = free_bytes()
     with ThreadPoolExecutor(1) as pool:
         done = pool.submit(work)
         while not done.done():
-            least = min(least, _free())
+            least = min(least, free_bytes())
     done.result()
-    return min(least, _free())
-
-
-def _free() -> int:
-    return torch.cuda.mem_get_info()[0]
+    return min(least, free_bytes())
 
 
 def _stack(launched: Sequence[Launched]) -> int:
@@ -164,8 +155,15 @@ def _stack(launched: Sequence[Launched]) -> int:
     return threads * min(MOST_STACK, max(spills, default=0))
 
 
-def _finding(case: Case, peak: int, most: int, beyond: str, *, simulated: bool) -> Finding:
-    found = Memory(case=case.headline, peak_bytes=peak, most_bytes=most, simulated=simulated)
+def _finding(case: Case, peak: int, most: int, beyond: str, whole: int | None = None) -> Finding:
+    """`whole` is what was held in all, where that was measured."""
+    found = Memory(
+        case=case.headline,
+        peak_bytes=peak,
+        most_bytes=most,
+        simulated=whole is None,
+        held_bytes=whole,
+    )
     held = f"{_mib(peak)} {beyond}"
     tried = f"{case.headline}: {held}"
     if peak <= most:

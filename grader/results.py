@@ -132,6 +132,9 @@ class Memory(Record):
     )
     most_bytes: int = Field(description="the most that passes")
     simulated: bool
+    held_bytes: int | None = Field(
+        default=None, description="on a GPU: all that the call held, with code and streams"
+    )
 
 
 class Step(Record):

@@ -48,10 +48,10 @@ def sign(attempt: Attempt, private: Ed25519PrivateKey) -> Signed:
     )
 
 
-def opened(signed: Signed, trusted: Mapping[str, Ed25519PublicKey]) -> Attempt:
-    """The attempt, once its signature is found good. `trusted` are public keys by fingerprint.
+def verify(signed: Signed, trusted: Mapping[str, Ed25519PublicKey]) -> None:
+    """Find its signature good. `trusted` are public keys by fingerprint.
 
-    Raises NotGenuine for another key, another text, or a text that is no attempt.
+    Raises NotGenuine for another key and for another text than was signed.
     """
     public = trusted.get(signed.key)
     if public is None:
@@ -60,6 +60,14 @@ def opened(signed: Signed, trusted: Mapping[str, Ed25519PublicKey]) -> Attempt:
         public.verify(base64.b64decode(signed.signature, validate=True), message(signed.payload))
     except (InvalidSignature, binascii.Error, ValueError):
         raise NotGenuine("its signature is not that of its content: it was changed") from None
+
+
+def opened(signed: Signed, trusted: Mapping[str, Ed25519PublicKey]) -> Attempt:
+    """The attempt, once its signature is found good.
+
+    Raises NotGenuine as `verify` does, and for a text that is no attempt.
+    """
+    verify(signed, trusted)
     try:
         return Attempt.model_validate_json(signed.payload)
     except ValidationError:

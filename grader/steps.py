@@ -130,7 +130,10 @@ def failure_from(mismatch: Mismatch) -> Failure:
     """A wrong answer in words."""
     hint = None
     if mismatch.kind == "never_written":
-        hint = "Do the blocks cover the whole output, and does the mask or `if` let the last write?"
+        hint = (
+            "Do the blocks cover the whole output, and does the mask or `if` let the last write? "
+            "An output begins as NaN, which stays NaN whatever is added to it."
+        )
     elif mismatch.kind == "not_finite":
         hint = "A NaN comes from inf - inf, 0 * inf or memory that was never written."
     return Failure(

@@ -51,8 +51,8 @@ def make_stub(source: str, name: str, path: str = "kernel.py") -> str:
     `path` is what messages call the file.
     """
     tree = _parse(source, path)
-    regions = list(_regions(source, path))
-    if not regions:
+    marked = list(regions(source, path))
+    if not marked:
         raise BrokenExercise(
             f"{path} marks no part as the solution, so that its stub would give it all away.",
             "Put `# BEGIN SOLUTION` and `# END SOLUTION` around what the learner shall write.",
@@ -61,7 +61,7 @@ def make_stub(source: str, name: str, path: str = "kernel.py") -> str:
     lines = source.removesuffix("\n").split("\n")
     kept: list[str] = []
     copied = 0  # lines of the source that are dealt with
-    for region in regions:
+    for region in marked:
         kept += lines[copied : region.first - 1]
         kept += _replacement(region, _is_jitted(region, functions, lines, path), name)
         copied = region.last
@@ -120,8 +120,11 @@ def _parse(source: str, path: str) -> ast.Module:
         ) from error
 
 
-def _regions(source: str, path: str) -> Iterator[Region]:
-    """The marked regions in order. Strings that mention a marker are not markers."""
+def regions(source: str, path: str) -> Iterator[Region]:
+    """The marked regions in order. Strings that mention a marker are not markers.
+
+    Raises BrokenExercise where markers do not go in pairs; `path` is what messages call the file.
+    """
     opened: tuple[int, str, str] | None = None
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type != tokenize.COMMENT or not _MENTION.search(token.string):

@@ -13,11 +13,13 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from grader import exclusive, explain, nvml
+from torch import Tensor
+
+from grader import ballast, exclusive, explain, nvml
 from grader.arena import CudaArena
 from grader.ceilings import Yardstick
 from grader.clock import Go, correction, go, right_go
-from grader.decision import decide, interval, spread
+from grader.decision import IMPOSSIBLE, decide, interval, spread
 from grader.link import Call, KernelFailure, WorkerLink, entry_of
 from grader.needless import no_kernel
 from grader.occupancy import this_gpu
@@ -35,12 +37,12 @@ MOST_CYCLES = 24
 BUDGET_S = 4.0  # after which no further cycle begins, if LEAST_CYCLES are done
 NARROW = 0.003  # an interval this wide, relative to the share, needs no further cycle
 HOPELESS = 0.1  # of the ceiling: a kernel that slow by its first call needs no precision
-IMPOSSIBLE = 1.05  # share of the ceiling that no honest kernel reaches
 # How far a trusted kernel's bandwidth may wander, over the cycles or from before to after.
 STEADY = 0.03
 # What a kernel may hold the ceiling down by while it is loaded: more is taken off its share.
 HELD_DOWN = 0.01
 SLOW_MEMORY = 0.9  # of the highest memory clock, under load
+_AGAIN = "This does not count against the kernel. Check again when the GPU is quiet."
 SMALL, SMALL_CALLS = 1024, 64  # elements, and calls, of the case that shows the latency
 
 
@@ -84,6 +86,8 @@ def _measure(
             entry_of(spec), grading.kernel, nursery(spec.backend, grading.options.device), arena
         )
         with closing(kernel):
+            kernel.start()
+            held_back = _held_back(grading)
             first_s, once_s, launched = _first_calls(kernel, calls, probes)
             rough = slots.least_bytes / once_s / before
             if rough < HOPELESS:
@@ -91,6 +95,7 @@ def _measure(
             samples = _alternate(kernel, yardstick, slots, gates.passing)
             latency = _latency(kernel, spec, arena)
             needless = _without_kernels(kernel, slots, arena) if spec.kernels else None
+        del held_back
         after = yardstick.ceiling(probes)
         raised = correction(samples.goes, samples.trusted)
     ceiling = max(statistics.median(samples.ceilings), (1 - HELD_DOWN) * max(before, after))
@@ -122,6 +127,14 @@ def _measure(
     if needless is not None:
         return Finding(_tried(speed), needless, Outcome.FAIL, speed)
     return _finding(speed, explained, decide(shares, gates.passing), noise)
+
+
+def _held_back(grading: Grading) -> Tensor | None:
+    """In hardened mode, what keeps the kernel from holding more than the memory step saw."""
+    watched = grading.steps[StepName.MEMORY].memory
+    if not grading.options.hardened or watched is None or watched.held_bytes is None:
+        return None
+    return ballast.hold_back(watched.held_bytes)
 
 
 def _first_calls(
@@ -250,7 +263,7 @@ def _finding(speed: Speed, explained: Speed, passed: bool | None, noise: str | N
     if speed.share > IMPOSSIBLE:
         return Finding(tried, _impossible(speed), Outcome.FAIL, speed)
     if passed is None:
-        return Finding(tried, _noisy(_too_close(speed)), Outcome.NOISY, speed)
+        return Finding(tried, _too_close(speed), Outcome.NOISY, speed)
     if not passed:
         return Finding(tried, _too_slow(explained), Outcome.FAIL, explained)
     return Finding(tried, speed=explained)
@@ -260,19 +273,18 @@ def _tried(speed: Speed) -> str:
     return f"{speed.case}: {speed.bandwidth_gbps:,.0f} GB/s, {speed.share:.1%} of the ceiling"
 
 
-def _too_close(speed: Speed) -> str:
-    return (
-        f"{speed.share:.2%} ± {(speed.share_high - speed.share_low) / 2:.2%} is too close to the "
-        f"{speed.passing:.0%} that pass for this many goes to tell"
+def _too_close(speed: Speed) -> Failure:
+    return Failure(
+        kind="too_close",
+        message=f"the speed cannot be told: {speed.share:.2%} ± "
+        f"{(speed.share_high - speed.share_low) / 2:.2%} is too close to the "
+        f"{speed.passing:.0%} that pass for this many goes to tell",
+        hint=_AGAIN,
     )
 
 
 def _noisy(noise: str) -> Failure:
-    return Failure(
-        kind="noisy",
-        message=f"the speed cannot be told: {noise}",
-        hint="This does not count against the kernel. Check again when the GPU is quiet.",
-    )
+    return Failure(kind="noisy", message=f"the speed cannot be told: {noise}", hint=_AGAIN)
 
 
 def _impossible(speed: Speed) -> Failure:

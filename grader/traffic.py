@@ -117,6 +117,14 @@ def _told(count: Traffic) -> str:
     return f"{count.argument} {' and '.join(parts) or 'untouched'}"
 
 
+AGAIN = {
+    "read": "Each further pass over the data costs the time of that pass: what could be kept from "
+    "an earlier one? Or do several threads do the same work?",
+    "written": "Each further write costs the time of the first: keep a value in a variable until "
+    "it is final, and let only one thread store it.",
+}
+
+
 def _fault(spec: Spec, count: Traffic) -> Failure | None:
     argument = next(a for a in spec.arguments if a.name == count.argument)
     for done, times, least, most in (
@@ -140,7 +148,6 @@ def _fault(spec: Spec, count: Traffic) -> Failure | None:
                 message=f"every element of {count.argument} is {done} {times:.3g} times on average",
                 expected=f"at most {most} ×",
                 got=f"{times:.3g} ×",
-                hint="Each further pass over the data costs the time of that pass: what could be "
-                "kept from an earlier one? Or do several threads do the same work?",
+                hint=AGAIN[done],
             )
     return None

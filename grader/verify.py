@@ -44,7 +44,10 @@ REJECTED = "rejected"  # expected of a mutant: which step does it is no matter
 
 @dataclass(frozen=True)
 class Sample:
-    """Which of the mutants to try: `count` of them, drawn with `seed`, or all for None."""
+    """Which of the mutants to try: `count` of them, drawn with `seed`, or all for None.
+
+    Those that are declared slower are tried only with all: they cost most, and prove least.
+    """
 
     count: int | None
     seed: int = 0
@@ -156,7 +159,11 @@ def _mutant_trials(exercise: Exercise, source: str, sample: Sample, scratch: Pat
     made = mutants.make(source)
     path = exercise.survivors
     survivors = declared.assign(made, declared.read(path), path)
-    chosen = made if sample.count is None else mutants.sample(made, sample.count, sample.seed)
+    chosen = list(made)
+    if sample.count is not None:
+        slower = {mutant for mutant, known in survivors.items() if known.kind == "slower"}
+        quick = [mutant for mutant in made if mutant not in slower]
+        chosen = mutants.sample(quick, sample.count, sample.seed)
 
     def trial(mutant: Mutant) -> _Trial:
         number = made.index(mutant) + 1

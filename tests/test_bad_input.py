@@ -112,8 +112,14 @@ class Bad:
 
 LOAD, CORRECTNESS = StepName.LOAD, StepName.CORRECTNESS
 RETURNS = "A kernel returns; it does not end the process. Ending it counts as a failure."
-LOOPS = "Look for a loop that never ends, or a kernel that waits for itself."
-BOUNDS = "Most crashes are accesses out of bounds: check each mask and each offset."
+LOOPS = (
+    "Look for a loop that never ends, a kernel that waits for itself, or far more blocks than the "
+    "work needs."
+)
+BOUNDS = (
+    "Most crashes are accesses out of bounds: check each index, and each mask or `if` that guards "
+    "it."
+)
 MASK = (
     "Each access needs a check that its index lies inside its array: a mask in Triton, an `if` in "
     "numba."
@@ -136,7 +142,8 @@ TRITON = (
     Bad(
         "launches_nothing.py",
         *(CORRECTNESS, "never_written", "out[0, 0] was never written"),
-        hint="Do the blocks cover the whole output, and does the mask or `if` let the last write?",
+        hint="Do the blocks cover the whole output, and does the mask or `if` let the last write? "
+        "An output begins as NaN, which stays NaN whatever is added to it.",
         case="2x3,float32",
     ),
     Bad(
@@ -368,15 +375,16 @@ NUMBA = (
     Bad(
         "numba_has_no_check.py",
         *(CORRECTNESS, "out_of_bounds"),
-        "thread (1, 0, 0) of block (0, 0, 0) uses index 1 on axis 0 of x, where it has 1 "
-        "element: is a bounds check missing?",
+        "thread 1 of block 0 uses index 1 of x, which has 1 element: is a bounds check missing?",
         MASK,
         lines=(13, 9),
     ),
     Bad(
         "numba_block_too_large.py",
-        *(CORRECTNESS, "exception"),
-        "LaunchRefused: a block of 2048 threads is too large: a GPU runs at most 1024",
+        *(CORRECTNESS, "launch_refused"),
+        "a block of 2048 threads is too large: a GPU runs at most 1024",
+        "A launch is kernel[blocks, threads](...): at least one block, 1 to 1,024 threads in each, "
+        "and at most 48 KiB of shared memory.",
         lines=(14,),
     ),
     Bad(

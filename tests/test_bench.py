@@ -273,7 +273,7 @@ def test_what_is_compiled_is_the_function_on_tensors(name: str, monkeypatch: pyt
     assert seen == [spec.entry if name in TRITON else "dot_tensors"]
     if name == "02_dot_reduction":  # the entry itself converts, and calls the compiled one
         out = torch.zeros(1)
-        namespace["dot"](torch.ones(3), torch.ones(3), out)  # type: ignore[operator]
+        namespace["dot"](torch.ones(3), torch.ones(3), out)
         assert seen[1:] == ["called"]
         assert out.item() == 3
 
@@ -294,7 +294,7 @@ def test_the_compiler_takes_tensors_that_lie_in_one_memory(
     arguments = [views.at(asdict(one)) if isinstance(one, TensorRef) else one for one in call]
     namespace: dict[str, object] = {}
     exec(compile(text, "eager.py", "exec"), namespace)
-    namespace[spec.entry](*arguments)  # type: ignore[operator]
+    namespace[spec.entry](*arguments)
 
 
 # -- arithmetic
@@ -442,7 +442,7 @@ def benchmark(**changes: object) -> Benchmark:
             without("mine", middle, "the kernel ran out of memory"),
         ),
     }
-    return Benchmark(**(fields | changes))  # type: ignore[arg-type]
+    return Benchmark(**(fields | changes))
 
 
 TABLE = """\
@@ -546,6 +546,15 @@ def test_what_cannot_be_done_is_told_before_anything_is_measured(arguments: list
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(told)
     assert "\nnext: " in done.stderr
+
+
+def test_a_puzzle_has_no_speed_and_needs_no_gpu_to_be_told_so():
+    done = grader("p01_map")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "error: The speed of 'Map' is not graded: it is a puzzle.\n"
+        "next: `grader list` shows the exercises behind the puzzles.\n"
+    )
 
 
 # -- on a GPU

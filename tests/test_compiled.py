@@ -46,8 +46,8 @@ class NumbaKernel:
 @pytest.fixture
 def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
     triton, numba = ModuleType("triton.compiler"), ModuleType("numba.cuda")
-    triton.CompiledKernel = TritonKernel  # type: ignore[attr-defined]
-    numba.dispatcher = SimpleNamespace(_Kernel=NumbaKernel)  # type: ignore[attr-defined]
+    triton.CompiledKernel = TritonKernel
+    numba.dispatcher = SimpleNamespace(_Kernel=NumbaKernel)
     monkeypatch.setitem(sys.modules, "triton.compiler", triton)
     monkeypatch.setitem(sys.modules, "numba.cuda", numba)
 
@@ -113,7 +113,7 @@ def test_a_worker_calls_the_entry_once_and_tells():
             done.append("synchronized")
 
     done: list[object] = []
-    worker = Worker(Backend(), None)  # type: ignore[arg-type]
+    worker = Worker(Backend(), None)
     worker._entry = lambda *arguments: done.append(arguments)
     assert worker.do({"op": "resources", "call": [{"name": "x"}, 2.0]}) == {"launched": ()}
     assert done == [("x", 2.0), "synchronized"]

@@ -17,15 +17,18 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.main import get_command
 
-from grader import cli, course, errors, trace
+from grader import attempts, cli, course, errors, manifest, trace
 from grader.bench import Benchmark
 from grader.doctor import records as doctor
 from grader.lint import records as lint
 from grader.lint.review import RULES
+from grader.publish import records as publish
+from grader.render.reports.registry import FORMATS
 from grader.results import json_schema
 from grader.verdict import EXIT_CODES
 
@@ -37,6 +40,7 @@ PAGES = [README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(ROOT.g
 # which sets up as `make setup` does; the others are `make` targets that it runs, or need no run.
 SETS_UP = {"make setup", ". .venv/bin/activate", "make test"}
 
+REPORTS = "Reports to other systems"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXIT_BY_VERDICT = {"PASS": 0, "FAIL": 1, "NOT STARTED": 1}
 
@@ -159,25 +163,36 @@ def test_a_make_target_does_what_is_said(line: str, planned: str):
     assert planned in " ".join(plan.replace("\\\n", " ").split())
 
 
+def commands_known() -> dict[str, Any]:
+    """Every command by its words behind `grader`, such as `check` and `leaderboard build`."""
+    groups = get_command(cli.app).commands
+    return {
+        " ".join(filter(None, (name, inner))): command
+        for name, group in groups.items()
+        for inner, command in getattr(group, "commands", {"": group}).items()
+    }
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_grader_command_on_a_page_exists(page: Path):
-    known = get_command(cli.app).commands  # type: ignore[attr-defined]
+    known = commands_known()
     text = page.read_text(encoding="utf-8")
     quoted = re.findall(r"`grader ([^`]*)`", text)
     fenced = [c.line.removeprefix("grader ") for c in commands(text) if c.line[:7] == "grader "]
     for words in (line.split() for line in [*quoted, *fenced]):
         if words[0].startswith("-"):
             continue
-        assert words[0] in known, f"grader {words[0]} is no command"
-        options = {name for param in known[words[0]].params for name in param.opts} | {"--help"}
+        named = words[0] if words[0] in known else " ".join(words[:2])
+        assert named in known, f"grader {named} is no command"
+        options = {name for param in known[named].params for name in param.opts} | {"--help"}
         unknown = {word for word in words if word.startswith("--")} - options
-        assert not unknown, f"grader {words[0]} has no {unknown}"
+        assert not unknown, f"grader {named} has no {unknown}"
 
 
 def test_readme_names_every_command_and_option():
-    table = section(README, "Commands")
-    for name, command in get_command(cli.app).commands.items():  # type: ignore[attr-defined]
-        rows = [row for row in table.splitlines() if f"| `grader {name}" in row]
+    table = section(README, "Commands") + section(README, "For instructors")
+    for name, command in commands_known().items():
+        rows = re.findall(rf"^\| `grader {name}[ `].*$", table, re.MULTILINE)
         assert len(rows) == 1, f"grader {name} has no row of its own"
         for parameter in command.params:
             for option in (o for o in parameter.opts if o.startswith("--")):
@@ -245,8 +260,12 @@ RECORDS = {
         ("Review", lint.json_schema()),
         ("Benchmark", Benchmark.model_json_schema(by_alias=True, mode="serialization")),
         ("Trace", trace.json_schema()),
+        ("Manifest", manifest.json_schema()),
+        ("Solutions", publish.json_schema()),
+        ("Attempt", attempts.Attempt.model_json_schema(by_alias=True, mode="serialization")),
+        ("Signed", attempts.Signed.model_json_schema(by_alias=True, mode="serialization")),
     )
-    for name, record in ({top: schema} | schema["$defs"]).items()
+    for name, record in ({top: schema} | schema.get("$defs", {})).items()
 }
 
 
@@ -260,6 +279,11 @@ def test_formats_lists_every_field_of_a_record(record: str):
 def test_formats_lists_every_word(record: str):
     listed = [row[0].strip("`") for row in rows(section(ROOT / "docs/formats.md", record))]
     assert listed == RECORDS[record]["enum"]
+
+
+def test_formats_lists_every_report():
+    listed = {row[0].strip("`") for row in rows(section(ROOT / "docs/formats.md", REPORTS))}
+    assert {*FORMATS, "canvas"} <= listed
 
 
 def test_lint_lists_every_rule():
@@ -356,10 +380,10 @@ def layers() -> object:
 
 def test_contributing_says_what_each_module_does_floor_by_floor():
     house = layers()
-    there = {house.part_of(name) for name in house.FILES} - {"grader"}  # type: ignore[attr-defined]
+    there = {house.part_of(name) for name in house.FILES} - {"grader"}
     listed = [row[0].strip("`/") for row in rows(section(ROOT / "CONTRIBUTING.md", "The house"))]
     assert sorted(listed) == sorted(there)
-    floors = [house.floor_of(name) for name in listed if name != "worker"]  # type: ignore[attr-defined]
+    floors = [house.floor_of(name) for name in listed if name != "worker"]
     assert floors == sorted(floors), "the order of the floors in test_layers.py"
 
 

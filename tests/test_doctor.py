@@ -343,7 +343,7 @@ def test_ceilings_are_measured_under_the_lock(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(exclusive, "gpu_for_us_alone", Lock)
     monkeypatch.setattr(gpu.ceilings, "measure_all", measure_all)
     names = [mix.name for mix in STREAMS]
-    measured = gpu.measure(H200, nursery=None)  # type: ignore[arg-type]
+    measured = gpu.measure(H200, nursery=None)
     assert seen == ["locked", *names, "released"]
     assert [one.mix for one in measured.ceilings] == names
     assert [told(f) for f in gpu.of_ceilings(measured)] == [("ok", "4,200 GB/s at most", None)] * 6
@@ -351,7 +351,7 @@ def test_ceilings_are_measured_under_the_lock(monkeypatch: pytest.MonkeyPatch):
 
 def test_on_a_busy_gpu_nothing_is_measured():
     busy = H200.model_copy(update={"others": ("python (process 71)",)})
-    assert gpu.measure(busy, nursery=None) == busy  # type: ignore[arg-type]
+    assert gpu.measure(busy, nursery=None) == busy
     (finding,) = gpu.of_ceilings(busy)
     assert told(finding) == ("note", "not measured: other programs use the GPU", gpu.ANOTHER)
 
@@ -390,7 +390,7 @@ def on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_fails_on_a_gpu_does_not_stop_the_rest(on_a_gpu: None):
     teller = Teller()
-    parts.gpu(teller)  # type: ignore[arg-type]
+    parts.gpu(teller)
     assert [f.name for f in teller.findings] == [
         *("import torch", "GPU", "memory", "clocks", "MIG", "ECC", "other programs"),
         *("Triton", "numba CUDA", "1 read"),
@@ -410,7 +410,7 @@ def test_ceilings_that_cannot_be_measured_are_a_problem(
 
     monkeypatch.setattr(gpu, "measure", measure)
     teller = Teller()
-    parts.gpu(teller)  # type: ignore[arg-type]
+    parts.gpu(teller)
     assert teller.findings[-1].name == "ceilings"
     assert told(teller.findings[-1]) == (
         *("problem", "The GPU has 10 MiB free.", "See with `nvidia-smi`."),
@@ -422,7 +422,7 @@ def test_without_a_gpu_nothing_is_compiled(on_a_gpu: None, monkeypatch: pytest.M
     lacking = gpu.lack(NO_CUDA, ())
     monkeypatch.setattr(gpu, "find", lambda: (None, [lacking]))
     teller = Teller()
-    parts.gpu(teller)  # type: ignore[arg-type]
+    parts.gpu(teller)
     assert [f.name for f in teller.findings] == ["import torch", "GPU"]
     assert teller.gpus == []
 

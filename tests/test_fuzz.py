@@ -369,7 +369,7 @@ class JudgeAndLiar(RuleBasedStateMachine):
         super().__init__()
         self.arena = HostArena(1 << 20)
         self.liars = Liars(self.arena)
-        self.link = WorkerLink(entry_of(DOUBLE.spec), b"", self.liars, self.arena)  # type: ignore[arg-type]
+        self.link = WorkerLink(entry_of(DOUBLE.spec), b"", self.liars, self.arena)
         self.start_s = link.START_S
 
     def teardown(self) -> None:

@@ -182,7 +182,7 @@ def test_another_process_draws_the_same():
     ids=str,
 )
 def test_whatever_differs_between_cases_changes_the_values(change: dict[str, object]):
-    other = replace(GOLDEN, **change)  # type: ignore[arg-type]
+    other = replace(GOLDEN, **change)
     first = CaseDraw(GOLDEN).tensor((3, 1025))
     assert not torch.equal(first, CaseDraw(other).tensor((3, 1025)))
 

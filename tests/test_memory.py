@@ -20,7 +20,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader import clock, course, memory
+from grader import ballast, check, clock, course, memory
 from grader.arena import HostArena
 from grader.course import Exercise
 from grader.link import Counts, KernelFailure, WorkerLink, entry_of
@@ -93,6 +93,7 @@ def test_a_kernel_without_scratch_holds_nothing(held):
         "case": "4095×32771 float32",
         "peak_bytes": 0,
         "most_bytes": 4095 * 32771 * 4 // 4,
+        "held_bytes": None,
         "simulated": True,
     }
     assert step.summary == ("4095×32771 float32: nothing beyond 1 GiB of arguments")
@@ -216,8 +217,9 @@ def test_less_than_before_is_no_credit(held, monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize(("peak", "outcome"), [(5_000, Outcome.PASS), (5_001, Outcome.FAIL)])
 def test_the_budget_itself_passes(peak: int, outcome: Outcome):
-    found = memory._finding(Case((8, 8), "float32"), peak, 5_000, "too many", simulated=False)
+    found = memory._finding(Case((8, 8), "float32"), peak, 5_000, "too many", 7_000)
     assert (found.outcome, found.memory.peak_bytes) == (outcome, peak)
+    assert (found.memory.held_bytes, found.memory.simulated) == (7_000, False)
     assert found.summary == f"8×8 float32: {peak:,} bytes too many"
 
 
@@ -239,31 +241,31 @@ def taken(scratch: int) -> int:
     return memory.SEGMENT if scratch < 10 * MIB else -(-scratch // (2 * MIB)) * 2 * MIB
 
 
-@given(fixed=st.integers(0, memory.FIXED))
+@given(fixed=st.integers(0, ballast.FIXED))
 def test_what_does_not_grow_is_free_up_to_its_room(fixed: int):
-    assert memory.counted(fixed, fixed, memory.FIXED) == 0
-    beyond = memory.counted(fixed + memory.FIXED, fixed + memory.FIXED, memory.FIXED)
+    assert memory.counted(fixed, fixed, ballast.FIXED) == 0
+    beyond = memory.counted(fixed + ballast.FIXED, fixed + ballast.FIXED, ballast.FIXED)
     assert beyond == fixed
 
 
-@given(scratch=sizes, fixed=st.integers(0, memory.FIXED))
+@given(scratch=sizes, fixed=st.integers(0, ballast.FIXED))
 def test_what_grows_counts_in_full_whatever_is_fixed_beside_it(scratch: int, fixed: int):
     scratch -= scratch % 2
-    counted = memory.counted(fixed + scratch // 2, fixed + scratch, memory.FIXED)
+    counted = memory.counted(fixed + scratch // 2, fixed + scratch, ballast.FIXED)
     assert counted == scratch
 
 
-@given(scratch=sizes, fixed=st.integers(0, memory.FIXED))
+@given(scratch=sizes, fixed=st.integers(0, ballast.FIXED))
 def test_torchs_segments_are_allowed_for(scratch: int, fixed: int):
     """So nobody fails who holds what is allowed."""
     scratch -= scratch % 2
     half, whole = fixed + taken(scratch // 2), fixed + taken(scratch)
-    assert abs(memory.counted(half, whole, memory.FIXED) - scratch) <= memory.STEPS
+    assert abs(memory.counted(half, whole, ballast.FIXED) - scratch) <= memory.STEPS
 
 
 def test_the_allowance_for_segments_is_needed():
     """Scratch of just over 1 MiB takes a segment, and half of it 2 MiB."""
-    seen = memory.counted(taken(MIB), taken(2 * MIB), memory.FIXED)
+    seen = memory.counted(taken(MIB), taken(2 * MIB), ballast.FIXED)
     assert memory.SEGMENT < seen - 2 * MIB <= memory.STEPS
 
 
@@ -282,8 +284,8 @@ def test_a_copy_of_an_argument_is_too_much_on_any_card(exercise: Exercise, argum
     case = scored_case(exercise.spec, arguments // bytes_per_row(exercise.spec))
     copy = taken(case.elements * ITEMSIZE[case.dtype])
     most = exercise.spec.memory_budget(case) + memory.STEPS
-    for fixed in (0, memory.FIXED):
-        assert memory.counted(fixed + copy // 2, fixed + copy, memory.FIXED) > most
+    for fixed in (0, ballast.FIXED):
+        assert memory.counted(fixed + copy // 2, fixed + copy, ballast.FIXED) > most
 
 
 @pytest.mark.parametrize("arguments", [294 * MIB, 10 << 30])
@@ -291,7 +293,7 @@ def test_a_copy_of_an_argument_is_too_much_on_any_card(exercise: Exercise, argum
 def test_four_gibibytes_are_too_much_although_they_do_not_grow(exercise: Exercise, arguments: int):
     case = scored_case(exercise.spec, arguments // bytes_per_row(exercise.spec))
     most = exercise.spec.memory_budget(case) + memory.STEPS
-    assert memory.counted(4 << 30, 4 << 30, memory.FIXED) > most
+    assert memory.counted(4 << 30, 4 << 30, ballast.FIXED) > most
 
 
 # -- on a GPU, which is a number of free bytes here
@@ -369,7 +371,7 @@ def seen(monkeypatch: pytest.MonkeyPatch):
     """What the judge takes to be held at half of 100 rows, and at all of them."""
 
     def held(card: Card) -> tuple[int, int]:
-        monkeypatch.setattr(memory, "_free", card.look)
+        monkeypatch.setattr(memory, "free_bytes", card.look)
         monkeypatch.setattr(torch.cuda, "memory_reserved", lambda: card.judges)
         monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
         half, whole = (memory._held(card, card.slots(rows)) for rows in (50, 100))
@@ -564,6 +566,24 @@ def test_a_simulated_worker_has_nothing_to_give_back(workshop: Workshop, exercis
         link.settle()
 
 
+# -- in hardened mode: what is left for the speed step
+
+
+@pytest.mark.parametrize(
+    ("free", "held", "taken"),
+    [
+        (80 << 30, 100 * MIB, (80 << 30) - 100 * MIB - ballast.FIXED),
+        (1 << 30, 0, (1 << 30) - ballast.FIXED),
+        (600 * MIB, 100 * MIB, None),  # less is free than may be held
+    ],
+)
+def test_all_is_held_back_but_what_was_held_before(monkeypatch, free, held, taken):
+    monkeypatch.setattr(ballast, "free_bytes", lambda: free)
+    monkeypatch.setattr(torch, "empty", lambda size, dtype, device: (size, dtype, device))
+    expected = None if taken is None else (taken, torch.uint8, "cuda")
+    assert ballast.hold_back(held) == expected
+
+
 # -- on a real GPU: python -m pytest -m gpu tests/test_memory.py
 
 SMALL_CARD = 2 << 30  # bytes, on which a scored call has arguments of some 300 MB, as on a T4
@@ -670,3 +690,32 @@ def test_who_does_nothing_where_it_is_watched_fails_on_a_gpu(on_card):
     lazy = "SEEN = []"
     step = on_card(ADD, adding("SEEN.append(1)\n    if len(SEEN) == 2: return", lazy))
     assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "wrong_at_scale"), step
+
+
+HOLDS_MORE_WHEN_TIMED = """
+SEEN, KEPT = [], []
+right = vector_add
+
+
+def vector_add(x, y, out):
+    right(x, y, out)
+    if x.numel() > 1 << 20:
+        SEEN.append(1)
+    if len(SEEN) > 4:  # the memory step has two such calls of one worker
+        KEPT.append(torch.empty(1 << 30, dtype=torch.uint8, device=x.device))
+"""
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("hardened", [False, True])
+def test_a_hardened_judge_leaves_a_kernel_what_it_held_before(tmp_path: Path, hardened: bool):
+    if not torch.cuda.is_available():
+        pytest.skip("needs a CUDA GPU")
+    exercise = course.find(ROOT, "01_vector_add")
+    file = tmp_path / "kernel.py"
+    file.write_text(exercise.solution.read_text() + HOLDS_MORE_WHEN_TIMED)
+    request = check.Request(exercise, file, device="cuda", hardened=hardened)
+    (result,) = check.run([request], print)
+    speed = next(step for step in result.steps if step.name is StepName.SPEED)
+    refused = speed.failure is not None and speed.failure.kind == "out_of_memory"
+    assert refused == hardened, speed

@@ -45,7 +45,7 @@ def benchmark(**changes: object) -> Benchmark:
         "contenders": NAMES,
         "points": tuple(p for p in found if p.contender != "mine"),
     }
-    return Benchmark(**(fields | changes))  # type: ignore[arg-type]
+    return Benchmark(**(fields | changes))
 
 
 def words(one: Benchmark, folder: Path) -> list[str]:

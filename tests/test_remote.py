@@ -303,7 +303,7 @@ def test_a_call_that_took_too_long_is_not_tried_again():
 
     arena = HostArena(1 << 22)
     here = Here(SOFTMAX, slow, arena.memory)
-    kernel = RemoteKernel(SOFTMAX, here, arena)  # type: ignore[arg-type]
+    kernel = RemoteKernel(SOFTMAX, here, arena)
     for columns in (900, 20):
         with pytest.raises(KernelFailure, match="took longer"):
             kernel.run(kernel.inputs(Case((1, columns), "float32")))

@@ -69,7 +69,7 @@ def grade(tmp_path: Path):
     def make(kernel: Kernel, spec: Spec | None = None, **options: object) -> Grading:
         file = tmp_path / "kernel.py"
         file.write_text("# the work is done by the executor\n")
-        chosen = Options(**{"seed": 1} | options)  # type: ignore[arg-type]
+        chosen = Options(**{"seed": 1} | options)
         grading = Grading(SOFTMAX, file, chosen, Workshop())
         grading.spec = spec or short(SOFTMAX.spec)
         arena = HostArena(1 << 24)

@@ -15,9 +15,9 @@ from grader.arena import view
 from grader.clock import Go
 from grader.link import Call, KernelFailure
 from grader.nvml import Process, Reading
-from grader.results import Failure, Speed
+from grader.results import Failure, Memory, Speed
 from grader.slots import Slots, arena_bytes, scored_case
-from grader.terms import Limit, Outcome
+from grader.terms import Limit, Outcome, StepName
 from grader.timing import Samples, _clocks, _enough, _finding, _hopeless, _noise
 
 ROOT = Path(__file__).parents[1]
@@ -138,7 +138,7 @@ def test_noise_never_counts_for_or_against_anybody(passed: bool | None, share: f
 
 def test_too_close_to_the_gate_is_noise():
     found = _finding(speed(0.5612, 0.004), speed(), None, None)
-    assert found.outcome is Outcome.NOISY
+    assert (found.outcome, found.failure.kind) == (Outcome.NOISY, "too_close")
     assert found.failure.message == (
         "the speed cannot be told: 56.12% ± 0.40% is too close to the 56% that pass for this many "
         "goes to tell"
@@ -206,10 +206,27 @@ def test_while_one_is_timed_nothing_of_the_other_runs(monkeypatch: pytest.Monkey
     )
     kernel = SimpleNamespace(stop=lambda: done.append("kernel stops"))
     slots = SimpleNamespace(least_bytes=1 << 20, calls=16, refill=lambda: ([], []))
-    found = timing._alternate(kernel, yardstick, slots, 0.5)  # type: ignore[arg-type]
+    found = timing._alternate(kernel, yardstick, slots, 0.5)
     one = ["ceiling stops", "kernel", "kernel stops", "ceiling"]
     assert done == one * (timing.GOES_OF_A_CYCLE * timing.LEAST_CYCLES)
     assert len(found.shares) == timing.LEAST_CYCLES
+
+
+# -- in hardened mode, what the kernel does not get
+
+
+@pytest.mark.parametrize(
+    ("hardened", "held", "expected"),
+    [(True, 5, "all but 5"), (True, None, None), (False, 5, None)],
+)
+def test_only_a_hardened_judge_holds_memory_back(monkeypatch, hardened, held, expected):
+    monkeypatch.setattr(timing.ballast, "hold_back", lambda held: f"all but {held}")
+    seen = Memory(case="", peak_bytes=0, most_bytes=0, simulated=held is None, held_bytes=held)
+    grading = SimpleNamespace(
+        options=SimpleNamespace(hardened=hardened),
+        steps={StepName.MEMORY: SimpleNamespace(memory=seen)},
+    )
+    assert timing._held_back(grading) == expected
 
 
 # -- a call without kernels, at the scored size
@@ -228,14 +245,14 @@ def test_a_scored_answer_that_needs_no_kernel_is_told():
     slots = Slots(spec, scored_case(spec, 3000), 2, arena.memory)
 
     def add(call: Call) -> None:
-        x, y, out = (view(arena.memory, ref) for ref in call)  # type: ignore[arg-type]
+        x, y, out = (view(arena.memory, ref) for ref in call)
         torch.add(x, y, out=out)
 
     def fail(call: Call) -> None:
         raise KernelFailure(Failure(kind="exception", message="it failed"))
 
     def told(work: Callable[[Call], None]) -> Failure | None:
-        return timing._without_kernels(WithoutKernels(work), slots, arena)  # type: ignore[arg-type]
+        return timing._without_kernels(WithoutKernels(work), slots, arena)
 
     found = told(add)
     assert found is not None

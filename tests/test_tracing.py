@@ -122,10 +122,11 @@ def test_what_was_never_written_is_not_also_wrong(traced):
 def test_an_access_out_of_bounds(traced):
     trace = traced(("if i < x.shape[0] and j < x.shape[1]:", "if True:"))
     last = trace.accesses[-1]
-    assert (last.fault, last.element, last.index) == ("out_of_bounds", None, (0, 3))
-    assert (last.thread, trace.arrays[last.array].name, last.kind) == (3, "x", "read")
+    # The threads of launches with this shape run from the last to the first.
+    assert (last.fault, last.element, last.index) == ("out_of_bounds", None, (31, 31))
+    assert (last.thread, trace.arrays[last.array].name, last.kind) == (1023, "x", "read")
     assert trace.failure.kind == "out_of_bounds"
-    assert trace.failure.message.startswith("thread (3, 0, 0) of block (0, 0, 0) uses index 3")
+    assert trace.failure.message.startswith("thread (31, 31) of block 0 uses 31 as the ")
     # Nothing can be said of an answer that was not finished.
     assert (trace.wrong, trace.unwritten) == ({}, {})
 

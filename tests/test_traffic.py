@@ -38,7 +38,7 @@ def counted(workshop: Workshop, tmp_path: Path):
     def run(exercise: Exercise, kernel: str, **options: object) -> Step:
         file = tmp_path / "kernel.py"
         file.write_text(kernel)
-        chosen = Options(**{"seed": 1} | options)  # type: ignore[arg-type]
+        chosen = Options(**{"seed": 1} | options)
         grading = Grading(exercise, file, chosen, workshop)
         try:
             for earlier in (StepName.LOAD, StepName.CORRECTNESS, StepName.PROPERTIES):

@@ -284,6 +284,18 @@ def test_kernels_that_only_a_simulator_shows_to_be_wrong_are_simulated(
     assert not asked["wrong_a"].shrink
 
 
+@pytest.mark.parametrize(("sample", "tried"), [(verify.Sample(99), 0), (verify.Sample(None), 1)])
+def test_mutants_that_are_declared_slower_are_tried_only_with_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: verify.Sample, tried: int
+):
+    twice = exercise(tmp_path)
+    twice.survivors.write_text(DECLARED.replace("equivalent", "slower"))
+    monkeypatch.setattr(verify.check, "run", lambda requests, _: [PASSED] * len(requests))
+    found = verify.run([twice], "cpu", print, sample)
+    assert len(by_kind(found, "slower")) == tried
+    assert len(by_kind(found, "mutant")) > 0
+
+
 def test_an_exercise_without_a_solution_cannot_be_verified(tmp_path: Path):
     twice = exercise(tmp_path)
     twice.solution.unlink()

@@ -65,13 +65,13 @@ def _trace(source: str, accesses: list[dict], **more: object) -> Trace:
     return Trace(
         source=tuple(source.splitlines()),
         accesses=tuple(Access(**access) for access in accesses),
-        **more,  # type: ignore[arg-type]
+        **more,
     )
 
 
 def _array(name: str, role: str, *shape: int) -> Array:
     space = "shared" if role == "shared" else "global"
-    return Array(name=name, space=space, shape=shape, role=role)  # type: ignore[arg-type]
+    return Array(name=name, space=space, shape=shape, role=role)
 
 
 def good_map() -> Trace:

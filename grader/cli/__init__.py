@@ -12,7 +12,17 @@ from collections.abc import Sequence
 
 import typer
 
-from grader.cli import author, learn, look, say
+from grader.cli import (
+    author,
+    board,
+    ci,
+    export,
+    learn,
+    look,
+    release,
+    say,
+    solutions,
+)
 from grader.errors import BrokenExercise, GraderError
 
 BROKEN = BrokenExercise.exit_code
@@ -28,11 +38,20 @@ app = typer.Typer(
 app.command()(learn.check)
 app.command(name="list")(learn.list_exercises)
 app.command()(learn.show)
+app.command(name="new")(author.make_new)
 app.command(name="stub")(author.write_stubs)
 app.command()(author.verify)
 app.command()(look.doctor)
 app.command()(look.bench)
 app.command()(look.lint)
+app.command()(release.release)
+app.command()(release.update)
+app.command()(solutions.solution)
+app.add_typer(solutions.app, name="solutions")
+app.command()(ci.ci)
+app.command()(export.export)
+app.add_typer(board.keys, name="keys")
+app.add_typer(board.leaderboard, name="leaderboard")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,14 +1,31 @@
-"""The commands of an author of exercises: stub, verify."""
+"""The commands of an author of exercises: new, stub, verify."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, NoReturn
 
 import typer
 
 from grader import stub
 from grader.cli import options, say
-from grader.errors import BrokenExercise, UsageError
+from grader.errors import BrokenExercise, GraderError, UsageError
+
+
+def make_new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Such as 40_my_op, or p40_my_op.")],
+    like: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The exercise to begin as a copy of.")
+    ] = None,
+) -> None:
+    """Begin an exercise as a working copy of another one."""
+    from grader import course, new
+    from grader.render import drafted
+
+    made = new.draft(course.find_root(), name, like)
+    new.write(made)
+    say.show_text(drafted.report(made), end="")
 
 
 def write_stubs(
@@ -51,30 +68,89 @@ def verify(
     every: options.All = False,
     device: options.OnDevice = options.Device.AUTO,
     mutants: Annotated[
-        str, typer.Option(metavar="N|all", help="Try so many mutants of each solution.")
-    ] = "6",
-    seed: Annotated[int, typer.Option(min=0, help="Draw another choice of mutants.")] = 0,
+        str | None,
+        typer.Option(metavar="N|all", help="Try so many mutants of each solution, not 6."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Draw another choice of mutants.")] = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write what was found as JUnit XML.")
+    ] = None,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Only time the solutions on a GPU: propose gates.")
+    ] = False,
+    runs: Annotated[
+        int | None, typer.Option(min=3, max=100, help="Checks of each, for --calibrate, not 5.")
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Prove that exercises tell right from wrong."""
-    if mutants != "all" and not (mutants.isascii() and mutants.isdigit()):
+    if calibrate:
+        _must_stand_alone(device, {"--mutants": mutants, "--seed": seed, "--junit": junit})
+        _propose_gates(names, every, runs, json)
+    if runs is not None:
+        raise UsageError("--runs is for --calibrate.", "Give both, or neither.")
+    if mutants not in (None, "all") and not (mutants.isascii() and mutants.isdigit()):
         raise UsageError(f"--mutants {mutants!r} is no number.", "Give a number, or all.")
     exercises = options.selected(names, every)
+    wanted = [exercise.name for exercise in exercises]
     from pydantic import TypeAdapter
 
     from grader import verify
-    from grader.render import terminal
+    from grader.render import junit_verify, terminal
 
-    with say.progress() as progress:
-        sample = verify.Sample(None if mutants == "all" else int(mutants), seed)
-        verified = verify.run(exercises, device.value, progress, sample)
+    count = None if mutants == "all" else int(mutants or verify.FEW.count or 0)
+    if junit is not None:  # as if nothing were found, which is what a run that is killed leaves
+        say.write_file(junit, junit_verify.junit(wanted, []))
+    try:
+        with say.progress() as progress:
+            sample = verify.Sample(count, seed or 0)
+            verified = verify.run(exercises, device.value, progress, sample)
+    except GraderError as error:
+        if junit is not None:
+            say.write_file(junit, junit_verify.junit(wanted, [], error.message))
+        raise
+    if junit is not None:
+        say.write_file(junit, junit_verify.junit(wanted, verified))
     if json:
         for one in verified:
             say.write_json(TypeAdapter(verify.Verified).dump_json(one, by_alias=True))
     else:
         say.show(terminal.verification(verified, say.width()))
     seen = {one.exercise for one in verified}
-    complete = seen == {exercise.name for exercise in exercises}
+    complete = seen == set(wanted)
     raise typer.Exit(
         0 if complete and all(one.ok for one in verified) else BrokenExercise.exit_code
     )
+
+
+def _must_stand_alone(device: options.Device, given: Mapping[str, object]) -> None:
+    """Raises UsageError for options that make no sense beside --calibrate."""
+    for option, value in given.items():
+        if value is not None:
+            raise UsageError(
+                f"--calibrate times solutions and verifies nothing: {option} has no place there.",
+                "Run `grader verify` once without --calibrate and once with it.",
+            )
+    if device is options.Device.CPU:
+        raise UsageError(
+            "--calibrate measures speed, which a CPU cannot tell.", "Leave --device cpu out."
+        )
+
+
+def _propose_gates(names: list[str] | None, every: bool, runs: int | None, json: bool) -> NoReturn:
+    from grader import calibrate
+    from grader.render import calibration
+
+    exercises = options.selected(names, every)
+    if every:  # of the puzzles, speed is not graded
+        exercises = [exercise for exercise in exercises if exercise.spec.scored is not None]
+    if not exercises:
+        raise UsageError("The speed of no exercise of this course is graded.", "Add a scored case.")
+    with say.progress() as progress:
+        found = calibrate.run(exercises, runs or calibrate.RUNS, progress)
+    if json:
+        for one in found:
+            say.write_json(one.model_dump_json().encode())
+    else:
+        say.show_text(calibration.report(found, say.width()), end="")
+    raise typer.Exit(calibrate.exit_code(found))

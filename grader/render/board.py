@@ -15,12 +15,11 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from grader.board.records import Board, Row, Site, State, Student, Tried
 from grader.render import board_plots as plots
-from grader.render.webpage import digest, own
+from grader.render.webpage import Filters, Own, file, page_templates
 
 WORDS = {
     State.RANKED: "ranked",
@@ -53,19 +52,17 @@ def pages(site: Site) -> dict[str, str]:
 
     Write them as UTF-8. Names of exercises and keys of students are used in file names as they are.
     """
-    environment = _environment()
-    style, script = own(environment, "board.css"), own(environment, "board.js")
+    templates = page_templates(FILTERS)
+    own = Own(file(templates, "board.css"), file(templates, "board.js"))
     shared = {
         "site": site,
-        "style": style,
-        "script": script,
-        "hashes": {"style": digest(style), "script": digest(script)},
+        "own": own,
         "words": WORDS,
         "meanings": MEANINGS,
     }
 
     def render(template: str, **values: Any) -> str:
-        return environment.get_template(template).render(shared | values)
+        return templates.get_template(template).render(shared | values)
 
     found = {"index.html": _index(site, render)}
     for number, board in enumerate(site.boards):
@@ -265,33 +262,6 @@ def _labels(names: Sequence[str]) -> list[str]:
 # -- filters of the templates: figures and moments as they are shown
 
 
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("grader.render", "pages"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "short": _short,
-        "percent": plots.percent,
-        "gate": plots.gate,
-        "span": _span,
-        "whole": _whole,
-        "digits": _digits,
-        "key": _key,
-        "figure": _figure,
-        "model": _model,
-        "minute": _minute,
-        "day": _day,
-        "seconds": _seconds,
-        "bar": plots.bar,
-        "strip": plots.strip,
-    }
-    return environment
-
-
 _text = lru_cache(maxsize=1024)(escape)  # the same few sentences stand in many rows
 
 
@@ -365,3 +335,21 @@ def _seconds(text: str) -> int | None:
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+FILTERS: Filters = {
+    "short": _short,
+    "percent": plots.percent,
+    "gate": plots.gate,
+    "span": _span,
+    "whole": _whole,
+    "digits": _digits,
+    "key": _key,
+    "figure": _figure,
+    "model": _model,
+    "minute": _minute,
+    "day": _day,
+    "seconds": _seconds,
+    "bar": plots.bar,
+    "strip": plots.strip,
+}

@@ -10,7 +10,6 @@ import re
 from math import prod
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from grader.render.trace_words import (
@@ -24,7 +23,7 @@ from grader.render.trace_words import (
     problems,
     step_words,
 )
-from grader.render.webpage import digest, own
+from grader.render.webpage import Own, file, page_templates
 from grader.trace import Access, Array, Trace, index_of, shown, size, steps
 
 # Okabe and Ito's colours, which people with any colour vision can tell apart, for blocks in turn;
@@ -46,18 +45,9 @@ MOST_BLOCKS = 8  # whose shared memory is drawn
 
 def page(trace: Trace) -> str:
     """The whole page, UTF-8 when written to a file."""
-    environment = Environment(
-        loader=PackageLoader("grader.render", "pages"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["code"] = _code
-    style = own(environment, "trace.css") + _palette()
-    script = own(environment, "trace.js")
+    templates = page_templates({"code": _code})
     frames = _frames(trace)
-    return environment.get_template("trace.html").render(
+    return templates.get_template("trace.html").render(
         trace=trace,
         view=_view(trace, frames),
         problems=[
@@ -67,9 +57,7 @@ def page(trace: Trace) -> str:
         updates=any(access.kind == "update" for access in trace.accesses),
         several=any(prod(launch.grid) > 1 for launch in trace.launches),
         marks={MARKS[kind]: MEANINGS[kind] for kind in _kinds(trace)},
-        style=style,
-        script=script,
-        hashes={"style": digest(style), "script": digest(script)},
+        own=Own(file(templates, "trace.css") + _palette(), file(templates, "trace.js")),
     )
 
 

@@ -20,6 +20,7 @@ _SIMULATORS = {
     "DivergentBarrier": "divergent_barrier",
     "DivergentShuffle": "divergent_shuffle",
     "Uninitialised": "uninitialised",
+    "LaunchRefused": "launch_refused",
     "NotSimulated": "not_simulated",
 }
 

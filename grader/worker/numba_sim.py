@@ -34,7 +34,16 @@ from grader.worker.guard import OutOfBounds
 from grader.worker.numba_log import Log
 from grader.worker.numba_races import Array, Memory, Note, Paused, Threads
 from grader.worker.numba_warps import SOURCES, Exchange, exchanged
-from grader.worker.races import DivergentBarrier, Index, Place, Site, mirrored, place_of, quoted
+from grader.worker.races import (
+    DivergentBarrier,
+    Index,
+    Place,
+    Site,
+    called,
+    mirrored,
+    place_of,
+    quoted,
+)
 from grader.worker.whole import Whole
 
 if not config.ENABLE_CUDASIM:
@@ -82,6 +91,7 @@ LARGEST_GRID = (2**31 - 1, 65_535, 65_535)
 MOST_SHARED_BYTES = 48 * 1024
 
 _NUMPY_INDEX_ERROR = re.compile(r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)")
+_ORDINALS = ("first", "second", "third", *(f"{number}th" for number in range(4, 65)))  # of axes
 _device_array = devicearray.device_array
 _WithinKernel = kernel.FakeWithinKernelCUDAArray
 _init_array = devicearray.FakeCUDAArray.__init__
@@ -100,15 +110,24 @@ class NotSimulated(Exception):
 # --- a block and its threads --------------------------------------------------------------------
 
 
+class _Index(kernelapi.Dim3):  # type: ignore[misc]  # numba-cuda has no types
+    """Where a thread or a block is, told along as many axes as the launch has."""
+
+    def __init__(self, index: Index, extents: Index) -> None:
+        super().__init__(*index)
+        self._extents = extents
+
+    def __str__(self) -> str:
+        return called((self.x, self.y, self.z), self._extents)
+
+
 class _Thread(greenlet):  # type: ignore[misc]  # greenlet has no types here
     """One CUDA thread. Every switch into it hands over what its barrier or shuffle found out."""
 
-    def __init__(
-        self, call: tuple[Any, ...], index: tuple[int, int, int], number: int, lane: int
-    ) -> None:
+    def __init__(self, call: tuple[Any, ...], index: _Index, number: int, lane: int) -> None:
         super().__init__()
         self.call = call
-        self.index = kernelapi.Dim3(*index)
+        self.index = index
         self.number = number
         self.lane = lane
         self.barrier: tuple[Site, ...] = ()  # where it waits, and which calls led there
@@ -134,12 +153,12 @@ class _Thread(greenlet):  # type: ignore[misc]  # greenlet has no types here
 
 
 class _Block:
-    """Runs the threads of one block in the order of their number, from barrier to barrier.
+    """Runs the threads of one block, one after the other, from barrier to barrier.
 
     Takes the place of the simulator's BlockManager, and has its interface.
     """
 
-    backwards = False  # whether blocks run from the last of the grid to the first
+    backwards = False  # whether blocks, and threads of a block, run from the last to the first
 
     def __init__(self, function: Any, grid_dim: Index, block_dim: Index, debug: bool) -> None:
         self._function = function
@@ -151,11 +170,13 @@ class _Block:
         if self.backwards:
             grid_point = mirrored(grid_point, self._grid_dim)
         call = (self._function, *args)
-        context.enter_block(kernelapi.Dim3(*grid_point), call)
+        context.enter_block(_Index(grid_point, self._grid_dim), call)
         waiting = [
-            _Thread(call, index, number, number % context.warpsize)
+            _Thread(call, _Index(index, self._block_dim), number, number % context.warpsize)
             for number, index in enumerate(_indices(self._block_dim))
         ]
+        if self.backwards:
+            waiting.reverse()
         verdict = (0, 0)
         try:
             while waiting:
@@ -295,17 +316,20 @@ class _Cuda(kernelapi.FakeCUDAModule):  # type: ignore[misc]  # numba-cuda has n
         if found is None:
             raise error
         index, axis, extent = map(int, found.groups())
-        outside, name = self._threads.outside, "an array"
+        outside, name, axes = self._threads.outside, "an array", axis + 1
         if outside is not None and outside.error is error:
-            name = outside.array.named
+            name, axes = outside.array.named, len(outside.array.shape)
             if self._log is not None:
                 self._log.note_outside(
                     outside.array.whole, outside.indices, outside.kind, outside.site
                 )
+        used = f"index {index} of {name}, which has"
+        if axes > 1:
+            used = f"{index} as the {_ORDINALS[axis]} index of {name}, where it has"
         elements = "1 element" if extent == 1 else f"{extent} elements"
         raise OutOfBounds(
-            f"thread {self.threadIdx} of block {self.blockIdx} uses index {index} on axis {axis} "
-            f"of {name}, where it has {elements}: is a bounds check missing?"
+            f"thread {self.threadIdx} of block {self.blockIdx} uses {used} {elements}: is a bounds "
+            "check missing?"
         ).with_traceback(error.__traceback__) from None
 
     # A barrier switches to the block, with this thread's vote. The block switches back when all
@@ -656,7 +680,7 @@ def _as_kernels_see_it(item: Any) -> Any:
 
 
 def run_blocks(backwards: bool) -> None:
-    """In which order the blocks of launches run from now on."""
+    """In which order the blocks of launches, and their threads, run from now on."""
     _Block.backwards = backwards
 
 

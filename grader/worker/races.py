@@ -65,17 +65,24 @@ def place_of(site: Site) -> Place:
 
 
 def quoted(site: Site) -> str:
-    """`line 12 (shared[t] = value)`."""
+    """`line 12 (tile[t] = x[i])`."""
     line = line_of(site)
     text = linecache.getline(site[0].co_filename, line).strip()
     return f"line {line} ({text})" if text else f"line {line}"
 
 
-def runs_backwards(shapes: Iterable[Sequence[int]]) -> bool:
-    """Whether the launches of a call with arguments of these shapes start with their last block.
+def called(index: Sequence[int], extents: Sequence[int]) -> str:
+    """A thread, block or program as its author thinks of it: `5`, and `(5, 1)` along two axes."""
+    along = max((axis + 1 for axis, extent in enumerate(extents) if extent > 1), default=1)
+    return str(index[0]) if along == 1 else str(tuple(map(int, index[:along])))
 
-    For one half of all shapes, always the same: a kernel whose last block takes for granted that
-    all others are done is right in one of the two orders, and refused in the other.
+
+def runs_backwards(shapes: Iterable[Sequence[int]]) -> bool:
+    """Whether launches of a call with arguments of these shapes start with their last block.
+
+    So do the threads of a block. For one half of all shapes, always the same: a kernel whose last
+    block takes for granted that all others are done is right in one of the two orders, and refused
+    in the other; and so is one that hands out places in the order in which threads come.
     """
     return zlib.crc32(repr([tuple(shape) for shape in shapes]).encode()) % 2 == 1
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.worker.guard import Addresses, Span
-from grader.worker.races import Moments, Order, Race, Site, quoted
+from grader.worker.races import Index, Moments, Order, Race, Site, called, quoted
 
 Moment = NDArray[np.int32]
 Where = slice | NDArray[np.intp]
@@ -113,10 +113,10 @@ class Programs:
         self._begin = 0
         self._wrote = 0  # the last moment at which this program wrote
 
-    def enter(self, index: tuple[int, int, int]) -> None:
-        """From now on, the program of this index runs."""
+    def enter(self, index: Index, grid: Index) -> None:
+        """From now on, the program of this index in the grid runs."""
         self._order.heard = {}
-        self._begin = self._moments.begin(f"program {index}")
+        self._begin = self._moments.begin(f"program {called(index, grid)}")
         self._wrote = 0
 
     def load(self, addresses: Addresses, itemsize: int, site: Site) -> None:

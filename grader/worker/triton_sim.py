@@ -141,7 +141,7 @@ class _Builder(interpreter.InterpreterBuilder):  # type: ignore[misc]  # Triton 
         if self.backwards:
             x, y, z = mirrored((x, y, z), self.grid_dim)
         super().set_grid_idx(x, y, z)
-        self.programs.enter((x, y, z))
+        self.programs.enter((x, y, z), self.grid_dim)
 
     # Memory: every load and store passes through the first two methods. An access is looked at
     # before it happens, so that one that is refused changes nothing.

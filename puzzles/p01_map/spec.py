@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Spec, Tolerance, reads, writes
+from grader.spec import Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -49,4 +49,5 @@ SPEC = Spec(
         "`i = cuda.threadIdx.x`, then `out[i] = a[i] + 10`. Nothing is returned: a kernel leaves "
         "its answer in an array.",
     ),
+    limits=Limits(call_s=10),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Spec, Tolerance, reads, writes
+from grader.spec import Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -48,4 +48,5 @@ SPEC = Spec(
         "Thread i needs two elements, one of `a` and one of `b`. Both stand at place i.",
         "`i = cuda.threadIdx.x`, then `out[i] = a[i] - b[i]`.",
     ),
+    limits=Limits(call_s=10),
 )

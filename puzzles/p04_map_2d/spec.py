@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Spec, Tolerance, reads, writes
+from grader.spec import Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -55,4 +55,5 @@ SPEC = Spec(
         "`if row < a.shape[0] and column < a.shape[1]:`, and inside "
         "`out[row, column] = a[row, column] + 10`.",
     ),
+    limits=Limits(call_s=10),
 )

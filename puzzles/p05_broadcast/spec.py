@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Shape, Spec, Tolerance, reads, writes
+from grader.spec import Case, Draw, Inputs, Limits, Shape, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -65,4 +65,5 @@ SPEC = Spec(
         "`if row < a.size and column < b.size:`, and inside "
         "`out[row, column] = a[row] * b[column]`.",
     ),
+    limits=Limits(call_s=10),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Spec, Tolerance, reads, writes
+from grader.spec import Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -64,4 +64,5 @@ SPEC = Spec(
         "`return (elements + THREADS - 1) // THREADS`. In the kernel, inside of the guard: "
         "`out[i] = a[i] + i`.",
     ),
+    limits=Limits(call_s=10),
 )

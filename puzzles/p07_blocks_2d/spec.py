@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Spec, Tolerance, reads, writes
+from grader.spec import Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -63,4 +63,5 @@ SPEC = Spec(
         "`return (columns + ACROSS - 1) // ACROSS, (rows + DOWN - 1) // DOWN`. In the kernel, "
         "inside of the guard: `out[row, column] = a[row, column] + bias[column]`.",
     ),
+    limits=Limits(call_s=10),
 )

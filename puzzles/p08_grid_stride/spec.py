@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Budget, Case, Draw, Inputs, Spec, Tolerance, reads, writes
+from grader.spec import Budget, Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -55,4 +55,5 @@ SPEC = Spec(
         "`for i in range(cuda.grid(1), a.size, cuda.gridsize(1)):`, and inside "
         "`out[i] = a[i] / 2`.",
     ),
+    limits=Limits(call_s=10),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Budget, Case, Draw, Inputs, Spec, Tolerance, reads, writes
+from grader.spec import Budget, Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -54,4 +54,5 @@ SPEC = Spec(
         "`for step in range(EACH)`: `i = start + step * THREADS + t`. If `i < a.size`, then "
         "`out[i] = -a[i]`.",
     ),
+    limits=Limits(call_s=10),
 )

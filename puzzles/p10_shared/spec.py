@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Spec, Tolerance, reads, writes
+from grader.spec import Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -69,4 +69,5 @@ SPEC = Spec(
         "If `t < count`: `shared[t] = a[start + t]`. Then `cuda.syncthreads()`. Then, again if "
         "`t < count`: `out[start + t] = shared[t] - shared[count - 1 - t]`.",
     ),
+    limits=Limits(call_s=10),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Spec, Tolerance, reads, writes
+from grader.spec import Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -61,4 +61,5 @@ SPEC = Spec(
         "`for back in range(1, WINDOW)`: if `t - back >= 0`, then "
         "`largest = max(largest, shared[t - back])`. After the loop `out[t] = largest`.",
     ),
+    limits=Limits(call_s=10),
 )

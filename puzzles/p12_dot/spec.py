@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Budget, Case, Draw, Inputs, Spec, Tolerance, reads, writes
+from grader.spec import Budget, Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -62,4 +62,5 @@ SPEC = Spec(
         "Still in the loop, but outside of the `if`: `cuda.syncthreads()`, then `half //= 2`. "
         "After the loop thread 0 writes `out[0] = shared[0]`.",
     ),
+    limits=Limits(call_s=10),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Spec, Tolerance, reads, writes
+from grader.spec import Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -73,4 +73,5 @@ SPEC = Spec(
         "In the loop: if `start + place < a.size`, then `shared[place] = a[start + place]`, else "
         "`shared[place] = 0`. After the loop, outside of every `if`: `cuda.syncthreads()`.",
     ),
+    limits=Limits(call_s=10),
 )

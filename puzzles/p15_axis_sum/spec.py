@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Budget, Case, Draw, Inputs, Spec, Tolerance, reads, writes
+from grader.spec import Budget, Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -70,4 +70,5 @@ SPEC = Spec(
         "`total += a[row, column]`. After the loop `shared[t] = total`, also when it is still 0.",
         "At the end: if `t == 0`, then `out[row] = shared[0]`.",
     ),
+    limits=Limits(call_s=10),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Budget, Case, Draw, Inputs, Spec, Tolerance, reads, writes
+from grader.spec import Budget, Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -85,4 +85,5 @@ SPEC = Spec(
         "`value += cuda.shfl_down_sync(EVERY_LANE, value, by)` and `by //= 2` in it.",
     ),
     independent_rows=False,
+    limits=Limits(call_s=10),
 )

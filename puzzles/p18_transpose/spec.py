@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Budget, Case, Draw, Inputs, Spec, Tolerance, reads, writes
+from grader.spec import Budget, Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -73,4 +73,5 @@ SPEC = Spec(
         "The shape must be written in plain numbers: `cuda.shared.array((32, 33), float32)`.",
     ),
     independent_rows=False,
+    limits=Limits(call_s=10),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Spec, Tolerance, reads, writes
+from grader.spec import Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -70,4 +70,5 @@ SPEC = Spec(
         "below `out.size`, have a place to fill with 0.",
     ),
     independent_rows=False,
+    limits=Limits(call_s=10),
 )

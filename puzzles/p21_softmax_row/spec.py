@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Spec, Tolerance, reads, writes
+from grader.spec import Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -66,4 +66,5 @@ SPEC = Spec(
         "The third loop stores `math.exp(x[row, column] - highest) / total`. Both block functions "
         "are called by every thread, also by one that had no column.",
     ),
+    limits=Limits(call_s=10),
 )

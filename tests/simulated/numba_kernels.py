@@ -172,81 +172,81 @@ def previous_blocks_element(x, out):
 RACES = {
     "shared": (
         *(neighbour_without_barrier, 1, THREADS),
-        "thread (1, 0, 0) of block (0, 0, 0) writes element 1 of the shared array shared, "
-        "which thread (0, 0, 0) of block (0, 0, 0) read in line NN "
+        "thread 1 of block 0 writes element 1 of the shared array shared, "
+        "which thread 0 of block 0 read in line NN "
         "(out[thread] = shared[(thread + 1) % THREADS]): with no barrier between the two, it is "
         "left to chance which comes first",
     ),
     "tree after loads": (
         *(tree_without_barrier_after_loads, 3, THREADS),
-        "thread (32, 0, 0) of block (0, 0, 0) writes element 32 of the shared array shared, "
-        "which thread (0, 0, 0) of block (0, 0, 0) read in line NN "
+        "thread 32 of block 0 writes element 32 of the shared array shared, "
+        "which thread 0 of block 0 read in line NN "
         "(shared[thread] += shared[thread + half]): with no barrier between the two, it is left to "
         "chance which comes first",
     ),
     "tree in loop": (
         *(tree_without_barrier_in_loop, 1, THREADS),
-        "thread (1, 0, 0) of block (0, 0, 0) writes element 1 of the shared array shared, "
-        "which thread (0, 0, 0) of block (0, 0, 0) read in line NN "
+        "thread 1 of block 0 writes element 1 of the shared array shared, "
+        "which thread 0 of block 0 read in line NN "
         "(shared[thread] += shared[thread + half]): with no barrier between the two, it is left to "
         "chance which comes first",
     ),
     "one place": (
         *(one_place, 1, 2),
-        "thread (1, 0, 0) of block (0, 0, 0) writes another value to element (1, 0) of the shared "
-        "array shared, which thread (0, 0, 0) of block (0, 0, 0) wrote in line NN "
+        "thread 1 of block 0 writes another value to element (1, 0) of the shared "
+        "array shared, which thread 0 of block 0 wrote in line NN "
         "(shared[1, 0] = cuda.threadIdx.x): with no barrier between the two, it is left to chance "
         "which comes first",
     ),
     "dynamic": (
         *(one_place_of_dynamic, 1, 2),
-        "thread (1, 0, 0) of block (0, 0, 0) writes another value to element 3 of the shared array "
-        "of shape (8,), which thread (0, 0, 0) of block (0, 0, 0) wrote in line NN "
+        "thread 1 of block 0 writes another value to element 3 of the shared array "
+        "of shape (8,), which thread 0 of block 0 wrote in line NN "
         "(shared[1] = cuda.threadIdx.x): with no barrier between the two, it is left to chance "
         "which comes first",
     ),
     "halves": (
         *(halves_of_one, 1, 2),
-        "thread (1, 0, 0) of block (0, 0, 0) writes another value to element 3 of the shared array "
-        "of shape (8,), which thread (0, 0, 0) of block (0, 0, 0) wrote in line NN "
+        "thread 1 of block 0 writes another value to element 3 of the shared array "
+        "of shape (8,), which thread 0 of block 0 wrote in line NN "
         "(doubles[1] = 1.0): with no barrier between the two, it is left to chance which comes "
         "first",
     ),
     "atomic and plain": (
         *(atomic_and_plain, 1, 2),
-        "thread (1, 0, 0) of block (0, 0, 0) writes element 0 of x, which thread (0, 0, 0) of "
-        "block (0, 0, 0) updated in line NN (cuda.atomic.add(out, 0, 1.0)): with no barrier "
+        "thread 1 of block 0 writes element 0 of x, which thread 0 of "
+        "block 0 updated in line NN (cuda.atomic.add(out, 0, 1.0)): with no barrier "
         "between the two, it is left to chance which comes first",
     ),
     "added to and read": (
         *(added_to_and_read, 1, 2),
-        "thread (1, 0, 0) of block (0, 0, 0) updates element 0 of x, which thread (0, 0, 0) of "
-        "block (0, 0, 0) read in line NN (out[1 + cuda.threadIdx.x] = out[0]): with no barrier "
+        "thread 1 of block 0 updates element 0 of x, which thread 0 of "
+        "block 0 read in line NN (out[1 + cuda.threadIdx.x] = out[0]): with no barrier "
         "between the two, it is left to chance which comes first",
     ),
     "part": (
         *(all_of_a_part, 1, 2),
-        "thread (1, 0, 0) of block (0, 0, 0) writes another value to element 2 of x, which "
-        "thread (0, 0, 0) of block (0, 0, 0) wrote in line NN (out[2:4] = cuda.threadIdx.x): with "
+        "thread 1 of block 0 writes another value to element 2 of x, which "
+        "thread 0 of block 0 wrote in line NN (out[2:4] = cuda.threadIdx.x): with "
         "no barrier between the two, it is left to chance which comes first",
     ),
     "blocks": (
         *(two_blocks_one_place, 2, 1),
-        "thread (0, 0, 0) of block (1, 0, 0) writes another value to element 3 of x, which "
-        "thread (0, 0, 0) of block (0, 0, 0) wrote in line NN "
+        "thread 0 of block 1 writes another value to element 3 of x, which "
+        "thread 0 of block 0 wrote in line NN "
         "(out.reshape((2, 2))[1, 1] = cuda.blockIdx.x): blocks run in any order, so it is left to "
         "chance which comes first",
     ),
     "read before": (
         *(next_blocks_element, 2, 1),
-        "thread (0, 0, 0) of block (1, 0, 0) writes element 1 of x, which thread (0, 0, 0) of "
-        "block (0, 0, 0) read in line NN (value = out[block + 1]): blocks run in any order, so it "
+        "thread 0 of block 1 writes element 1 of x, which thread 0 of "
+        "block 0 read in line NN (value = out[block + 1]): blocks run in any order, so it "
         "is left to chance which comes first",
     ),
     "read after": (
         *(previous_blocks_element, 2, 1),
-        "thread (0, 0, 0) of block (1, 0, 0) reads element 1 of x, which thread (0, 0, 0) of "
-        "block (0, 0, 0) wrote in line NN (out[block + 1] = 1.0): blocks run in any order, so it "
+        "thread 0 of block 1 reads element 1 of x, which thread 0 of "
+        "block 0 wrote in line NN (out[block + 1] = 1.0): blocks run in any order, so it "
         "is left to chance which comes first",
     ),
 }
@@ -360,7 +360,7 @@ def test_a_fence_and_an_atomic_order_blocks_and_an_atomic_alone_does_not():
         run(kernel, 3, 4, x, partials, counter, out := filled(1), *map(np.array, fence))
         assert out.tolist() == [12.0]
     arrays = filled(12), filled(12), np.zeros(1, np.int32), filled(1), np.array([0])
-    with pytest.raises(Race, match=r"reads element 0 of x, which thread \(0, 0, 0\) of block \(0"):
+    with pytest.raises(Race, match=r"reads element 0 of x, which thread 0 of block 0 "):
         run(last_block_adds_up, 3, 4, *arrays)
 
 
@@ -382,7 +382,7 @@ def test_blocks_run_in_two_orders():
     run(last_number_adds_up, 3, 1, *arrays())
     numba_sim.run_blocks(backwards=True)
     try:
-        with pytest.raises(Race, match=r"block \(1, 0, 0\) writes .*block \(2, 0, 0\) read"):
+        with pytest.raises(Race, match=r"block 1 writes .*block 2 read"):
             run(last_number_adds_up, 3, 1, *arrays())
         run(last_block_adds_up_thread_0_fences, 3, 1, *arrays())
     finally:
@@ -466,8 +466,8 @@ def test_threads_that_wait_at_two_barriers_are_told():
     with pytest.raises(DivergentBarrier) as caught:
         run(two_barriers, 1, 8, filled(1))
     assert re.sub(r"line \d+", "line NN", str(caught.value)) == (
-        "thread (3, 0, 0) of block (0, 0, 0) waits at the barrier in line NN (cuda.syncthreads()  "
-        "# of the others), and thread (0, 0, 0) at that in line NN (cuda.syncthreads()  # of the "
+        "thread 3 of block 0 waits at the barrier in line NN (cuda.syncthreads()  "
+        "# of the others), and thread 0 at that in line NN (cuda.syncthreads()  # of the "
         "first): all threads of a block must meet at one"
     )
     lines = [frame.line for frame in traceback.extract_tb(caught.value.__traceback__)]
@@ -506,6 +506,17 @@ def test_threads_run_in_the_order_of_their_number_also_through_device_functions(
     run(positions, (2, 2), (5, 4, 3), order, lane)
     np.testing.assert_array_equal(order[:, :60], np.tile(np.arange(60), (4, 1)))
     np.testing.assert_array_equal(lane[:, :60], np.tile(np.arange(60) % 32, (4, 1)))
+
+
+def test_threads_run_in_two_orders():
+    order, lane = (np.zeros((1, 61), dtype=np.int32) for _ in range(2))
+    numba_sim.run_blocks(backwards=True)
+    try:
+        run(positions, 1, (5, 4, 3), order, lane)
+    finally:
+        numba_sim.run_blocks(backwards=False)
+    np.testing.assert_array_equal(order[0, :60], np.arange(60)[::-1])
+    np.testing.assert_array_equal(lane[0, :60], np.arange(60) % 32)
 
 
 @cuda.jit
@@ -622,8 +633,7 @@ def test_shared_memory_that_was_never_written_is_told(kernel, block, element):
     with pytest.raises(Uninitialised) as caught:
         run(kernel, 2, 1, filled(2), dynamic_bytes=10)
     assert str(caught.value) == (
-        f"thread (0, 0, 0) of block ({block}, 0, 0) reads {element}, which no thread of the block "
-        "has written"
+        f"thread 0 of block {block} reads {element}, which no thread of the block has written"
     )
 
 
@@ -751,11 +761,30 @@ def test_an_index_out_of_bounds_names_the_thread_and_keeps_the_line():
     with pytest.raises(OutOfBounds) as caught:
         run(too_far, 2, 4, out)
     assert str(caught.value) == (
-        "thread (2, 0, 0) of block (1, 0, 0) uses index 6 on axis 0 of x, "
-        "where it has 6 elements: is a bounds check missing?"
+        "thread 2 of block 1 uses index 6 of x, which has 6 elements: is a bounds check missing?"
     )
     lines = [frame.line for frame in traceback.extract_tb(caught.value.__traceback__)]
     assert "out[cuda.grid(1)] = 1.0  # too far" in lines
+
+
+@cuda.jit
+def too_far_along(table):
+    column, row = cuda.grid(2)
+    table[row, column] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("grid", "block", "said"),
+    [
+        ((1, 1), (2, 3), "thread (0, 2) of block 0 uses 2 as the first index of x"),
+        ((3, 1), (1, 2), "thread (0, 0) of block 2 uses 2 as the second index of x"),
+        ((1, 2), (1, 2), "thread (0, 0) of block (0, 1) uses 2 as the first index of x"),
+    ],
+)
+def test_threads_and_blocks_are_told_along_as_many_axes_as_the_launch_has(grid, block, said):
+    with pytest.raises(OutOfBounds) as caught:
+        run(too_far_along, grid, block, np.zeros((2, 2), np.float32))
+    assert str(caught.value) == f"{said}, where it has 2 elements: is a bounds check missing?"
 
 
 @cuda.jit(device=True)
@@ -959,16 +988,16 @@ def asks_who_has_ended(x, out):
 
 
 DIVERGENT = {
-    half_comes: "thread (0, 0, 0) calls cuda.shfl_down_sync, and the mask 0xffffffff names thread "
-    "(16, 0, 0) of the same warp, which does not come: it waits in line NN (cuda.syncthreads())",
-    two_places: "thread (0, 0, 0) calls cuda.shfl_sync, and the mask 0xffffffff names thread "
-    "(16, 0, 0) of the same warp, which does not come: it waits in line NN "
+    half_comes: "thread 0 calls cuda.shfl_down_sync, and the mask 0xffffffff names thread "
+    "16 of the same warp, which does not come: it waits in line NN (cuda.syncthreads())",
+    two_places: "thread 0 calls cuda.shfl_sync, and the mask 0xffffffff names thread "
+    "16 of the same warp, which does not come: it waits in line NN "
     "(out[0] = cuda.shfl_sync(EVERY, x[0], 1))",
-    leaves_itself_out: "thread (1, 0, 0) calls cuda.shfl_down_sync, and the mask 0x1 leaves out "
+    leaves_itself_out: "thread 1 calls cuda.shfl_down_sync, and the mask 0x1 leaves out "
     "its own lane 1: each thread that calls must be named",
-    asks_beyond_the_mask: "thread (8, 0, 0) gets the value of lane 16 from cuda.shfl_down_sync, "
+    asks_beyond_the_mask: "thread 8 gets the value of lane 16 from cuda.shfl_down_sync, "
     "and that lane is not in the mask 0xffff: the value could be anything",
-    asks_who_has_ended: "thread (8, 0, 0) gets the value of lane 16 from cuda.shfl_down_sync, and "
+    asks_who_has_ended: "thread 8 gets the value of lane 16 from cuda.shfl_down_sync, and "
     "that lane has ended, or is not in the block: the value could be anything",
 }
 
@@ -1034,7 +1063,5 @@ def overwrites_what_others_read(x, out):
 
 
 def test_a_read_before_a_shuffle_is_remembered_behind_a_later_one_of_the_same_thread():
-    with pytest.raises(
-        Race, match=r"thread \(1, 0, 0\).* writes element 0 of x, which thread \(0, 0"
-    ):
+    with pytest.raises(Race, match=r"thread 1 of block 0 writes element 0 of x, which thread 0 of"):
         run(overwrites_what_others_read, 1, 2, filled(1), filled(1))

@@ -541,36 +541,36 @@ def racing() -> dict[str, tuple[object, ...]]:
 
 MESSAGES = {
     "another value": (
-        "program (1, 0, 0) writes another value to element 0 of argument0, which program (0, 0, 0) "
+        "program 1 writes another value to element 0 of argument0, which program 0 "
         "wrote in line NN (tl.store(out + at, tl.zeros([BLOCK], tl.float32) + tl.program_id(0))  "
         "# all write there): programs run in any order, so it is left to chance who comes first"
     ),
     "read, then written": (
-        "program (1, 0, 0) writes element 1 of argument0, which program (0, 0, 0) read in line NN "
+        "program 1 writes element 1 of argument0, which program 0 read in line NN "
         "(v = tl.load(x + at + 1)  # the neighbour's): programs run in any order, so it is left to "
         "chance who comes first"
     ),
     "written, then read": (
-        "program (1, 0, 0) reads element 1 of argument0, which program (0, 0, 0) wrote in line NN "
+        "program 1 reads element 1 of argument0, which program 0 wrote in line NN "
         "(tl.store(x + at + 1, 1.0)  # for the next program): programs run in any order, so it is "
         "left to chance who comes first"
     ),
     "lanes of one store": (
-        "program (0, 0, 0) writes two different values to element 0 of argument0 at once: it is "
+        "program 0 writes two different values to element 0 of argument0 at once: it is "
         "left to chance which of them stays"
     ),
     "cleared and added to": (
-        "program (1, 0, 0) updates element 0 of argument0, which program (0, 0, 0) wrote in line "
+        "program 1 updates element 0 of argument0, which program 0 wrote in line "
         "NN (tl.store(out, 0.0)): programs run in any order, so it is left to chance who comes "
         "first"
     ),
     "added to and read": (
-        "program (1, 0, 0) updates element 0 of argument0, which program (0, 0, 0) read in line "
+        "program 1 updates element 0 of argument0, which program 0 read in line "
         "NN (tl.store(out, tl.load(total))): programs run in any order, so it is left to chance "
         "who comes first"
     ),
     "parts": (
-        "program (1, 0, 0) writes another value to element 1 of argument0, which program (0, 0, 0) "
+        "program 1 writes another value to element 1 of argument0, which program 0 "
         "wrote in line NN (tl.store(wide, 1)): programs run in any order, so it is left to chance "
         "who comes first"
     ),
@@ -699,7 +699,7 @@ def test_atomics_order_programs():
     assert steps.tolist() == [1.0, 2.0, 3.0, 4.0]
     counter.zero_()
     error = caught_by(last_one_adds_up_relaxed, (4,), x, partials, counter, out, BLOCK=4)
-    assert str(error).startswith("program (3, 0, 0) reads element 0 of argument1, which program (0")
+    assert str(error).startswith("program 3 reads element 0 of argument1, which program ")
 
 
 @triton.jit
@@ -718,7 +718,7 @@ def test_programs_run_in_two_orders():
     triton_sim.run_programs(backwards=True)
     try:
         error = caught_by(last_number_adds_up, (4,), *arrays)
-        assert "program (2, 0, 0) writes element 2 of argument1, which program (3, 0" in str(error)
+        assert "program 2 writes element 2 of argument1, which program 3" in str(error)
         assert isinstance(error, Race)
     finally:
         triton_sim.run_programs(backwards=False)

@@ -1,0 +1,27 @@
+"""The GPU's free memory as the judge sees it, and what of it a kernel does not get."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+MIB = 1 << 20
+# What a kernel may hold on a GPU if it does not grow with the arguments. On an H200 honest kernels
+# held 78 MiB when torch loads kernels of its own, 54 MiB for its pool of streams, 150 MiB with a
+# recorded graph, 332 MiB with the buffer of Triton's tuner. A copy of an argument does not hide in
+# it: that grows.
+FIXED = 512 * MIB
+
+
+def free_bytes() -> int:
+    return torch.cuda.mem_get_info()[0]
+
+
+def hold_back(held: int) -> Tensor | None:
+    """All free memory but what a call held when it was watched, and FIXED; None where all is less.
+
+    While the tensor lives, a kernel cannot take more than it took there. The judge's own work must
+    have been done once, so that it needs no more memory for it.
+    """
+    spare = free_bytes() - held - FIXED
+    return torch.empty(spare, dtype=torch.uint8, device="cuda") if spare > 0 else None

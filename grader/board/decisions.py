@@ -1,0 +1,95 @@
+"""What a teacher decided of single attempts: a small JSON file, `grader/decisions/v1`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from grader.errors import UsageError
+from grader.results import Record
+
+LONGEST_REASON = 200  # characters
+
+
+class Invalidated(Record):
+    """One attempt that is taken back."""
+
+    attempt: str = Field(description="its id")
+    reason: str = Field(description="published beside it")
+    by: str = Field(description="who decided; not published")
+    at: str = Field(description="UTC, ISO 8601")
+
+
+class Decisions(Record):
+    schema_: Literal["grader/decisions/v1"] = Field(default="grader/decisions/v1", alias="schema")
+    invalidated: tuple[Invalidated, ...] = ()
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """By the attempt's id."""
+        return {one.attempt: one.reason for one in self.invalidated}
+
+
+def read(path: Path) -> Decisions:
+    """Raises UsageError where the file is not there, or is none."""
+    try:
+        return Decisions.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise UsageError(
+            f"The decisions {path} cannot be read: {error.strerror}.",
+            "`grader leaderboard invalidate` makes the file.",
+        ) from None
+    except ValidationError:
+        raise UsageError(
+            f"{path} is no grader/decisions/v1.",
+            "Restore it: `grader leaderboard invalidate` writes it whole or not at all.",
+        ) from None
+
+
+def invalidate(path: Path, one: Invalidated, known: Collection[str]) -> None:
+    """Add a decision to the file, which is made where it is missing. `known` are attempts' ids.
+
+    Raises UsageError for an id that is unknown or decided already, and for an unusable reason.
+    """
+    decided = read(path) if path.exists() else Decisions()
+    if not one.reason.strip():
+        raise UsageError("The reason is empty.", "Say why: it is shown beside the attempt.")
+    if len(one.reason) > LONGEST_REASON or not one.reason.isprintable():
+        raise UsageError(
+            f"The reason is not one line of at most {LONGEST_REASON} characters.",
+            "Say it in a sentence: it is shown beside the attempt.",
+        )
+    if one.attempt not in known:
+        raise UsageError(
+            f"No attempt in these results has the id {one.attempt!r}.",
+            "`grader leaderboard build --who FILE` writes down which attempts the board shows.",
+        )
+    if one.attempt in decided.reasons:
+        raise UsageError(
+            f"The attempt {one.attempt} is invalidated already: {decided.reasons[one.attempt]}",
+            f"Edit {path} to change the reason.",
+        )
+    write_whole(
+        path,
+        Decisions(invalidated=(*decided.invalidated, one)).model_dump_json(by_alias=True, indent=2)
+        + "\n",
+    )
+
+
+def write_whole(path: Path, text: str, mode: int = 0o644) -> None:
+    """Write a file so that nobody ever reads a part of it. Raises UsageError."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+        with os.fdopen(file, "w", encoding="utf-8") as opened:
+            opened.write(text)
+        os.replace(beside, path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise UsageError(
+            f"{path} cannot be written: {error.strerror}.", "See its folder."
+        ) from None

@@ -1,0 +1,355 @@
+"""One attempt as a board needs it, read from a document that anybody may have written.
+
+Only the fields that a board uses are read, so that the attempts of a term are read in seconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from pydantic import Field, ValidationError
+from pydantic_core import from_json
+
+from grader import signing
+from grader.attempts import Signed
+from grader.board.records import State
+from grader.decision import IMPOSSIBLE
+from grader.results import Record
+from grader.terms import Outcome, Status, StepName, percent
+
+CLOCKS_DIFFER = timedelta(minutes=5)  # what comes from further in the future is left out
+LONGEST_NAME = 200  # characters of a login
+MOST_POINTS = 10**6  # what one result may claim
+LARGEST_FIGURE = 1e9  # of milliseconds and of 1e9 bytes per second
+# The states whose figures are shown: of what is wrong or impossible they mean nothing.
+TELLING = (State.RANKED, State.UNVERIFIED, State.NOISY)
+MAY_SKIP = (StepName.TRAFFIC, StepName.COUNTS)  # by kernels that no simulator knows
+
+
+class Unusable(Exception):
+    """Why a document is left out, in words: `str(error)`."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What attempts are held against. `trusted` are raw public keys by their fingerprint.
+
+    `timed` says of each exercise of the course whether its speed is graded.
+    """
+
+    course: str
+    version: str
+    timed: Mapping[str, bool]
+    trusted: Mapping[str, bytes]
+    now: datetime
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What the speed step measured, or what an untrusted file says that it did."""
+
+    gpu: str
+    share: float
+    share_low: float
+    share_high: float
+    bandwidth_gbps: float
+    ceiling_gbps: float
+    time_ms: float
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One attempt. `digest` tells its text from another's, `state` is as if nobody decided.
+
+    `student` is the login, and is never published.
+    """
+
+    id: str
+    digest: str
+    student: str
+    exercise: str
+    when: str  # UTC, ISO 8601
+    signed: bool
+    trusted: bool  # signed, and made in hardened mode
+    state: State
+    note: str
+    passed: bool
+    points: int
+    max_points: int
+    kernel: str  # SHA-256 of the kernel file
+    figures: Figures | None  # for RANKED, UNVERIFIED and NOISY
+
+
+class _Failure(Record):
+    kind: str
+
+
+class _Speed(Record):
+    time_ms: float = Field(gt=0, le=LARGEST_FIGURE)
+    bandwidth_gbps: float = Field(gt=0, le=LARGEST_FIGURE)
+    ceiling_gbps: float = Field(gt=0, le=LARGEST_FIGURE)
+    share: float = Field(gt=0)
+    share_low: float = Field(gt=0)
+    share_high: float = Field(gt=0)
+    passing: float = Field(gt=0)
+
+
+class _Step(Record):
+    name: StepName
+    outcome: Outcome
+    failure: _Failure | None = None
+    speed: _Speed | None = None
+
+
+class _Sanitized(Record):
+    outcome: Outcome
+
+
+class _Kernel(Record):
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+
+class _Environment(Record):
+    device: str
+    simulated: bool
+
+
+class _Result(Record):
+    schema_: Literal["grader/result/v1"] = Field(alias="schema")
+    exercise: str
+    status: Status
+    points: int = Field(ge=0, le=MOST_POINTS)
+    max_points: int = Field(ge=0, le=MOST_POINTS)
+    kernel: _Kernel
+    environment: _Environment
+    steps: tuple[_Step, ...]
+    sanitized: tuple[_Sanitized, ...] = ()
+    hardened: bool = False
+
+
+class _Attempt(Record):
+    schema_: Literal["grader/attempt/v1"] = Field(alias="schema")
+    id: str = Field(pattern=r"^[0-9a-f]{32}$")
+    course: str
+    version: str
+    student: str
+    submitted_at: str
+    result: _Result
+
+
+class Reader:
+    """Reads documents in one context; holds the keys in the form that checks signatures."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self._keys = {
+            name: Ed25519PublicKey.from_public_bytes(raw) for name, raw in context.trusted.items()
+        }
+
+    def entry(self, document: bytes) -> Entry:
+        """Raises Unusable."""
+        try:
+            signed = Signed.model_validate_json(document)
+        except ValidationError as error:
+            return self._unsigned(document, error)
+        try:
+            signing.verify(signed, self._keys)
+        except signing.NotGenuine as error:
+            raise Unusable(str(error)) from None
+        # Ed25519 signs one text with one key in one way: the signature tells contents apart.
+        return _entry(_attempt(signed.payload), signed.signature, self.context, signed=True)
+
+    def _unsigned(self, document: bytes, no_signed: ValidationError) -> Entry:
+        schema = schema_of(document)
+        if schema == "grader/signed/v1":
+            raise Unusable(f"it is no whole grader/signed/v1: {_first(no_signed)}")
+        if schema == "grader/result/v1":
+            raise Unusable("it is a bare result, which says nothing of whose it is")
+        if schema != "grader/attempt/v1":
+            raise Unusable(
+                f"it is a {shown(schema)}, and what is read here is grader/signed/v1 and "
+                "grader/attempt/v1"
+            )
+        digest = hashlib.sha256(document.strip()).hexdigest()
+        return _entry(_attempt(document), digest, self.context, signed=False)
+
+
+def schema_of(document: bytes) -> str:
+    """What a JSON document says that it is. Raises Unusable."""
+    try:
+        value = from_json(document)
+    except ValueError as error:
+        raise Unusable(f"it is no whole JSON: {shown(str(error), 120)}") from None
+    schema = value.get("schema") if isinstance(value, dict) else None
+    if not isinstance(schema, str):
+        raise Unusable("it is no record of this grader: it has no schema")
+    return schema
+
+
+def shown(text: str, most: int = 60) -> str:
+    """Hostile text for a message: one line, what cannot be printed escaped, and not too long."""
+    cut = text if len(text) <= most else text[:most] + "…"
+    return cut if cut and cut.isprintable() else repr(cut)
+
+
+def utc(text: str) -> datetime:
+    """A time in ISO 8601; one that names no zone is UTC. Raises ValueError."""
+    try:
+        time = datetime.fromisoformat(text)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
+    except OverflowError:
+        raise ValueError("the year is none") from None
+
+
+def stamp(time: datetime) -> str:
+    """A time in UTC as everything here writes it, such as `2026-11-21T15:04:05Z`."""
+    return time.replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
+
+
+def _attempt(document: bytes | str) -> _Attempt:
+    try:
+        return _Attempt.model_validate_json(document)
+    except ValidationError as error:
+        raise Unusable(f"it is no whole grader/attempt/v1: {_first(error)}") from None
+
+
+def _first(error: ValidationError) -> str:
+    """The first thing that is wrong with a record, without the words of the record itself."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    return shown(".".join(map(str, first["loc"])) + ": " + first["msg"], 120)
+
+
+def _entry(attempt: _Attempt, digest: str, context: Context, *, signed: bool) -> Entry:
+    result = attempt.result
+    _must_be_of(context, attempt)
+    trusted = signed and result.hardened
+    state, note = _state(result, context.timed[result.exercise], trusted)
+    notes = [note] if note else []
+    if attempt.version != context.version:
+        notes.append("graded with another version of the course")
+    return Entry(
+        id=attempt.id,
+        digest=digest,
+        student=attempt.student,
+        exercise=result.exercise,
+        when=_when(attempt.submitted_at, context.now),
+        signed=signed,
+        trusted=trusted,
+        state=state,
+        note="; ".join(notes),
+        passed=result.status is Status.PASS,
+        points=result.points,
+        max_points=result.max_points,
+        kernel=result.kernel.sha256,
+        figures=None if state not in TELLING else _figures(result),
+    )
+
+
+def _figures(result: _Result) -> Figures:
+    """Raises Unusable where they contradict each other."""
+    speed = _speed(result)
+    assert speed is not None
+    if not speed.share_low <= speed.share <= speed.share_high:
+        raise Unusable("its figures contradict each other: the share lies outside its interval")
+    return Figures(
+        gpu=result.environment.device,
+        share=speed.share,
+        share_low=speed.share_low,
+        share_high=speed.share_high,
+        bandwidth_gbps=speed.bandwidth_gbps,
+        ceiling_gbps=speed.ceiling_gbps,
+        time_ms=speed.time_ms,
+    )
+
+
+def _must_be_of(context: Context, attempt: _Attempt) -> None:
+    """Raises Unusable for an attempt of another course, of nobody, or that contradicts itself."""
+    if attempt.course != context.course:
+        raise Unusable(f"it is of another course: {shown(attempt.course)}")
+    if attempt.result.exercise not in context.timed:
+        raise Unusable(
+            f"the course has no exercise {shown(attempt.result.exercise)}, which it is of"
+        )
+    if not attempt.student.strip():
+        raise Unusable("it names no student")
+    if len(attempt.student) > LONGEST_NAME:
+        raise Unusable(
+            f"its student's name has {len(attempt.student):,} characters, and {LONGEST_NAME} are "
+            "the most"
+        )
+    if attempt.result.points > attempt.result.max_points:
+        raise Unusable("its figures contradict each other: more points than there are")
+
+
+def _when(text: str, now: datetime) -> str:
+    """Raises Unusable for a time that is none, and for one that is yet to come."""
+    try:
+        time = utc(text)
+    except ValueError:
+        raise Unusable(f"it was handed in at {shown(text)}, which is no time") from None
+    if time > now + CLOCKS_DIFFER:
+        raise Unusable(
+            f"it was handed in at {shown(text)}, which is yet to come: a clock is wrong, and "
+            "a board that is built after that time has it"
+        )
+    return stamp(time)
+
+
+def _speed(result: _Result) -> _Speed | None:
+    """What the speed step measured; None where nothing ran on a GPU."""
+    if result.environment.simulated:
+        return None
+    return next((step.speed for step in result.steps if step.name is StepName.SPEED), None)
+
+
+def _state(result: _Result, timed: bool, trusted: bool) -> tuple[State, str]:
+    """What an attempt is worth, and in a few words why it does not rank or did not pass."""
+    state, note = _shown(result) if timed else _solved(result)
+    if trusted or state not in (State.RANKED, State.SOLVED, State.NOT_TIMED):
+        return state, note
+    notes = "; ".join(filter(None, ("no trusted run made it", note)))
+    return (State.UNVERIFIED if state is State.RANKED else state), notes
+
+
+def _solved(result: _Result) -> tuple[State, str]:
+    """Of a puzzle."""
+    return (State.SOLVED if _sound(result) and result.status is Status.PASS else State.FAILED), ""
+
+
+def _shown(result: _Result) -> tuple[State, str]:
+    """Of an exercise whose speed is graded, if a trusted run made it."""
+    step = next((step for step in result.steps if step.name is StepName.SPEED), None)
+    if step is None or not _sound(result):
+        return State.FAILED, ""
+    speed = _speed(result)
+    kind = None if step.failure is None else step.failure.kind
+    if kind == "impossible" or (speed is not None and speed.share > IMPOSSIBLE):
+        return State.IMPOSSIBLE, "faster than this GPU's memory can deliver what the task needs"
+    if step.outcome is Outcome.NOISY and speed is not None:
+        return State.NOISY, "something disturbed the measurement, which counts for nothing"
+    if step.outcome is Outcome.SKIP or (step.outcome is Outcome.PASS and speed is None):
+        return State.NOT_TIMED, "right, and not timed on a GPU"
+    if speed is not None and step.outcome is Outcome.PASS:
+        return State.RANKED, ""
+    if speed is not None and kind == "too_slow":
+        return State.RANKED, f"below the {percent(speed.passing)} that pass"
+    return State.FAILED, ""
+
+
+def _sound(result: _Result) -> bool:
+    """Whether all but its speed was found right, by a check that came to its end."""
+    before = [step for step in result.steps if step.name is not StepName.SPEED]
+    return (
+        result.status in (Status.PASS, Status.FAIL, Status.CANNOT_GRADE)
+        and any(step.name is StepName.CORRECTNESS for step in before)
+        and all(one.outcome is Outcome.PASS for one in result.sanitized)
+        and all(
+            step.outcome is Outcome.PASS or (step.name in MAY_SKIP and step.outcome is Outcome.SKIP)
+            for step in before
+        )
+    )

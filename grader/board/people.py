@@ -1,0 +1,247 @@
+"""What students are called on a board: pseudonyms by default, nicknames for those who want them.
+
+Both follow from the course key, which only whoever runs the course holds: without it nobody can
+try which login makes which name.
+"""
+
+from __future__ import annotations
+
+import csv
+import hmac
+import os
+import re
+import secrets
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from grader.board.entries import shown
+from grader.board.words import ADJECTIVES, NOUNS
+from grader.errors import UsageError
+
+KEY_BYTES = 32
+NUMBERS = 10_000  # four digits behind each pair of words
+LONGEST_NICKNAME = 24  # characters
+LONG_ENOUGH = 4  # characters from which a login may not even be a part of a nickname
+YES, NO = ("yes", "true", "1", "x"), ("", "no", "false", "0")
+# What a row that is no student's is called, and words that promise something.
+TAKEN = ("torch", "torch eager", "torch compile", "model solution", "solution", "memory limit")
+EMAIL = re.compile(r"[^\s<>,;:]+@[^\s<>,;:]+")
+PSEUDONYM = re.compile(rf"({'|'.join(ADJECTIVES)})\W*({'|'.join(NOUNS)})\W*\d+", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a student wants of the board: a nickname, or not to be on it."""
+
+    nickname: str = ""
+    hidden: bool = False
+
+
+@dataclass(frozen=True)
+class Person:
+    """A student as published. `key` names the page."""
+
+    who: str
+    key: str
+
+
+def new_course_key(path: Path) -> None:
+    """Write a new course key, which only its owner may read. Raises UsageError."""
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise UsageError(
+            f"The course key {path} cannot be written: {error.strerror}.",
+            "Name a file that is not there yet: with another key everybody gets another name.",
+        ) from None
+    with os.fdopen(file, "w", encoding="ascii") as opened:
+        opened.write(secrets.token_hex(KEY_BYTES) + "\n")
+
+
+def course_key(path: Path) -> bytes:
+    """Raises UsageError."""
+    try:
+        text = path.read_text(encoding="ascii").strip()
+    except OSError as error:
+        raise UsageError(
+            f"The course key {path} cannot be read: {error.strerror}.",
+            "`grader keys new` makes one.",
+        ) from None
+    except UnicodeDecodeError:
+        text = ""
+    if not re.fullmatch(rf"[0-9a-f]{{{2 * KEY_BYTES}}}", text):
+        raise UsageError(
+            f"{path} holds no course key: {2 * KEY_BYTES} hexadecimal digits.",
+            "`grader keys new` makes one.",
+        )
+    return bytes.fromhex(text)
+
+
+def wishes(path: Path) -> dict[str, Wish]:
+    """What stands in a CSV file with the columns student, nickname, hidden. Raises UsageError."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return _wishes(path, csv.DictReader(file, strict=True))
+    except OSError as error:
+        raise UsageError(
+            f"The file {path} cannot be read: {error.strerror}.", "Name a CSV file."
+        ) from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise UsageError(f"{path} is no CSV file in UTF-8: {error}.", _COLUMNS) from None
+
+
+_COLUMNS = "Its first line is student,nickname,hidden; the last two may be empty below it."
+
+
+def _wishes(path: Path, rows: csv.DictReader[str]) -> dict[str, Wish]:
+    columns = rows.fieldnames or ()
+    if "student" not in columns or not {"nickname", "hidden"} & set(columns):
+        raise UsageError(f"{path} does not say who wants what.", _COLUMNS)
+    found: dict[str, Wish] = {}
+    for row in rows:
+        student, hidden = row["student"] or "", (row.get("hidden") or "").strip().lower()
+        where = f"{path}, line {rows.line_num}"
+        if not student.strip():
+            raise UsageError(f"{where} names no student.", _COLUMNS)
+        if student in found:
+            raise UsageError(f"{where}: {shown(student)} stands there twice.", "Keep one line.")
+        if hidden not in YES + NO:
+            raise UsageError(
+                f"{where}: hidden is {shown(hidden)}.", f"Write {YES[0]}, or leave it empty."
+            )
+        found[student] = Wish((row.get("nickname") or "").strip(), hidden in YES)
+    return found
+
+
+def named(
+    logins: Collection[str], key: bytes, wanted: Mapping[str, Wish]
+) -> tuple[dict[str, Person], list[str]]:
+    """Everybody who is on the board by login, and what is told of nicknames that cannot be had.
+
+    Nobody loses a nickname to one who comes later in `wanted`.
+    """
+    pseudonyms = _pseudonyms(logins, key)
+    forbidden = Forbidden(logins)
+    taken = {_skeleton(name) for name in TAKEN}
+    who, refused = dict(pseudonyms), []
+    for login, wish in wanted.items():
+        if login not in pseudonyms or wish.hidden or not wish.nickname:
+            continue
+        nickname = cleaned(wish.nickname)
+        problem = _problem(nickname, forbidden)
+        if problem is None and _skeleton(nickname) in taken:
+            problem = "it is taken"
+        if problem is None:
+            who[login] = nickname
+            taken.add(_skeleton(nickname))
+        else:
+            told = f"the nickname {shown(wish.nickname)} of {shown(login)} is not used: {problem}"
+            refused.append(told)
+    people = {
+        login: Person(name, page(login, key))
+        for login, name in who.items()
+        if not wanted.get(login, Wish()).hidden
+    }
+    return people, refused
+
+
+def _pseudonyms(logins: Iterable[str], key: bytes) -> dict[str, str]:
+    """Each login's pair of words with four digits, such as `calm-otter-4821`.
+
+    There are 128 · 128 · 10,000 = 1.6e8. In a class of 2,000 two share one with a probability of
+    2000² / 2 / 1.6e8 = 1.2 %; then one of them, the same whoever else is there, gets another. So
+    the name of a student changes because of one who joins with a probability below 1.6e8⁻¹.
+    """
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for login in sorted(set(logins), key=lambda login: _mac(key, "order", login)):
+        attempt = 0
+        while (name := _pseudonym(key, login, attempt)) in taken:
+            attempt += 1
+        names[login] = name
+        taken.add(name)
+    return names
+
+
+def _pseudonym(key: bytes, login: str, attempt: int) -> str:
+    drawn = int.from_bytes(_mac(key, f"name {attempt}", login))
+    drawn, number = divmod(drawn, NUMBERS)
+    drawn, noun = divmod(drawn, len(NOUNS))
+    return f"{ADJECTIVES[drawn % len(ADJECTIVES)]}-{NOUNS[noun]}-{number:04}"
+
+
+def page(login: str, key: bytes) -> str:
+    """The name of a student's page: 80 bits that nobody can work out from the login."""
+    return _mac(key, "page", login).hex()[:20]
+
+
+def _mac(key: bytes, purpose: str, login: str) -> bytes:
+    """HMAC-SHA256 (RFC 2104), each purpose apart."""
+    return hmac.digest(key, f"{purpose}\n{login}".encode(), sha256)
+
+
+class Forbidden:
+    """Finds what must not be published in a text: logins of the class, and e-mail addresses."""
+
+    def __init__(self, logins: Collection[str]) -> None:
+        # Of a login that is an e-mail address, the part before the @ says as much.
+        parts = {part for login in logins for part in (login, login.partition("@")[0])}
+        words = {_folded(part).strip() for part in parts} - {""}
+        long = sorted((word for word in words if len(word) >= LONG_ENOUGH), key=len, reverse=True)
+        short = sorted(word for word in words if len(word) < LONG_ENOUGH)
+        patterns = [re.escape(word) for word in long]
+        patterns += [rf"(?<!\w){re.escape(word)}(?!\w)" for word in short]
+        self._logins = re.compile("|".join(patterns)) if patterns else None
+
+    def found(self, text: str) -> bool:
+        folded = _folded(text)
+        return bool(EMAIL.search(folded) or (self._logins and self._logins.search(folded)))
+
+    def without(self, text: str) -> str:
+        """The text with … for what must not be published."""
+        if not self.found(text):
+            return text
+        text = EMAIL.sub("…", _folded(text))
+        return self._logins.sub("…", text) if self._logins else text
+
+
+def cleaned(text: str, most: int = 200) -> str:
+    """Hostile text in one line: no control characters, no marks that turn the line around."""
+    text = unicodedata.normalize("NFC", text[:most])
+    spaced = ("" if unicodedata.category(c)[0] == "C" and not c.isspace() else c for c in text)
+    return " ".join("".join(spaced).split())
+
+
+def _problem(nickname: str, forbidden: Forbidden) -> str | None:
+    """Why a cleaned nickname cannot be had."""
+    if not any(c.isalnum() for c in nickname):
+        return "it has no letter and no digit"
+    if len(nickname) > LONGEST_NICKNAME:
+        return f"it has more than {LONGEST_NICKNAME} characters"
+    if nickname[0] in "=+-@":
+        return "in a spreadsheet it would be a formula"
+    if _stacked(nickname):
+        return "it stacks marks on a letter"
+    if forbidden.found(nickname):
+        return "it shows a login or an e-mail address"
+    if PSEUDONYM.search(nickname):
+        return "it looks like a pseudonym, perhaps another's"
+    return None
+
+
+def _stacked(text: str) -> bool:
+    """Whether three combining marks follow one another, which would cover the lines around."""
+    marks = "".join("m" if unicodedata.combining(c) else "." for c in text)
+    return "mmm" in marks
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def _skeleton(text: str) -> str:
+    """What two names have in common that a reader would take for one."""
+    return "".join(c for c in _folded(text) if c.isalnum())

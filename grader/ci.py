@@ -1,0 +1,356 @@
+"""`grader ci`: where it runs, what is graded there, and every kernel graded whatever the others do.
+
+A student's repository is graded with the course's own specs and tests; of the student's only the
+kernel files are taken.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+
+import grader
+from grader import attempts, check, verdict
+from grader.attempts import Attempt
+from grader.course import SHELVES, Exercise
+from grader.errors import CannotGrade, GraderError, UsageError
+from grader.results import Environment, Kernel, Result, Step
+from grader.settings import Settings
+from grader.terms import Status
+
+AUTOGRADER = Path("/autograder")  # where Gradescope puts everything
+NO_FILE = "0" * 64  # the digest of a kernel file that was not read
+# What Classroom 50's runner tells: field of its result.json, and variable.
+CLASSROOM50 = {
+    "classroom": "CLASSROOM",
+    "assignment": "ASSIGNMENT",
+    "assignment_type": "ASSIGNMENT_TYPE",
+    "owner": "OWNER",
+    "submission": "SUBMISSION_TAG",
+    "commit": "COMMIT_URL",
+    "release": "RELEASE_URL",
+    "review": "REVIEW_URL",
+}
+
+
+class System(StrEnum):
+    """What runs the command."""
+
+    GITHUB = "github"
+    CLASSROOM50 = "classroom50"
+    GITLAB = "gitlab"
+    GRADESCOPE = "gradescope"
+    SHELL = "shell"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the command runs, and what is known there.
+
+    `reports` are those that this system reads. `student` and `submitted_at` (UTC, ISO 8601) are
+    empty where nobody says. `identity` holds Classroom 50's fields and `username`, who pushed.
+    """
+
+    system: System
+    reports: tuple[str, ...] = ()
+    student: str = ""
+    submitted_at: str = ""
+    identity: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Target:
+    """One kernel to grade; with `refused` it is not, and that is why."""
+
+    exercise: Exercise
+    kernel: Path
+    shown: str  # the kernel's path, for readers
+    notes: tuple[str, ...] = ()
+    refused: tuple[Status, str] | None = None
+
+
+# -- where
+
+
+def place(environ: Mapping[str, str], gradescope: str | None = None) -> Place:
+    """Decide from the variables; `gradescope` is the text of its submission_metadata.json.
+
+    None says that there is no folder of Gradescope's.
+    """
+    on_github = environ.get("GITHUB_ACTIONS") == "true"
+    actor = environ.get("GITHUB_ACTOR", "")
+    if on_github and environ.get("CLASSROOM") and environ.get("SUBMISSION_TAG"):
+        identity = {name: environ.get(variable, "") for name, variable in CLASSROOM50.items()}
+        identity["owner"] = identity["owner"] or environ.get("USERNAME", "")
+        return Place(
+            System.CLASSROOM50,
+            ("classroom50=result.json", "github"),
+            student=identity["owner"],
+            submitted_at=_time_of_tag(identity["submission"]),
+            identity=identity | {"username": actor},
+        )
+    if on_github:
+        return Place(System.GITHUB, ("github",), student=actor)
+    if environ.get("GITLAB_CI"):
+        return Place(
+            System.GITLAB,
+            ("gitlab",),
+            student=environ.get("GITLAB_USER_LOGIN", ""),
+            submitted_at=_utc(environ.get("CI_PIPELINE_CREATED_AT", "")),
+        )
+    if gradescope is not None:
+        student, submitted_at = _of_gradescope(gradescope)
+        results = AUTOGRADER / "results" / "results.json"
+        return Place(System.GRADESCOPE, (f"gradescope={results}",), student, submitted_at)
+    return Place(System.SHELL)
+
+
+def _time_of_tag(tag: str) -> str:
+    """The time in a tag such as `submit/2026-06-01T14-32-05Z-a1b2c3d`."""
+    found = re.match(r"submit/(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)Z", tag)
+    return _utc("{}T{}:{}:{}Z".format(*found.groups())) if found else ""
+
+
+def _of_gradescope(metadata: str) -> tuple[str, str]:
+    """Who handed in, and when. Of a group it is the first one, as Gradescope lists them."""
+    try:
+        told = json.loads(metadata)
+        users = told.get("users") or [{}]
+        return str(users[0].get("email") or ""), _utc(str(told.get("created_at") or ""))
+    except (ValueError, AttributeError, LookupError, TypeError):
+        return "", ""
+
+
+def _utc(time: str) -> str:
+    """An ISO 8601 time in UTC, to the second; empty for what is none. Without a zone it is UTC."""
+    try:
+        parsed = datetime.fromisoformat(time)
+        zoned = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+        return zoned.astimezone(UTC).isoformat(timespec="seconds")
+    except (ValueError, OverflowError):
+        return ""
+
+
+def submission_time(given: str | None, place: Place, now: datetime) -> str:
+    """When it was handed in: as told, as this place knows, else now. Raises UsageError."""
+    if given is None:
+        return place.submitted_at or _utc(now.isoformat())
+    if not (time := _utc(given)):
+        raise UsageError(
+            f"--submitted-at {given!r} is no time.", "Write it as 2026-11-20T10:00:00+00:00."
+        )
+    return time
+
+
+def student(given: str | None, place: Place, submission: Path | None) -> str:
+    """Whose kernels they are; empty where nobody says.
+
+    Where GitHub or GitLab runs somebody else's repository, whoever started that is not the student.
+    """
+    if given is not None:
+        return given
+    starts_others = place.system in (System.GITHUB, System.GITLAB)
+    return "" if submission is not None and starts_others else place.student
+
+
+# -- what
+
+
+def plan(exercises: Sequence[Exercise], submission: Path | None) -> tuple[Target, ...]:
+    """What to grade: the course's kernel files, or those of a student's repository.
+
+    Raises UsageError for a submission that is no folder.
+    """
+    if submission is None:
+        return tuple(_own(exercise) for exercise in exercises)
+    if not submission.is_dir():
+        raise UsageError(
+            f"The submission {submission} is no folder.", "Name a student's repository."
+        )
+    folder = _repository(submission)
+    return tuple(_handed_in(exercise, folder) for exercise in exercises)
+
+
+def _own(exercise: Exercise) -> Target:
+    kernel = exercise.kernel
+    shown = kernel.relative_to(exercise.root).as_posix()
+    missing = None if os.path.lexists(kernel) else _missing(shown)
+    return Target(exercise, kernel, shown, refused=missing)
+
+
+def _missing(shown: str) -> tuple[Status, str]:
+    return Status.NOT_STARTED, f"There is no {shown}."
+
+
+def _repository(submission: Path) -> Path:
+    """The folder with the exercises: the one given, or the only one in it, as in a zip file."""
+    if any((submission / shelf).is_dir() for shelf in SHELVES):
+        return submission
+    inner = [f for f in submission.iterdir() if f.is_dir() and not f.is_symlink()]
+    holding = [f for f in inner if any((f / shelf).is_dir() for shelf in SHELVES)]
+    return holding[0] if len(holding) == 1 else submission
+
+
+def _handed_in(exercise: Exercise, folder: Path) -> Target:
+    place = exercise.folder.relative_to(exercise.root)
+    shown = (place / "kernel.py").as_posix()
+    kernel = folder / place / "kernel.py"
+    refused = None
+    if not os.path.lexists(kernel):
+        refused = _missing(f"{shown} in what was handed in")
+    elif not _stays_inside(kernel, folder):
+        why = f"{shown} is a link that leads out of what was handed in, and was not read."
+        refused = Status.FAIL, why
+    return Target(exercise, kernel, shown, tuple(_changes(exercise, folder / place)), refused)
+
+
+def _stays_inside(path: Path, folder: Path) -> bool:
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):  # links in a ring
+        return False
+
+
+def _changes(exercise: Exercise, theirs: Path) -> Iterator[str]:
+    """A note for each of the course's files that the student's copy has in another form."""
+    for own in sorted(exercise.folder.glob("*.py")):
+        if own.name != exercise.kernel.name and os.path.lexists(theirs / own.name):
+            shown = own.relative_to(exercise.root).as_posix()
+            if not _same(own, theirs / own.name):
+                yield f"{shown} was changed: graded with the course's own"
+
+
+def _same(own: Path, other: Path) -> bool:
+    try:
+        if not other.is_file() or other.stat().st_size != own.stat().st_size:
+            return False
+        return other.read_bytes() == own.read_bytes()
+    except OSError:
+        return False
+
+
+# -- graded
+
+
+def run(
+    targets: Sequence[Target],
+    request: Callable[[Target], check.Request],
+    progress: Callable[[str], None],
+) -> list[Result]:
+    """A result for each target, in their order; nothing that goes wrong with one stops the rest.
+
+    Only an interruption does: what it left is `interrupted`.
+    """
+    results: list[Result] = []
+    for target in targets:
+        try:
+            results.append(_graded(target, request(target), progress))
+        except KeyboardInterrupt:
+            break
+        if results[-1].status is Status.INTERRUPTED:
+            break
+    left = targets[len(results) :]
+    return results + [_without(t, Status.INTERRUPTED, "It was interrupted.") for t in left]
+
+
+def _graded(target: Target, request: check.Request, progress: Callable[[str], None]) -> Result:
+    if target.refused is not None:
+        return _without(target, *target.refused)
+    try:
+        (result,) = check.run([request], progress)
+    except UsageError as error:  # the kernel file itself: too large, a link, not to be read
+        return _without(target, Status.FAIL, error.message)
+    except CannotGrade as error:
+        return _without(target, Status.CANNOT_GRADE, _whole(error))
+    except GraderError as error:
+        return _without(target, Status.ERROR, _whole(error))
+    return _as_shown(result, target.shown)
+
+
+def _whole(error: GraderError) -> str:
+    return f"{error.message} {error.next_step}".strip()
+
+
+def _as_shown(result: Result, shown: str) -> Result:
+    """The result with path and commands as whoever owns the kernel file writes them."""
+    elsewhere = f" --kernel {shlex.quote(result.kernel.path)}"
+
+    def step_as_shown(step: Step) -> Step:
+        if step.failure is None or step.failure.replay is None:
+            return step
+        replay = step.failure.replay.replace(elsewhere, "")
+        failure = step.failure.model_copy(update={"replay": replay})
+        return step.model_copy(update={"failure": failure})
+
+    return result.model_copy(
+        update={
+            "kernel": result.kernel.model_copy(update={"path": shown}),
+            "steps": tuple(map(step_as_shown, result.steps)),
+        }
+    )
+
+
+def _without(target: Target, status: Status, message: str) -> Result:
+    """The result of a kernel that no judge saw."""
+    title, most = target.exercise.name, 0
+    try:
+        spec = target.exercise.spec
+        title, most = spec.title, sum(spec.worth.values())
+    except GraderError as error:
+        status, message = Status.ERROR, _whole(error)
+    return Result(
+        schema="grader/result/v1",
+        exercise=target.exercise.name,
+        title=title,
+        status=status,
+        points=0,
+        max_points=most,
+        message=message,
+        kernel=Kernel(path=target.shown, sha256=NO_FILE),
+        environment=Environment(
+            grader=grader.__version__,
+            python=platform.python_version(),
+            device="none",
+            simulated=True,
+        ),
+        seed=0,
+        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        duration_s=0.0,
+        steps=(),
+    )
+
+
+def attempts_of(
+    targets: Sequence[Target],
+    results: Sequence[Result],
+    course: Settings,
+    student: str,
+    submitted_at: str,
+) -> list[Attempt]:
+    """The results with whose they are, and what was found changed."""
+    return [
+        Attempt(
+            id=attempts.new_id(),
+            course=course.name,
+            version=course.version,
+            student=student,
+            submitted_at=submitted_at,
+            notes=target.notes,
+            result=result,
+        )
+        for target, result in zip(targets, results, strict=True)
+    ]
+
+
+def exit_code(results: Sequence[Result], exit_zero: bool) -> int:
+    """The gravest code, as everywhere; with `exit_zero` a learner's fault is none of the job's."""
+    code = verdict.exit_code(results)
+    return 0 if exit_zero and code == 1 else code

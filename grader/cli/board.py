@@ -1,0 +1,238 @@
+"""The commands around a class's leaderboard: keys, leaderboard build, verify, invalidate."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grader.cli import say
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from grader.board.collect import Collected
+    from grader.board.entries import Context
+
+keys = typer.Typer(help="Keys that a course is run with.", no_args_is_help=True)
+leaderboard = typer.Typer(help="The leaderboard of a class.", no_args_is_help=True)
+
+PRIVATE, PUBLIC, COURSE = "private.pem", "public.pem", "course.key"
+
+Results = Annotated[
+    list[Path],
+    typer.Argument(metavar="RESULTS...", help="Files of attempts, or folders that hold them."),
+]
+Trust = Annotated[
+    list[Path],
+    typer.Option(metavar="PUBLIC.pem", help="A key whose results rank; may be given again."),
+]
+Decided = Annotated[Path | None, typer.Option(metavar="FILE", help="What `invalidate` wrote.")]
+
+
+@keys.command()
+def new(
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the three files go.")],
+) -> None:
+    """Make the pair of keys that signs results, and the course key that pseudonyms come from."""
+    from grader import signing
+    from grader.board import people
+    from grader.errors import UsageError
+
+    files = [out / name for name in (PRIVATE, PUBLIC, COURSE)]
+    for file in files:
+        if file.exists():
+            raise UsageError(
+                f"There is a key already: {file}.",
+                "Name another folder: a key that is overwritten cannot be made again.",
+            )
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{out} cannot be made: {error.strerror}.", "Name a folder.") from None
+    name = signing.new_key(files[0], files[1])
+    people.new_course_key(files[2])
+    typer.echo(f"{files[0]}  signs results: keep it secret, and away from where kernels run")
+    typer.echo(f"{files[1]}  lets anybody check them; its fingerprint is {name}")
+    typer.echo(f"{files[2]}  makes pseudonyms: keep it secret, and keep it for the whole course")
+
+
+@leaderboard.command()
+def build(
+    results: Results,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the pages go.")],
+    trust: Trust,
+    course_key: Annotated[Path, typer.Option(metavar="FILE", help="Makes the pseudonyms.")],
+    people: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="Who wants a nickname, or not to be shown.")
+    ] = None,
+    decisions: Decided = None,
+    baselines: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="BENCH.json", help="From `grader bench --json`; may be given again."),
+    ] = None,
+    who: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write here, for you alone, whose each row is."),
+    ] = None,
+) -> None:
+    """Make the pages of a leaderboard from the results of a class."""
+    import json
+    from datetime import UTC, datetime
+
+    from grader import course, settings
+    from grader.board import baselines as benchmarks
+    from grader.board import decisions as decided
+    from grader.board import people as persons
+    from grader.board import publish, site
+    from grader.errors import UsageError
+    from grader.render import board as pages
+
+    publish.must_be_ours(out)
+    if who is not None and who.resolve().is_relative_to(out.resolve()):
+        raise UsageError(
+            f"{who} lies in {out}, which is published.",
+            "Name a file elsewhere: it says who is behind each pseudonym.",
+        )
+    now = datetime.now(UTC)
+    root = course.find_root()
+    own = settings.read(root)
+    tasks = site.tasks(course.exercises(root))
+    key = persons.course_key(course_key)
+    wishes = {} if people is None else persons.wishes(people)
+    reasons = {} if decisions is None else decided.read(decisions).reasons
+    known = benchmarks.read(baselines or [])
+    with _many_objects():
+        collected = _collected(results, trust, now)
+        logins = {entry.student for entry in collected.entries}
+        named, refused = persons.named(logins, key, wishes)
+        forbidden = persons.Forbidden(logins)
+        group = site.Class(tasks, site.decided(collected.entries, reasons, forbidden), named)
+        made = site.assemble(own, group, known, now)
+        publish.write(out, {publish.DOCUMENT: publish.to_json(made), **pages.pages(made)})
+    if who is not None:
+        decided.write_whole(who, json.dumps(site.who_is_who(group), indent=1) + "\n", mode=0o600)
+    for sentence in refused:
+        say.tell(sentence)
+    for unknown in sorted(reasons.keys() - {entry.id for entry in collected.entries}):
+        say.tell(f"{decisions} decides on {unknown}, which is not among these results")
+    shown = sum(len(student.tried) for student in made.students)
+    typer.echo(
+        f"{out}: {len(made.boards)} boards, {len(made.students):,} students, {shown:,} attempts; "
+        f"{len(collected.problems):,} left out or remarked on"
+    )
+
+
+@leaderboard.command()
+def invalidate(
+    attempt: Annotated[str, typer.Argument(metavar="ID", help="The attempt's id.")],
+    results: Results,
+    trust: Trust,
+    reason: Annotated[str, typer.Option(help="Shown beside the attempt.")],
+    decisions: Annotated[Path, typer.Option(metavar="FILE", help="Where it is written down.")],
+    by: Annotated[
+        str, typer.Option(envvar="USER", help="Who decides; is not published.")
+    ] = "unknown",
+) -> None:
+    """Take one attempt back, with a reason: it no longer ranks."""
+    from datetime import UTC, datetime
+
+    from grader.board import decisions as decided
+    from grader.board.entries import stamp
+
+    now = datetime.now(UTC)
+    known = {entry.id for entry in _collected(results, trust, now).entries}
+    one = decided.Invalidated(attempt=attempt, reason=reason, by=by, at=stamp(now))
+    decided.invalidate(decisions, one, known)
+    typer.echo(f"{decisions}: {attempt} no longer ranks")
+
+
+@leaderboard.command()
+def verify(
+    results: Results,
+    trust: Trust,
+    sources: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where the kernel files lie, at any depth.")
+    ],
+    top: Annotated[int, typer.Option(min=1, metavar="N", help="So many of each board.")] = 3,
+    rounds: Annotated[int, typer.Option(min=1, metavar="N", help="Runs of each kernel.")] = 3,
+    decisions: Decided = None,
+) -> None:
+    """Run the leaders of each board again on this GPU, from their source, side by side."""
+    from datetime import UTC, datetime
+
+    from grader import check, course, machine
+    from grader.board import decisions as decided
+    from grader.board import rerun
+    from grader.errors import CannotGrade, UsageError
+    from grader.render import rerun as text
+
+    if not sources.is_dir():
+        raise UsageError(f"There is no folder {sources}.", "Name where the kernel files lie.")
+    try:
+        machine.choose_device("cuda")
+    except CannotGrade as error:
+        raise CannotGrade(error.message, "Run this on a machine with a CUDA GPU.") from None
+    reasons = {} if decisions is None else decided.read(decisions).reasons
+    entries = [
+        entry
+        for entry in _collected(results, trust, datetime.now(UTC)).entries
+        if entry.id not in reasons
+    ]
+    with say.progress() as progress:
+        told = rerun.rerun(
+            course.timed(course.find_root()),
+            entries,
+            top,
+            rerun.sources(sources),
+            rounds,
+            lambda requests: check.run(requests, progress),
+        )
+    if not told:
+        raise UsageError("No attempt ranks on any board.", "See what was left out, above.")
+    for line in text.lines(told):
+        say.show_text(line)
+    raise typer.Exit(0 if rerun.confirmed(told) else 1)
+
+
+@contextmanager
+def _many_objects() -> Iterator[None]:
+    """While a class is held in memory, nobody looks for rings of objects: there are none.
+
+    To look through millions of them again and again took longer than all that is done with them.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _collected(results: list[Path], trust: list[Path], now: datetime) -> Collected:
+    """The attempts that can be used; each of the others is named on standard error."""
+    from grader.board import collect
+
+    collected = collect.collect(results, _context(trust, now))
+    for problem in collected.problems:
+        say.tell(str(problem))
+    return collected
+
+
+def _context(trust: list[Path], now: datetime) -> Context:
+    from grader import course, settings, signing
+    from grader.board.entries import Context
+
+    root = course.find_root()
+    own = settings.read(root)
+    public = [signing.public_key(path) for path in trust]
+    return Context(
+        course=own.name,
+        version=own.version,
+        timed={one.name: one.spec.scored is not None for one in course.exercises(root)},
+        trusted={signing.fingerprint(key): key.public_bytes_raw() for key in public},
+        now=now,
+    )

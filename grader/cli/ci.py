@@ -1,0 +1,254 @@
+"""`grader ci`: grade, and report to the system that runs it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grader import settings
+from grader.cli import options, say
+from grader.cli.deliver import deliver, tell
+from grader.errors import UsageError
+
+if TYPE_CHECKING:
+    from grader.ci import Place
+    from grader.render.reports.registry import Context, Report
+    from grader.results import Result
+
+KEY = "GRADER_SIGNING_KEY"  # the variable that may hold a private key as PEM
+
+
+def ci(
+    names: options.Names = None,
+    every: options.All = False,
+    device: options.OnDevice = options.Device.AUTO,
+    hardened: Annotated[
+        bool, typer.Option("--hardened", help="Grade nothing where a kernel could reach too much.")
+    ] = False,
+    submission: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Take the kernels from this repository.")
+    ] = None,
+    student: Annotated[
+        str | None, typer.Option(metavar="LOGIN", help="Whose kernels they are.")
+    ] = None,
+    submitted_at: Annotated[
+        str | None, typer.Option(metavar="TIME", help="When they were handed in, ISO 8601.")
+    ] = None,
+    report: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FORMAT[=PATH]", help="What to write; else what this system reads."),
+    ] = None,
+    sign: Annotated[
+        Path | None, typer.Option(metavar="KEYFILE", help="The private key for signed results.")
+    ] = None,
+    out_of: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Classroom 50: the sum of all points.")
+    ] = None,
+    exit_zero: Annotated[
+        bool, typer.Option("--exit-zero", help="Exit with 0, not 1, where kernels fail.")
+    ] = False,
+) -> None:
+    """Grade in CI, every exercise where none is named, and report as that system wants it."""
+    # Before anything is started: no process that comes from here may hold the key.
+    secret = os.environ.pop(KEY, None)
+    from grader import ci as grading
+    from grader.check import Request
+    from grader.render.reports.registry import Report
+
+    exercises = options.selected(names, every or not names)
+    here = grading.place(os.environ, _gradescope(grading.AUTOGRADER))
+    reports = [Report.parse(text) for text in (report or here.reports)]
+    now = datetime.now(UTC)
+    handed_in = grading.submission_time(submitted_at, here, now)
+    whose = grading.student(student, here, submission)
+    _must_be_possible(reports, here, whose)
+    context = _context(here, exercises[0].root, submission, handed_in, now, out_of)
+    context = _with_key(context, reports, sign, secret, hardened)
+    targets = grading.plan(exercises, submission)
+
+    def request(target: grading.Target) -> Request:
+        return Request(target.exercise, target.kernel, device=device.value, hardened=hardened)
+
+    printing = any(one.prints for one in reports)
+    with _unheard(here):
+        with _stopped_by_sigterm(), say.progress() as progress:
+            results = grading.run(targets, request, progress)
+        for target in targets:
+            for note in target.notes:
+                tell(f"note: {note}")
+        _show(results, to_stderr=printing or here.system is not grading.System.SHELL)
+    course_settings = settings.read(exercises[0].root)
+    made = grading.attempts_of(targets, results, course_settings, whose, handed_in)
+    deliver([document for one in reports for document in one.make(made, context)])
+    raise typer.Exit(grading.exit_code(results, exit_zero))
+
+
+def _gradescope(folder: Path) -> str | None:
+    """The text of Gradescope's metadata; None where there is no folder of its."""
+    if not (folder / "results").is_dir():
+        return None
+    try:
+        return (folder / "submission_metadata.json").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _must_be_possible(reports: Sequence[Report], here: Place, student: str) -> None:
+    """Raises UsageError before anything is graded."""
+    from grader.ci import CLASSROOM50
+
+    if len([one for one in reports if one.prints]) > 1:
+        names = ", ".join(one.name for one in reports if one.prints)
+        raise UsageError(
+            f"{names} all go to standard output.", "Give a file to all but one: FORMAT=PATH."
+        )
+    asked = {one.name for one in reports}
+    if asked & {"attempt", "signed"} and not student.strip():
+        raise UsageError(
+            "An attempt names its student, and nobody says who that is here.",
+            "Give --student LOGIN.",
+        )
+    missing = [name for field, name in CLASSROOM50.items() if not here.identity.get(field)]
+    if "classroom50" in asked and missing:
+        raise UsageError(
+            f"The format classroom50 needs variables that are not set: {', '.join(missing)}.",
+            "It is for Classroom 50's runner, which sets them.",
+        )
+
+
+def _context(
+    here: Place,
+    root: Path,
+    submission: Path | None,
+    handed_in: str,
+    now: datetime,
+    out_of: int | None,
+) -> Context:
+    from grader.render.reports.registry import Context
+
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    return Context(
+        title=settings.read(root).title,
+        submitted_at=handed_in,
+        made_at=now.isoformat(timespec="seconds"),
+        identity=here.identity,
+        out_of=out_of,
+        folder=None if submission else _folder_on_github(root),
+        summary=Path(summary) if summary else None,
+        summary_bytes=_size(summary),
+    )
+
+
+def _folder_on_github(root: Path) -> str | None:
+    """Where the course lies in the repository that GitHub shows."""
+    try:
+        workspace = Path(os.environ.get("GITHUB_WORKSPACE") or root).resolve()
+        return root.resolve().relative_to(workspace).as_posix().removeprefix(".")
+    except ValueError:
+        return None
+
+
+def _size(path: str | None) -> int:
+    try:
+        return os.stat(path).st_size if path else 0
+    except OSError:
+        return 0
+
+
+def _with_key(
+    context: Context,
+    reports: Sequence[Report],
+    keyfile: Path | None,
+    secret: str | None,
+    hardened: bool,
+) -> Context:
+    """The context with what signs, where that is asked for. Raises UsageError."""
+    if not any(one.name == "signed" for one in reports):
+        if keyfile is not None:
+            raise UsageError("--sign signs what --report signed writes.", "Add it.")
+        return context
+    if not hardened:
+        raise UsageError(
+            "What is signed is graded with --hardened: without its walls a kernel file may read "
+            "the key.",
+            "Add --hardened, or report attempt, which is not signed.",
+        )
+    from grader import signing
+
+    if keyfile is not None:
+        try:
+            pem = keyfile.read_bytes()
+        except OSError as error:
+            raise UsageError(
+                f"The key {keyfile} cannot be read: {error.strerror}.", "Name a private key's file."
+            ) from None
+    elif secret is not None:
+        pem = secret.encode()
+    else:
+        raise UsageError(
+            "The format signed needs a key.",
+            f"Give --sign KEYFILE, or put the key itself into the variable {KEY}.",
+        )
+    private = signing.private_key(pem, str(keyfile or KEY))
+    return replace(context, sign=lambda attempt: signing.sign(attempt, private))
+
+
+# -- what a reader of the log sees
+
+
+@contextmanager
+def _stopped_by_sigterm() -> Iterator[None]:
+    """Systems that cancel a job ask so: what is decided by then is still reported."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _unheard(here: Place) -> Iterator[None]:
+    """On GitHub, no line that is printed meanwhile is a command to its runner."""
+    from grader.ci import System
+
+    if here.system not in (System.GITHUB, System.CLASSROOM50):
+        yield
+        return
+    token = secrets.token_hex(16)
+    print(f"::stop-commands::{token}", file=sys.stderr, flush=True)
+    try:
+        yield
+    finally:
+        print(f"::{token}::", file=sys.stderr, flush=True)
+
+
+def _show(results: Sequence[Result], to_stderr: bool) -> None:
+    """The reports for people. What kernels printed goes to standard error, each line marked."""
+    from grader.render import terminal
+    from grader.render.reports import texts
+
+    for result in results:
+        if result.output:
+            tell(f"printed by {result.kernel.path}:")
+            for line in texts.lines(result.output).rstrip().splitlines():
+                tell(f"  | {line}")
+    reports = [terminal.check_report(result, say.width()) for result in results]
+    if len(results) > 1:
+        reports.append(terminal.several(results))
+    for number, report in enumerate(reports):
+        if to_stderr:
+            tell(report.plain)
+            continue
+        if number:
+            say.show_text("")
+        say.show(report)

@@ -1,0 +1,163 @@
+"""`grader export`: the kept results of a class for other systems."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grader.cli.deliver import deliver, tell, write
+from grader.errors import UsageError
+
+if TYPE_CHECKING:
+    from grader.attempts import Attempt
+    from grader.render.reports.canvas import Filled
+    from grader.render.reports.registry import Document
+
+
+class Exported(StrEnum):
+    """What `grader export` makes."""
+
+    CSV_LONG = "csv-long"
+    CSV_WIDE = "csv-wide"
+    CANVAS = "canvas"
+    JUNIT = "junit"
+    GRADESCOPE = "gradescope"
+    RESULT = "result"
+    ATTEMPT = "attempt"
+    GRADESCOPE_ZIP = "gradescope-zip"
+
+
+class Counting(StrEnum):
+    """Which of several attempts counts: kept.Keep, which is not imported before it is needed."""
+
+    BEST = "best"
+    LAST = "last"
+
+
+# Those that have room for each attempt; in the others one counts for each exercise.
+_ALL_ATTEMPTS = (Exported.CSV_LONG, Exported.RESULT, Exported.ATTEMPT)
+
+
+def export(
+    form: Annotated[Exported, typer.Argument(metavar="FORMAT", show_default=False)],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Results, attempts, folders of them.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Write here, not to standard output.")
+    ] = None,
+    gradebook: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="For canvas: the file that it exported.")
+    ] = None,
+    total: Annotated[
+        str, typer.Option(metavar="COLUMN", help="For canvas: the column for the sum.")
+    ] = "",
+    keep: Annotated[
+        Counting, typer.Option(help="Which of several attempts at one exercise counts.")
+    ] = Counting.BEST,
+    trust: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="PUBLIC.pem", help="Take only what is signed with this key."),
+    ] = None,
+) -> None:
+    """Turn the kept results of a class into what other systems read, or into their autograder."""
+    if (form is Exported.CANVAS) != (gradebook is not None):
+        raise UsageError(
+            "canvas fills a gradebook, and nothing else does.",
+            "Export it in Canvas, and give canvas with --gradebook FILE.",
+        )
+    if form is Exported.GRADESCOPE_ZIP:
+        _export_zip(files, out)
+        return
+    from grader import kept, signing
+    from grader.render.reports.registry import Context, Document, Report
+
+    keys = [signing.public_key(path) for path in trust or ()]
+    found = kept.read(files, {signing.fingerprint(key): key for key in keys})
+    told = list(found.problems)
+    if form in _ALL_ATTEMPTS:
+        attempts = list(found.attempts)
+    else:
+        attempts = kept.chosen(found.attempts, kept.Keep(keep.value))
+    if not attempts:
+        _tell_left_out(told)
+        raise UsageError("There is nothing to export.", "Name files of results or attempts.")
+    if form is Exported.GRADESCOPE:
+        documents = _for_gradescope(attempts, out)
+    elif gradebook is not None:
+        filled = _filled(gradebook, attempts, total)
+        told += [f"{gradebook}: it has no student {name}" for name in filled.unknown_students]
+        told += [f"{gradebook}: it has no column {name}" for name in filled.unknown_exercises]
+        documents = [Document(out, filled.text)]
+    else:
+        documents = list(Report(form.value, out).make(attempts, Context()))
+    _tell_left_out(told)
+    deliver(documents)
+    raise typer.Exit(int(bool(told)))
+
+
+def _tell_left_out(problems: Sequence[str]) -> None:
+    from grader.render.reports import texts
+
+    for problem in problems:  # names of files are hostile text, too
+        tell(texts.one_line(f"left out: {problem}", 500))
+
+
+def _filled(gradebook: Path, attempts: Sequence[Attempt], total: str) -> Filled:
+    from grader.render.reports import canvas
+
+    try:
+        text = gradebook.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise UsageError(
+            f"The gradebook {gradebook} cannot be read: {why}.", "Give the file from Canvas."
+        ) from None
+    return canvas.fill(text, attempts, total)
+
+
+def _for_gradescope(attempts: Sequence[Attempt], out: Path | None) -> list[Document]:
+    """A file for one student; for several, a folder for each in the folder `out`."""
+    from grader.render.reports import gradescope
+    from grader.render.reports.registry import Document
+
+    by_student: dict[str, list[Attempt]] = {}
+    for attempt in attempts:
+        by_student.setdefault(attempt.student, []).append(attempt)
+    if len(by_student) == 1:
+        return [Document(out, gradescope.document(attempts))]
+    if out is None:
+        raise UsageError(
+            f"There are {len(by_student)} students, and Gradescope reads a file for each.",
+            "Give --out DIR.",
+        )
+    return [
+        Document(out / _folder_name(student) / "results.json", gradescope.document(theirs))
+        for student, theirs in by_student.items()
+    ]
+
+
+def _folder_name(student: str) -> str:
+    """The student's name where that makes a folder's name, else one that tells it from others."""
+    if re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,80}", student):
+        return student
+    digest = hashlib.sha256(student.encode()).hexdigest()[:12]
+    return f"{re.sub(r'[^A-Za-z0-9_-]', '_', student)[:40]}-{digest}"
+
+
+def _export_zip(files: Sequence[Path], out: Path | None) -> None:
+    from grader.gradescope import autograder_zip
+
+    if len(files) != 1 or out is None:
+        raise UsageError(
+            "gradescope-zip packs one released course into one file.",
+            "`grader export gradescope-zip RELEASE --out autograder.zip`.",
+        )
+    write(out, autograder_zip(files[0]))
+    tell(f"{out}: written; upload it to Gradescope as the autograder")

@@ -1,0 +1,223 @@
+"""The commands around model solutions: `grader solutions publish`, `grader solution`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grader import course
+from grader.cli import options, say
+from grader.course import Exercise
+from grader.errors import BrokenExercise, UsageError
+
+if TYPE_CHECKING:
+    from grader.publish.folder import Shown
+    from grader.settings import Policy
+
+app = typer.Typer(
+    help="Publish the model solutions of a course.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def solutions() -> None:
+    """Publish the model solutions of a course."""
+
+
+@app.command()
+def publish(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to make or to replace.")],
+    when: Annotated[
+        str | None,
+        typer.Option(
+            metavar="now|on-pass|after:DATE", help="In place of course.toml's `solutions`."
+        ),
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this exercise; repeatable.")
+    ] = None,
+    results: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Results of the solutions, as JSON; repeatable."),
+    ] = None,
+) -> None:
+    """Write solutions, commentary, figures and mistakes as Markdown and as web pages."""
+    chosen = options.selected(only, every=not only)
+    exercises = [one for one in course.exercises(chosen[0].root) if one in chosen]
+    from grader import settings
+    from grader.publish import evidence, folder, models, records
+    from grader.render import solutions as pages
+
+    course_settings = settings.read(exercises[0].root)
+    policy = _policy(when, course_settings.solutions)
+    course_settings = replace(course_settings, solutions=policy)
+    now = datetime.now(UTC)
+    if (day := records.still_to_come(policy, now)) is not None:
+        made = pages.announced(course_settings, day)
+        folder.write(out, made.files, made.record)
+        say.tell(f"{out}: solutions come on {day} (UTC); until then the folder only says so")
+        return
+    folder.require_free(out, course_settings.name)
+    found, useless = evidence.read(results or [], now)
+    published, left_out = models.collect(exercises, found)
+    for problem in (*useless, *left_out):
+        say.tell(f"warning: {problem}")
+    if not published:
+        raise UsageError(
+            "There is no solution to publish.", "Run this in a course that has solutions/."
+        )
+    made = pages.published(course_settings, published)
+    folder.write(out, made.files, made.record)
+    if not results:
+        say.tell(
+            "note: nothing is measured on the pages: `grader check --all --solution --json` on a "
+            "GPU makes results, and --results takes them"
+        )
+    for model in published if results else ():
+        if model.evidence.missing:
+            say.tell(f"note: {model.name}: {model.evidence.missing}")
+    say.tell(f"{out}: {len(published)} solutions, shown {_in_words(policy)}")
+    if len(published) < len(exercises):
+        raise typer.Exit(BrokenExercise.exit_code)
+
+
+def _policy(when: str | None, of_the_course: Policy) -> Policy:
+    """The policy to publish with. Raises UsageError for none, and for `never`."""
+    from grader.settings import Policy, When
+
+    try:
+        policy = of_the_course if when is None else Policy.parse(when)
+    except ValueError as error:
+        raise UsageError(f"--when: {error}.", "Give --when now, for example.") from None
+    if policy.when is When.NEVER:
+        raise UsageError(
+            f"The solutions of this course are never shown: {_said_by(when)}.",
+            "Change `solutions` in course.toml, or give --when now, on-pass or after:YYYY-MM-DD.",
+        )
+    return policy
+
+
+def _said_by(when: str | None) -> str:
+    return "course.toml says so, or says nothing" if when is None else "--when says so"
+
+
+def _in_words(policy: Policy) -> str:
+    from grader.settings import When
+
+    if policy.when is When.ON_PASS:
+        return (
+            "by `grader solution` to whoever passes; the folder itself is open to all who have it"
+        )
+    return "to everybody"
+
+
+def solution(
+    name: Annotated[str, typer.Argument(help="An exercise: a name, its number, or a path.")],
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="DIR", help="A folder of published solutions."),
+    ] = None,
+) -> None:
+    """Show the model solution of an exercise, where the course lets it be seen."""
+    if source is None:
+        exercise = course.find(course.find_root(), name)
+        shown, policy = _of_the_course(exercise)
+    else:
+        shown, policy = _of_a_folder(source, name)
+    _require_allowed(policy, shown.name)
+    from grader.render import solution_terminal
+
+    say.show(solution_terminal.solution(shown, say.width()))
+
+
+def _of_the_course(exercise: Exercise) -> tuple[Shown, Policy]:
+    """Raises UsageError in a course without solutions, such as a learner's."""
+    from grader import settings
+    from grader.publish import models
+    from grader.publish.folder import Shown
+
+    if not exercise.solution.is_file():
+        raise UsageError(
+            f"This course holds no solution of {exercise.name}.",
+            f"`grader solution {exercise.name} --from DIR` shows it from a folder of published "
+            "solutions; whoever runs the course knows where one is.",
+        )
+    shown = Shown(
+        exercise.name,
+        exercise.spec.title,
+        models.text_of(exercise.solution),
+        models.commentary_of(exercise),
+    )
+    return shown, settings.read(exercise.root).solutions
+
+
+def _of_a_folder(source: Path, name: str) -> tuple[Shown, Policy]:
+    """Raises UsageError where it is not there, not to be seen yet, or was changed."""
+    from grader.publish import folder
+    from grader.settings import Policy
+
+    record = folder.read(source)
+    policy = Policy.parse(record.policy)
+    _require_begun(policy)
+    found = [one for one in record.exercises if name in (one.name, one.name.split("_")[0])]
+    if len(found) != 1:
+        names = ", ".join(one.name for one in record.exercises)
+        raise UsageError(f"{source} holds no solution named {name!r}.", f"It holds {names}.")
+    return folder.solution(source, found[0]), policy
+
+
+def _require_begun(policy: Policy) -> None:
+    """Raises UsageError before the day from which solutions are shown."""
+    from grader.publish import records
+
+    if (day := records.still_to_come(policy, datetime.now(UTC))) is not None:
+        raise UsageError(
+            f"The solutions are shown from {day} on (0:00 UTC).",
+            "`grader show NAME --hints 1` gives a first hint.",
+        )
+
+
+def _require_allowed(policy: Policy, name: str) -> None:
+    """Raises UsageError, or exits, where the policy does not let this learner see it."""
+    from grader.settings import When
+
+    if policy.when is When.NEVER:
+        raise UsageError(
+            "The solutions of this course are not shown.",
+            f"`grader show {name} --hints 1` gives a first hint.",
+        )
+    _require_begun(policy)
+    if policy.when is When.ON_PASS:
+        _require_passed(course.find(course.find_root(), name))
+
+
+def _require_passed(exercise: Exercise) -> None:
+    """Exits with the check's own code where the learner's kernel does not pass."""
+    from grader import check, verdict
+    from grader.render import terminal
+    from grader.terms import Status
+
+    say.tell(f"{exercise.name} is shown to whoever passes; your kernel.py is checked first")
+    with say.progress() as progress:
+        (result,) = check.run([check.Request(exercise, exercise.kernel)], progress)
+    if result.status is Status.PASS:
+        return
+    ended = result.status.value.replace("_", " ")
+    if result.status in (Status.FAIL, Status.NOT_STARTED):
+        problem = verdict.first_problem(result)
+        where = f" at {problem.name}" if problem else ""
+        say.tell(
+            f'Not yet: your kernel ended as "{ended}"{where}. The solution is worth more once you '
+            "have been through it yourself."
+        )
+    else:
+        say.tell(f'Whether your kernel passes could not be decided: the check ended as "{ended}".')
+    say.tell(f"next: `grader check {exercise.name}` shows the whole report;")
+    say.tell(f"      {terminal.next_step(result)}")
+    raise typer.Exit(verdict.exit_code([result]))

@@ -1,0 +1,76 @@
+"""The record of a folder of published solutions, `grader/solutions/v1`, and when they may be seen.
+
+It lies in the folder as `solutions.json`, says which file is whose solution, and carries the
+course's policy, so that `grader solution` keeps to it wherever the folder goes.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from grader.results import Record
+from grader.settings import Policy, When
+
+FILE = "solutions.json"
+
+
+class PublishedSolution(Record):
+    """One exercise of the folder; its files lie in the folder `name` within it."""
+
+    name: str
+    title: str
+    sha256: str = Field(description="SHA-256 of its kernel.py, hexadecimal")
+    commentary: str | None = Field(description="SHA-256 of its commentary.md; null: it has none")
+
+    @field_validator("name")
+    @classmethod
+    def _a_folder_in_this_one(cls, name: str) -> str:
+        if name in ("", ".", "..") or "/" in name:
+            raise ValueError(f"{name!r} is no name of a folder")
+        return name
+
+
+class Solutions(Record):
+    """What one folder of published solutions holds."""
+
+    schema_: Literal["grader/solutions/v1"] = Field(default="grader/solutions/v1", alias="schema")
+    course: str = Field(description="the course's name in course.toml")
+    title: str = Field(description="the course's title in course.toml")
+    version: str = Field(description="the course's version in course.toml")
+    policy: str = Field(description="`now`, `on-pass`, or `after:` and a day")
+    exercises: tuple[PublishedSolution, ...] = Field(description="none before the policy's day")
+    files: tuple[str, ...] = Field(description="every file of the folder but this one")
+
+    @field_validator("policy")
+    @classmethod
+    def _a_known_policy(cls, text: str) -> str:
+        Policy.parse(text)
+        return text
+
+
+def to_json(solutions: Solutions) -> str:
+    return solutions.model_dump_json(by_alias=True, indent=2) + "\n"
+
+
+def from_json(text: bytes) -> Solutions:
+    """Raises pydantic.ValidationError when the text is no such record of this version."""
+    return Solutions.model_validate_json(text)
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of a folder's record."""
+    schema = Solutions.model_json_schema(by_alias=True, mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def still_to_come(policy: Policy, now: datetime) -> date | None:
+    """The day from which solutions may be seen, while it has not begun in UTC; else None.
+
+    `now` carries its time zone. It is the caller's clock: one that is wrong shows too early.
+    """
+    if policy.when is not When.AFTER or policy.day is None:
+        return None
+    return policy.day if now.astimezone(UTC).date() < policy.day else None

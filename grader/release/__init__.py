@@ -1,0 +1,1 @@
+"""The students' repository: made from the course, proven free of solutions, brought up to date."""

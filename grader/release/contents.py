@@ -1,0 +1,167 @@
+"""Which files of a course students get: what is known to be theirs, and nothing else.
+
+Of an exercise these are README.md, spec.py, test_kernel.py, eager.py, and kernel.py as the stub
+that its solution makes now, whatever the working tree holds. Of the course: course.toml, the
+README.md of each shelf, LICENSE, the CI file of the chosen kind, and what `--with` names. No link
+is followed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from grader import stub
+from grader.course import SHELVES, Exercise
+from grader.errors import BrokenExercise, UsageError
+from grader.manifest import ReleasedFile
+from grader.settings import FILE as SETTINGS
+
+OF_AN_EXERCISE = ("README.md", "spec.py", "test_kernel.py", "eager.py")
+KERNEL = "kernel.py"
+LICENSE = "LICENSE"
+CLASSROOM = "classroom"  # the course's folder with the files below
+
+
+# From classroom/KIND/ of the course to where that system looks for it.
+CI_FILES = {
+    "github": ("check.yml", ".github/workflows/check.yml"),
+    "gitlab": ("check.yml", ".gitlab-ci.yml"),
+    "classroom50": ("autograder.py", "autograder.py"),
+}
+
+
+@dataclass
+class Contents:
+    """Files by their paths in the release, which of them are kernels, and what to tell."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    kernels: set[str] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+
+
+def of(
+    root: Path, exercises: Sequence[Exercise], ci: str | None, extra: Sequence[Path]
+) -> Contents:
+    """What students get of the course in `root`: these exercises, and `extra` files of the course.
+
+    `ci` is one of CI_FILES, or None. Raises UsageError for what is missing, and BrokenExercise for
+    what must not be released.
+    """
+    found = Contents()
+    found.files[SETTINGS] = _read(root / SETTINGS)
+    for shelf in SHELVES:
+        if any(exercise.folder.parent == root / shelf for exercise in exercises):
+            _take(found, root, root / shelf / "README.md")
+    _take(found, root, root / LICENSE)
+    for exercise in exercises:
+        _take_exercise(found, root, exercise)
+    if ci is not None:
+        name, path = CI_FILES[ci]
+        found.files[path] = _ci_file(root / CLASSROOM / ci / name)
+    for named in extra:
+        _take_extra(found, root, named)
+    found.notes += _left_out(root, exercises, found.files)
+    found.notes += _dead_links(root, found.files)
+    return found
+
+
+def _take_exercise(found: Contents, root: Path, exercise: Exercise) -> None:
+    if not re.fullmatch(r"\w[\w.-]*", exercise.name):
+        raise BrokenExercise(
+            f"The exercise {exercise.name!r} cannot be released under this name.",
+            "Call its folder with letters, digits, '.', '_' and '-' alone.",
+        )
+    for folder in (exercise.folder, exercise.folder.parent):
+        _refuse_link(folder)
+    for name in OF_AN_EXERCISE:
+        _take(found, root, exercise.folder / name)
+    path = (exercise.folder / KERNEL).relative_to(root).as_posix()
+    found.files[path] = stub.stub_of(exercise).encode()
+    found.kernels.add(path)
+    if stub.drifted(exercise):
+        found.notes.append(f"{path}: the stub that its solution makes is released in its place")
+
+
+def _take(found: Contents, root: Path, path: Path) -> None:
+    """The file, if there is one."""
+    if path.is_symlink() or path.exists():
+        found.files[path.relative_to(root).as_posix()] = _read(path)
+
+
+def _take_extra(found: Contents, root: Path, path: Path) -> None:
+    """A file that the author names, from the top of the course."""
+    inside = root / path
+    if not inside.resolve().is_relative_to(root.resolve()):
+        raise UsageError(
+            f"--with {path}: it lies outside of the course {root}.", "Name a file of the course."
+        )
+    released = inside.resolve().relative_to(root.resolve()).as_posix()
+    try:
+        ReleasedFile(path=released, sha256="")
+    except ValidationError:
+        raise UsageError(
+            f"--with {path}: no file of a release can have this name.", "Give it another name."
+        ) from None
+    if released in found.files:
+        raise UsageError(f"--with {path}: it is released anyway.", f"Leave out --with {path}.")
+    found.files[released] = _read(inside)
+
+
+def _ci_file(path: Path) -> bytes:
+    if not path.is_file():
+        raise UsageError(
+            f"The CI file {path} is missing.",
+            "Copy classroom/ from the repository of kernel-grader into the course, or choose "
+            "--ci none.",
+        )
+    return _read(path)
+
+
+def _read(path: Path) -> bytes:
+    _refuse_link(path)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be read: {error.strerror}.", "A release is made of readable files."
+        ) from None
+
+
+def _refuse_link(path: Path) -> None:
+    if path.is_symlink():
+        raise BrokenExercise(
+            f"{path} is a link, and what it leads to may be meant for nobody.",
+            "Put the file itself there.",
+        )
+
+
+def _left_out(
+    root: Path, exercises: Sequence[Exercise], released: dict[str, bytes]
+) -> Iterator[str]:
+    """What lies in the folders of the exercises and is not released, hidden files aside."""
+    for exercise in exercises:
+        for path in sorted(exercise.folder.rglob("*")):
+            inner = path.relative_to(exercise.folder).parts
+            hidden = any(part.startswith(".") or part == "__pycache__" for part in inner)
+            place = path.relative_to(root).as_posix()
+            if not hidden and not path.is_dir() and place not in released:
+                yield f"{place}: not released; --with {place} does it"
+
+
+def _dead_links(root: Path, files: dict[str, bytes]) -> Iterator[str]:
+    """Links from lessons to files of the course that are not released with them."""
+    for path, content in files.items():
+        if not path.endswith(".md"):
+            continue
+        for target in re.findall(rb"\]\(([^)#:\s]+)", content):
+            linked = os.path.normpath(f"{os.path.dirname(path)}/{target.decode(errors='replace')}")
+            released = any(one == linked or one.startswith(f"{linked}/") for one in files)
+            # `kernel[1, 64](a, out)` looks like a link, too.
+            if not released and (root / linked).exists():
+                yield f"{path}: it links to {linked}, which is not released"

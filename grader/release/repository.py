@@ -1,0 +1,97 @@
+"""git for a release: one commit with no trace of who made it, and every object to look at.
+
+Nothing of this machine's configuration takes part: no user name, no hook, no template, no filter.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from grader.errors import CannotGrade, UsageError
+
+BRANCH = "main"
+AUTHOR = "course"
+EMAIL = "course@example.invalid"  # a domain that can never be one: RFC 2606
+
+
+def commit_all(folder: Path, message: str) -> None:
+    """Make the folder a repository with one commit of all that lies in it.
+
+    Raises CannotGrade where git is missing or does not do it.
+    """
+    _git(folder, "init", "--quiet", f"--initial-branch={BRANCH}", "--template=")
+    _git(folder, "add", "--all", "--force")
+    _git(folder, "commit", "--quiet", f"--message={message}")
+
+
+def objects(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Name and content of every object, reachable or not: files, folders, commits, tags."""
+    packed = _git(folder, "cat-file", "--batch-all-objects", "--batch")
+    place = 0
+    while place < len(packed):
+        end = packed.index(b"\n", place)
+        name, kind, size = packed[place:end].decode().split(" ")
+        content = packed[end + 1 : end + 1 + int(size)]
+        yield f"the git object {name} ({kind})", content
+        place = end + 1 + int(size) + 1
+
+
+def clone(source: str, folder: Path) -> None:
+    """The newest commit of the repository `source` into `folder`, byte for byte as it was released.
+
+    This is the student's own git, which knows how to get there. Raises UsageError where it cannot.
+    """
+    options = ["-c", "core.autocrlf=false", "clone", "--quiet", "--depth=1"]
+    try:
+        _run([*options, "--", source, str(folder)], dict(os.environ), None)
+    except _Failed as error:
+        raise UsageError(
+            f"{source} is neither a folder with a release nor a repository that git clones: "
+            f"{error}",
+            "Name one or the other.",
+        ) from None
+
+
+def _git(folder: Path, *arguments: str) -> bytes:
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment = own | {
+        "HOME": os.devnull,
+        "XDG_CONFIG_HOME": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_AUTHOR_NAME": AUTHOR,
+        "GIT_AUTHOR_EMAIL": EMAIL,
+        "GIT_COMMITTER_NAME": AUTHOR,
+        "GIT_COMMITTER_EMAIL": EMAIL,
+        "TZ": "UTC",
+    }
+    try:
+        return _run(list(arguments), environment, folder)
+    except _Failed as error:
+        raise CannotGrade(
+            f"git {arguments[0]} failed: {error}",
+            "`grader release --no-git` makes the folder without a history.",
+        ) from None
+
+
+class _Failed(Exception):
+    """What git said."""
+
+
+def _run(arguments: list[str], environment: dict[str, str], folder: Path | None) -> bytes:
+    try:
+        done = subprocess.run(
+            ["git", *arguments], cwd=folder, env=environment, capture_output=True, check=True
+        )
+    except FileNotFoundError:
+        raise CannotGrade(
+            "There is no git on this machine.",
+            "Install it. Without it, `grader release --no-git` makes a folder without a history, "
+            "and `grader update` takes such a folder.",
+        ) from None
+    except subprocess.CalledProcessError as error:
+        raise _Failed(error.stderr.decode(errors="replace").strip()) from None
+    return done.stdout

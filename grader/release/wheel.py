@@ -1,0 +1,130 @@
+"""The running grader as a wheel, so that a release can be installed without an index.
+
+The format: https://packaging.python.org/specifications/binary-distribution-format. The same grader
+makes the same bytes: members are sorted, and dated 1980-01-01, the first day that zip knows.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import re
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+from packaging.markers import Marker
+from packaging.requirements import Requirement
+
+import grader
+from grader.errors import CannotGrade
+
+NAME = "kernel-grader"
+TAG = "py3-none-any"
+
+
+def file_name() -> str:
+    """Raises CannotGrade, as all here do, where the grader runs without being installed."""
+    return f"{_stem()}-{TAG}.whl"
+
+
+def build() -> bytes:
+    """The wheel: the package's files, and of its metadata what an installation needs.
+
+    The description is left out, and so is what an installer noted of the place here.
+    """
+    info = f"{_stem()}.dist-info"
+    members = dict(_package())
+    members |= {f"{info}/{path}": content for path, content in _metadata()}
+    members[f"{info}/WHEEL"] = (
+        f"Wheel-Version: 1.0\nGenerator: {NAME}\nRoot-Is-Purelib: true\nTag: {TAG}\n".encode()
+    )
+    record = io.StringIO()
+    writer = csv.writer(record, lineterminator="\n")
+    writer.writerows(
+        (path, f"sha256={_digest(content)}", len(content))
+        for path, content in sorted(members.items())
+    )
+    writer.writerow((f"{info}/RECORD", "", ""))
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, content in sorted(members.items()):
+            _add(archive, path, content)
+        _add(archive, f"{info}/RECORD", record.getvalue().encode())
+    return packed.getvalue()
+
+
+def requires() -> list[str]:
+    """What the grader needs, as requirements with their extras as markers.
+
+    Where it runs from its sources, these say it: they may have changed since it was installed.
+    """
+    sources = Path(grader.__file__).parent.parent / "pyproject.toml"
+    project = tomllib.loads(sources.read_text("utf-8"))["project"] if sources.is_file() else {}
+    if project.get("name") != NAME:
+        return list(_installed().requires or ())
+    needed = [Requirement(text) for text in project["dependencies"]]
+    for extra, texts in project["optional-dependencies"].items():
+        for more in map(Requirement, texts):
+            mark = f'extra == "{extra}"'
+            more.marker = Marker(f"({more.marker}) and {mark}" if more.marker else mark)
+            needed.append(more)
+    return [str(one) for one in needed]
+
+
+def _stem() -> str:
+    """Name and version as they stand in the names of files."""
+    return f"{NAME.replace('-', '_')}-{grader.__version__}"
+
+
+def _installed() -> metadata.Distribution:
+    try:
+        return metadata.distribution(NAME)
+    except metadata.PackageNotFoundError:
+        raise CannotGrade(
+            "The grader that runs here is not installed, so that it cannot be packed for students.",
+            "Install it (`pip install -e .` in its folder), or name one with --grader.",
+        ) from None
+
+
+def _package() -> Iterator[tuple[str, bytes]]:
+    """Every file of the package but what Python cached there, and hidden ones."""
+    folder = Path(grader.__file__).parent
+    for path in folder.rglob("*"):
+        inner = path.relative_to(folder)
+        left_out = any(part == "__pycache__" or part.startswith(".") for part in inner.parts)
+        if path.is_file() and not left_out:
+            yield f"grader/{inner.as_posix()}", path.read_bytes()
+
+
+def _metadata() -> Iterator[tuple[str, bytes]]:
+    installed = _installed()
+    headers, _, _ = (installed.read_text("METADATA") or "").partition("\n\n")
+    told_anew = ("Version:", "Provides-Extra:", "Requires-Dist:")
+    lines = [line for line in headers.splitlines() if not line.startswith(told_anew)]
+    lines += [f"Version: {grader.__version__}", *(f"Requires-Dist: {one}" for one in requires())]
+    lines += [f"Provides-Extra: {extra}" for extra in _extras()]
+    yield "METADATA", "".join(f"{line}\n" for line in lines).encode()
+    for path in ("entry_points.txt", "top_level.txt", "licenses/LICENSE"):
+        if text := installed.read_text(path):
+            yield path, text.encode()
+
+
+def _extras() -> list[str]:
+    """Names that the requirements ask for in their markers."""
+    return sorted(set(re.findall(r'extra == "([^"]+)"', "\n".join(requires()))))
+
+
+def _add(archive: zipfile.ZipFile, path: str, content: bytes) -> None:
+    member = zipfile.ZipInfo(path)
+    member.compress_type = zipfile.ZIP_DEFLATED
+    member.external_attr = 0o644 << 16
+    archive.writestr(member, content)
+
+
+def _digest(content: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()

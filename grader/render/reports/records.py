@@ -1,0 +1,28 @@
+"""Results and attempts as JSON, one a line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from grader import attempts as records
+from grader import results
+from grader.attempts import Attempt, Signed
+
+
+def result_lines(attempts: Sequence[Attempt]) -> str:
+    """`grader/result/v1`: what was graded, without whose it is."""
+    return _lines([results.to_json(attempt.result) for attempt in attempts])
+
+
+def attempt_lines(attempts: Sequence[Attempt]) -> str:
+    """`grader/attempt/v1`."""
+    return _lines([records.to_json(attempt) for attempt in attempts])
+
+
+def signed_lines(attempts: Sequence[Attempt], sign: Callable[[Attempt], Signed]) -> str:
+    """`grader/signed/v1`."""
+    return _lines([records.to_json(sign(attempt)) for attempt in attempts])
+
+
+def _lines(lines: Sequence[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)

@@ -1,0 +1,147 @@
+"""The formats by name: what each is called, where it goes by default, and what makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from grader.attempts import Attempt, Signed
+from grader.errors import UsageError
+from grader.render.reports import (
+    autolab,
+    classroom50,
+    github,
+    gitlab,
+    gradescope,
+    junit,
+    prairielearn,
+    records,
+    tables,
+)
+
+
+@dataclass(frozen=True)
+class Context:
+    """What some formats need to know beside the attempts. Times are UTC, ISO 8601.
+
+    `identity` has Classroom 50's fields, `folder` is the course's in GitHub's tree (None: another
+    tree), `summary` the file of a step's summary, and `summary_bytes` what it holds already.
+    """
+
+    title: str = "grader"
+    submitted_at: str = ""
+    made_at: str = ""
+    sign: Callable[[Attempt], Signed] | None = None
+    identity: Mapping[str, str] = field(default_factory=dict)
+    out_of: int | None = None
+    folder: str | None = ""
+    summary: Path | None = None
+    summary_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Document:
+    """One text and where it goes: a file, or standard output for None.
+
+    A `text` of None says that nothing of an earlier run may be left there.
+    """
+
+    path: Path | None
+    text: str | None
+    append: bool = False
+
+
+Maker = Callable[[Sequence[Attempt], Context, Path | None], Sequence[Document]]
+
+
+@dataclass(frozen=True)
+class Format:
+    """`prints`: whether it goes to standard output where no path is given."""
+
+    what: str
+    make: Maker
+    prints: bool = True
+
+
+@dataclass(frozen=True)
+class Report:
+    """A format that was asked for, and the path that was given with it."""
+
+    name: str
+    path: Path | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Report:
+        """`FORMAT` or `FORMAT=PATH`. Raises UsageError."""
+        name, equals, path = text.partition("=")
+        if name not in FORMATS:
+            raise UsageError(
+                f"There is no format named {name!r}.", f"There are {', '.join(FORMATS)}."
+            )
+        if equals and not path:
+            raise UsageError(f"--report {text!r} names no file.", f"Such as {name}=FILE.")
+        return cls(name, Path(path) if path else None)
+
+    @property
+    def prints(self) -> bool:
+        """Whether anything of it goes to standard output."""
+        return self.name == "github" or (self.path is None and FORMATS[self.name].prints)
+
+    def make(self, attempts: Sequence[Attempt], context: Context) -> Sequence[Document]:
+        return FORMATS[self.name].make(attempts, context, self.path)
+
+
+def _text(make: Callable[[Sequence[Attempt]], str]) -> Maker:
+    def one(attempts: Sequence[Attempt], context: Context, path: Path | None) -> Sequence[Document]:
+        return [Document(path, make(attempts))]
+
+    return one
+
+
+def _signed(attempts: Sequence[Attempt], context: Context, path: Path | None) -> list[Document]:
+    if context.sign is None:
+        raise UsageError("The format signed needs a key.", "Give --sign KEYFILE.")
+    return [Document(path, records.signed_lines(attempts, context.sign))]
+
+
+def _github(attempts: Sequence[Attempt], context: Context, path: Path | None) -> list[Document]:
+    documents = [Document(None, github.commands(attempts, context.folder))]
+    if (file := path or context.summary) is not None:
+        room = github.SUMMARY_BYTES - context.summary_bytes
+        text = github.summary(attempts, context.title, room)
+        documents.insert(0, Document(file, text, append=True))
+    return documents
+
+
+def _gitlab(attempts: Sequence[Attempt], context: Context, path: Path | None) -> list[Document]:
+    folder = path or Path()
+    return [
+        Document(folder / "grader-junit.xml", junit.document(attempts)),
+        Document(folder / "grader.env", gitlab.dotenv(attempts)),
+    ]
+
+
+def _classroom50(
+    attempts: Sequence[Attempt], context: Context, path: Path | None
+) -> list[Document]:
+    text = classroom50.document(
+        attempts, context.identity, context.submitted_at, context.made_at, context.out_of
+    )
+    return [Document(path, text)]
+
+
+FORMATS: dict[str, Format] = {
+    "result": Format("grader/result/v1, one a line", _text(records.result_lines)),
+    "attempt": Format("grader/attempt/v1, one a line", _text(records.attempt_lines)),
+    "signed": Format("grader/signed/v1, one a line", _signed),
+    "junit": Format("JUnit's XML", _text(junit.document)),
+    "github": Format("annotations, and the step's summary", _github),
+    "gitlab": Format("JUnit's XML and variables, in a folder", _gitlab, prints=False),
+    "classroom50": Format("Classroom 50's result.json", _classroom50),
+    "gradescope": Format("Gradescope's results.json", _text(gradescope.document)),
+    "prairielearn": Format("PrairieLearn's results.json", _text(prairielearn.document)),
+    "autolab": Format("Autolab's last line", _text(autolab.line)),
+    "csv-long": Format("a table, a row for each step", _text(tables.long)),
+    "csv-wide": Format("a table, a row for each student", _text(tables.wide)),
+}

@@ -1,0 +1,248 @@
+"""What a result says of a model solution, as small pictures: SVG in which text is text.
+
+Only what the result holds is drawn. Each picture follows the reader's light or dark colours by
+itself, also where a page only links to it, and comes with a sentence that says the same.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import matplotlib
+from markupsafe import escape
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from grader.results import Count, Result, Speed, Traffic
+from grader.terms import counted, percent
+from grader.wire import printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+WIDTH = 4.3  # inches, so that text stays readable at the width of a phone
+LONGEST_NAME = 24  # characters of an argument's or a count's name
+ROW = 0.46  # inches for each bar
+# Colours as they are drawn, and what stands for each on a dark page: blue and vermilion of Okabe
+# and Ito, which people with any colour vision can tell apart, made lighter or darker for contrast.
+PAPER, INK, SOFT, LINE = "#ffffff", "#1b1f24", "#555d68", "#d5d9df"
+BLUE, ORANGE, TRACK = "#0072b2", "#b34700", "#e9ecf0"
+DARK = {
+    PAPER: "#1d2127",
+    INK: "#eceff3",
+    SOFT: "#a9b2be",
+    LINE: "#3a414b",
+    BLUE: "#56b4e9",
+    ORANGE: "#ff9a5c",
+    TRACK: "#2b313a",
+}
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A picture: the SVG, and in `alt` what it shows, for whoever does not see it."""
+
+    name: str
+    title: str
+    svg: str
+    alt: str
+
+
+def plots(result: Result) -> list[Plot]:
+    """One for each of speed, traffic and counts that the result has."""
+    made = []
+    for step in result.steps:
+        if step.speed:
+            made.append(_share(step.speed))
+        if step.traffic:
+            made.append(_traffic(step.traffic))
+        if step.counts:
+            made.append(_counts(step.counts))
+    order = ("share", "traffic", "counts")
+    return sorted(made, key=lambda plot: order.index(plot.name))
+
+
+def _share(speed: Speed) -> Plot:
+    figure, axes = _figure(3)
+    end = max(1.0, speed.share_high, speed.great) * 1.02
+    axes.barh([0], [1.0], color=TRACK, height=0.62)
+    axes.barh([0], [speed.share], color=BLUE, height=0.62)
+    axes.errorbar(
+        [speed.share],
+        [0],
+        xerr=[[speed.share - speed.share_low], [speed.share_high - speed.share]],
+        color=INK,
+        capsize=5,
+        linewidth=1.4,
+    )
+    inside = speed.share > 0.2
+    axes.text(
+        0.012 if inside else max(speed.share, speed.share_high) + 0.012,
+        0,
+        percent(speed.share),
+        color=PAPER if inside else INK,
+        va="center",
+        weight="bold",
+    )
+    # Labels of lines that lie close together go to different heights.
+    lines = [(speed.passing, "pass"), (speed.great, "great")]
+    if speed.attainable is not None:
+        lines.append((speed.attainable, "its traffic allows"))
+    for height, (share, word) in zip((0.5, 0.86, -0.62), lines, strict=False):
+        below = height < 0
+        axes.plot(
+            [share, share],
+            [-0.31, height] if not below else [0.31, height],
+            color=ORANGE if below else INK,
+            linestyle=(0, (3, 2)) if below else "-",
+            linewidth=1.4,
+        )
+        right = share > 0.5
+        axes.text(
+            share + (-0.008 if right else 0.008),
+            height,
+            f"{word} {percent(share)}",
+            color=ORANGE if below else INK,
+            ha="right" if right else "left",
+            va="center",
+        )
+    axes.set_ylim(-0.85, 1.1)
+    axes.set_xlim(0, end)
+    axes.set_yticks([])
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value * 100:.0f} %")
+    axes.set_xlabel("share of the ceiling")
+    between = f"{percent(speed.share_low)} to {percent(speed.share_high)}"
+    allowed = (
+        f"; its traffic allows {percent(speed.attainable)}" if speed.attainable is not None else ""
+    )
+    alt = (
+        f"Share of the ceiling: {percent(speed.share)}, 95 % interval {between}. "
+        f"{percent(speed.passing)} passes, {percent(speed.great)} is great{allowed}."
+    )
+    return _plot("share", "Share of this GPU's ceiling", figure, alt)
+
+
+def _traffic(traffic: Sequence[Traffic]) -> Plot:
+    rows = [
+        (f"{printable(each.argument, LONGEST_NAME)} {verb}", times, most)
+        for each in traffic
+        for verb, times, most in (
+            ("read", each.reads, each.most_reads),
+            ("written", each.writes, each.most_writes),
+        )
+        if times or most
+    ]
+    figure, axes = _figure(len(rows))
+    for row, (_, times, most) in enumerate(rows):
+        if most is not None:
+            axes.barh([row], [most], color=TRACK, height=0.62)
+            axes.plot([most, most], [row - 0.36, row + 0.36], color=ORANGE, linewidth=1.6)
+        axes.barh([row], [times], color=BLUE, height=0.42)
+        allowed = "" if most is None else f" of at most {most}"
+        axes.text(
+            max(times, most or 0) + 0.04,
+            row,
+            f"{_times(times)} ×{allowed}",
+            color=INK,
+            va="center",
+        )
+    _label_rows(axes, [label for label, _, _ in rows])
+    longest = max([max(times, most or 0) for _, times, most in rows], default=1)
+    axes.set_xlim(0, max(longest, 1) * 1.55)
+    axes.set_xlabel("times, on average over the elements")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    told = "; ".join(
+        f"{label} {_times(times)} ×" + ("" if most is None else f", at most {most} allowed")
+        for label, times, most in rows
+    )
+    return _plot("traffic", "Counted reads and writes", figure, f"Traffic: {told}.")
+
+
+def _counts(counts: Sequence[Count]) -> Plot:
+    """Each count has a scale of its own: its budget fills the row."""
+    figure, axes = _figure(len(counts))
+    for row, each in enumerate(counts):
+        axes.barh([row], [1.0], color=TRACK, height=0.62)
+        used = each.value / each.most if each.most else float(each.value > 0)
+        axes.barh([row], [used], color=BLUE, height=0.42)
+        axes.plot([1.0, 1.0], [row - 0.36, row + 0.36], color=ORANGE, linewidth=1.6)
+        axes.text(
+            max(used, 1) + 0.02,
+            row,
+            f"{each.value:,} of {each.most:,}",
+            color=INK,
+            va="center",
+        )
+    _label_rows(axes, [printable(each.count, LONGEST_NAME).replace("_", " ") for each in counts])
+    most = max(each.value / each.most if each.most else 1.0 for each in counts)
+    axes.set_xlim(0, max(most, 1.0) * 1.4)
+    axes.set_xticks([0, 1.0], ["0", "budget"])
+    told = "; ".join(
+        f"{counted(each.value, each.count)}, at most {each.most:,} allowed" for each in counts
+    )
+    return _plot("counts", "Counts against their budgets", figure, f"Counts: {told}.")
+
+
+def _times(times: float) -> str:
+    return f"{times:.2f}".rstrip("0").rstrip(".")
+
+
+def _figure(rows: int) -> tuple[Figure, Axes]:
+    with matplotlib.rc_context({"font.family": "sans-serif", "font.size": 10.5}):
+        figure = Figure(figsize=(WIDTH, 0.75 + ROW * rows), layout="constrained", facecolor=PAPER)
+        axes = figure.subplots()
+    axes.set_facecolor(PAPER)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(LINE)
+    axes.tick_params(colors=SOFT, length=3)
+    axes.xaxis.label.set_color(SOFT)
+    return figure, axes
+
+
+def _label_rows(axes: Axes, labels: Sequence[str]) -> None:
+    """Names beside the bars, the first one on top, to the letter: no `$` begins a formula."""
+    axes.set_yticks(range(len(labels)), labels, parse_math=False)
+    axes.tick_params(axis="y", length=0, labelcolor=INK)
+    axes.set_ylim(len(labels) - 0.45, -0.55)
+
+
+def _plot(name: str, title: str, figure: Figure, alt: str) -> Plot:
+    written = io.StringIO()
+    # Without dates and random names the same result makes the same file.
+    with (
+        matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}),
+        warnings.catch_warnings(),
+    ):
+        # The reader's browser brings its own letters; those here only tell how wide a text is.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        figure.savefig(
+            written,
+            format="svg",
+            facecolor=PAPER,
+            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
+        )
+    return Plot(name, title, _themed(written.getvalue(), alt), alt)
+
+
+def _themed(svg: str, alt: str) -> str:
+    """The picture with its colours as variables that a dark page sets anew, and with its words."""
+    body = svg[svg.index("<svg") :]
+    names = {colour: f"--c{number}" for number, colour in enumerate(DARK)}
+    body = re.sub(
+        "|".join(DARK), lambda found: f"var({names[found[0].lower()]})", body, flags=re.IGNORECASE
+    )
+    light = "".join(f"{names[colour]}:{colour};" for colour in DARK)
+    dark = "".join(f"{names[colour]}:{instead};" for colour, instead in DARK.items())
+    head = (
+        f"<title>{escape(alt)}</title>\n<style>svg{{{light}}}\n"
+        f"@media (prefers-color-scheme: dark){{svg{{{dark}}}}}</style>"
+    )
+    start = body.index(">") + 1
+    opening = body[: start - 1] + ' role="img">'
+    return f"{opening}\n{head}{body[start:]}"

@@ -1,0 +1,219 @@
+"""Names on a board: stable, unique, and nobody's login."""
+
+from __future__ import annotations
+
+import re
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.board import people
+from grader.board.people import Forbidden, Wish, cleaned, named
+from grader.board.words import ADJECTIVES, NOUNS
+from grader.errors import UsageError
+
+KEY = bytes(range(32))
+
+
+def who(logins, wanted=None, key=KEY) -> dict[str, str]:
+    found, _ = named(logins, key, wanted or {})
+    return {login: person.who for login, person in found.items()}
+
+
+def wide(text: str) -> str:
+    """The same letters in the width of Chinese ones."""
+    return "".join(chr(ord(letter) + 0xFEE0) for letter in text)
+
+
+def refused(nickname: str, logins=("ada", "bob.smith@uni.edu", "grace")) -> str:
+    """Why a nickname of ada's is not used; empty where it is."""
+    found, told = named(logins, KEY, {"ada": Wish(nickname)})
+    assert (found["ada"].who == cleaned(nickname)) == (not told)
+    return told[0] if told else ""
+
+
+def test_the_words_are_plain():
+    assert len(ADJECTIVES) == len(NOUNS) == 128
+    words = [*ADJECTIVES, *NOUNS]
+    assert len(set(words)) == 256
+    assert all(re.fullmatch(r"[a-z]{3,12}", word) for word in words)
+
+
+def test_pseudonyms_are_two_words_and_four_digits_and_follow_from_the_key():
+    names = who(["ada", "bob"])
+    assert all(re.fullmatch(r"[a-z]+-[a-z]+-\d{4}", name) for name in names.values())
+    assert who(["bob", "ada"]) == names
+    assert set(who(["ada", "bob"], key=bytes(32)).values()).isdisjoint(names.values())
+
+
+def test_a_class_of_two_thousand_has_two_thousand_names():
+    names = who([f"s{n}" for n in range(2000)])
+    assert len(set(names.values())) == 2000
+    used = {name.rsplit("-", 1)[0] for name in names.values()}
+    assert len(used) > 1800, "all words are drawn"
+
+
+def test_names_that_collide_are_told_apart_whoever_else_is_there(monkeypatch):
+    monkeypatch.setattr(people, "NUMBERS", 1)
+    monkeypatch.setattr(people, "ADJECTIVES", ["calm"])
+    monkeypatch.setattr(people, "NOUNS", ["otter", "heron", "comet"])
+    names = who(["ada", "bob", "cy"])
+    assert sorted(names.values()) == ["calm-comet-0000", "calm-heron-0000", "calm-otter-0000"]
+    assert who(["cy", "bob", "ada"]) == names
+
+
+def test_one_who_joins_changes_no_name():
+    before = who([f"s{n}" for n in range(300)])
+    after = who([f"s{n}" for n in range(330)])
+    assert {login: after[login] for login in before} == before
+
+
+def test_pages_cannot_be_told_from_logins_and_differ():
+    found, _ = named(["ada", "bob"], KEY, {})
+    keys = {person.key for person in found.values()}
+    assert all(re.fullmatch(r"[0-9a-f]{20}", key) for key in keys)
+    assert len(keys) == 2
+    assert people.page("ada", bytes(32)) != people.page("ada", KEY)
+
+
+def test_a_nickname_is_opt_in_and_hiding_leaves_no_trace():
+    wanted = {"ada": Wish("Countess"), "bob": Wish("Bobby", hidden=True), "gone": Wish("x")}
+    found, told = named(["ada", "bob", "cy"], KEY, wanted)
+    assert found["ada"].who == "Countess"
+    assert "bob" not in found
+    assert found["cy"].who == who(["ada", "bob", "cy"])["cy"]
+    assert not told
+
+
+@pytest.mark.parametrize(
+    "nickname", ["Ωmega", "wave 🌊", "Дарья", "نور", "O'Neill <3", "x", "a" * 24, "héllo"]
+)
+def test_nicknames_of_many_kinds_are_used(nickname: str):
+    assert refused(nickname) == ""
+
+
+@pytest.mark.parametrize(
+    ("nickname", "reason"),
+    [
+        ("a" * 25, "more than 24 characters"),
+        ("a" * 10_000, "more than 24 characters"),
+        ("!?", "no letter and no digit"),
+        ("\u202e\u200b", "no letter and no digit"),
+        ("=1+1", "a formula"),
+        ("@home", "a formula"),
+        ("-1", "a formula"),
+        ("a" + "\u0301" * 5, "stacks marks"),
+        ("me@uni.edu", "a login or an e-mail"),
+        ("write me@uni.edu", "a login or an e-mail"),
+        ("ADA", "a login or an e-mail"),
+        ("the ada!", "a login or an e-mail"),
+        ("Grace-Hopper", "a login or an e-mail"),
+        ("xgracex", "a login or an e-mail"),
+        (wide("grace"), "a login or an e-mail"),
+        ("gr\u200bace", "a login or an e-mail"),
+        ("bob.smith", "a login or an e-mail"),
+        ("calm-otter-4821", "looks like a pseudonym"),
+        ("Calm Otter 12", "looks like a pseudonym"),
+        ("Torch-Eager", "it is taken"),
+        ("model solution", "it is taken"),
+    ],
+)
+def test_a_nickname_that_misleads_is_not_used(nickname: str, reason: str):
+    told = refused(nickname)
+    assert reason in told
+    assert told.isprintable()
+    assert len(told) < 300
+
+
+def test_a_short_login_is_no_part_of_a_longer_word():
+    assert refused("Canada") == ""
+
+
+def test_two_may_not_look_the_same_and_the_first_keeps_it():
+    wanted = {
+        "ada": Wish("Wave Rider"),
+        "cy": Wish("waverider"),
+        "bob": Wish(wide("WAVE-RIDER")),
+    }
+    found, told = named(["ada", "bob", "cy"], KEY, wanted)
+    assert found["ada"].who == "Wave Rider"
+    assert found["cy"].who == who(["ada", "bob", "cy"])["cy"]
+    assert [sentence.rpartition(": ")[2] for sentence in told] == ["it is taken"] * 2
+
+
+def test_control_characters_and_turned_lines_are_taken_out():
+    assert cleaned(" a\n\tb\u202ec\x07\u200d  d ") == "a bc d"
+    assert len(cleaned("x" * 10_000)) == 200
+
+
+LOGINS = st.text("abyz019.-_@", min_size=1, max_size=8).filter(lambda login: login[0].isalnum())
+
+
+@given(st.text("abyzABYZ019.-_@ ;é", max_size=40), st.sets(LOGINS, max_size=4))
+def test_what_is_cut_out_of_a_text_is_gone(text: str, logins: set[str]):
+    forbidden = Forbidden(logins)
+    assert not forbidden.found(forbidden.without(text))
+
+
+def test_reasons_lose_logins_and_addresses():
+    forbidden = Forbidden(["ada", "grace@uni.edu"])
+    told = "copied from Ada, see grace@uni.edu or Grace; Canada is far"
+    assert forbidden.without(told) == "copied from …, see … or …; canada is far"
+    assert forbidden.without("Calls torch.softmax") == "Calls torch.softmax"
+
+
+def test_keys_are_made_once_and_read(tmp_path: Path):
+    path = tmp_path / "course.key"
+    people.new_course_key(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    key = people.course_key(path)
+    assert len(key) == 32
+    with pytest.raises(UsageError, match=r"course\.key cannot be written: File exists"):
+        people.new_course_key(path)
+    assert people.course_key(path) == key
+
+
+@pytest.mark.parametrize("content", [b"", b"abc", b"g" * 64, b"\xff" * 64, b"a" * 66])
+def test_what_is_no_course_key_is_named(tmp_path: Path, content: bytes):
+    (tmp_path / "k").write_bytes(content)
+    with pytest.raises(UsageError, match="holds no course key: 64 hexadecimal digits"):
+        people.course_key(tmp_path / "k")
+    with pytest.raises(UsageError, match="missing cannot be read: No such file"):
+        people.course_key(tmp_path / "missing")
+
+
+def wishes(tmp_path: Path, text: str | bytes) -> dict[str, Wish]:
+    path = tmp_path / "people.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return people.wishes(path)
+
+
+def test_wishes_come_from_a_table(tmp_path: Path):
+    table = '\ufeffstudent,nickname,hidden\nada,"Countess, the",\nbob,,yes\n"a\nb",x,no\n'
+    assert wishes(tmp_path, table) == {
+        "ada": Wish("Countess, the"),
+        "bob": Wish("", hidden=True),
+        "a\nb": Wish("x"),
+    }
+    assert wishes(tmp_path, "hidden,student\nTRUE,ada\n") == {"ada": Wish(hidden=True)}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name,nickname\nada,x\n", "does not say who wants what"),
+        ("", "does not say who wants what"),
+        ("student\nada\n", "does not say who wants what"),
+        ("student,nickname\n,x\n", "line 2 names no student"),
+        ("student,nickname\nada,x\nada,y\n", "line 3: ada stands there twice"),
+        ("student,hidden\nada,perhaps\n", "line 2: hidden is perhaps"),
+        (b"student,nickname\n\xff,x\n", "is no CSV file in UTF-8"),
+        ('student,nickname\nada,"x" y\n', "is no CSV file in UTF-8"),
+    ],
+)
+def test_a_table_that_cannot_be_used_is_refused(tmp_path: Path, text, message: str):
+    with pytest.raises(UsageError, match=message):
+        wishes(tmp_path, text)

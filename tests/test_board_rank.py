@@ -1,0 +1,172 @@
+"""Who stands where: what no order of files and no luck may change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from classes import H200, TIMED
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.board import rank
+from grader.board.entries import Entry, Figures
+from grader.board.rank import Span
+from grader.board.records import State
+
+GRID = st.integers(1, 20).map(lambda n: n / 20)  # so that ends meet
+
+
+@st.composite
+def spans(draw) -> Span:
+    return Span(*sorted(draw(st.tuples(GRID, GRID, GRID))))
+
+
+def entry(span: Span, number: int = 0, state: State = State.RANKED, student="ada") -> Entry:
+    return Entry(
+        id=f"{number:032x}",
+        digest="",
+        student=student,
+        exercise=TIMED,
+        when=f"2026-11-{1 + number % 28:02}T00:00:00Z",
+        signed=True,
+        trusted=True,
+        state=state,
+        note="",
+        passed=True,
+        points=10,
+        max_points=10,
+        kernel="0" * 64,
+        figures=Figures(H200, span.middle, span.low, span.high, 1.0, 1.0, 1.0),
+    )
+
+
+def test_intervals_that_overlap_share_a_rank():
+    shares = [(0.90, 0.95), (0.94, 0.97), (0.80, 0.85), (0.10, 0.20), (0.84, 0.89)]
+    ranked = [Span(low, (low + high) / 2, high) for low, high in shares]
+    assert rank.ranks(ranked) == [1, 1, 3, 5, 3]
+
+
+def test_intervals_that_touch_overlap():
+    assert rank.ranks([Span(0.5, 0.55, 0.6), Span(0.6, 0.65, 0.7)]) == [1, 1]
+
+
+def test_nobody_has_no_rank():
+    assert rank.ranks([]) == []
+
+
+@given(st.lists(spans()), st.randoms())
+def test_ranks_do_not_depend_on_the_order(ranked: list[Span], random):
+    before = dict(zip(map(id, ranked), rank.ranks(ranked), strict=True))
+    random.shuffle(ranked)
+    assert rank.ranks(ranked) == [before[id(one)] for one in ranked]
+
+
+@given(st.lists(spans(), min_size=1))
+def test_a_rank_counts_those_who_are_certainly_better(ranked: list[Span]):
+    for one, place in zip(ranked, rank.ranks(ranked), strict=True):
+        assert place == 1 + sum(other.low > one.high for other in ranked)
+
+
+@given(st.lists(spans(), min_size=2))
+def test_a_certainly_higher_share_is_never_behind(ranked: list[Span]):
+    places = rank.ranks(ranked)
+    for one, place in zip(ranked, places, strict=True):
+        for other, other_place in zip(ranked, places, strict=True):
+            if one.low > other.high:
+                assert place < other_place
+    assert min(places) == 1
+
+
+@given(st.lists(spans(), min_size=1), st.lists(spans()))
+def test_of_two_that_overlap_with_nothing_above_either_both_are_first(ranked, more):
+    highest = max(one.low for one in ranked + more)
+    places = rank.ranks(ranked + more)
+    for one, place in zip(ranked + more, places, strict=True):
+        assert (place == 1) == (one.high >= highest)
+
+
+@given(st.lists(spans(), min_size=1, max_size=6), st.randoms())
+def test_the_best_attempt_does_not_depend_on_the_order_of_those_that_rank(tried, random):
+    entries = [entry(one, number) for number, one in enumerate(tried)]
+    best = rank.best(entries)
+    random.shuffle(entries)
+    assert rank.best(entries) == best
+    assert best.figures.share_low == max(one.low for one in tried)
+
+
+@given(st.lists(spans(), min_size=1, max_size=6), spans())
+def test_a_worse_attempt_changes_nothing(tried: list[Span], another: Span):
+    entries = [entry(one, number) for number, one in enumerate(tried)]
+    best = rank.best(entries)
+    worse = entry(another, 99)
+    if another.low < best.figures.share_low:
+        assert rank.best([*entries, worse]) == best
+
+
+@given(
+    st.lists(st.tuples(spans(), st.sampled_from("abc"))),
+    st.lists(st.tuples(spans(), st.sampled_from("abcd"), st.sampled_from(rank.FURTHEST))),
+)
+def test_what_does_not_rank_changes_no_rank(ranked, others):
+    entries = [entry(one, number, student=who) for number, (one, who) in enumerate(ranked)]
+    noise = [
+        entry(one, 100 + number, state, student=who)
+        for number, (one, who, state) in enumerate(others)
+    ]
+
+    def leaders(several: list[Entry]) -> list[Entry]:
+        return rank.leaders(rank.best_of(several).get(TIMED, {}), 10)
+
+    assert leaders(entries + noise) == leaders(entries)
+
+
+def test_the_certain_share_counts_and_not_the_lucky_one():
+    lucky, certain = entry(Span(0.5, 0.97, 0.99), 1), entry(Span(0.90, 0.91, 0.92), 2)
+    assert rank.best([lucky, certain]) is certain
+
+
+def test_of_equal_attempts_the_earlier_one_stands():
+    early, late = (entry(Span(0.5, 0.6, 0.7), number) for number in (1, 2))
+    assert rank.best([early, late]) is early
+
+
+def test_where_none_ranks_the_one_that_came_furthest_is_shown():
+    span = Span(0.5, 0.6, 0.7)
+    tried = [entry(span, number, state) for number, state in enumerate(reversed(rank.FURTHEST))]
+    assert rank.best(tried).state is State.SOLVED
+    assert rank.best(tried[:-1]).state is State.UNVERIFIED
+    failed = [replace(entry(span, number, State.FAILED), figures=None) for number in range(3)]
+    assert rank.best(failed) is failed[-1], "the latest"
+
+
+def test_every_state_of_an_attempt_has_its_place():
+    assert set(rank.FURTHEST) == set(State) - {State.RANKED, State.BASELINE}
+
+
+def test_leaders_stand_in_the_order_of_the_table():
+    entries = [
+        entry(Span(0.80, 0.85, 0.90), 3, student="a"),
+        entry(Span(0.80, 0.86, 0.90), 2, student="b"),
+        entry(Span(0.95, 0.96, 0.97), 4, student="c"),
+        entry(Span(0.80, 0.85, 0.90), 1, student="d"),
+    ]
+    best = rank.best_of(entries)[TIMED]
+    assert [one.student for one in rank.leaders(best, 9)] == ["c", "b", "d", "a"]
+    assert [one.student for one in rank.leaders(best, 2)] == ["c", "b"]
+
+
+def test_the_mean_counts_what_is_missing_as_nothing():
+    mean = rank.mean([Span(0.87, 0.9, 0.94), Span(0.56, 0.6, 0.63), None], 3)
+    assert mean.middle == pytest.approx(0.5)
+    assert mean.low == pytest.approx(0.5 - 0.05 / 3)  # root of 0.03² + 0.04²
+    assert mean.high == pytest.approx(0.5 + 0.05 / 3)
+    assert rank.mean([None], 1) == rank.mean([], 0) == Span(0.0, 0.0, 0.0)
+
+
+@given(st.lists(st.none() | spans(), min_size=1))
+def test_a_mean_lies_in_its_interval_and_errors_shrink(several: list[Span | None]):
+    mean = rank.mean(several, len(several))
+    assert mean.low <= mean.middle <= mean.high
+    widest = max((one.high - one.low for one in several if one), default=0.0)
+    assert mean.high - mean.low <= widest + 1e-12

@@ -1,0 +1,333 @@
+"""`grader export`: all that was kept is used or named, and each form says the same."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import reported
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from grader import attempts as records
+from grader import cli, gradescope, kept, results, signing
+from grader.attempts import Attempt
+from grader.errors import UsageError
+from grader.kept import Keep
+from grader.terms import Status
+
+DOUBLE = reported.of("01_double", "Double")
+PUBLIC = reported.KEY.public_key()
+TRUSTED = {signing.fingerprint(PUBLIC): PUBLIC}
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def write(name: str, *lines: str) -> Path:
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def line(attempt: Attempt) -> str:
+    return records.to_json(attempt)
+
+
+def signed(attempt: Attempt, key: Ed25519PrivateKey = reported.KEY) -> str:
+    return records.to_json(signing.sign(attempt, key))
+
+
+ADA = reported.attempt(reported.timed(**DOUBLE), "ada", 1)
+BOB = reported.attempt(reported.wrong("no", **DOUBLE), "bob", 2)
+
+
+# -- what was kept
+
+
+def read(*paths: str | Path, trusted: bool = False) -> kept.Kept:
+    return kept.read([Path(path) for path in paths], TRUSTED if trusted else {})
+
+
+def test_attempts_and_results_are_read_from_lines_and_whole_files():
+    write("a.jsonl", line(ADA), "", line(BOB))
+    write(
+        "whole.json", json.dumps(json.loads(line(reported.attempt(BOB.result, "eve", 3))), indent=1)
+    )
+    write("eve.json", results.to_json(ADA.result, indent=2))
+    found = read("a.jsonl", "whole.json", "eve.json")
+    assert found.problems == ()
+    assert sorted(one.student for one in found.attempts) == ["ada", "bob", "eve", "eve"]
+    (bare,) = [one for one in found.attempts if one.course == ""]
+    assert bare.submitted_at == ADA.result.started_at
+
+
+def test_folders_are_read_in_all_depths_and_each_file_once():
+    write("class/week 1/a.jsonl", line(ADA))
+    write("class/b.json", line(BOB))
+    write("class/notes.txt", "nothing")
+    Path("class/link.json").symlink_to(Path("class/b.json").absolute())
+    found = read("class", "class/b.json", Path("class/../class/b.json"))
+    assert (len(found.attempts), found.problems) == (2, ())
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "it is empty"),
+        (b" \n\n", "it is empty"),
+        (line(ADA).encode()[:-20], "no whole JSON"),
+        (b"\xff\xfe\x00", "no whole JSON"),
+        (b"[" * 100_000, "no whole JSON"),
+        (b"[1, 2]", "no record of this grader"),
+        (b"{}", "no record of this grader"),
+        (b'{"schema": "grader/result/v2"}', "'grader/result/v2', and what is read here"),
+        (b'{"schema": 7}', "it is 7"),
+        (b'{"schema": "grader/result/v1"}', "no whole grader/result/v1: exercise"),
+        (line(ADA).replace('"ada"', '" "').encode(), "it names no student"),
+        (signed(ADA).encode(), "name the public key"),
+        (b'{"x": "' + b"x" * 2**20 + b'"}', "and 1,048,576 are the most"),
+    ],
+    ids=lambda value: value[:30] if isinstance(value, str) else "",
+)
+def test_what_cannot_be_used_is_named_and_stops_nothing(content: bytes, told: str):
+    Path("bad.json").write_bytes(content)
+    write("z.jsonl", line(BOB))
+    found = read("bad.json", "z.jsonl")
+    (problem,) = found.problems
+    assert problem.startswith("bad.json")
+    assert told in problem
+    assert found.attempts == (BOB,)
+
+
+def test_a_line_that_was_cut_off_costs_no_other_line():
+    write("a.jsonl", line(BOB)[:100], line(ADA), line(BOB)[:100])
+    found = read("a.jsonl")
+    assert found.attempts == (ADA,)
+    told = [problem.partition(": it is no whole JSON")[0] for problem in found.problems]
+    assert told == ["a.jsonl, line 1", "a.jsonl, line 3"]
+
+
+def test_files_that_are_not_there_are_named():
+    os.mkfifo("pipe.json")
+    found = read("nowhere.json", "pipe.json")
+    assert found.problems == (
+        "nowhere.json: there is no such file",
+        "pipe.json: it is no plain file",
+    )
+
+
+def test_a_huge_file_is_not_read(monkeypatch: pytest.MonkeyPatch):
+    write("a.jsonl", line(ADA))
+    monkeypatch.setattr(kept, "LARGEST", 10)
+    (problem,) = read("a.jsonl").problems
+    assert problem.endswith("and 10 are the most")
+
+
+def test_one_attempt_counts_once():
+    write("a.jsonl", line(ADA), line(ADA))
+    write("b.jsonl", line(ADA))
+    found = read("a.jsonl", "b.jsonl")
+    assert found.attempts == (ADA,)
+    assert found.problems == (
+        "a.jsonl, line 2: the same attempt stands in a.jsonl, line 1, and counts once",
+        "b.jsonl, line 1: the same attempt stands in a.jsonl, line 1, and counts once",
+    )
+
+
+def test_with_a_key_only_what_it_signed_counts():
+    forged = json.loads(signed(ADA))
+    forged["payload"] = forged["payload"].replace('"ada"', '"eve"')
+    stranger = Ed25519PrivateKey.from_private_bytes(bytes(32))
+    write("a.jsonl", signed(ADA), line(BOB), json.dumps(forged), signed(BOB, stranger))
+    found = read("a.jsonl", trusted=True)
+    assert found.attempts == (ADA,)
+    told = [problem.partition(": ")[2] for problem in found.problems]
+    assert "not signed" in told[0]
+    assert "it was changed" in told[1]
+    assert "not trusted" in told[2]
+
+
+# -- which one counts
+
+
+def tries(*ends: tuple[str, int]) -> list[Attempt]:
+    """Attempts of one student in order of time, each with an end and points."""
+    made = []
+    for number, (end, points) in enumerate(ends):
+        result = reported.ended(Status(end), points=points, **DOUBLE)
+        made.append(reported.attempt(result, "ada", number))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("ends", "best", "last"),
+    [
+        ([("fail", 3), ("pass", 7), ("fail", 5)], 1, 2),
+        ([("fail", 3), ("fail", 3)], 0, 1),
+        ([("cannot_grade", 7), ("fail", 3)], 1, 1),
+        ([("fail", 3), ("error", 7)], 0, 0),
+        ([("unfinished", 7), ("interrupted", 7)], 0, 1),
+    ],
+)
+def test_of_several_attempts_one_counts(ends: Sequence, best: int, last: int):
+    made = tries(*ends)
+    assert kept.chosen(made, Keep.BEST) == [made[best]]
+    assert kept.chosen(made, Keep.LAST) == [made[last]]
+
+
+def test_the_order_is_that_of_time_whatever_the_zone():
+    times = ["2026-11-20T10:00:00+02:00", "2026-11-20T09:00:00Z", "2026-11-20T09:30:00", "soon"]
+    made = [reported.attempt(ADA.result, "ada", n, submitted_at=t) for n, t in enumerate(times)]
+    write("a.jsonl", *map(line, made))
+    assert [int(one.id, 16) for one in read("a.jsonl").attempts] == [3, 0, 1, 2]
+
+
+# -- the command
+
+
+def exported(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+    assert cli.main(["export", *arguments]) == code, capsys.readouterr().err
+    return capsys.readouterr().out
+
+
+@pytest.fixture
+def of_a_class() -> Path:
+    return write("class.jsonl", *map(line, reported.a_class()))
+
+
+@pytest.mark.parametrize("form", ["csv-long", "csv-wide"])
+def test_a_class_becomes_a_table(of_a_class: Path, form: str):
+    assert cli.main(["export", form, "class.jsonl", "--out", "table.csv"]) == 0
+    assert Path("table.csv").read_bytes() == (reported.GOLDEN / f"{form}.csv").read_bytes()
+
+
+def test_a_class_becomes_a_junit_file_with_its_names(of_a_class: Path, capsys):
+    text = exported(capsys, "junit", "class.jsonl")
+    assert 'name="ada: 01_double"' in text
+    assert text.count("<testsuite ") == 4
+
+
+def test_results_and_attempts_are_given_back(of_a_class: Path, capsys):
+    assert exported(capsys, "attempt", "class.jsonl") == of_a_class.read_text()
+    lines = exported(capsys, "result", "class.jsonl").splitlines()
+    assert [results.from_json(one) for one in lines] == [a.result for a in reported.a_class()]
+
+
+def test_best_and_last_make_a_difference(capsys):
+    better, worse = reported.timed(**DOUBLE), reported.wrong("no", **DOUBLE)
+    write("a.jsonl", *(line(reported.attempt(r, "ada", n)) for n, r in enumerate([better, worse])))
+    for keep, points in (("best", "10"), ("last", "0")):
+        text = exported(capsys, "csv-wide", "a.jsonl", "--keep", keep)
+        (row,) = csv.DictReader(io.StringIO(text))
+        assert row["01_double"] == points
+    assert exported(capsys, "csv-long", "a.jsonl").count("\n") == 13
+
+
+def test_canvas_is_filled_and_what_has_no_place_is_told(of_a_class: Path, capsys):
+    book = ["--gradebook", str(reported.GRADEBOOK), "--total", "All kernels"]
+    assert cli.main(["export", "canvas", "class.jsonl", *book, "--out", "new.csv"]) == 1
+    assert Path("new.csv").read_bytes() == (reported.GOLDEN / "canvas.csv").read_bytes()
+    assert "it has no student =cmd" in capsys.readouterr().err
+
+
+def test_gradescope_gets_a_folder_for_each_student(capsys):
+    names = ["ada", "../../eve", "bob@example.com", ".hidden", "a/b", "a_b", "x" * 300]
+    write("a.jsonl", *(line(reported.attempt(ADA.result, who, n)) for n, who in enumerate(names)))
+    assert cli.main(["export", "gradescope", "a.jsonl"]) == 2
+    assert "Give --out DIR" in capsys.readouterr().err
+    assert cli.main(["export", "gradescope", "a.jsonl", "--out", "out"]) == 0
+    made = sorted(path.relative_to("out") for path in Path("out").rglob("results.json"))
+    assert len(made) == len(names)
+    assert {len(path.parts) for path in made} == {2}
+    assert {"ada", "bob@example.com", "a_b"} < {path.parts[0] for path in made}
+    assert not Path("../../eve").exists()
+
+
+def test_one_student_needs_no_folder(capsys):
+    write("a.jsonl", line(ADA))
+    assert json.loads(exported(capsys, "gradescope", "a.jsonl"))["tests"][0]["score"] == 10
+
+
+def test_what_is_left_out_is_told_in_one_line_each_and_by_the_exit_code(capsys):
+    write("a\n::error::x.jsonl", "{")
+    write("b.jsonl", line(ADA))
+    assert cli.main(["export", "csv-wide", ".", "--out", "t.csv"]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("left out: a ::error::x.jsonl, line 1: it is no whole JSON")
+    assert len(err.splitlines()) == 1
+    assert Path("t.csv").read_text().count("\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["csv-wide", "nowhere"], "nothing to export"),
+        (["canvas", "class.jsonl"], "--gradebook"),
+        (["csv-wide", "class.jsonl", "--gradebook", "x.csv"], "canvas fills a gradebook"),
+        (["canvas", "class.jsonl", "--gradebook", "x.csv"], "x.csv cannot be read"),
+        (["csv-wide", "class.jsonl", "--trust", "x.pem"], "x.pem cannot be read"),
+        (["gradescope-zip", "class.jsonl"], "packs one released course"),
+        (["gradescope-zip", ".", "--out", "x.zip"], "no released course"),
+        (["xml", "class.jsonl"], "csv-long"),
+    ],
+)
+def test_what_cannot_be_exported_says_so(of_a_class: Path, capsys, arguments, told: str):
+    assert cli.main(["export", *arguments]) == 2
+    assert told in capsys.readouterr().err
+
+
+# -- Gradescope's autograder
+
+
+@pytest.fixture
+def release() -> Path:
+    write("release/exercises/01_double/spec.py", "SPEC = 1")
+    write("release/exercises/01_double/kernel.py", "# stub")
+    write("release/requirements.txt", "./kernel_grader.whl")
+    write("release/.git/config", "secret")
+    write("release/exercises/__pycache__/x.pyc", "x")
+    return Path("release")
+
+
+def test_the_zip_holds_the_course_and_what_runs_it(release: Path):
+    assert cli.main(["export", "gradescope-zip", "release", "--out", "out/autograder.zip"]) == 0
+    with zipfile.ZipFile("out/autograder.zip") as archive:
+        assert archive.namelist() == [
+            "course/exercises/01_double/kernel.py",
+            "course/exercises/01_double/spec.py",
+            "course/requirements.txt",
+            "run_autograder",
+            "setup.sh",
+        ]
+        modes = {m.filename: m.external_attr >> 16 for m in archive.infolist()}
+    assert modes["run_autograder"] == modes["setup.sh"] == 0o755
+    assert modes["course/requirements.txt"] == 0o644
+    assert gradescope.autograder_zip(release) == Path("out/autograder.zip").read_bytes()
+
+
+def test_no_solution_and_no_link_gets_into_the_zip(release: Path, monkeypatch):
+    link = release / "exercises/01_double/notes.md"
+    link.symlink_to("/etc/passwd")
+    with pytest.raises(UsageError, match=r"notes.md is a link"):
+        gradescope.autograder_zip(release)
+    link.unlink()
+    (release / "puzzles").symlink_to("/etc")
+    with pytest.raises(UsageError, match=r"puzzles is a link"):
+        gradescope.autograder_zip(release)
+    (release / "puzzles").unlink()
+    (release / "solutions").mkdir()
+    with pytest.raises(UsageError, match="holds solutions"):
+        gradescope.autograder_zip(release)
+    (release / "solutions").rmdir()
+    monkeypatch.setattr(gradescope, "LARGEST", 10)
+    with pytest.raises(UsageError, match="does not take"):
+        gradescope.autograder_zip(release)
