@@ -17,7 +17,7 @@ from itertools import pairwise
 import pytest
 import sites
 
-from grader.board.records import Row, Site, State
+from grader.board.records import Row, Site, State, Tried
 from grader.render import board_plots
 from grader.render.board import LONGEST_NAME, WORDS, pages
 
@@ -495,10 +495,20 @@ def test_a_student_s_plots_have_a_mark_for_each_attempt():
         for use, each in zip(marks, tried, strict=True):
             y = float(use.attributes["y"])
             assert y > scale.bottom if each.share is None else y == scale.y(each.share)
-        # The best so far never falls.
-        line = plot.one("path", class_="best").attributes["d"] or ""
-        ys = [float(y) for y in re.findall(r"V([\d.]+)", line)]
-        assert ys == sorted(ys, reverse=True)
+
+
+def test_the_line_of_a_student_is_the_best_ranked_share_so_far():
+    board = sites.alone().boards[0]
+    states = [State.RANKED, State.RANKED, State.RANKED, State.UNVERIFIED, State.RANKED]
+    tried = [
+        Tried(board.exercise, "", state, 5, 10, share=share)
+        for share, state in zip((0.5, 0.8, 0.6, 0.99, 0.9), states, strict=True)
+    ]
+    scale = board_plots.attempts_scale(tried, [board])
+    plot = read(board_plots.attempts_plot(tried, board, scale, "words"))
+    line = plot.one("path", class_="best").attributes["d"] or ""
+    start, *steps = re.findall(r"(?:V|M[\d.]+ )([\d.]+)", line)
+    assert [float(start), *map(float, steps)] == [scale.y(0.5), scale.y(0.8), scale.y(0.9)]
 
 
 def test_a_student_s_attempts_stand_newest_first_in_words():
