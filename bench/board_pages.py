@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import statistics
 import sys
 import tempfile
@@ -22,6 +21,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from host import machine
 
 from grader.render.board import pages
 
@@ -69,9 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         record = {
             "benchmark": "board_pages",
             "machine": {
-                "platform": platform.platform(),
-                "python": platform.python_version(),
-                "cores": os.cpu_count(),
+                **machine(),
                 "load_average_before": load_before,
                 "chromium": version,
             },

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -25,6 +24,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from host import machine
 
 from grader import course
 
@@ -249,21 +250,6 @@ def worker_imports(backend: str, device: str) -> float:
     finally:
         nursery.close()
     return seconds
-
-
-def machine() -> dict[str, Any]:
-    """The host, in figures that matter for a start-up."""
-    cpus = [
-        line.partition(":")[2].strip()
-        for line in Path("/proc/cpuinfo").read_text().splitlines()
-        if line.startswith("model name")
-    ]
-    return {
-        "cpu": cpus[0] if cpus else platform.machine(),
-        "cores": os.cpu_count(),
-        "memory_mib": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20,
-        "kernel": platform.release(),
-    }
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import shutil
 import statistics
 import subprocess
@@ -26,6 +25,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from host import machine
 
 from grader import course
 
@@ -173,21 +174,6 @@ def summary(runs: Sequence[Run]) -> dict[str, Any]:
         "added_cpu_s": round(median("ci", "cpu_s") - median("check", "cpu_s"), 3),
         "added_to_totals_s": round(median("ci", "total_s") - median("check", "total_s"), 3),
         "ratio": round(median("ci", "total_s") / median("check", "total_s"), 4),
-    }
-
-
-def machine() -> dict[str, Any]:
-    """The host, in figures that matter here."""
-    cpus = [
-        line.partition(":")[2].strip()
-        for line in Path("/proc/cpuinfo").read_text().splitlines()
-        if line.startswith("model name")
-    ]
-    return {
-        "cpu": cpus[0] if cpus else platform.machine(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "kernel": platform.release(),
     }
 
 

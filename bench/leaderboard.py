@@ -15,7 +15,6 @@ import argparse
 import gc
 import json
 import os
-import platform
 import random
 import resource
 import shutil
@@ -30,6 +29,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+
+from host import machine
 
 from grader import attempts, course, settings, signing
 from grader.attempts import Attempt
@@ -329,20 +330,6 @@ def sizes(folder: Path) -> dict[str, int]:
     """Bytes of each file below a folder, by its name there."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     return {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
-
-
-def machine() -> dict[str, Any]:
-    """The host, in figures that matter here."""
-    cpus = [
-        line.partition(":")[2].strip()
-        for line in Path("/proc/cpuinfo").read_text().splitlines()
-        if line.startswith("model name")
-    ]
-    return {
-        "cpu": cpus[0] if cpus else platform.machine(),
-        "cores": len(os.sched_getaffinity(0)),
-        "python": platform.python_version(),
-    }
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ apt-get update
 apt-get install -y --no-install-recommends "$python" "$python-venv"
 "$python" -m venv /autograder/venv
 cd /autograder/source/course
-# PyTorch's builds without CUDA, which are some gigabytes smaller.
-export PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu
-/autograder/venv/bin/python -m pip install --no-cache-dir -r requirements.txt
+# The index of PyTorch's builds without CUDA saves some gigabytes: write it here. The page
+# "Get Started" of pytorch.org names it.
+TORCH_INDEX=${TORCH_INDEX:-}
+/autograder/venv/bin/python -m pip install --no-cache-dir -r requirements.txt \
+    ${TORCH_INDEX:+--extra-index-url "$TORCH_INDEX"}
