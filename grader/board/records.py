@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 
 class State(StrEnum):
@@ -64,7 +65,7 @@ class Board:
     great: float
     rows: tuple[Row, ...]
 
-    @property
+    @cached_property
     def gpus(self) -> tuple[str, ...]:
         return tuple(sorted({row.gpu for row in self.rows if row.gpu}))
 
