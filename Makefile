@@ -6,6 +6,7 @@
 #   make test                                    the whole test suite
 #   make lint                                    ruff and mypy
 #   make verify                                  every exercise against right and wrong kernels
+#   make verify MUTANTS=all                      and against every small change to its solution
 #   make redteam                                 all that attacks the judge, and all it must not reject:
 #     redteam-cheats, redteam-mutants            every cheat; every mutant
 #     redteam-honest SEEDS=44                    every correct kernel with 44 seeds
@@ -18,6 +19,7 @@ EXTRAS ?= dev
 EX ?= 04_online_softmax
 KERNEL ?=
 DEVICE ?= auto
+MUTANTS ?= 6
 SEEDS ?= 1
 FUZZ_MINUTES ?= 10
 
@@ -41,7 +43,7 @@ lint: $(READY)
 	$(VENV)/bin/mypy
 
 verify: $(READY)
-	$(VENV)/bin/grader verify --all --device $(DEVICE)
+	$(VENV)/bin/grader verify --all --device $(DEVICE) --mutants $(MUTANTS)
 
 redteam: redteam-cheats redteam-mutants redteam-honest redteam-fuzz
 

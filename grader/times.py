@@ -16,4 +16,4 @@ def utc(text: str) -> datetime:
 
 def stamp(time: datetime) -> str:
     """A time in UTC to the second, such as `2026-11-21T15:04:05Z`."""
-    return f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import test_course_files
 import test_exercises
 import torch
 from test_docs import BLOCK, Command, commands, run, shape
@@ -66,10 +67,11 @@ def steps(page: str) -> list[Step]:
     return [step for _, step in sorted(found, key=lambda pair: pair[0])]
 
 
-# What tests/test_exercises.py holds each exercise of the course to.
+# What the tests of this repository hold each exercise of the course to.
 RULES = [
     held
-    for name, held in vars(test_exercises).items()
+    for tests in (test_course_files, test_exercises)
+    for name, held in vars(tests).items()
     if name.startswith("test_") and list(inspect.signature(held).parameters) == ["exercise"]
 ]
 STEPS = steps(PAGE.read_text(encoding="utf-8"))
