@@ -45,6 +45,7 @@ class Threads(Moments):
         self.turn = self.interval = self.block = 0  # the moments at which they began
         self.atomic: Site | None = None  # where, while an atomic operation goes on
         self.outside: Outside | None = None  # the last access that numpy refused
+        self.race: Race | None = None  # within the block that acts, and not told yet
         self._order = Order()
         self._blocks: list[int] = []  # the moments at which they began
         self._indices: list[object] = []
@@ -117,6 +118,11 @@ class Threads(Moments):
             or self._order.before(self.number(moment), moment)
             or self._order.before(self._block_key(moment), moment)
         )
+
+    def refuse_race(self) -> None:
+        """Raise Race if two threads of the block raced since the last barrier."""
+        if self.race is not None:
+            raise self.race
 
     def _block_key(self, moment: int) -> int:
         """Blocks count downwards from -1 as parties, turns upwards from 0."""
@@ -263,17 +269,28 @@ class Memory:
             self._refuse(array, address, does, lately[0], "updated")
 
     def _refuse(self, array: Array, address: int, does: str, done: Done, did: str) -> None:
+        """Raise Race, or keep it until the next barrier where both threads are of one block.
+
+        For where the threads then wait at different barriers, that is why they race.
+        """
+        if self.threads.race is not None:
+            return
         moment, site = done
         if self.threads.log is not None:
             self.threads.log.mark_race(address, moment, site)
-        if moment >= self.threads.block:
+        of_one_block = moment >= self.threads.block
+        if of_one_block:
             why = "with no barrier between the two, it is left to chance which comes first"
         else:
             why = "blocks run in any order, so it is left to chance which comes first"
-        raise Race(
+        race = Race(
             f"{self.threads.name(self.threads.turn)} {does} {array.element(address)}, which "
             f"{self.threads.name(moment)} {did} in {quoted(site)}: {why}"
         )
+        if not of_one_block:
+            raise race
+        self.threads.race = race.with_traceback(_traceback_here())
+        self.threads.log = None  # a drawing ends where the race is
 
     # A read of what nobody wrote is told at the next barrier, for when another thread writes there
     # before it, the two race: the barrier between them is missing.

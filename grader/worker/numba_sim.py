@@ -40,6 +40,7 @@ from grader.worker.races import (
     Place,
     Site,
     called,
+    has_return,
     mirrored,
     place_of,
     quoted,
@@ -185,23 +186,36 @@ class _Block:
                 # barrier waits for "all non-exited threads in the block" (CUDA C++ Programming
                 # Guide, compute capability 7.x, "Independent Thread Scheduling").
                 waiting = [thread for thread in waiting if not thread.dead]
-                _must_wait_together(waiting, context.blockIdx)
                 verdict = (sum(votes), len(waiting))
         finally:
             for thread in waiting:
                 thread.throw()
 
 
-def _must_wait_together(waiting: list[_Thread], block: object) -> None:
-    """Raise DivergentBarrier, in a thread, if it waits at another barrier than the first does."""
-    for thread in waiting:
-        first = waiting[0]
-        if not thread.waits_with(first):
+def _must_meet(threads: list[_Thread], block: object) -> None:
+    """Raise DivergentBarrier, in a thread that waits, unless all that have not ended wait with it.
+
+    A thread may end early, by `return`. One that ends otherwise has gone past the barrier.
+    """
+    waiting = [thread for thread in threads if not thread.dead]
+    if not waiting:
+        return
+    first = waiting[0]
+    for thread in threads:
+        if not thread.dead and not thread.waits_with(first):
             thread.throw(
                 DivergentBarrier(
                     f"thread {thread.index} of block {block} waits at the barrier in "
                     f"{quoted(_learners(thread))}, and thread {first.index} at that in "
                     f"{quoted(_learners(first))}: all threads of a block must meet at one"
+                )
+            )
+        if thread.dead and not has_return(thread.call[0].__code__):
+            first.throw(
+                DivergentBarrier(
+                    f"thread {first.index} of block {block} waits at the barrier in "
+                    f"{quoted(_learners(first))}, and thread {thread.index} goes past it to the "
+                    "end of the kernel: all threads of a block must meet at one"
                 )
             )
 
@@ -277,9 +291,13 @@ class _Cuda(kernelapi.FakeCUDAModule):  # type: ignore[misc]  # numba-cuda has n
             self._log.begin_step()
         try:
             self._run(threads, verdict)
-        except OutOfBounds:
-            self._shared_memory.refuse_unwritten()  # the index may well come from there
+        except Exception as error:  # which a race may well have led to
+            self._threads.refuse_race()
+            if isinstance(error, OutOfBounds):
+                self._shared_memory.refuse_unwritten()  # the index may well come from there
             raise
+        _must_meet(threads, self.blockIdx)
+        self._threads.refuse_race()
         self._shared_memory.refuse_unwritten()
         return [thread.vote for thread in threads]
 

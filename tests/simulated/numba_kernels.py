@@ -476,6 +476,65 @@ def test_threads_that_wait_at_two_barriers_are_told():
         run(one_barrier_two_ways, 1, 8, filled(1))
 
 
+@cuda.jit
+def tree_with_its_barrier_in_the_branch(x, out):
+    """Right by luck: who adds no more has nothing to do but to end."""
+    shared = cuda.shared.array(8, float32)
+    thread = cuda.threadIdx.x
+    shared[thread] = x[thread]
+    cuda.syncthreads()
+    half = 4
+    while half > 0:
+        if thread < half:
+            shared[thread] += shared[thread + half]
+            cuda.syncthreads()  # of some
+        half //= 2
+    if thread == 0:
+        out[0] = shared[0]
+
+
+@cuda.jit
+def counts_with_a_barrier_in_the_branch(x, out):
+    """The last threads have no element, and add up what the others have not counted yet."""
+    counts = cuda.shared.array(4, float32)
+    thread = cuda.threadIdx.x
+    if thread < 4:
+        counts[thread] = 0.0
+    cuda.syncthreads()
+    if thread < x.size:
+        cuda.atomic.add(counts, thread % 4, 1.0)
+        cuda.syncthreads()  # of some
+    if thread >= 4:
+        cuda.atomic.add(out, thread % 4, counts[thread % 4])
+    cuda.syncthreads()  # of all
+
+
+def test_a_thread_that_goes_past_a_barrier_is_told_although_it_keeps_nobody_waiting():
+    with pytest.raises(DivergentBarrier) as caught:
+        run(tree_with_its_barrier_in_the_branch, 1, 8, filled(8), filled(1))
+    assert re.sub(r"line \d+", "line NN", str(caught.value)) == (
+        "thread 0 of block 0 waits at the barrier in line NN (cuda.syncthreads()  # of some), and "
+        "thread 4 goes past it to the end of the kernel: all threads of a block must meet at one"
+    )
+
+
+def test_a_barrier_in_a_branch_is_told_rather_than_the_race_that_comes_of_it():
+    with pytest.raises(DivergentBarrier, match=r"# of all.*# of some"):
+        run(counts_with_a_barrier_in_the_branch, 1, 8, filled(6), filled(4))
+
+
+@cuda.jit
+def races_and_then_indexes_with_it(x, out):
+    shared = cuda.shared.array(1, float32)
+    shared[0] = cuda.threadIdx.x
+    out[int(shared[0]) + 7] = 1.0
+
+
+def test_a_race_is_told_rather_than_what_comes_of_it_later():
+    with pytest.raises(Race, match="thread 1 of block 0 writes element 0"):
+        run(races_and_then_indexes_with_it, 1, 8, filled(1), filled(8))
+
+
 def test_threads_that_ended_and_barriers_in_conditions_are_fine():
     run(some_leave_early, 2, 4, out := filled(6))
     assert out.tolist() == [1.0] * 6
