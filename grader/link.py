@@ -331,9 +331,14 @@ UNSTOPPABLE = Failure(
 
 def _told(fault: Fault) -> Failure:
     frames = tuple(Frame(line=line, function=f, code=code) for line, f, code in fault.frames)
-    return Failure(
-        kind=fault.kind, message=fault.message, frames=frames, hint=HINTS.get(fault.kind)
-    )
+    return Failure(kind=fault.kind, message=fault.message, frames=frames, hint=_hint(fault))
+
+
+def _hint(fault: Fault) -> str | None:
+    """What may help against it; of Python's and numba's own errors, against the common ones."""
+    if fault.kind != "exception":
+        return HINTS.get(fault.kind)
+    return next((hint for said, hint in EXCEPTIONS.items() if said in fault.message), None)
 
 
 HINTS = {
@@ -356,4 +361,16 @@ HINTS = {
     "launch_refused": "A launch is kernel[blocks, threads](...): at least one block, 1 to 1,024 "
     "threads in each, and at most 48 KiB of shared memory.",
     "out_of_memory": "The kernel may allocate only a little beyond its arguments.",
+}
+# By a part of what Python, numpy or numba's simulator say: the words do not name the mistake.
+EXCEPTIONS = {
+    "only integers, slices": "An index must be a whole number: cuda.threadIdx, for example, has "
+    "the parts .x, .y and .z, and / gives no whole number, but // does.",
+    "'Array'": "A kernel works with single elements, such as a[i], not with whole arrays.",
+    "griddim must be": "The number of blocks must be whole, or a tuple of such numbers: / gives "
+    "no whole number, but // does.",
+    "blockdim must be": "The number of threads must be whole, or a tuple of such numbers: / "
+    "gives no whole number, but // does.",
+    "argument: 'dtype'": "An array needs the type of its elements, too, such as "
+    "cuda.shared.array(64, float32).",
 }

@@ -62,7 +62,7 @@ def test_a_failing_check_of_a_puzzle_ends_with_a_drawing(capsys: pytest.CaptureF
     assert code == 1
     report, drawing = out.split("\nadd_ten_kernel, 1 block of 1 thread\n")
     assert "FAIL  0/6 points" in report
-    assert "» thread 0 reads a[1], where a has 1 element, 0: line 12" in drawing
+    assert "» thread 0 reads a[1], where a has 1 element, a[0]: line 12" in drawing
 
 
 def test_for_programs_there_is_only_the_result(capsys: pytest.CaptureFixture[str]):

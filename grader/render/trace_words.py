@@ -194,7 +194,7 @@ def _extent_of(array: Array) -> str:
         last = f", up to {element_name(array, tuple(n - 1 for n in array.shape))}"
         return f"{array.name} has {extent} elements{last if size(array) else ''}"
     if size(array) <= 1:
-        return f"{array.name} has {'1 element, 0' if size(array) else 'no elements'}"
+        return f"{array.name} has {f'1 element, {array.name}[0]' if size(array) else 'no elements'}"
     return f"{array.name} has {size(array):,} elements, 0 to {size(array) - 1}"
 
 

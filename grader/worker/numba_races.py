@@ -45,6 +45,7 @@ class Threads(Moments):
         self.turn = self.interval = self.block = 0  # the moments at which they began
         self.atomic: Site | None = None  # where, while an atomic operation goes on
         self.outside: Outside | None = None  # the last access that numpy refused
+        self.from_end = (0, 0, 0)  # the last negative index: its turn, its address, the index
         self.race: Race | None = None  # within the block that acts, and not told yet
         self._order = Order()
         self._blocks: list[int] = []  # the moments at which they began
@@ -305,9 +306,11 @@ class Memory:
             )
             self._unwritten = error.with_traceback(_traceback_here())
 
-    def refuse_unwritten(self) -> None:
+    def refuse_unwritten(self, ended: str) -> None:
         """Raise Uninitialised if an element was read that no thread had written."""
         if self._unwritten is not None:
+            if ended:
+                self._unwritten.args = (f"{self._unwritten}; {ended}",)
             if self.threads.log is not None:
                 self.threads.log.mark_unwritten(self._unwritten_places)
             raise self._unwritten
@@ -362,7 +365,12 @@ class Array:
         return name if self._shape == self._whole.shape else f"a part of {name}"
 
     def element(self, address: int) -> str:
-        return self._whole.element(address)
+        """Such as `element 7 of x`, for the access that goes on now."""
+        named = self._whole.element(address)
+        turn, there, index = self._memory.threads.from_end
+        if (turn, there) != (self._memory.threads.turn, address):
+            return named
+        return f"{named} (by the index {index}, which counts from the end)"
 
     def _again(self, array: NDArray[Any]) -> Array:
         return Array(array, self._memory, self._whole, self._note)
@@ -372,13 +380,15 @@ class Array:
         if type(index) is int and index >= 0:
             return self._start + index * self._strides[0]
         if not isinstance(index, tuple):
-            index = int(index)
-            if index < 0:
-                index += self._shape[0]
-            return self._start + index * self._strides[0]  # type: ignore[no-any-return]
-        address = self._start
+            index = (index,)
+        address, negative = self._start, 0
         for at, extent, stride in zip(index, self._shape, self._strides, strict=True):
+            if at < 0:
+                negative = int(at)
             address += (int(at) if at >= 0 else int(at) + extent) * stride
+        if negative:
+            threads = self._memory.threads
+            threads.from_end = threads.turn, address, negative
         return address
 
     def __getitem__(self, index: Any) -> Any:

@@ -289,16 +289,19 @@ class _Cuda(kernelapi.FakeCUDAModule):  # type: ignore[misc]  # numba-cuda has n
         self._threads.begin_interval()
         if self._log is not None:
             self._log.begin_step()
+        every = math.prod(self.blockDim)
+        gone = every - len(threads)
+        ended = f"{gone} of its {every} threads had ended before" if gone else ""
         try:
             self._run(threads, verdict)
         except Exception as error:  # which a race may well have led to
             self._threads.refuse_race()
             if isinstance(error, OutOfBounds):
-                self._shared_memory.refuse_unwritten()  # the index may well come from there
+                self._shared_memory.refuse_unwritten(ended)  # the index may well come from there
             raise
         _must_meet(threads, self.blockIdx)
         self._threads.refuse_race()
-        self._shared_memory.refuse_unwritten()
+        self._shared_memory.refuse_unwritten(ended)
         return [thread.vote for thread in threads]
 
     def _run(self, threads: list[_Thread], verdict: tuple[int, int]) -> None:

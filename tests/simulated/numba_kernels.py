@@ -696,6 +696,60 @@ def test_shared_memory_that_was_never_written_is_told(kernel, block, element):
     )
 
 
+@cuda.jit
+def looks_back(x, out):
+    """The first thread looks at shared[-1], which numba takes for the last."""
+    shared = cuda.shared.array(8, float32)
+    thread = cuda.threadIdx.x
+    shared[thread] = x[thread]
+    cuda.syncthreads()
+    out[thread] = shared[thread - 1]
+
+
+@cuda.jit
+def looks_back_too_early(x, out):
+    tile = cuda.shared.array((2, 4), float32)
+    thread = cuda.threadIdx.x
+    tile[0, thread] = x[thread]
+    if thread == 0:
+        out[thread] = tile[0, thread - 1]
+
+
+def test_of_an_index_below_0_it_is_told_that_it_counts_from_the_end():
+    with pytest.raises(Uninitialised) as caught:
+        run(looks_back, 1, 4, filled(4), filled(4))
+    assert str(caught.value) == (
+        "thread 0 of block 0 reads element 7 of the shared array shared (by the index -1, which "
+        "counts from the end), which no thread of the block has written"
+    )
+    with pytest.raises(Race) as caught:  # it is thread 3 that wrote, at index 3
+        run(looks_back_too_early, 1, 4, filled(4), filled(4))
+    assert "thread 3 of block 0 writes element (0, 3) of the shared array tile, which" in str(
+        caught.value
+    )
+
+
+@cuda.jit
+def tree_that_some_left(x, out):
+    shared = cuda.shared.array(8, float32)
+    thread = cuda.threadIdx.x
+    if thread >= x.size:
+        return
+    shared[thread] = x[thread]
+    cuda.syncthreads()
+    cuda.syncthreads()
+    out[thread] = shared[7 - thread]
+
+
+def test_it_is_told_that_threads_had_ended_before_they_wrote():
+    with pytest.raises(Uninitialised) as caught:
+        run(tree_that_some_left, 1, 8, filled(5), filled(5))
+    assert str(caught.value) == (
+        "thread 0 of block 0 reads element 7 of the shared array shared, which no thread of the "
+        "block has written; 3 of its 8 threads had ended before"
+    )
+
+
 def test_the_lines_that_led_to_what_was_never_written_are_kept():
     with pytest.raises(Uninitialised) as caught:
         run(reads_shared, 1, 2, filled(2))
