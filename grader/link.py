@@ -205,7 +205,7 @@ class WorkerLink:
         if reply.traced is None:
             raise GraderError("The worker did not tell what the threads do.")
         fault = reply.traced.fault
-        return reply.traced, None if fault is None else _told(fault)
+        return reply.traced, None if fault is None else told(fault)
 
     def resources(self, call: Call) -> tuple[Launched, ...]:
         """Call the entry once more and ask what it launched: only to be shown, never believed.
@@ -262,7 +262,7 @@ class WorkerLink:
         if reply.fault is not None:
             # Its memory may be in any state: the next call gets a new worker.
             self._end()
-            raise KernelFailure(_told(reply.fault))
+            raise KernelFailure(told(reply.fault))
         return reply
 
     def _end(self, *, patient: bool = False) -> int | None:
@@ -329,7 +329,8 @@ UNSTOPPABLE = Failure(
 )
 
 
-def _told(fault: Fault) -> Failure:
+def told(fault: Fault) -> Failure:
+    """What the learner reads of what went wrong in the worker."""
     frames = tuple(Frame(line=line, function=f, code=code) for line, f, code in fault.frames)
     return Failure(kind=fault.kind, message=fault.message, frames=frames, hint=_hint(fault))
 
@@ -371,6 +372,8 @@ EXCEPTIONS = {
     "no whole number, but // does.",
     "blockdim must be": "The number of threads must be whole, or a tuple of such numbers: / "
     "gives no whole number, but // does.",
+    "launch configuration was not": "A launch is kernel[blocks, threads](...), and neither of the "
+    "two may be None, which is what a function without `return` gives.",
     "argument: 'dtype'": "An array needs the type of its elements, too, such as "
     "cuda.shared.array(64, float32).",
 }
