@@ -374,6 +374,8 @@ EXCEPTIONS = {
     "gives no whole number, but // does.",
     "launch configuration was not": "A launch is kernel[blocks, threads](...), and neither of the "
     "two may be None, which is what a function without `return` gives.",
+    "is not known before the kernel runs": "The compiler must know it: write plain numbers, or a "
+    "constant of the file.",
     "argument: 'dtype'": "An array needs the type of its elements, too, such as "
     "cuda.shared.array(64, float32).",
 }

@@ -138,7 +138,16 @@ def _unwritten(trace: Trace) -> tuple[list[tuple[str, Access | None]], int]:
     runs = [
         (array, run) for array in trace.arrays for run in _runs(trace.unwritten.get(array.name, ()))
     ]
-    return [(f"{_run(array, run)} never written", None) for array, run in _few(runs)], len(runs)
+    some: list[tuple[str, Access | None]] = []
+    for array, run in _few(runs):
+        writer = writers(trace, array.name).get(run[0])
+        if writer:  # such as by +=, for what an output begins as stays whatever is added to it
+            what = element_name(array, index_of(run[0], array.shape))
+            told = f"{what} holds what it began with, although {_who(trace, writer)} writes to it"
+            some.append((f"{told}{_line(writer)}", writer))
+        else:
+            some.append((f"{_run(array, run)} never written", None))
+    return some, len(runs)
 
 
 def _faulty(trace: Trace, kind: str) -> list[Access]:

@@ -10,6 +10,7 @@ Importing this module raises CannotGrade when the installed numba-cuda does not 
 
 from __future__ import annotations
 
+import ast
 import gc
 import importlib
 import importlib.metadata
@@ -19,6 +20,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
@@ -44,6 +46,7 @@ from grader.worker.races import (
     mirrored,
     place_of,
     quoted,
+    text_of,
 )
 from grader.worker.whole import Whole
 
@@ -503,8 +506,30 @@ def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
     return known
 
 
+@cache
+def _check_constant(call: Site) -> None:
+    """Raise TypeError if the shape of an array is made of what the kernel gets.
+
+    numba compiles a kernel for every length of its arguments at once: on a GPU it refuses this.
+    """
+    text = text_of(call)
+    made = ast.parse(text, mode="eval").body if text else None
+    if not isinstance(made, ast.Call):
+        return
+    shapes = [*made.args[:1], *(given.value for given in made.keywords if given.arg == "shape")]
+    code = call[0]
+    parameters = code.co_varnames[: code.co_argcount]
+    for shape in shapes:
+        if any(isinstance(part, ast.Name) and part.id in parameters for part in ast.walk(shape)):
+            raise TypeError(
+                f"the shape of an array, {ast.unparse(shape)}, is not known before the kernel runs"
+            )
+
+
 class _Local(kernelapi.FakeCUDALocal):  # type: ignore[misc]  # numba-cuda has no types
     def array(self, shape: Shape, dtype: Any, alignment: int | None = None) -> NDArray[Any]:
+        caller = sys._getframe(1)
+        _check_constant((caller.f_code, caller.f_lasti))
         return _new_array(shape, dtype)
 
 
@@ -528,6 +553,7 @@ class _Shared(kernelapi.FakeCUDAShared):  # type: ignore[misc]  # numba-cuda has
             fitting = self._dynamic.size // whole.itemsize * whole.itemsize
             return self._watched(self._dynamic[:fitting].view(whole), call, 0)
         if call not in self._arrays:
+            _check_constant(call)
             array = _new_array(shape, dtype)
             offset = -(-self._bytes // array.itemsize) * array.itemsize
             self._bytes = offset + array.nbytes

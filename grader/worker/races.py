@@ -66,6 +66,20 @@ def place_of(site: Site) -> Place:
     return (code.co_filename, *list(code.co_positions())[offset // 2])
 
 
+def text_of(site: Site) -> str:
+    """The text that an instruction is compiled from, in brackets; "" where it is not known."""
+    file, first, last, begin, end = place_of(site)
+    lines = linecache.getlines(str(file))
+    if not isinstance(first, int) or not isinstance(last, int) or not lines[first - 1 : last]:
+        return ""
+    text = [line.encode() for line in lines[first - 1 : last]]  # columns are counted in bytes
+    assert isinstance(begin, int)
+    assert isinstance(end, int)
+    text[-1] = text[-1][:end]
+    text[0] = text[0][begin:]
+    return f"({b''.join(text).decode()})"
+
+
 @cache
 def has_return(code: CodeType) -> bool:
     """Whether a function ends by `return` anywhere in its text; taken for granted without one."""

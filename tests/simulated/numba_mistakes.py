@@ -43,6 +43,16 @@ def forgets_the_dtype_of_its_own(x):
 
 
 @cuda.jit
+def asks_for_as_many_as_elements(x):
+    cuda.shared.array((x.shape[0], 2), float32)
+
+
+@cuda.jit
+def asks_for_as_many_as_told(x):
+    cuda.local.array(shape=len(x), dtype=float32)
+
+
+@cuda.jit
 def nothing(x):
     cuda.shared.array(4, float32)
 
@@ -56,6 +66,8 @@ def nothing(x):
         (adds_to_an_array, 1, 1, "single elements, such as a[i], not with whole arrays"),
         (forgets_the_dtype, 1, 1, "such as cuda.shared.array(64, float32)"),
         (forgets_the_dtype_of_its_own, 1, 1, "such as cuda.shared.array(64, float32)"),
+        (asks_for_as_many_as_elements, 1, 1, "a constant of the file"),
+        (asks_for_as_many_as_told, 1, 1, "a constant of the file"),
         (nothing, 33 / 32, 32, "The number of blocks must be whole"),
         (nothing, None, 32, "which is what a function without `return` gives"),
         (nothing, 1, 64 / 2, "The number of threads must be whole"),
@@ -63,10 +75,26 @@ def nothing(x):
 )
 def test_a_common_mistake_has_a_hint(kernel, grid, block, hint):
     array = numba_sim.device_array(np.zeros(4, np.float32), lambda size, what: None, "x")
-    with pytest.raises(Exception) as caught:
+    with pytest.raises((TypeError, ValueError, IndexError)) as caught:
         kernel[grid, block](array)
     failure = told(describe(caught.value, __file__))
     assert hint in (failure.hint or "")
+
+
+WIDTH = 4
+
+
+@cuda.jit
+def asks_for_what_is_known(x):
+    shared = cuda.shared.array((WIDTH, 3), float32)
+    local = cuda.local.array(shape=WIDTH, dtype=float32)
+    x[0] = shared.shape[1] + local.shape[0]
+
+
+def test_a_constant_of_the_file_is_known_before_the_kernel_runs():
+    held = np.zeros(4, np.float32)
+    asks_for_what_is_known[1, 1](numba_sim.device_array(held, lambda size, what: None, "x"))
+    assert held[0] == 7
 
 
 def test_an_error_of_another_kind_has_none():
