@@ -205,7 +205,7 @@ class WorkerLink:
         if reply.traced is None:
             raise GraderError("The worker did not tell what the threads do.")
         fault = reply.traced.fault
-        return reply.traced, None if fault is None else _told(fault)
+        return reply.traced, None if fault is None else told(fault)
 
     def resources(self, call: Call) -> tuple[Launched, ...]:
         """Call the entry once more and ask what it launched: only to be shown, never believed.
@@ -262,7 +262,7 @@ class WorkerLink:
         if reply.fault is not None:
             # Its memory may be in any state: the next call gets a new worker.
             self._end()
-            raise KernelFailure(_told(reply.fault))
+            raise KernelFailure(told(reply.fault))
         return reply
 
     def _end(self, *, patient: bool = False) -> int | None:
@@ -329,11 +329,17 @@ UNSTOPPABLE = Failure(
 )
 
 
-def _told(fault: Fault) -> Failure:
+def told(fault: Fault) -> Failure:
+    """What the learner reads of what went wrong in the worker."""
     frames = tuple(Frame(line=line, function=f, code=code) for line, f, code in fault.frames)
-    return Failure(
-        kind=fault.kind, message=fault.message, frames=frames, hint=HINTS.get(fault.kind)
-    )
+    return Failure(kind=fault.kind, message=fault.message, frames=frames, hint=_hint(fault))
+
+
+def _hint(fault: Fault) -> str | None:
+    """What may help against it; of Python's and numba's own errors, against the common ones."""
+    if fault.kind != "exception":
+        return HINTS.get(fault.kind)
+    return next((hint for said, hint in EXCEPTIONS.items() if said in fault.message), None)
 
 
 HINTS = {
@@ -356,4 +362,20 @@ HINTS = {
     "launch_refused": "A launch is kernel[blocks, threads](...): at least one block, 1 to 1,024 "
     "threads in each, and at most 48 KiB of shared memory.",
     "out_of_memory": "The kernel may allocate only a little beyond its arguments.",
+}
+# By a part of what Python, numpy or numba's simulator say: the words do not name the mistake.
+EXCEPTIONS = {
+    "only integers, slices": "An index must be a whole number: cuda.threadIdx, for example, has "
+    "the parts .x, .y and .z, and / gives no whole number, but // does.",
+    "'Array'": "A kernel works with single elements, such as a[i], not with whole arrays.",
+    "griddim must be": "The number of blocks must be whole, or a tuple of such numbers: / gives "
+    "no whole number, but // does.",
+    "blockdim must be": "The number of threads must be whole, or a tuple of such numbers: / "
+    "gives no whole number, but // does.",
+    "launch configuration was not": "A launch is kernel[blocks, threads](...), and neither of the "
+    "two may be None, which is what a function without `return` gives.",
+    "is not known before the kernel runs": "The compiler must know it: write plain numbers, or a "
+    "constant of the file.",
+    "argument: 'dtype'": "An array needs the type of its elements, too, such as "
+    "cuda.shared.array(64, float32).",
 }

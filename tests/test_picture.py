@@ -62,7 +62,29 @@ def test_a_failing_check_of_a_puzzle_ends_with_a_drawing(capsys: pytest.CaptureF
     assert code == 1
     report, drawing = out.split("\nadd_ten_kernel, 1 block of 1 thread\n")
     assert "FAIL  0/6 points" in report
-    assert "» thread 0 reads a[1], where a has 1 element, 0: line 12" in drawing
+    assert "» thread 0 reads a[1], where a has 1 element, a[0]: line 12" in drawing
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("out[0] += a[0] + 10", "out[0] holds what it began with, although thread 0 writes to it"),
+        ("value = a[0] + 10", "out[0] was never written"),
+    ],
+)
+def test_an_element_that_is_added_to_is_not_told_as_left_out(
+    statement: str, said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+):
+    kernel = tmp_path / "kernel.py"
+    kernel.write_text(
+        "from numba import cuda\n@cuda.jit\ndef kernel(a, out):\n"
+        f"    {statement}\ndef add_ten(a, out):\n    kernel[1, 1](a, out)\n"
+    )
+    code, out, _ = run(capsys, "check", "p01_map", "--kernel", str(kernel))
+    assert code == 1
+    _, drawing = out.split("\nkernel, 1 block of 1 thread\n")
+    assert " ".join(drawing.split()).count(said) == 1
+    assert ("│ t0 ○ │" in drawing) == ("+=" in statement)
 
 
 def test_for_programs_there_is_only_the_result(capsys: pytest.CaptureFixture[str]):

@@ -169,7 +169,8 @@ def _answer(trace: Trace, array: Array, width: int) -> Text:
         who = cells.get(element, _Cell()).text
         cells[element] = _Cell(f"{who} {MARKS['wrong']}".strip(), BAD)
     for element in missing:
-        cells[element] = _Cell(MARKS["unwritten"], BAD)
+        who = cells.get(element, _Cell()).text
+        cells[element] = _Cell(f"{who} {MARKS['unwritten']}".strip(), BAD)
     text = Text(f"\n  {array.name} ({ROLES[array.role]}), written by\n")
     text.append_text(_boxes(array, cells, [], wrong | missing, width))
     return text
@@ -336,7 +337,7 @@ def _found(trace: Trace, width: int) -> Text:
     """What went wrong, in words, each with its line of the kernel; or that nothing did."""
     found = problems(trace)
     text = Text("\n")
-    if trace.failure:
+    if trace.failure and trace.failure.message not in {sentence for _, sentence, _ in found}:
         text.append(filled(trace.failure.message, width, first="✘ "), style=BAD)
     elif not found:
         text.append("✔ ", style="green")

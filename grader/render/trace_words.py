@@ -138,7 +138,16 @@ def _unwritten(trace: Trace) -> tuple[list[tuple[str, Access | None]], int]:
     runs = [
         (array, run) for array in trace.arrays for run in _runs(trace.unwritten.get(array.name, ()))
     ]
-    return [(f"{_run(array, run)} never written", None) for array, run in _few(runs)], len(runs)
+    some: list[tuple[str, Access | None]] = []
+    for array, run in _few(runs):
+        writer = writers(trace, array.name).get(run[0])
+        if writer:  # such as by +=, for what an output begins as stays whatever is added to it
+            what = element_name(array, index_of(run[0], array.shape))
+            told = f"{what} holds what it began with, although {_who(trace, writer)} writes to it"
+            some.append((f"{told}{_line(writer)}", writer))
+        else:
+            some.append((f"{_run(array, run)} never written", None))
+    return some, len(runs)
 
 
 def _faulty(trace: Trace, kind: str) -> list[Access]:
@@ -194,7 +203,7 @@ def _extent_of(array: Array) -> str:
         last = f", up to {element_name(array, tuple(n - 1 for n in array.shape))}"
         return f"{array.name} has {extent} elements{last if size(array) else ''}"
     if size(array) <= 1:
-        return f"{array.name} has {'1 element, 0' if size(array) else 'no elements'}"
+        return f"{array.name} has {f'1 element, {array.name}[0]' if size(array) else 'no elements'}"
     return f"{array.name} has {size(array):,} elements, 0 to {size(array) - 1}"
 
 

@@ -45,6 +45,8 @@ class Threads(Moments):
         self.turn = self.interval = self.block = 0  # the moments at which they began
         self.atomic: Site | None = None  # where, while an atomic operation goes on
         self.outside: Outside | None = None  # the last access that numpy refused
+        self.from_end = (0, 0, 0)  # the last negative index: its turn, its address, the index
+        self.race: Race | None = None  # within the block that acts, and not told yet
         self._order = Order()
         self._blocks: list[int] = []  # the moments at which they began
         self._indices: list[object] = []
@@ -117,6 +119,11 @@ class Threads(Moments):
             or self._order.before(self.number(moment), moment)
             or self._order.before(self._block_key(moment), moment)
         )
+
+    def refuse_race(self) -> None:
+        """Raise Race if two threads of the block raced since the last barrier."""
+        if self.race is not None:
+            raise self.race
 
     def _block_key(self, moment: int) -> int:
         """Blocks count downwards from -1 as parties, turns upwards from 0."""
@@ -263,17 +270,28 @@ class Memory:
             self._refuse(array, address, does, lately[0], "updated")
 
     def _refuse(self, array: Array, address: int, does: str, done: Done, did: str) -> None:
+        """Raise Race, or keep it until the next barrier where both threads are of one block.
+
+        For where the threads then wait at different barriers, that is why they race.
+        """
+        if self.threads.race is not None:
+            return
         moment, site = done
         if self.threads.log is not None:
             self.threads.log.mark_race(address, moment, site)
-        if moment >= self.threads.block:
+        of_one_block = moment >= self.threads.block
+        if of_one_block:
             why = "with no barrier between the two, it is left to chance which comes first"
         else:
             why = "blocks run in any order, so it is left to chance which comes first"
-        raise Race(
+        race = Race(
             f"{self.threads.name(self.threads.turn)} {does} {array.element(address)}, which "
             f"{self.threads.name(moment)} {did} in {quoted(site)}: {why}"
         )
+        if not of_one_block:
+            raise race
+        self.threads.race = race.with_traceback(_traceback_here())
+        self.threads.log = None  # a drawing ends where the race is
 
     # A read of what nobody wrote is told at the next barrier, for when another thread writes there
     # before it, the two race: the barrier between them is missing.
@@ -288,9 +306,11 @@ class Memory:
             )
             self._unwritten = error.with_traceback(_traceback_here())
 
-    def refuse_unwritten(self) -> None:
+    def refuse_unwritten(self, ended: str) -> None:
         """Raise Uninitialised if an element was read that no thread had written."""
         if self._unwritten is not None:
+            if ended:
+                self._unwritten.args = (f"{self._unwritten}; {ended}",)
             if self.threads.log is not None:
                 self.threads.log.mark_unwritten(self._unwritten_places)
             raise self._unwritten
@@ -345,7 +365,12 @@ class Array:
         return name if self._shape == self._whole.shape else f"a part of {name}"
 
     def element(self, address: int) -> str:
-        return self._whole.element(address)
+        """Such as `element 7 of x`, for the access that goes on now."""
+        named = self._whole.element(address)
+        turn, there, index = self._memory.threads.from_end
+        if (turn, there) != (self._memory.threads.turn, address):
+            return named
+        return f"{named} (by the index {index}, which counts from the end)"
 
     def _again(self, array: NDArray[Any]) -> Array:
         return Array(array, self._memory, self._whole, self._note)
@@ -355,13 +380,15 @@ class Array:
         if type(index) is int and index >= 0:
             return self._start + index * self._strides[0]
         if not isinstance(index, tuple):
-            index = int(index)
-            if index < 0:
-                index += self._shape[0]
-            return self._start + index * self._strides[0]  # type: ignore[no-any-return]
-        address = self._start
+            index = (index,)
+        address, negative = self._start, 0
         for at, extent, stride in zip(index, self._shape, self._strides, strict=True):
+            if at < 0:
+                negative = int(at)
             address += (int(at) if at >= 0 else int(at) + extent) * stride
+        if negative:
+            threads = self._memory.threads
+            threads.from_end = threads.turn, address, negative
         return address
 
     def __getitem__(self, index: Any) -> Any:

@@ -10,6 +10,7 @@ Importing this module raises CannotGrade when the installed numba-cuda does not 
 
 from __future__ import annotations
 
+import ast
 import gc
 import importlib
 import importlib.metadata
@@ -19,6 +20,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
@@ -40,9 +42,11 @@ from grader.worker.races import (
     Place,
     Site,
     called,
+    has_return,
     mirrored,
     place_of,
     quoted,
+    text_of,
 )
 from grader.worker.whole import Whole
 
@@ -185,23 +189,36 @@ class _Block:
                 # barrier waits for "all non-exited threads in the block" (CUDA C++ Programming
                 # Guide, compute capability 7.x, "Independent Thread Scheduling").
                 waiting = [thread for thread in waiting if not thread.dead]
-                _must_wait_together(waiting, context.blockIdx)
                 verdict = (sum(votes), len(waiting))
         finally:
             for thread in waiting:
                 thread.throw()
 
 
-def _must_wait_together(waiting: list[_Thread], block: object) -> None:
-    """Raise DivergentBarrier, in a thread, if it waits at another barrier than the first does."""
-    for thread in waiting:
-        first = waiting[0]
-        if not thread.waits_with(first):
+def _must_meet(threads: list[_Thread], block: object) -> None:
+    """Raise DivergentBarrier, in a thread that waits, unless all that have not ended wait with it.
+
+    A thread may end early, by `return`. One that ends otherwise has gone past the barrier.
+    """
+    waiting = [thread for thread in threads if not thread.dead]
+    if not waiting:
+        return
+    first = waiting[0]
+    for thread in threads:
+        if not thread.dead and not thread.waits_with(first):
             thread.throw(
                 DivergentBarrier(
                     f"thread {thread.index} of block {block} waits at the barrier in "
                     f"{quoted(_learners(thread))}, and thread {first.index} at that in "
                     f"{quoted(_learners(first))}: all threads of a block must meet at one"
+                )
+            )
+        if thread.dead and not has_return(thread.call[0].__code__):
+            first.throw(
+                DivergentBarrier(
+                    f"thread {first.index} of block {block} waits at the barrier in "
+                    f"{quoted(_learners(first))}, and thread {thread.index} goes past it to the "
+                    "end of the kernel: all threads of a block must meet at one"
                 )
             )
 
@@ -275,12 +292,19 @@ class _Cuda(kernelapi.FakeCUDAModule):  # type: ignore[misc]  # numba-cuda has n
         self._threads.begin_interval()
         if self._log is not None:
             self._log.begin_step()
+        every = math.prod(self.blockDim)
+        gone = every - len(threads)
+        ended = f"{gone} of its {every} threads had ended before" if gone else ""
         try:
             self._run(threads, verdict)
-        except OutOfBounds:
-            self._shared_memory.refuse_unwritten()  # the index may well come from there
+        except Exception as error:  # which a race may well have led to
+            self._threads.refuse_race()
+            if isinstance(error, OutOfBounds):
+                self._shared_memory.refuse_unwritten(ended)  # the index may well come from there
             raise
-        self._shared_memory.refuse_unwritten()
+        _must_meet(threads, self.blockIdx)
+        self._threads.refuse_race()
+        self._shared_memory.refuse_unwritten(ended)
         return [thread.vote for thread in threads]
 
     def _run(self, threads: list[_Thread], verdict: tuple[int, int]) -> None:
@@ -482,8 +506,30 @@ def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
     return known
 
 
+@cache
+def _check_constant(call: Site) -> None:
+    """Raise TypeError if the shape of an array is made of what the kernel gets.
+
+    numba compiles a kernel for every length of its arguments at once: on a GPU it refuses this.
+    """
+    text = text_of(call)
+    made = ast.parse(text, mode="eval").body if text else None
+    if not isinstance(made, ast.Call):
+        return
+    shapes = [*made.args[:1], *(given.value for given in made.keywords if given.arg == "shape")]
+    code = call[0]
+    parameters = code.co_varnames[: code.co_argcount]
+    for shape in shapes:
+        if any(isinstance(part, ast.Name) and part.id in parameters for part in ast.walk(shape)):
+            raise TypeError(
+                f"the shape of an array, {ast.unparse(shape)}, is not known before the kernel runs"
+            )
+
+
 class _Local(kernelapi.FakeCUDALocal):  # type: ignore[misc]  # numba-cuda has no types
     def array(self, shape: Shape, dtype: Any, alignment: int | None = None) -> NDArray[Any]:
+        caller = sys._getframe(1)
+        _check_constant((caller.f_code, caller.f_lasti))
         return _new_array(shape, dtype)
 
 
@@ -507,6 +553,7 @@ class _Shared(kernelapi.FakeCUDAShared):  # type: ignore[misc]  # numba-cuda has
             fitting = self._dynamic.size // whole.itemsize * whole.itemsize
             return self._watched(self._dynamic[:fitting].view(whole), call, 0)
         if call not in self._arrays:
+            _check_constant(call)
             array = _new_array(shape, dtype)
             offset = -(-self._bytes // array.itemsize) * array.itemsize
             self._bytes = offset + array.nbytes

@@ -12,11 +12,13 @@ its begin, so that comparing moments tells whose access an older one was.
 
 from __future__ import annotations
 
+import ast
 import linecache
 import sys
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from functools import cache
 from types import CodeType, FrameType
 
 Index = tuple[int, int, int]  # of a block or program in its grid
@@ -62,6 +64,37 @@ def place_of(site: Site) -> Place:
     """
     code, offset = site
     return (code.co_filename, *list(code.co_positions())[offset // 2])
+
+
+def text_of(site: Site) -> str:
+    """The text that an instruction is compiled from, in brackets; "" where it is not known."""
+    file, first, last, begin, end = place_of(site)
+    lines = linecache.getlines(str(file))
+    if not isinstance(first, int) or not isinstance(last, int) or not lines[first - 1 : last]:
+        return ""
+    text = [line.encode() for line in lines[first - 1 : last]]  # columns are counted in bytes
+    assert isinstance(begin, int)
+    assert isinstance(end, int)
+    text[-1] = text[-1][:end]
+    text[0] = text[0][begin:]
+    return f"({b''.join(text).decode()})"
+
+
+@cache
+def has_return(code: CodeType) -> bool:
+    """Whether a function ends by `return` anywhere in its text; taken for granted without one."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(code.co_filename)))
+    except SyntaxError:
+        return True
+    first = code.co_firstlineno  # that of its decorators, where it has any
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and first in (
+            node.lineno,
+            *(decorator.lineno for decorator in node.decorator_list),
+        ):
+            return any(isinstance(part, ast.Return) for part in ast.walk(node))
+    return True
 
 
 def quoted(site: Site) -> str:

@@ -476,6 +476,65 @@ def test_threads_that_wait_at_two_barriers_are_told():
         run(one_barrier_two_ways, 1, 8, filled(1))
 
 
+@cuda.jit
+def tree_with_its_barrier_in_the_branch(x, out):
+    """Right by luck: who adds no more has nothing to do but to end."""
+    shared = cuda.shared.array(8, float32)
+    thread = cuda.threadIdx.x
+    shared[thread] = x[thread]
+    cuda.syncthreads()
+    half = 4
+    while half > 0:
+        if thread < half:
+            shared[thread] += shared[thread + half]
+            cuda.syncthreads()  # of some
+        half //= 2
+    if thread == 0:
+        out[0] = shared[0]
+
+
+@cuda.jit
+def counts_with_a_barrier_in_the_branch(x, out):
+    """The last threads have no element, and add up what the others have not counted yet."""
+    counts = cuda.shared.array(4, float32)
+    thread = cuda.threadIdx.x
+    if thread < 4:
+        counts[thread] = 0.0
+    cuda.syncthreads()
+    if thread < x.size:
+        cuda.atomic.add(counts, thread % 4, 1.0)
+        cuda.syncthreads()  # of some
+    if thread >= 4:
+        cuda.atomic.add(out, thread % 4, counts[thread % 4])
+    cuda.syncthreads()  # of all
+
+
+def test_a_thread_that_goes_past_a_barrier_is_told_although_it_keeps_nobody_waiting():
+    with pytest.raises(DivergentBarrier) as caught:
+        run(tree_with_its_barrier_in_the_branch, 1, 8, filled(8), filled(1))
+    assert re.sub(r"line \d+", "line NN", str(caught.value)) == (
+        "thread 0 of block 0 waits at the barrier in line NN (cuda.syncthreads()  # of some), and "
+        "thread 4 goes past it to the end of the kernel: all threads of a block must meet at one"
+    )
+
+
+def test_a_barrier_in_a_branch_is_told_rather_than_the_race_that_comes_of_it():
+    with pytest.raises(DivergentBarrier, match=r"# of all.*# of some"):
+        run(counts_with_a_barrier_in_the_branch, 1, 8, filled(6), filled(4))
+
+
+@cuda.jit
+def races_and_then_indexes_with_it(x, out):
+    shared = cuda.shared.array(1, float32)
+    shared[0] = cuda.threadIdx.x
+    out[int(shared[0]) + 7] = 1.0
+
+
+def test_a_race_is_told_rather_than_what_comes_of_it_later():
+    with pytest.raises(Race, match="thread 1 of block 0 writes element 0"):
+        run(races_and_then_indexes_with_it, 1, 8, filled(1), filled(8))
+
+
 def test_threads_that_ended_and_barriers_in_conditions_are_fine():
     run(some_leave_early, 2, 4, out := filled(6))
     assert out.tolist() == [1.0] * 6
@@ -634,6 +693,60 @@ def test_shared_memory_that_was_never_written_is_told(kernel, block, element):
         run(kernel, 2, 1, filled(2), dynamic_bytes=10)
     assert str(caught.value) == (
         f"thread 0 of block {block} reads {element}, which no thread of the block has written"
+    )
+
+
+@cuda.jit
+def looks_back(x, out):
+    """The first thread looks at shared[-1], which numba takes for the last."""
+    shared = cuda.shared.array(8, float32)
+    thread = cuda.threadIdx.x
+    shared[thread] = x[thread]
+    cuda.syncthreads()
+    out[thread] = shared[thread - 1]
+
+
+@cuda.jit
+def looks_back_too_early(x, out):
+    tile = cuda.shared.array((2, 4), float32)
+    thread = cuda.threadIdx.x
+    tile[0, thread] = x[thread]
+    if thread == 0:
+        out[thread] = tile[0, thread - 1]
+
+
+def test_of_an_index_below_0_it_is_told_that_it_counts_from_the_end():
+    with pytest.raises(Uninitialised) as caught:
+        run(looks_back, 1, 4, filled(4), filled(4))
+    assert str(caught.value) == (
+        "thread 0 of block 0 reads element 7 of the shared array shared (by the index -1, which "
+        "counts from the end), which no thread of the block has written"
+    )
+    with pytest.raises(Race) as caught:  # it is thread 3 that wrote, at index 3
+        run(looks_back_too_early, 1, 4, filled(4), filled(4))
+    assert "thread 3 of block 0 writes element (0, 3) of the shared array tile, which" in str(
+        caught.value
+    )
+
+
+@cuda.jit
+def tree_that_some_left(x, out):
+    shared = cuda.shared.array(8, float32)
+    thread = cuda.threadIdx.x
+    if thread >= x.size:
+        return
+    shared[thread] = x[thread]
+    cuda.syncthreads()
+    cuda.syncthreads()
+    out[thread] = shared[7 - thread]
+
+
+def test_it_is_told_that_threads_had_ended_before_they_wrote():
+    with pytest.raises(Uninitialised) as caught:
+        run(tree_that_some_left, 1, 8, filled(5), filled(5))
+    assert str(caught.value) == (
+        "thread 0 of block 0 reads element 7 of the shared array shared, which no thread of the "
+        "block has written; 3 of its 8 threads had ended before"
     )
 
 

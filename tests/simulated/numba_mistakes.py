@@ -1,0 +1,101 @@
+"""Common slips in numba's CUDA simulator; tests/test_numba_sim.py runs this file by itself."""
+
+import numpy as np
+import pytest
+from numba import cuda, float32
+
+from grader.link import told
+from grader.worker import numba_sim
+from grader.worker.faults import describe
+
+numba_sim.install()
+
+
+@cuda.jit
+def indexes_with_a_triple(x):
+    i = cuda.threadIdx
+    x[i] = 1.0
+
+
+@cuda.jit
+def divides_an_index(x):
+    x[cuda.threadIdx.x / 2] = 1.0
+
+
+@cuda.jit
+def adds_arrays(x):
+    x[0] = (x - x)[0]
+
+
+@cuda.jit
+def adds_to_an_array(x):
+    x[0] = x + 1
+
+
+@cuda.jit
+def forgets_the_dtype(x):
+    cuda.shared.array(4)
+
+
+@cuda.jit
+def forgets_the_dtype_of_its_own(x):
+    cuda.local.array(4)
+
+
+@cuda.jit
+def asks_for_as_many_as_elements(x):
+    cuda.shared.array((x.shape[0], 2), float32)
+
+
+@cuda.jit
+def asks_for_as_many_as_told(x):
+    cuda.local.array(shape=len(x), dtype=float32)
+
+
+@cuda.jit
+def nothing(x):
+    cuda.shared.array(4, float32)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "grid", "block", "hint"),
+    [
+        (indexes_with_a_triple, 1, 1, "has the parts .x, .y and .z"),
+        (divides_an_index, 1, 1, "/ gives no whole number, but // does"),
+        (adds_arrays, 1, 1, "single elements, such as a[i], not with whole arrays"),
+        (adds_to_an_array, 1, 1, "single elements, such as a[i], not with whole arrays"),
+        (forgets_the_dtype, 1, 1, "such as cuda.shared.array(64, float32)"),
+        (forgets_the_dtype_of_its_own, 1, 1, "such as cuda.shared.array(64, float32)"),
+        (asks_for_as_many_as_elements, 1, 1, "a constant of the file"),
+        (asks_for_as_many_as_told, 1, 1, "a constant of the file"),
+        (nothing, 33 / 32, 32, "The number of blocks must be whole"),
+        (nothing, None, 32, "which is what a function without `return` gives"),
+        (nothing, 1, 64 / 2, "The number of threads must be whole"),
+    ],
+)
+def test_a_common_mistake_has_a_hint(kernel, grid, block, hint):
+    array = numba_sim.device_array(np.zeros(4, np.float32), lambda size, what: None, "x")
+    with pytest.raises((TypeError, ValueError, IndexError)) as caught:
+        kernel[grid, block](array)
+    failure = told(describe(caught.value, __file__))
+    assert hint in (failure.hint or "")
+
+
+WIDTH = 4
+
+
+@cuda.jit
+def asks_for_what_is_known(x):
+    shared = cuda.shared.array((WIDTH, 3), float32)
+    local = cuda.local.array(shape=WIDTH, dtype=float32)
+    x[0] = shared.shape[1] + local.shape[0]
+
+
+def test_a_constant_of_the_file_is_known_before_the_kernel_runs():
+    held = np.zeros(4, np.float32)
+    asks_for_what_is_known[1, 1](numba_sim.device_array(held, lambda size, what: None, "x"))
+    assert held[0] == 7
+
+
+def test_an_error_of_another_kind_has_none():
+    assert told(describe(KeyError("speed"), __file__)).hint is None
