@@ -62,6 +62,11 @@ class Exercise:
         """What is declared of mutants that no test can reject (grader.declared); may be missing."""
         return self.answers / "survivors.toml"
 
+    @property
+    def commentary(self) -> Path:
+        """What is said beside the published solution; may be missing."""
+        return self.answers / "commentary.md"
+
     @cached_property
     def spec(self) -> Spec:
         """Raises BrokenExercise when spec.py does not define a valid SPEC."""

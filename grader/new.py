@@ -67,7 +67,8 @@ def draft(root: Path, name: str, like: str | None) -> Draft:
     spec = replace(model.spec, title=title)
     stub.stub_of(model)  # or what is wrong with its solution
     files = dict(_copied(model.folder, model, exercise, title, ("kernel.py", "README.md")))
-    answers = dict(_copied(model.answers, model, exercise, title))
+    # A commentary is about the model's solution alone.
+    answers = dict(_copied(model.answers, model, exercise, title, (model.commentary.name,)))
     solution = answers[Path("kernel.py")].decode()
     files[Path("kernel.py")] = stub.make_stub(solution, name, str(model.solution)).encode()
     files[Path("README.md")] = lesson.skeleton(name, spec).encode()

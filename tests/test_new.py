@@ -73,8 +73,12 @@ def test_the_copy_is_whole_and_speaks_of_itself(model: Exercise, tmp_path: Path)
     assert TODO not in exercise.kernel.read_text(), "a learner has nothing to do with these marks"
     assert TODO in exercise.solution.read_text()
     model_s = everything(model.folder) | everything(model.answers)
-    ours = re.compile(r"__pycache__")
-    assert {p for p in files if not ours.search(p)} == {p for p in model_s if not ours.search(p)}
+    # The commentary is on the model's solution alone, and no copy's.
+    ours = re.compile(r"__pycache__|^commentary\.md$")
+    assert not {path for path in files if path.endswith("commentary.md")}
+    assert {p for p in files if "__pycache__" not in p} == {
+        p for p in model_s if not ours.search(p)
+    }
 
 
 @each

@@ -138,7 +138,7 @@ def commentary_of(exercise: Exercise) -> str:
 
     Raises BrokenExercise when the file cannot be used.
     """
-    path = exercise.answers / COMMENTARY
+    path = exercise.commentary
     return text_of(path).strip() if path.exists() else ""
 
 

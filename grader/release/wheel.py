@@ -82,13 +82,14 @@ def _stem() -> str:
 
 
 def _installed() -> metadata.Distribution:
-    try:
-        return metadata.distribution(NAME)
-    except metadata.PackageNotFoundError:
-        raise CannotGrade(
-            "The grader that runs here is not installed, so that it cannot be packed for students.",
-            "Install it (`pip install -e .` in its folder), or name one with --grader.",
-        ) from None
+    # Not what setuptools leaves beside the sources, which has no METADATA.
+    for found in metadata.distributions(name=NAME):
+        if found.read_text("METADATA"):
+            return found
+    raise CannotGrade(
+        "The grader that runs here is not installed, so that it cannot be packed for students.",
+        "Install it (`pip install -e .` in its folder), or name one with --grader.",
+    )
 
 
 def _package() -> Iterator[tuple[str, bytes]]:
