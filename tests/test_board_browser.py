@@ -303,7 +303,12 @@ def test_the_theme_follows_the_system_until_it_is_chosen_and_is_kept_then(show):
     assert light != dark
     button.click()
     assert (paper(shown), button.get_attribute("aria-pressed")) == (dark, "true")
-    shown.page.reload()
+    # A busy Chromium hands what a page keeps to its next process a moment later.
+    for _ in range(20):
+        shown.page.reload()
+        if button.get_attribute("aria-pressed") == "true":
+            break
+        shown.page.wait_for_timeout(250)
     assert (paper(shown), button.get_attribute("aria-pressed")) == (dark, "true")
     button.click()
     assert paper(shown) == light
