@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from grader import documents, signing
 from grader.attempts import Attempt, Signed
 from grader.documents import Unusable
-from grader.results import from_json
+from grader.results import first_fault, from_json
 from grader.times import utc
 from grader.verdict import EXIT_CODES
 
@@ -91,9 +91,7 @@ def _attempts(
                 f"it is {told}, and what is read here is grader/result, attempt and signed/v1"
             )
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise Unusable(f"it is no whole {schema}: {where}: {first['msg']}") from None
+        raise Unusable(f"it is no whole {schema}: {first_fault(error)}") from None
 
 
 def _opened(signed: Signed, trusted: Mapping[str, Ed25519PublicKey]) -> list[Attempt]:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Protocol
 
+from grader import failures
 from grader.arena import Arena
 from grader.errors import CannotGrade, GraderError
-from grader.results import Failure, Frame
-from grader.sandbox import START_S, Nursery, Worker, describe_end
+from grader.results import Failure
+from grader.sandbox import START_S, Nursery, Worker
 from grader.spec import Limits, Spec
 from grader.wire import (
     Closed,
-    Fault,
     Launched,
     Reply,
     TensorRef,
@@ -26,8 +25,6 @@ from grader.wire import (
 )
 
 Call = Sequence[TensorRef | float]
-
-HUNG_UP = os.EX_PROTOCOL << 8  # the wait status of a worker whose line to the judge was closed
 
 
 @dataclass(frozen=True)
@@ -166,7 +163,7 @@ class WorkerLink:
         """
         if not self._nursery.stop():
             self._end()
-            raise KernelFailure(UNSTOPPABLE)
+            raise KernelFailure(failures.UNSTOPPABLE)
         self._stopped = True
 
     def get_set(self) -> None:
@@ -205,7 +202,7 @@ class WorkerLink:
         if reply.traced is None:
             raise GraderError("The worker did not tell what the threads do.")
         fault = reply.traced.fault
-        return reply.traced, None if fault is None else told(fault)
+        return reply.traced, None if fault is None else failures.told(fault)
 
     def resources(self, call: Call) -> tuple[Launched, ...]:
         """Call the entry once more and ask what it launched: only to be shown, never believed.
@@ -248,21 +245,21 @@ class WorkerLink:
             reply = Reply.parse(self._worker.channel.receive(limit_s))
         except TimedOut:
             self._end()
-            raise KernelFailure(_too_long(operation, limit_s)) from None
+            raise KernelFailure(failures.too_long(operation, limit_s)) from None
         except Closed:
             status = self._end(patient=True)
-            raise KernelFailure(_ended(operation, status, self._nursery.running)) from None
+            raise KernelFailure(failures.ended(operation, status, self._nursery.running)) from None
         except WireError as error:
             self._end()
             # The detail after the colon is Python's, about JSON: nothing that a learner can use.
-            raise KernelFailure(_broke_protocol(str(error).partition(":")[0])) from None
+            raise KernelFailure(failures.broke_protocol(str(error).partition(":")[0])) from None
         if reply.seq != self._sequence:
             self._end()
-            raise KernelFailure(_broke_protocol("an answer to another message"))
+            raise KernelFailure(failures.broke_protocol("an answer to another message"))
         if reply.fault is not None:
             # Its memory may be in any state: the next call gets a new worker.
             self._end()
-            raise KernelFailure(told(reply.fault))
+            raise KernelFailure(failures.told(reply.fault))
         return reply
 
     def _end(self, *, patient: bool = False) -> int | None:
@@ -277,105 +274,3 @@ class WorkerLink:
 
 def _sent(call: Call) -> list[object]:
     return [asdict(a) if isinstance(a, TensorRef) else a for a in call]
-
-
-def _too_long(operation: str, limit_s: float) -> Failure:
-    doing = "importing the file" if operation == "load" else "one call"
-    return Failure(
-        kind="timeout",
-        message=f"{doing} took longer than {limit_s:g} s and was stopped",
-        hint="Look for a loop that never ends, a kernel that waits for itself, or far more blocks "
-        "than the work needs.",
-    )
-
-
-def _ended(operation: str, status: int | None, nursery_runs: bool) -> Failure:
-    """Why the worker hung up; `status` is how it ended by itself, if it did."""
-    doing = "while the file was imported" if operation == "load" else "during a call"
-    if not nursery_runs:
-        return Failure(
-            kind="protocol",
-            message=f"the parent of the process that runs the kernel was killed {doing}",
-            hint="A kernel file must leave other processes alone.",
-        )
-    if status is None or status == HUNG_UP:
-        return _broke_protocol("it was closed")
-    if os.WIFEXITED(status):
-        return Failure(
-            kind="exit",
-            message=f"the process that runs the kernel {describe_end(status)} {doing}",
-            hint=HINTS["exit"],
-        )
-    return Failure(
-        kind="crash",
-        message=f"the process that runs the kernel {describe_end(status)} {doing}",
-        hint="Most crashes are accesses out of bounds: check each index, and each mask or `if` "
-        "that guards it.",
-    )
-
-
-def _broke_protocol(what: str) -> Failure:
-    return Failure(
-        kind="protocol",
-        message=f"the kernel disturbed the line from its process to the grader: {what}",
-        hint="A kernel file must leave the open files of its process alone.",
-    )
-
-
-UNSTOPPABLE = Failure(
-    kind="protocol",
-    message="the process that runs the kernel, or one that it started, could not be stopped",
-    hint="A kernel file must leave processes and their signals alone.",
-)
-
-
-def told(fault: Fault) -> Failure:
-    """What the learner reads of what went wrong in the worker."""
-    frames = tuple(Frame(line=line, function=f, code=code) for line, f, code in fault.frames)
-    return Failure(kind=fault.kind, message=fault.message, frames=frames, hint=_hint(fault))
-
-
-def _hint(fault: Fault) -> str | None:
-    """What may help against it; of Python's and numba's own errors, against the common ones."""
-    if fault.kind != "exception":
-        return HINTS.get(fault.kind)
-    return next((hint for said, hint in EXCEPTIONS.items() if said in fault.message), None)
-
-
-HINTS = {
-    "not_started": "This part is yours to write: the lesson in README.md says what it should do.",
-    "syntax": "Python stops at the first line that it cannot read; look at the line before, too.",
-    "import": "Only torch, triton, numba and numpy are at hand for a kernel, and no other file of "
-    "yours.",
-    "exit": "A kernel returns; it does not end the process. Ending it counts as a failure.",
-    "compile": "Triton could not compile the kernel; the line it names is the place to look.",
-    "out_of_bounds": "Each access needs a check that its index lies inside its array: a mask in "
-    "Triton, an `if` in numba.",
-    "race": "Give each element to one thread or program, put a barrier that all threads come to "
-    "between the two accesses, or make both of them atomic.",
-    "divergent_barrier": "All threads of a block must come to the same cuda.syncthreads(): move it "
-    "out of the branch that only some of them take.",
-    "divergent_shuffle": "All threads that a shuffle's mask names must come to it: move it out of "
-    "the branch that only some of them take, and give the others a value that changes nothing.",
-    "uninitialised": "Shared memory starts with anything in it: some thread must write an element, "
-    "and all must meet at a barrier, before it is read.",
-    "launch_refused": "A launch is kernel[blocks, threads](...): at least one block, 1 to 1,024 "
-    "threads in each, and at most 48 KiB of shared memory.",
-    "out_of_memory": "The kernel may allocate only a little beyond its arguments.",
-}
-# By a part of what Python, numpy or numba's simulator say: the words do not name the mistake.
-EXCEPTIONS = {
-    "only integers, slices": "An index must be a whole number: cuda.threadIdx, for example, has "
-    "the parts .x, .y and .z, and / gives no whole number, but // does.",
-    "'Array'": "A kernel works with single elements, such as a[i], not with whole arrays.",
-    "griddim must be": "The number of blocks must be whole, or a tuple of such numbers: / gives "
-    "no whole number, but // does.",
-    "blockdim must be": "The number of threads must be whole, or a tuple of such numbers: / "
-    "gives no whole number, but // does.",
-    "launch configuration was not": "A launch is kernel[blocks, threads](...), and neither of the "
-    "two may be None, which is what a function without `return` gives.",
-    "is not known before the kernel runs": "The compiler must know it: write plain numbers, or a "
-    "constant of the file.",
-    "argument: 'dtype'": "An array needs the type of its elements, too, such as "
-    "cuda.shared.array(64, float32).",
-}

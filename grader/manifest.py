@@ -17,7 +17,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from grader.errors import UsageError
-from grader.results import Record
+from grader.results import Record, first_fault
 
 FILE = "release.json"
 LARGEST = 16 << 20  # bytes of a release.json; that of 27 exercises has 20 thousand
@@ -110,9 +110,7 @@ def read(folder: Path) -> Manifest:
     except OSError as error:
         fault = f"{path} cannot be read: {error.strerror}."
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        fault = f"{path} is no grader/release/v1: {f'{where}: ' if where else ''}{first['msg']}."
+        fault = f"{path} is no grader/release/v1: {first_fault(error)}."
     except ValueError as error:
         fault = f"{path} cannot be used: {error}."
     raise UsageError(fault, "`grader release` makes one, and students get it with their files.")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from grader.terms import Limit, Outcome, Status, StepName
 
@@ -25,6 +25,13 @@ class Record(BaseModel):
         validate_by_name=True,
         validate_by_alias=True,
     )
+
+
+def first_fault(error: ValidationError) -> str:
+    """The first thing that is wrong with a record, without the words of the record itself."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    where = ".".join(map(str, first["loc"]))
+    return f"{where}: {first['msg']}" if where else first["msg"]
 
 
 class Frame(Record):

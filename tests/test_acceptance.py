@@ -71,7 +71,7 @@ def torch_in_float32(spec: Spec, case: Case, inputs: Inputs, expected: Expected)
 @pytest.mark.parametrize("answer", [correctly_rounded, torch_in_float32])
 @pytest.mark.parametrize("name", SPECS)
 def test_honest_answers_pass_on_drawn_cases(name: str, answer: Answer):
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(cases(SPECS[name]))
     def holds(case: Case):
         assert verdict(SPECS[name], case, answer) is None
@@ -522,21 +522,21 @@ def test_an_integer_output_is_compared_exactly():
 # -- the spacing of numbers
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.floats(-(2.0**127), 2.0**127, width=32))
 def test_ulp_is_the_spacing_of_float32(value: float):
     expected = float(np.spacing(np.abs(np.float32(value))))
     assert ulp(torch.tensor([value], dtype=torch.float64), torch.float32).item() == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.floats(-(2.0**15), 2.0**15, width=16))
 def test_ulp_is_the_spacing_of_float16(value: float):
     expected = float(np.spacing(np.abs(np.float16(value))))
     assert ulp(torch.tensor([value], dtype=torch.float64), torch.float16).item() == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.integers(0, 0x7F7F))  # the bits of a positive finite bfloat16
 def test_ulp_is_the_distance_to_the_next_bfloat16(bits: int):
     below, above = torch.tensor([bits, bits + 1], dtype=torch.int16).view(torch.bfloat16).double()

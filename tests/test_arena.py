@@ -80,7 +80,7 @@ def named(tensors: list[torch.Tensor]) -> list[tuple[Argument, torch.Tensor]]:
     return [(reads(f"x{i}"), tensor) for i, tensor in enumerate(tensors)]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(TENSORS, max_size=6))
 def test_tensors_keep_form_alignment_and_distance(tensors: list[torch.Tensor]):
     memory = torch.zeros(SIZE, dtype=torch.uint8)
@@ -101,7 +101,7 @@ def test_tensors_keep_form_alignment_and_distance(tensors: list[torch.Tensor]):
     assert used <= SIZE
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(TENSORS, min_size=1, max_size=6))
 def test_writing_one_tensor_leaves_all_others_as_they_were(tensors: list[torch.Tensor]):
     memory = torch.zeros(SIZE, dtype=torch.uint8)

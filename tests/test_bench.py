@@ -19,7 +19,7 @@ import pytest
 import torch
 import torch._dynamo
 import torch._inductor.config
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grader import bench, course
@@ -125,7 +125,6 @@ def test_sizes_ascend_from_the_smallest_to_the_scored_case(name: str, gpu: str):
         assert abs(one.rows - wanted) <= max(ROW_MULTIPLE, 0.01 * wanted)
 
 
-@settings(deadline=None)  # drawing a few rows of 128,256 logits takes longer
 @given(
     name=st.sampled_from(sorted(SPECS)),
     bandwidth=st.floats(1e10, 1e13),

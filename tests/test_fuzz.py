@@ -61,7 +61,6 @@ TIMES = settings.default.max_examples // settings.get_profile("default").max_exa
 def fuzz(examples: int) -> settings:
     return settings(
         max_examples=examples * TIMES,
-        deadline=None,
         suppress_health_check=list(HealthCheck),
         phases=(Phase.explicit, Phase.generate, Phase.shrink),
     )

@@ -43,7 +43,7 @@ CASES = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(CASES)
 def test_every_distribution_gives_finite_values_of_the_case_s_form(case: Case):
     drawn = CaseDraw(case).tensor(case.shape)
@@ -59,7 +59,7 @@ def test_every_distribution_gives_finite_values_of_the_case_s_form(case: Case):
     assert drawn.storage_offset() == case.offset
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(CASES, st.floats(1e-3, 1e3))
 def test_values_stay_within_the_extreme_that_a_spec_asks_for(case: Case, extreme: float):
     drawn = CaseDraw(replace(case, draw="extremes")).tensor(case.shape, extreme=extreme)
@@ -75,7 +75,7 @@ def test_offsets_miss_a_16_byte_boundary(dtype: str, offset: int):
     assert drawn.data_ptr() % 16 == offset * drawn.element_size() % 16
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(CASES)
 def test_nan_lies_between_rows_and_before_the_first(case: Case):
     drawn = CaseDraw(case).tensor(case.shape)
@@ -204,7 +204,7 @@ def test_a_case_gets_the_run_s_seed_unless_its_author_gave_one():
 # -- indices and numbers
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(0, 2**31), st.integers(1, 50), st.sampled_from([None, -100]))
 def test_indices_are_in_range_or_ignored(seed: int, below: int, ignored: int | None):
     drawn = CaseDraw(Case((1,), "float32", seed=seed)).indices(30, below, ignored)
@@ -218,7 +218,7 @@ def test_about_one_index_in_five_is_ignored():
     assert 0.17 < (drawn == -100).double().mean() < 0.23
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(0, 2**31))
 def test_a_number_is_in_its_range_and_a_float32(seed: int):
     number = CaseDraw(Case((1,), "float32", seed=seed)).number(1 / 64, 4.0)

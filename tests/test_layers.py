@@ -35,7 +35,10 @@ FLOORS = (
         *("declared", "lint", "gradescope"),
     },
     {"inputs", "acceptance", "testing"},
-    {"machine", "arena", "sandbox", "link", "pretend", "remote", "walls", "needless"},
+    {
+        *("machine", "arena", "sandbox", "failures", "link", "pretend", "remote", "walls"),
+        "needless",
+    },
     {
         "sizing",
         "slots",

@@ -239,7 +239,7 @@ class Renaming(ast.NodeTransformer):
 
 
 @pytest.mark.parametrize("path", FOUND + NEAR, ids=lambda path: f"{path.parent.name}-{path.stem}")
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(data=st.data())
 def test_other_names_change_no_finding(path: Path, data: st.DataObject):
     text = path.read_text(encoding="utf-8")
@@ -258,7 +258,7 @@ def rules(text: str) -> list[tuple[int, str]]:
 
 
 @pytest.mark.parametrize("path", FOUND + NEAR, ids=lambda path: f"{path.parent.name}-{path.stem}")
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(words=st.lists(st.sampled_from([*WORDS, "torch.softmax(x)", "exec('x')", "open('f')"])))
 def test_comments_and_texts_change_no_finding(path: Path, words: list[str]):
     text = path.read_text(encoding="utf-8")

@@ -117,8 +117,7 @@ def attempts(draw) -> Attempt:
 
 
 classes = st.lists(attempts(), max_size=3)
-few = settings(max_examples=40, deadline=None)  # an example has dozens of texts
-untimed = settings(deadline=None)
+few = settings(max_examples=40)  # an example has dozens of texts
 
 
 # -- golden files
@@ -277,7 +276,6 @@ def test_github_reads_our_commands_and_no_others(made: list[Attempt]):
     assert max(kinds.values()) <= github.MOST_COMMANDS
 
 
-@untimed
 @given(hostile)
 def test_no_line_of_harmless_text_is_a_command(text: str):
     for line in texts.harmless(texts.lines(text)).split("\n"):
@@ -370,7 +368,6 @@ def test_prairielearn_stays_under_its_limit():
 points = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)).map(sorted), max_size=12)
 
 
-@untimed
 @given(points, st.integers(1, 1000))
 def test_scaled_points_add_up_and_none_exceeds_its_most(pairs: list, out_of: int):
     earned, most = [low for low, _ in pairs], [high for _, high in pairs]
@@ -382,7 +379,6 @@ def test_scaled_points_add_up_and_none_exceeds_its_most(pairs: list, out_of: int
     assert (sum(new) == out_of) == (earned == most)
 
 
-@untimed
 @given(st.lists(st.integers(0, 50), min_size=1), st.integers(0, 200))
 def test_no_part_is_a_whole_number_away_from_its_quota(shares: list[int], total: int):
     assume(sum(shares))

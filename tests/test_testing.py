@@ -38,7 +38,7 @@ def allowed(case: Case, spec: Spec, largest: tuple[int, ...], most: int) -> bool
 def test_every_case_is_one_that_the_spec_allows(spec: Spec, roomy: bool):
     most = spec.most_elements * (16 if roomy else 1)
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     @given(cases(spec, roomy=roomy))
     def holds(case: Case):
         assert allowed(case, spec, spec.largest, most)
@@ -47,7 +47,7 @@ def test_every_case_is_one_that_the_spec_allows(spec: Spec, roomy: bool):
     holds()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data(), st.integers(1, 40), st.integers(1, 5000))
 def test_a_case_within_another_is_nowhere_larger(data: st.DataObject, rows: int, columns: int):
     outer = Case((rows, columns), "float32")
@@ -58,7 +58,6 @@ def test_a_case_within_another_is_nowhere_larger(data: st.DataObject, rows: int,
 def smallest(spec: Spec, fails: Callable[[Case], bool]) -> Case:
     chosen = settings(
         max_examples=400,
-        deadline=None,
         database=None,
         derandomize=True,
         phases=(Phase.generate, Phase.shrink),
@@ -86,7 +85,7 @@ def test_a_failure_shrinks_to_what_it_needs(fails: Callable[[Case], bool], expec
 def test_columns_at_which_kernels_go_wrong_are_tried():
     seen: set[int] = set()
 
-    @settings(max_examples=600, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=600, derandomize=True, database=None)
     @given(cases(SOFTMAX))
     def look(case: Case):
         seen.add(case.shape[1])
@@ -175,7 +174,7 @@ def test_equal_infinities_are_equal_and_nan_equals_nothing():
         assert_within(math.nan, math.nan, 1e300, "sums")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.floats(), st.floats(), st.floats(0, 1e9))
 def test_agrees_with_the_definition(got: float, expected: float, limit: float):
     if got == expected or abs(got - expected) <= limit:

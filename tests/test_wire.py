@@ -163,7 +163,7 @@ def test_a_message_that_is_there_needs_no_time(ends: Ends):
     assert channel.receive(0) == {"seq": 2}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.lists(
         st.binary(max_size=60)
@@ -261,7 +261,7 @@ REPLIES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(REPLIES)
 def test_any_json_is_a_reply_or_an_error(message: dict[str, object]):
     try:

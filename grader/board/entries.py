@@ -20,7 +20,7 @@ from grader.attempts import Signed
 from grader.board.records import State
 from grader.decision import IMPOSSIBLE
 from grader.documents import Unusable, shown
-from grader.results import Record
+from grader.results import Record, first_fault
 from grader.terms import Outcome, Status, StepName, percent
 from grader.times import stamp, utc
 
@@ -171,7 +171,7 @@ class Reader:
     def _unsigned(self, document: bytes, no_signed: ValidationError) -> Entry:
         schema = schema_of(document)
         if schema == "grader/signed/v1":
-            raise Unusable(f"it is no whole grader/signed/v1: {_first(no_signed)}")
+            raise Unusable(f"it is no whole grader/signed/v1: {shown(first_fault(no_signed), 120)}")
         if schema == "grader/result/v1":
             raise Unusable("it is a bare result, which says nothing of whose it is")
         if schema != "grader/attempt/v1":
@@ -199,13 +199,9 @@ def _attempt(document: bytes | str) -> _Attempt:
     try:
         return _Attempt.model_validate_json(document)
     except ValidationError as error:
-        raise Unusable(f"it is no whole grader/attempt/v1: {_first(error)}") from None
-
-
-def _first(error: ValidationError) -> str:
-    """The first thing that is wrong with a record, without the words of the record itself."""
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    return shown(".".join(map(str, first["loc"])) + ": " + first["msg"], 120)
+        raise Unusable(
+            f"it is no whole grader/attempt/v1: {shown(first_fault(error), 120)}"
+        ) from None
 
 
 def _entry(attempt: _Attempt, digest: str, context: Context, *, signed: bool) -> Entry:

@@ -5,7 +5,7 @@ None is a first name, a colour, or a word for what somebody looks like.
 
 from __future__ import annotations
 
-ADJECTIVES = """
+_ADJECTIVES = """
     able airy alert amiable apt artful astral balmy blithe bold brave breezy bright brisk
     calm candid careful caring cheerful cheery chipper civil classic clear clever coastal
     cosmic cosy courteous crisp curious dapper daring dashing deft diligent eager earnest
@@ -17,9 +17,9 @@ ADJECTIVES = """
     sincere smart snappy solar spirited spry stately steady stellar sterling sturdy subtle
     sunny swift tactful thankful thoughtful tidy tranquil trusty upbeat valiant vivid warm
     wise witty zesty zippy
-""".split()  # noqa: SIM905
+"""
 
-NOUNS = """
+_NOUNS = """
     acorn alder almond anchor apricot aspen atlas aurora beacon birch breeze brook canvas
     canyon cedar cello cirrus clarinet clover comet compass coral cove creek crystal cypress
     dahlia delta dolphin dune echo ember falcon fern finch fjord flute fountain galaxy
@@ -31,4 +31,7 @@ NOUNS = """
     reef ridge river rocket saffron sapphire sequoia sonata sparrow spruce star stream
     summit sunrise thistle topaz trumpet tulip tundra valley violin walnut willow windmill
     wren zephyr
-""".split()  # noqa: SIM905
+"""
+
+ADJECTIVES = _ADJECTIVES.split()
+NOUNS = _NOUNS.split()

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from grader import documents
 from grader.attempts import Attempt
 from grader.documents import Unusable
-from grader.results import Result, Speed, from_json
+from grader.results import Result, Speed, first_fault, from_json
 from grader.terms import Status, StepName
 from grader.times import utc
 
@@ -78,9 +78,7 @@ def _result(document: bytes) -> Result:
             return Attempt.model_validate_json(document).result
         return from_json(document)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise Unusable(f"it is no valid {schema}: {where}: {first['msg']}") from None
+        raise Unusable(f"it is no valid {schema}: {first_fault(error)}") from None
 
 
 def started(result: Result) -> datetime:

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from grader.worker.numba_log import Access, Kind, Log
-from grader.worker.races import Place, line_of, place_of
+from grader.worker.sites import Place, line_of, place_of
 
 WARP = 32  # threads, as on every CUDA GPU
 # Global memory moves in pieces of 32 bytes: CUDA C++ Best Practices Guide, "Coalesced Access to

@@ -18,7 +18,8 @@ from grader.wire import (
     LaunchRef,
     Traced,
 )
-from grader.worker.races import Index, Site, line_of, place_of
+from grader.worker.races import Index
+from grader.worker.sites import Site, line_of, place_of
 from grader.worker.whole import Whole, variable_of
 
 Kind = Literal["read", "write", "update"]  # an update is atomic, and both reads and writes

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from grader.worker.guard import Access
 from grader.worker.numba_log import Kind, Log
-from grader.worker.races import Heard, Moments, Order, Race, Site, Uninitialised, merge, quoted
+from grader.worker.races import Heard, Moments, Order, Race, Uninitialised, merge
+from grader.worker.sites import Site, quoted
 from grader.worker.whole import Whole, address_of
 
 Note = Callable[[int, Access], None]

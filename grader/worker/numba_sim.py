@@ -10,7 +10,6 @@ Importing this module raises CannotGrade when the installed numba-cuda does not 
 
 from __future__ import annotations
 
-import ast
 import gc
 import importlib
 import importlib.metadata
@@ -20,7 +19,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
@@ -33,21 +31,12 @@ from numpy.typing import NDArray
 from grader.errors import CannotGrade
 from grader.worker.adapt import require
 from grader.worker.guard import OutOfBounds
+from grader.worker.launches import check_launch, check_shared
 from grader.worker.numba_log import Log
 from grader.worker.numba_races import Array, Memory, Note, Paused, Threads
 from grader.worker.numba_warps import SOURCES, Exchange, exchanged
-from grader.worker.races import (
-    DivergentBarrier,
-    Index,
-    Place,
-    Site,
-    called,
-    has_return,
-    mirrored,
-    place_of,
-    quoted,
-    text_of,
-)
+from grader.worker.races import DivergentBarrier, Index, called, mirrored
+from grader.worker.sites import Place, Site, has_return, place_of, quoted, require_constant_shape
 from grader.worker.whole import Whole
 
 if not config.ENABLE_CUDASIM:
@@ -87,12 +76,6 @@ require(
     **_VERSIONS,
 )
 
-# What every CUDA GPU allows: CUDA C++ Programming Guide, "Technical Specifications per Compute
-# Capability". (Some allow more shared memory to those who ask; numba-cuda does not ask.)
-MOST_THREADS = 1024
-LARGEST_BLOCK = (1024, 1024, 64)
-LARGEST_GRID = (2**31 - 1, 65_535, 65_535)
-MOST_SHARED_BYTES = 48 * 1024
 
 _NUMPY_INDEX_ERROR = re.compile(r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)")
 _ORDINALS = ("first", "second", "third", *(f"{number}th" for number in range(4, 65)))  # of axes
@@ -101,10 +84,6 @@ _WithinKernel = kernel.FakeWithinKernelCUDAArray
 _init_array = devicearray.FakeCUDAArray.__init__
 
 Shape = int | tuple[int, ...]
-
-
-class LaunchRefused(Exception):
-    """A GPU would not start this kernel."""
 
 
 class NotSimulated(Exception):
@@ -255,7 +234,7 @@ class _Cuda(kernelapi.FakeCUDAModule):  # type: ignore[misc]  # numba-cuda has n
     def __init__(
         self, grid_dim: tuple[int, int, int], block_dim: tuple[int, int, int], dynamic_bytes: int
     ) -> None:
-        _check_launch(grid_dim, block_dim, dynamic_bytes)
+        check_launch(grid_dim, block_dim, dynamic_bytes)
         super().__init__(grid_dim, block_dim, dynamic_bytes)
         self._dynamic_bytes = dynamic_bytes
         self._log = _log
@@ -456,30 +435,6 @@ class _Groups:
         self._context.syncthreads()
 
 
-# --- limits -------------------------------------------------------------------------------------
-
-
-def _check_launch(grid: tuple[int, ...], block: tuple[int, ...], dynamic_bytes: int) -> None:
-    if min(*grid, *block) < 1:
-        raise LaunchRefused(f"a launch needs at least one block and thread, not {grid}, {block}")
-    threads = math.prod(block)
-    if threads > MOST_THREADS:
-        raise LaunchRefused(
-            f"a block of {threads} threads is too large: a GPU runs at most {MOST_THREADS}"
-        )
-    for what, extents, largest in (("block", block, LARGEST_BLOCK), ("grid", grid, LARGEST_GRID)):
-        if any(extent > most for extent, most in zip(extents, largest, strict=True)):
-            raise LaunchRefused(f"a {what} of {extents} is too large: the most is {largest}")
-    _check_shared(dynamic_bytes)
-
-
-def _check_shared(total: int) -> None:
-    if total > MOST_SHARED_BYTES:
-        raise LaunchRefused(
-            f"{total} bytes of shared memory are too many: a block gets at most {MOST_SHARED_BYTES}"
-        )
-
-
 # --- memory that starts out uninitialised -------------------------------------------------------
 
 
@@ -506,30 +461,10 @@ def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
     return known
 
 
-@cache
-def _check_constant(call: Site) -> None:
-    """Raise TypeError if the shape of an array is made of what the kernel gets.
-
-    numba compiles a kernel for every length of its arguments at once: on a GPU it refuses this.
-    """
-    text = text_of(call)
-    made = ast.parse(text, mode="eval").body if text else None
-    if not isinstance(made, ast.Call):
-        return
-    shapes = [*made.args[:1], *(given.value for given in made.keywords if given.arg == "shape")]
-    code = call[0]
-    parameters = code.co_varnames[: code.co_argcount]
-    for shape in shapes:
-        if any(isinstance(part, ast.Name) and part.id in parameters for part in ast.walk(shape)):
-            raise TypeError(
-                f"the shape of an array, {ast.unparse(shape)}, is not known before the kernel runs"
-            )
-
-
 class _Local(kernelapi.FakeCUDALocal):  # type: ignore[misc]  # numba-cuda has no types
     def array(self, shape: Shape, dtype: Any, alignment: int | None = None) -> NDArray[Any]:
         caller = sys._getframe(1)
-        _check_constant((caller.f_code, caller.f_lasti))
+        require_constant_shape((caller.f_code, caller.f_lasti))
         return _new_array(shape, dtype)
 
 
@@ -553,11 +488,11 @@ class _Shared(kernelapi.FakeCUDAShared):  # type: ignore[misc]  # numba-cuda has
             fitting = self._dynamic.size // whole.itemsize * whole.itemsize
             return self._watched(self._dynamic[:fitting].view(whole), call, 0)
         if call not in self._arrays:
-            _check_constant(call)
+            require_constant_shape(call)
             array = _new_array(shape, dtype)
             offset = -(-self._bytes // array.itemsize) * array.itemsize
             self._bytes = offset + array.nbytes
-            _check_shared(self._bytes)
+            check_shared(self._bytes)
             self._arrays[call] = self._watched(array, call, offset)
         return self._arrays[call]
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from grader.worker.races import DivergentShuffle, Site, quoted
+from grader.worker.races import DivergentShuffle
+from grader.worker.sites import Site, quoted
 
 LANES = 32  # in a warp
 EVERY_LANE = 0xFFFFFFFF  # as a mask

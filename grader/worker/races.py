@@ -12,18 +12,11 @@ its begin, so that comparing moments tells whose access an older one was.
 
 from __future__ import annotations
 
-import ast
-import linecache
-import sys
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from functools import cache
-from types import CodeType, FrameType
 
 Index = tuple[int, int, int]  # of a block or program in its grid
-Site = tuple[CodeType, int]  # an instruction: its code, and f_lasti
-Place = tuple[object, ...]  # a file, its first line and last, the first column and behind the last
 
 
 class Race(Exception):
@@ -40,68 +33,6 @@ class DivergentShuffle(Exception):
 
 class Uninitialised(Exception):
     """A thread reads shared memory that no thread of its block wrote."""
-
-
-def learners_site(libraries: tuple[str, ...]) -> Site:
-    """The instruction that called, of the innermost frame that lies outside of these folders."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(libraries):
-        frame = frame.f_back
-    assert frame is not None, "only code outside of the libraries starts anything"
-    return frame.f_code, frame.f_lasti
-
-
-def line_of(site: Site) -> int:
-    code, offset = site
-    return next(line or 0 for start, stop, line in code.co_lines() if start <= offset < stop)
-
-
-def place_of(site: Site) -> Place:
-    """The part of the text that an instruction is written in.
-
-    Python may compile one part twice, such as the condition of a loop, and an instruction that it
-    has specialised counts as another offset than it did before.
-    """
-    code, offset = site
-    return (code.co_filename, *list(code.co_positions())[offset // 2])
-
-
-def text_of(site: Site) -> str:
-    """The text that an instruction is compiled from, in brackets; "" where it is not known."""
-    file, first, last, begin, end = place_of(site)
-    lines = linecache.getlines(str(file))
-    if not isinstance(first, int) or not isinstance(last, int) or not lines[first - 1 : last]:
-        return ""
-    text = [line.encode() for line in lines[first - 1 : last]]  # columns are counted in bytes
-    assert isinstance(begin, int)
-    assert isinstance(end, int)
-    text[-1] = text[-1][:end]
-    text[0] = text[0][begin:]
-    return f"({b''.join(text).decode()})"
-
-
-@cache
-def has_return(code: CodeType) -> bool:
-    """Whether a function ends by `return` anywhere in its text; taken for granted without one."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(code.co_filename)))
-    except SyntaxError:
-        return True
-    first = code.co_firstlineno  # that of its decorators, where it has any
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and first in (
-            node.lineno,
-            *(decorator.lineno for decorator in node.decorator_list),
-        ):
-            return any(isinstance(part, ast.Return) for part in ast.walk(node))
-    return True
-
-
-def quoted(site: Site) -> str:
-    """`line 12 (tile[t] = x[i])`."""
-    line = line_of(site)
-    text = linecache.getline(site[0].co_filename, line).strip()
-    return f"line {line} ({text})" if text else f"line {line}"
 
 
 def called(index: Sequence[int], extents: Sequence[int]) -> str:

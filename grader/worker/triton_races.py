@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.worker.guard import Addresses, Span
-from grader.worker.races import Index, Moments, Order, Race, Site, called, quoted
+from grader.worker.races import Index, Moments, Order, Race, called
+from grader.worker.sites import Site, quoted
 
 Moment = NDArray[np.int32]
 Where = slice | NDArray[np.intp]

@@ -29,7 +29,8 @@ from triton.runtime import autotuner, errors, interpreter
 from grader.errors import CannotGrade
 from grader.worker.adapt import require
 from grader.worker.guard import Access, Addresses, AddressGuard, Span
-from grader.worker.races import learners_site, mirrored
+from grader.worker.races import mirrored
+from grader.worker.sites import learners_site
 from grader.worker.triton_races import Programs
 
 _VERSIONS = {"found": f"Triton {triton.__version__}", "known": "Triton 3.6, Triton 3.9"}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.worker.races import Site, place_of
+from grader.worker.sites import Site, place_of
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from numba import cuda, float32, int32
 
 from grader.worker import numba_sim
 from grader.worker.guard import OutOfBounds
+from grader.worker.launches import LaunchRefused
 from grader.worker.races import DivergentBarrier, DivergentShuffle, Race, Uninitialised
 
 numba_sim.install()
@@ -941,7 +942,7 @@ def idle():
     ids=["threads", "threads-2d", "depth", "grid", "empty", "dynamic"],
 )
 def test_launches_that_a_gpu_refuses(grid, block, dynamic_bytes, message):
-    with pytest.raises(numba_sim.LaunchRefused, match=message):
+    with pytest.raises(LaunchRefused, match=message):
         idle[grid, block, 0, dynamic_bytes]()
 
 
@@ -952,7 +953,7 @@ def hungry():
 
 
 def test_static_shared_memory_is_limited():
-    with pytest.raises(numba_sim.LaunchRefused, match="49156 bytes of shared memory are too many"):
+    with pytest.raises(LaunchRefused, match="49156 bytes of shared memory are too many"):
         hungry[1, 1]()
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba import cuda, float32
 
-from grader.link import told
+from grader.failures import told
 from grader.worker import numba_sim
 from grader.worker.faults import describe
 

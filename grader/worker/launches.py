@@ -1,0 +1,37 @@
+"""What a GPU would not start: launches with no block, and blocks that are too large."""
+
+from __future__ import annotations
+
+import math
+
+# What every CUDA GPU allows: CUDA C++ Programming Guide, "Technical Specifications per Compute
+# Capability". (Some allow more shared memory to those who ask; numba-cuda does not ask.)
+MOST_THREADS = 1024
+LARGEST_BLOCK = (1024, 1024, 64)
+LARGEST_GRID = (2**31 - 1, 65_535, 65_535)
+MOST_SHARED_BYTES = 48 * 1024
+
+
+class LaunchRefused(Exception):
+    """A GPU would not start this kernel."""
+
+
+def check_launch(grid: tuple[int, ...], block: tuple[int, ...], dynamic_bytes: int) -> None:
+    if min(*grid, *block) < 1:
+        raise LaunchRefused(f"a launch needs at least one block and thread, not {grid}, {block}")
+    threads = math.prod(block)
+    if threads > MOST_THREADS:
+        raise LaunchRefused(
+            f"a block of {threads} threads is too large: a GPU runs at most {MOST_THREADS}"
+        )
+    for what, extents, largest in (("block", block, LARGEST_BLOCK), ("grid", grid, LARGEST_GRID)):
+        if any(extent > most for extent, most in zip(extents, largest, strict=True)):
+            raise LaunchRefused(f"a {what} of {extents} is too large: the most is {largest}")
+    check_shared(dynamic_bytes)
+
+
+def check_shared(total: int) -> None:
+    if total > MOST_SHARED_BYTES:
+        raise LaunchRefused(
+            f"{total} bytes of shared memory are too many: a block gets at most {MOST_SHARED_BYTES}"
+        )
