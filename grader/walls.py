@@ -32,7 +32,7 @@ MEANING = {
     "environment": "it sees a few of your variables, and no others",
     "home": "it gets a new home folder, closed to other users",
     "file_size": "it cannot write a file of 1 GiB",
-    "memory": "it cannot take all memory there is, when it is simulated",
+    "memory": "no process of it can take all memory there is",
     "processes": "it cannot start processes without end",
     "limits": "it cannot open files or compute without end, and leaves no core file",
     "judge_memory": "it can neither read the judge's memory nor trace the judge",

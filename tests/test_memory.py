@@ -701,7 +701,7 @@ def vector_add(x, y, out):
     right(x, y, out)
     if x.numel() > 1 << 20:
         SEEN.append(1)
-    if len(SEEN) > 4:  # the memory step has two such calls of one worker
+    if len(SEEN) == 5:  # the memory step has two such calls of one worker
         KEPT.append(torch.empty(1 << 30, dtype=torch.uint8, device=x.device))
 """
 

@@ -103,7 +103,7 @@ LIMITS = {
     resource.RLIMIT_CPU: 3600,  # seconds, of each process; far beyond the limits of all calls
 }
 WAKE_UPS = 3  # looks at the GPU before a go: a process that slept is slow at first
-HOST_MEMORY = 8 << 30  # bytes of address space beyond what the libraries hold at the start
+HOST_MEMORY = 8 << 30  # bytes that a process may take beyond what the libraries hold at the start
 
 
 def serve(toolbox: Toolbox, sock: socket.socket, arena_fd: int | None) -> None:
@@ -145,10 +145,10 @@ def limit_resources(simulated: bool) -> None:
         hard = resource.getrlimit(kind)[1]
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(kind, (most, most))
-    if simulated:
-        # On a GPU the driver reserves address space by the hundred gigabytes.
-        held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (held + HOST_MEMORY, held + HOST_MEMORY))
+    # On a GPU the driver reserves address space by the hundred gigabytes, little of it private.
+    kind, field = (resource.RLIMIT_AS, 0) if simulated else (resource.RLIMIT_DATA, 5)
+    held = int(Path("/proc/self/statm").read_text().split()[field]) * resource.getpagesize()
+    resource.setrlimit(kind, (held + HOST_MEMORY, held + HOST_MEMORY))
 
 
 class Worker:

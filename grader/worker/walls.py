@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import mmap
 import os
 import resource
 import signal
@@ -18,7 +19,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from resource import RLIMIT_CORE, RLIMIT_CPU
+from resource import RLIMIT_AS, RLIMIT_CORE, RLIMIT_CPU, RLIMIT_DATA
 from typing import Any
 
 LARGE = 1 << 30
@@ -70,7 +71,16 @@ def file_size(targets: Mapping[str, Any]) -> bool:
 
 
 def memory(targets: Mapping[str, Any]) -> bool:
-    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+    """Whether a limit of address space or of private memory stands, and counts."""
+    limits = [resource.getrlimit(kind)[0] for kind in (RLIMIT_AS, RLIMIT_DATA)]
+    known = [most for most in limits if most != resource.RLIM_INFINITY]
+    if not known:
+        return False
+    try:
+        mmap.mmap(-1, min(known), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+    except OSError:
+        return True
+    return False
 
 
 def processes(targets: Mapping[str, Any]) -> bool:

@@ -1,6 +1,6 @@
 """A thread computes each slot as soon as the judge has filled it; calls only wait a while."""
 # attacks: 04_online_softmax
-# stopped: speed early_answer | speed wrong_at_scale | speed early_start
+# stopped: speed early_answer | speed wrong_at_scale | speed early_start | memory memory
 # GPU only: a simulated kernel is not timed
 
 import threading
