@@ -131,8 +131,10 @@ def _measure(
 
 def _held_back(grading: Grading) -> Tensor | None:
     """In hardened mode, what keeps the kernel from holding more than the memory step saw."""
+    if not grading.options.hardened:
+        return None
     watched = grading.steps[StepName.MEMORY].memory
-    if not grading.options.hardened or watched is None or watched.held_bytes is None:
+    if watched is None or watched.held_bytes is None:
         return None
     return ballast.hold_back(watched.held_bytes)
 

@@ -19,7 +19,8 @@ from grader.doctor import hardening
 from grader.errors import CannotGrade
 from grader.results import Result, Wall
 from grader.sandbox import Nursery
-from grader.verdict import exit_code
+from grader.terms import StepName
+from grader.verdict import exit_code, first_problem
 from grader.worker import confine
 from grader.worker import walls as trials
 from grader.worker.places import existing
@@ -198,7 +199,8 @@ def test_cuda_works_behind_all_walls():
     if not all(map(offered, confine.NAMES)):
         pytest.skip("the kernel of this machine does not offer all walls")
     (result,) = check.run([Request(COPY, GOOD, device="cuda", hardened=True)], print)
-    assert exit_code([result]) == 0
+    problem = first_problem(result)  # its blocks are small: too slow on some cards
+    assert problem is None or problem.name is StepName.SPEED, problem
     assert not {wall.name for wall in result.walls if not wall.held}
 
 

@@ -1,6 +1,7 @@
 """Every lane stores, though only lane 0 has the sum.
 
 Rejected at: correctness
+On a GPU: may pass by luck. All 32 lanes store at once, and the one that counts may be the last.
 """
 
 from numba import cuda, float32
