@@ -34,7 +34,6 @@ ROOT = Path(__file__).parents[1]
 STREAMS = ROOT / "grader" / "worker" / "streams.py"
 LIARS = ROOT / "tests" / "redteam" / "clock"
 TARGETS = {"events": 0.01, "itself": 0.005, "repeats": 0.01, "liars": 0.02, "duration": 8.0}
-REPEATED = "04_online_softmax"
 ROUNDS = 5  # of every slot, by plain events
 
 
@@ -43,6 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options.add_argument("--out", type=Path, help="write the record here")
     options.add_argument("--only", action="append", choices=tuple(TARGETS)[:4])
     options.add_argument("--runs", type=int, default=30, help="in each half of `repeats`")
+    options.add_argument("--repeated", default="04_online_softmax", help="the exercise to repeat")
     options.add_argument("--one", nargs=2, metavar=("EXERCISE", "KERNEL"), help=argparse.SUPPRESS)
     options.add_argument("--plain", metavar="EXERCISE", help=argparse.SUPPRESS)
     asked = options.parse_args(argv)
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return tell(speed_step(course.find(ROOT, asked.one[0]), Path(asked.one[1])))
     if asked.plain:
         return tell(plain_events(course.find(ROOT, asked.plain)))
-    record = measured(asked.only or tuple(TARGETS)[:4], asked.runs)
+    record = measured(asked.only or tuple(TARGETS)[:4], asked.repeated, asked.runs)
     if asked.out:
         asked.out.write_text(json.dumps(record, indent=2) + "\n")
     print("\n".join(table(record)))
@@ -159,8 +159,10 @@ def fresh(*arguments: str) -> dict[str, Any]:
     )
     if done.returncode:
         raise SystemExit(f"{arguments} failed:\n{done.stdout}\n{done.stderr}")
-    print(f"  {' '.join(arguments)}", file=sys.stderr, flush=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    speed = found.get("speed")
+    told = f" {found['outcome']}, share {speed['share']:.4f}" if speed else ""
+    print(f"  {' '.join(arguments)}{told}", file=sys.stderr, flush=True)
     return found
 
 
@@ -175,8 +177,13 @@ def graded_text(name: str, text: str) -> dict[str, Any]:
         return graded(name, kernel)
 
 
-def measured(only: Sequence[str], runs: int) -> dict[str, Any]:
-    parts = {"events": events, "itself": itself, "repeats": lambda: repeats(runs), "liars": liars}
+def measured(only: Sequence[str], repeated: str, runs: int) -> dict[str, Any]:
+    parts = {
+        "events": events,
+        "itself": itself,
+        "repeats": lambda: repeats(course.find(ROOT, repeated), runs),
+        "liars": liars,
+    }
     found = {name: parts[name]() for name in only}
     steps = [step for part in found.values() for step in part.pop("steps")]
     slowest = max(step["duration_s"] for step in steps)
@@ -225,12 +232,11 @@ def itself() -> dict[str, Any]:
     return {"shares": shares, "ok": ok, "steps": steps}
 
 
-def repeats(runs: int) -> dict[str, Any]:
-    exercise = course.find(ROOT, REPEATED)
-    quiet = [graded(REPEATED, exercise.solution) for _ in range(runs)]
+def repeats(exercise: Exercise, runs: int) -> dict[str, Any]:
+    quiet = [graded(exercise.name, exercise.solution) for _ in range(runs)]
     with loaded_cpu():
-        loaded = [graded(REPEATED, exercise.solution) for _ in range(runs)]
-    found: dict[str, Any] = {"exercise": REPEATED}
+        loaded = [graded(exercise.name, exercise.solution) for _ in range(runs)]
+    found: dict[str, Any] = {"exercise": exercise.name}
     for name, steps in (("quiet", quiet), ("loaded", loaded)):
         shares = [step["speed"]["share"] for step in steps]
         found[name] = {
