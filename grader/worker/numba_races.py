@@ -350,7 +350,9 @@ class Array:
         self._note = note
         self._start = address_of(array)
         self._strides = array.strides
-        self._shape = array.shape
+        # Plain attributes, for kernels ask for them all the time.
+        self.shape = array.shape
+        self.size = array.size
         self.itemsize = array.itemsize
         memory.fit(array.itemsize)
 
@@ -363,7 +365,7 @@ class Array:
     def named(self) -> str:
         """Such as `x`, and `a part of x` for a view of another shape."""
         name = self._whole.name
-        return name if self._shape == self._whole.shape else f"a part of {name}"
+        return name if self.shape == self._whole.shape else f"a part of {name}"
 
     def element(self, address: int) -> str:
         """Such as `element 7 of x`, for the access that goes on now."""
@@ -380,10 +382,15 @@ class Array:
         """Of one element, whose index is inside; a negative one counts from the end."""
         if type(index) is int and index >= 0:
             return self._start + index * self._strides[0]
+        if type(index) is tuple and len(index) == 2:  # the way below, for the usual case
+            row, column = index
+            if type(row) is int and type(column) is int and row >= 0 and column >= 0:
+                down, across = self._strides
+                return self._start + row * down + column * across
         if not isinstance(index, tuple):
             index = (index,)
         address, negative = self._start, 0
-        for at, extent, stride in zip(index, self._shape, self._strides, strict=True):
+        for at, extent, stride in zip(index, self.shape, self._strides, strict=True):
             if at < 0:
                 negative = int(at)
             address += (int(at) if at >= 0 else int(at) + extent) * stride

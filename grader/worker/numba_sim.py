@@ -19,6 +19,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from typing import Any, NoReturn
 
 import numpy as np
@@ -104,11 +105,17 @@ class _Index(kernelapi.Dim3):  # type: ignore[misc]  # numba-cuda has no types
         return called((self.x, self.y, self.z), self._extents)
 
 
+# What a greenlet does not inherit from who starts it: a GPU does not stop at Inf and NaN.
+_QUIET = copy_context()
+_QUIET.run(np.seterr, all="ignore")
+
+
 class _Thread(greenlet):  # type: ignore[misc]  # greenlet has no types here
     """One CUDA thread. Every switch into it hands over what its barrier or shuffle found out."""
 
     def __init__(self, call: tuple[Any, ...], index: _Index, number: int, lane: int) -> None:
         super().__init__()
+        self.gr_context = _QUIET.copy()
         self.call = call
         self.index = index
         self.number = number
@@ -120,9 +127,7 @@ class _Thread(greenlet):  # type: ignore[misc]  # greenlet has no types here
 
     def run(self, _: object) -> None:
         function, *args = self.call
-        # In here, for a greenlet does not inherit the setting. A GPU does not stop at Inf and NaN.
-        with np.errstate(all="ignore"):
-            function(*args)
+        function(*args)
 
     def waits_with(self, other: _Thread) -> bool:
         return self.barrier == other.barrier or _places(self) == _places(other)
