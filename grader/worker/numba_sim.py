@@ -127,7 +127,8 @@ class _Thread(greenlet):  # type: ignore[misc]  # greenlet has no types here
 
     def run(self, _: object) -> None:
         function, *args = self.call
-        function(*args)
+        if function(*args) is not None:
+            raise TypeError(f"the kernel {function.__name__} returns a value, and nobody gets it")
 
     def waits_with(self, other: _Thread) -> bool:
         return self.barrier == other.barrier or _places(self) == _places(other)

@@ -53,6 +53,11 @@ def asks_for_as_many_as_told(x):
 
 
 @cuda.jit
+def returns_its_answer(x):
+    return x[0]
+
+
+@cuda.jit
 def nothing(x):
     cuda.shared.array(4, float32)
 
@@ -64,6 +69,7 @@ def nothing(x):
         (divides_an_index, 1, 1, "/ gives no whole number, but // does"),
         (adds_arrays, 1, 1, "single elements, such as a[i], not with whole arrays"),
         (adds_to_an_array, 1, 1, "single elements, such as a[i], not with whole arrays"),
+        (returns_its_answer, 1, 1, "it writes its answer into an array"),
         (forgets_the_dtype, 1, 1, "such as cuda.shared.array(64, float32)"),
         (forgets_the_dtype_of_its_own, 1, 1, "such as cuda.shared.array(64, float32)"),
         (asks_for_as_many_as_elements, 1, 1, "a constant of the file"),
