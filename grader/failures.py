@@ -108,8 +108,8 @@ EXCEPTIONS = {
     "two may be None, which is what a function without `return` gives.",
     "is not known before the kernel runs": "The compiler must know it: write plain numbers, or a "
     "constant of the file.",
-    "returns a value, and nobody": "No compiler for a GPU takes such a kernel: it writes its answer "
-    "into an array, such as out[i] = value, and `return` alone ends a thread early.",
+    "returns a value, and nobody": "No compiler for a GPU takes such a kernel. A kernel writes its "
+    "answer into an array, such as out[i] = value, and `return` alone ends a thread early.",
     "argument: 'dtype'": "An array needs the type of its elements, too, such as "
     "cuda.shared.array(64, float32).",
 }

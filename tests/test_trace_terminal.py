@@ -62,7 +62,29 @@ def test_of_many_steps_those_with_a_fault_are_drawn():
         True,
         False,
     ]
-    assert "5 more steps are not drawn" in text
+    page = f"`grader show {one.exercise} --trace --html FILE` draws all"
+    assert f"5 more steps are not drawn; {page}" in text.replace("\n", " ")
+
+
+def test_of_many_steps_the_one_that_leaves_a_wrong_answer_is_drawn():
+    one = traces.swapped()
+    accesses = tuple(
+        access.model_copy(update={"step": step, "kind": "write" if step == 5 else "read"})
+        for step in range(9)
+        for access in one.accesses
+    )
+    text = drawing(one.model_copy(update={"accesses": accesses}), most=2).plain
+    assert [n for n in range(1, 10) if f"step {n} of 9" in text] == [1, 6]
+
+
+def test_rows_of_boxes_with_nothing_in_them_are_not_drawn():
+    one = traces.two_steps()
+    [number] = [n for n, array in enumerate(one.arrays) if array.name == "tile"]
+    long = one.arrays[number].model_copy(update={"shape": (64,)})
+    arrays = (*one.arrays[:number], long, *one.arrays[number + 1 :])
+    text = drawing(one.model_copy(update={"arrays": arrays})).plain
+    assert "of 64 elements of tile are drawn; in the others there is nothing" in text
+    assert "63" not in text
 
 
 def test_what_is_wrong_is_drawn_in_red_and_marked():

@@ -39,7 +39,6 @@ from grader.trace import (
 WIDTH = 80
 MOST_ROWS = 16  # of a table
 MOST_LINES = 4  # of boxes, for an array of one dimension
-MOST_STEPS = 4  # when no step is chosen
 MOST_BLOCKS = 3  # whose shared memory is drawn
 MOST_OUTSIDE = 3  # boxes beyond the end of an array
 
@@ -58,12 +57,17 @@ class _Cell:
 
 
 def drawing(
-    trace: Trace, launch: int | None = None, step: int | None = None, width: int = WIDTH
+    trace: Trace,
+    launch: int | None = None,
+    step: int | None = None,
+    width: int = WIDTH,
+    most: int = 4,
 ) -> Text:
     """Who touched what in each step, and below it what went wrong, in words.
 
-    `launch` and `step` choose some of the steps, counted from 0; otherwise the first few are drawn
-    and those with a fault. Raises nothing for a step that is not there: it draws no step.
+    `launch` and `step` choose some of the steps, counted from 0; otherwise `most` are drawn: those
+    in which something goes wrong, and the first ones. Raises nothing for a step that is not there:
+    it draws no step.
     """
     width = min(width, WIDTH)
     picture = Text()
@@ -74,16 +78,16 @@ def drawing(
         for number, each in frames(trace)
         if launch in (None, number) and step in (None, each)
     ]
-    drawn = chosen if step is not None else _worth_drawing(trace, chosen)
+    drawn = chosen if step is not None else _worth_drawing(trace, chosen, most)
     # With one step, what the answer was like is drawn in it; with more, after them.
     ending = len(frames(trace)) != 1
     for number, each in drawn:
         picture.append_text(_step(trace, number, each, not ending, width))
     if len(drawn) < len(chosen):
         left_out = len(chosen) - len(drawn)
-        picture.append(
-            f"\n{left_out} more {'step is' if left_out == 1 else 'steps are'} not drawn\n"
-        )
+        more = f"{left_out} more {'step is' if left_out == 1 else 'steps are'} not drawn"
+        page = f"`grader show {trace.exercise} --trace --html FILE` draws all"
+        picture.append("\n" + filled(f"{more}; {page}", width))
     if ending and (answers := _answers(trace)):
         picture.append("\nat the end\n", style="bold")
         for array in answers:
@@ -96,11 +100,18 @@ def drawing(
     return picture
 
 
-def _worth_drawing(trace: Trace, chosen: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _worth_drawing(trace: Trace, chosen: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
+    """In a step goes wrong what is a fault, and what leaves a wrong answer."""
     faulty = {(access.launch, access.step) for access in trace.accesses if access.fault}
-    first = [each for each in chosen if each not in faulty][:MOST_STEPS]
-    bad = [each for each in chosen if each in faulty][:MOST_STEPS]
-    return [each for each in chosen if each in first[: MOST_STEPS - len(bad)] or each in bad]
+    for name in (array.name for array in _answers(trace)):
+        missing, wrong = trace.unwritten.get(name, ()), trace.wrong.get(name, ())
+        last = writers(trace, name)
+        for element in (*missing, *(each.element for each in wrong)):
+            if element in last:
+                faulty.add((last[element].launch, last[element].step))
+    first = [each for each in chosen if each not in faulty][:most]
+    bad = [each for each in chosen if each in faulty][:most]
+    return [each for each in chosen if each in first[: most - len(bad)] or each in bad]
 
 
 def _step(trace: Trace, launch: int, step: int, with_answers: bool, width: int) -> Text:
@@ -257,7 +268,9 @@ def _line(
     columns = max((width - len(INDENT) - 1 - len(beyond) * (wide + 2)) // (wide + 3), 1)
     if beyond:  # the end that they lie beyond
         interest = {0} if below else {size(array) - 1}
-    seen = shown(size(array), interest, columns * MOST_LINES)
+    seen = _without_empty_rows(
+        shown(size(array), interest, columns * MOST_LINES), {*cells, *interest}, columns
+    )
     text = Text()
     for start in range(seen.start, seen.stop, columns):
         part = seen[start - seen.start : start - seen.start + columns]
@@ -283,8 +296,15 @@ def _line(
         text.rstrip()
         text.append("\n")
         text.append(margin + _edge("└┴┘", len(part), wide), style=FAINT)
-    text.append(_left_out(array, len(seen)), style=FAINT)
+    text.append(_left_out(array, len(seen), set(cells) <= set(seen)), style=FAINT)
     return text
+
+
+def _without_empty_rows(seen: range, used: set[int], columns: int) -> range:
+    """Ends with the last row, of so many columns, that has something in it."""
+    last = max((element for element in used if element in seen), default=seen.start)
+    rows = (last - seen.start) // columns + 1
+    return range(seen.start, min(seen.start + rows * columns, seen.stop))
 
 
 def _table(array: Array, cells: dict[int, _Cell], interest: set[int], width: int) -> Text:
@@ -309,7 +329,8 @@ def _table(array: Array, cells: dict[int, _Cell], interest: set[int], width: int
         )
         text.append("\n")
     text.append(indent + _edge("└┴┘", len(columns), wide), style=FAINT)
-    text.append(_left_out(array, len(rows) * len(columns)), style=FAINT)
+    drawn = {row * across + column for row in rows for column in columns}
+    text.append(_left_out(array, len(drawn), set(cells) <= drawn), style=FAINT)
     return text
 
 
@@ -328,9 +349,12 @@ def _row(cells: Sequence[_Cell], wide: int) -> Text:
     return row
 
 
-def _left_out(array: Array, drawn: int) -> str:
-    left = size(array) - drawn
-    return f"{INDENT}{drawn:,} of {size(array):,} elements of {array.name} are drawn\n" * bool(left)
+def _left_out(array: Array, drawn: int, all_used: bool) -> str:
+    """How much of the array is drawn, where that is not all; `all_used`: that something is in."""
+    if drawn == size(array):
+        return ""
+    others = "; in the others there is nothing" if all_used else ""
+    return f"{INDENT}{drawn:,} of {size(array):,} elements of {array.name} are drawn{others}\n"
 
 
 def _found(trace: Trace, width: int) -> Text:

@@ -69,7 +69,7 @@ def nothing(x):
         (divides_an_index, 1, 1, "/ gives no whole number, but // does"),
         (adds_arrays, 1, 1, "single elements, such as a[i], not with whole arrays"),
         (adds_to_an_array, 1, 1, "single elements, such as a[i], not with whole arrays"),
-        (returns_its_answer, 1, 1, "it writes its answer into an array"),
+        (returns_its_answer, 1, 1, "writes its answer into an array"),
         (forgets_the_dtype, 1, 1, "such as cuda.shared.array(64, float32)"),
         (forgets_the_dtype_of_its_own, 1, 1, "such as cuda.shared.array(64, float32)"),
         (asks_for_as_many_as_elements, 1, 1, "a constant of the file"),
