@@ -120,6 +120,9 @@ class Speed(Record):
     first_call_s: float = Field(description="seconds of loading, compiling and the first call")
     latency_case: str = Field(description="a case so small that starting the kernel is most of it")
     latency_us: float = Field(description="microseconds per call of latency_case; not graded")
+    raised: float = Field(
+        default=1.0, description="the factor by which the judge's clock raised the worker's times"
+    )
     clocks: Clocks | None = None
     attainable: float | None = Field(
         default=None, description="share of the ceiling that the counted traffic allows"

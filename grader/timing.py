@@ -119,6 +119,7 @@ def _measure(
         first_call_s=first_s,
         latency_case=latency[0].headline,
         latency_us=latency[1] * 1e6,
+        raised=raised,
         clocks=_clocks(samples.readings),
     )
     counted = grading.steps[StepName.TRAFFIC].traffic

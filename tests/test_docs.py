@@ -347,10 +347,22 @@ def test_what_red_team_and_honest_corpus_came_to_was_measured():
     assert f"{len(cheats['cheats'])} files on the CPU, of which {ends['stopped']} were" in text
     assert f"and {ends['not defended']} are those that the table tells" in text
     assert f"The {only_gpu} that only a GPU can show" in text
+    there = json.loads((folder / "redteam_h200.json").read_text())
+    ends = there["counts"]
+    gains = [one["gain"] for one in there["cheats"] if one["status"] == "harmless"]
+    assert set(ends) == {"stopped", "harmless", "undecided"}
+    assert {one["name"] for one in there["cheats"]} >= set(cheats["left_out"])
+    assert f"{ends['stopped']} were stopped where they say, {ends['harmless']} around" in text
+    assert f"gained at most {100 * (max(gains) - 1):.2f} %" in text
+    assert ends["undecided"] == 1
     honest = json.loads((folder / "honest_cpu.json").read_text())
     text = " ".join(section(ROOT / "docs" / "trust.md", "The honest corpus").split())
     assert f"{honest['runs']} runs of {len(honest['kernels'])} kernels" in text
     assert f"{honest['rejected'] or 'none'} of them was rejected" in text
+    there = json.loads((folder / "honest_h200.json").read_text())
+    assert f"{len(there['kernels'])} of the 110 were judged once on H200s" in text
+    assert not there["rejected"]
+    assert sum(bool(one["too_slow"]) for one in there["kernels"]) == 9
 
 
 def test_what_ci_adds_was_measured():

@@ -740,6 +740,18 @@ def test_counts_stand_below_their_step_with_budget_and_best():
     assert [line.split()[0] for line in over if "256" in line] == ["transactions"]
 
 
+@pytest.mark.parametrize(("raised", "told"), [(1.0, False), (1.0049, False), (1.031, True)])
+def test_what_the_judges_clock_adds_is_told(raised: float, told: bool):
+    """So that nobody looks into the kernel for what a busy machine cost."""
+    (speed,) = [step for step in ON_A_GPU.steps if step.speed is not None]
+    slower = changed(speed, speed=changed(speed.speed, raised=raised))
+    steps = tuple(slower if step is speed else step for step in ON_A_GPU.steps)
+    report = terminal.check_report(changed(ON_A_GPU, steps=steps)).plain
+    clock = f"clock     calls took {raised - 1:.1%} longer by the judge's clock than by CUDA events"
+    assert (clock in report) == told
+    assert ("clock " in report) == told
+
+
 def test_the_explanation_stands_below_the_speed():
     assert explained(120) == EXPLAINED_AT_100
 

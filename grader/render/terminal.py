@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from grader.verify import Verified
 
 MOST_FRAMES = 4  # the innermost lines of the learner's code
+RAISED = 1.005  # times that the judge's clock raised by less are no news
 _DETAIL = " " * 6
 _LABEL = 10  # characters of a label such as `expected`, with the space after it
 
@@ -271,6 +272,12 @@ def _speed(speed: Speed, width: int) -> Text:
         f"{speed.latency_case} takes {speed.latency_us:.1f} µs"
     )
     rows = [("measured", measured), ("interval", interval), ("gates", gates), ("start", start)]
+    if speed.raised >= RAISED:
+        longer = (
+            f"calls took {speed.raised - 1:.1%} longer by the judge's clock than by CUDA events"
+        )
+        clock = f"{longer}: the processor is busy, or some work is not in the events"
+        rows.append(("clock", clock))
     rows += zip(_once("limit"), speed.explanation, strict=False)
     rows += zip(_once("compiled"), map(_resources, speed.resources), strict=False)
     return Text("".join(_row(label, text, width) for label, text in rows))
