@@ -259,7 +259,7 @@ def test_each_gpu_has_its_baselines(tmp_path: Path):
         baselines.read([paths[0], paths[0]])
 
 
-@pytest.mark.parametrize("text", ["{}", "[", json.dumps(BENCH | {"ceiling": 0})])
+@pytest.mark.parametrize("text", ["", "{}", "[", json.dumps(BENCH | {"ceiling": 0})])
 def test_what_is_no_benchmark_is_refused(tmp_path: Path, text: str):
     (tmp_path / "b.json").write_text(text)
     with pytest.raises(UsageError, match="holds no grader/bench/v1"):

@@ -71,19 +71,22 @@ def read(paths: Sequence[Path]) -> tuple[Baseline, ...]:
 
 
 def _benchmarks(path: Path) -> Iterable[_Benchmark]:
+    none = UsageError(
+        f"{path} holds no grader/bench/v1, one a line.", "`grader bench NAME --json` prints one."
+    )
     try:
         lines = [line for line in path.read_bytes().splitlines() if line.strip()]
-        return [_Benchmark.model_validate_json(line) for line in lines]
+        benchmarks = [_Benchmark.model_validate_json(line) for line in lines]
     except OSError as error:
         raise UsageError(
             f"The benchmark {path} cannot be read: {error.strerror}.",
             "`grader bench NAME --json` prints one.",
         ) from None
     except ValidationError:
-        raise UsageError(
-            f"{path} holds no grader/bench/v1, one a line.",
-            "`grader bench NAME --json` prints one.",
-        ) from None
+        raise none from None
+    if not benchmarks:  # what a benchmark that failed leaves behind a `>`
+        raise none
+    return benchmarks
 
 
 def _rows(benchmark: _Benchmark) -> Iterable[Row]:
