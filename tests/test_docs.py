@@ -357,7 +357,7 @@ def test_what_red_team_and_honest_corpus_came_to_was_measured():
     assert ends["undecided"] == 1
     honest = json.loads((folder / "honest_cpu.json").read_text())
     text = " ".join(section(ROOT / "docs" / "trust.md", "The honest corpus").split())
-    assert f"{honest['runs']} runs of {len(honest['kernels'])} kernels" in text
+    assert f"{honest['runs']:,} runs of {len(honest['kernels'])} kernels" in text
     assert f"{honest['rejected'] or 'none'} of them was rejected" in text
     there = json.loads((folder / "honest_h200.json").read_text())
     assert f"{len(there['kernels'])} of the 110 were judged once on H200s" in text
