@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 from grader import documents
@@ -84,14 +86,17 @@ def _read_files(paths: Sequence[Path], reader: Reader) -> Read[Entry]:
     return whole
 
 
-def _each_once(found: Iterable[tuple[str, Entry]]) -> tuple[list[Entry], list[Problem]]:
+def _each_once(found: Sequence[tuple[str, Entry]]) -> tuple[list[Entry], list[Problem]]:
     """The attempts that count, oldest first, whatever the order of the files.
 
     Of those with one id a signed one counts, then the oldest.
     """
+    times = Counter(entry.id for _, entry in found)
+    entries = [entry for _, entry in found if times[entry.id] == 1]
+    several = [one for one in found if times[one[1].id] > 1]
     kept: dict[str, tuple[str, Entry]] = {}
     problems: list[Problem] = []
-    for place, entry in sorted(found, key=lambda one: _precedence(one[1])):
+    for place, entry in sorted(several, key=lambda one: _precedence(one[1])):
         where, counts = kept.setdefault(entry.id, (place, entry))
         if counts is entry:
             continue
@@ -100,7 +105,8 @@ def _each_once(found: Iterable[tuple[str, Entry]]) -> tuple[list[Entry], list[Pr
         else:
             reason = f"a replay: it has the id of the attempt in {where}, and another text"
         problems.append(Problem(place, reason))
-    return sorted((one for _, one in kept.values()), key=lambda e: (e.when, e.id)), problems
+    entries += (entry for _, entry in kept.values())
+    return sorted(entries, key=attrgetter("when", "id")), problems
 
 
 def _precedence(entry: Entry) -> tuple[bool, str, str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Annotated, Literal, NotRequired
+from typing import Annotated, Literal, NamedTuple, NotRequired
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import Field, TypeAdapter, ValidationError, with_config
@@ -54,8 +54,7 @@ class Context:
     now: datetime
 
 
-@dataclass(frozen=True)
-class Figures:
+class Figures(NamedTuple):
     """What the speed step measured, or what an untrusted file says that it did."""
 
     gpu: str
@@ -67,8 +66,7 @@ class Figures:
     time_ms: float
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """One attempt. `digest` tells its text from another's, `state` is as if nobody decided.
 
     `student` is the login, and is never published.
@@ -175,14 +173,14 @@ class Reader:
             yield self._unsigned(document, error)
             return
         try:
-            signing.verify(signed, self._keys)
+            texts = signing.lines(signed, self._keys)
         except signing.NotGenuine as error:
             raise Unusable(str(error)) from None
-        for number, line in enumerate(signing.lines(signed), 1):
+        for number, text in enumerate(texts, 1):
             # Ed25519 signs one text with one key in one way: the signature tells contents apart.
             digest = f"{signed.signature} {number}"
             try:
-                yield _entry(_attempt(line), digest, self.context, signed=True)
+                yield _entry(_attempt(text), digest, self.context, signed=True)
             except Unusable as error:
                 yield Unusable(f"attempt {number} of this run: {error}")
 
@@ -213,7 +211,7 @@ def schema_of(document: bytes) -> str:
     return schema
 
 
-def _attempt(document: bytes | str) -> _Attempt:
+def _attempt(document: bytes) -> _Attempt:
     try:
         return _attempts.validate_json(document)
     except ValidationError as error:
@@ -279,10 +277,9 @@ def _must_be_of(context: Context, attempt: _Attempt) -> None:
         )
     if not attempt["student"].strip():
         raise Unusable("it names no student")
-    if len(attempt["student"]) > LONGEST_NAME:
+    if (length := len(attempt["student"])) > LONGEST_NAME:
         raise Unusable(
-            f"its student's name has {len(attempt['student']):,} characters, and {LONGEST_NAME} are "
-            "the most"
+            f"its student's name has {length:,} characters, and {LONGEST_NAME} are the most"
         )
     if attempt["result"]["points"] > attempt["result"]["max_points"]:
         raise Unusable("its figures contradict each other: more points than there are")

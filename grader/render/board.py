@@ -43,7 +43,6 @@ MEANINGS = {
     State.INVALIDATED: "taken back by a teacher",
 }
 BACKENDS = {"triton": "Triton", "numba": "numba CUDA"}
-STATES = list(WORDS)
 LONGEST_NAME = 64  # characters that are shown of a nickname
 
 
@@ -162,13 +161,16 @@ def _attempts(tried: Sequence[Tried], titles: Mapping[str, str]) -> Markup:
 
     Put together here and not in the template: a large class has a hundred thousand of them.
     """
-    exercises = {
-        name: (number, escape(title)) for number, (name, title) in enumerate(titles.items())
+    of_exercise = {
+        name: (
+            f'<tr data-g="{number}">',
+            f'<th scope="row" class="who" data-v="{number}">{escape(title)}</th>',
+        )
+        for number, (name, title) in enumerate(titles.items())
     }
     rows = []
     for each in reversed(tried):
-        number, title = exercises[each.exercise]
-        moment = _moment(each.when)
+        begin, name = of_exercise[each.exercise]
         if each.share is None:
             share = '<td class="n share">–</td>'
         else:
@@ -177,22 +179,26 @@ def _attempts(tried: Sequence[Tried], titles: Mapping[str, str]) -> Markup:
                 f"</b> <span>{_span(each.share_low, each.share_high)}</span></td>"
             )
         rows.append(
-            f'<tr data-g="{number}">'
-            + (
-                f'<td class="when" data-v="{_seconds(each.when)}">'
-                if moment
-                else '<td class="when">'
-            )
-            + f"{_minute(each.when) if moment else escape(each.when)}</td>"
-            f'<th scope="row" class="who" data-v="{number}">{title}</th>'
-            f'<td class="state {plots.mark_of(each.state)}" data-v="{STATES.index(each.state)}">'
-            f"{WORDS[each.state]}</td>"
+            f"{begin}{_handed_in(each.when)}{name}{STATE_CELLS[each.state]}"
             f'<td class="n points" data-v="{each.points}">{each.points}'
             f" <small>of {each.max_points}</small></td>{share}"
             f'<td class="gpu">{_text(_model(each.gpu))}</td>'
             f'<td class="why">{_text(each.note)}</td></tr>'
         )
     return Markup("\n".join(rows))
+
+
+def _handed_in(when: str) -> str:
+    moment = _moment(when)
+    if moment is None:
+        return f'<td class="when">{escape(when)}</td>'
+    return f'<td class="when" data-v="{_since_1970(moment)}">{_to_the_minute(moment)}</td>'
+
+
+STATE_CELLS = {
+    state: f'<td class="state {plots.MARK_OF[state]}" data-v="{number}">{word}</td>'
+    for number, (state, word) in enumerate(WORDS.items())
+}
 
 
 def _progress(title: str, tried: Sequence[Tried]) -> str:
@@ -305,7 +311,6 @@ def _model(gpu: str) -> str:
     return gpu.removeprefix("NVIDIA ")
 
 
-@lru_cache(maxsize=1024)
 def _moment(text: str) -> datetime | None:
     """None where the text is no moment; one without a zone is UTC."""
     try:
@@ -318,22 +323,33 @@ def _moment(text: str) -> datetime | None:
 def _minute(text: str) -> str:
     """`21 Nov 2026, 15:04`; what is no moment stands as it came."""
     moment = _moment(text)
-    return text if moment is None else f"{_day(text)}, {moment.hour:02}:{moment.minute:02}"
+    return text if moment is None else _to_the_minute(moment)
 
 
 def _day(text: str) -> str:
     """`21 Nov 2026`."""
     moment = _moment(text)
-    return text if moment is None else f"{moment.day} {MONTHS[moment.month - 1]} {moment.year}"
+    return text if moment is None else _to_the_day(moment)
 
 
 def _seconds(text: str) -> int | None:
     """To sort by: since 1970."""
     moment = _moment(text)
-    return None if moment is None else int((moment - EPOCH).total_seconds())
+    return None if moment is None else _since_1970(moment)
 
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+def _to_the_minute(moment: datetime) -> str:
+    return f"{_to_the_day(moment)}, {moment.hour:02}:{moment.minute:02}"
+
+
+def _to_the_day(moment: datetime) -> str:
+    return f"{moment.day} {MONTHS[moment.month - 1]} {moment.year}"
+
+
+def _since_1970(moment: datetime) -> int:
+    return int(moment.timestamp())
+
+
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
