@@ -12,13 +12,14 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from markupsafe import Markup, escape
 
 from grader.board.records import Board, Row, Site, State, Student, Tried
 from grader.render import board_plots as plots
+from grader.render import forked
 from grader.render.webpage import Filters, Own, file, page_templates
 
 WORDS = {
@@ -43,6 +44,7 @@ MEANINGS = {
     State.INVALIDATED: "taken back by a teacher",
 }
 BACKENDS = {"triton": "Triton", "numba": "numba CUDA"}
+WORTH_PROCESSES = 10_000  # attempts whose pages one process makes in less than a second
 LONGEST_NAME = 64  # characters that are shown of a nickname
 
 
@@ -63,23 +65,25 @@ def pages(site: Site) -> dict[str, str]:
     def render(template: str, **values: Any) -> str:
         return templates.get_template(template).render(shared | values)
 
-    found = {"index.html": _index(site, render)}
+    makers = {"index.html": partial(_index, site, render)}
     for number, board in enumerate(site.boards):
-        found[f"exercises/{board.exercise}.html"] = _exercise(site, number, render)
+        makers[f"exercises/{board.exercise}.html"] = partial(_exercise, site, number, render)
     overall = {standing.key: standing for standing in site.standings}
     ties = _shared(standing.rank for standing in site.standings)
     places = _places(site.boards)
     for student in site.students:
-        found[f"students/{student.key}.html"] = render(
-            "board_student.html",
-            top="../",
-            gates=None,
-            student=student,
+        makers[f"students/{student.key}.html"] = partial(
+            _student,
+            site,
+            student,
+            render,
+            places=places[student.key],
             standing=overall.get(student.key),
             shared=ties,
-            **_history(site, student, places[student.key]),
         )
-    return found
+    attempts = sum(len(student.tried) for student in site.students)
+    made = forked.texts(list(makers.values()), worth_it=attempts >= WORTH_PROCESSES)
+    return dict(zip(makers, made, strict=True))
 
 
 Render = Callable[..., str]
@@ -130,9 +134,13 @@ def _exercise(site: Site, number: int, render: Render) -> str:
     )
 
 
-def _history(
-    site: Site, student: Student, places: Mapping[str, tuple[Row, bool]]
-) -> dict[str, Any]:
+def _student(
+    site: Site,
+    student: Student,
+    render: Render,
+    places: Mapping[str, tuple[Row, bool]],
+    **standing: Any,
+) -> str:
     """Of one student: a plot for each board, and the names by which attempts are filtered."""
     by_exercise: defaultdict[str, list[Tried]] = defaultdict(list)
     for each in student.tried:
@@ -140,10 +148,14 @@ def _history(
     names = sorted(by_exercise)
     titles = {board.exercise: board.title for board in site.boards}
     scale = plots.attempts_scale(student.tried, site.boards)
-    return {
-        "titles": [titles.get(name, name) for name in names],
-        "rows": _attempts(student.tried, {name: titles.get(name, name) for name in names}),
-        "plots": [
+    return render(
+        "board_student.html",
+        top="../",
+        gates=None,
+        student=student,
+        titles=[titles.get(name, name) for name in names],
+        rows=_attempts(student.tried, {name: titles.get(name, name) for name in names}),
+        plots=[
             (
                 board,
                 *places.get(board.exercise, (None, False)),
@@ -153,7 +165,8 @@ def _history(
             for board in site.boards
             if (tried := by_exercise.get(board.exercise))
         ],
-    }
+        **standing,
+    )
 
 
 def _attempts(tried: Sequence[Tried], titles: Mapping[str, str]) -> Markup:
