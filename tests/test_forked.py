@@ -8,8 +8,6 @@ import sys
 import threading
 from pathlib import Path
 
-import pytest
-
 from grader.render import forked
 
 # A process of its own, in which there is no thread but the first.
@@ -24,6 +22,7 @@ site = sites.class_of_40()
 os.sched_getaffinity = lambda pid: {0, 1}
 makers = [lambda: str(os.getpid())] * 40
 assert os.getpid() not in map(int, forked.texts(makers, worth_it=True))
+assert {os.getpid()} == set(map(int, forked.texts(makers, worth_it=False)))
 makers = [partial(str, number) for number in range(40)]
 assert list(forked.texts(makers, worth_it=True)) == [str(number) for number in range(40)]
 alone = board.pages(site)
@@ -50,17 +49,14 @@ def test_several_processes_make_what_one_makes():
     assert (done.stdout, done.stderr) == ("all is well\n", "")
 
 
-@pytest.mark.parametrize("worth_it", [True, False])
-def test_nothing_is_forked_beside_a_thread_and_for_little_work(worth_it: bool, monkeypatch):
+def test_nothing_is_forked_beside_a_thread(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
     over = threading.Event()
     thread = threading.Thread(target=over.wait)
-    if worth_it:
-        thread.start()
+    thread.start()
     try:
-        made = list(forked.texts([lambda: str(os.getpid())] * 3, worth_it=worth_it))
+        made = list(forked.texts([lambda: str(os.getpid())] * 3, worth_it=True))
     finally:
         over.set()
-        if worth_it:
-            thread.join()
+        thread.join()
     assert made == [str(os.getpid())] * 3
