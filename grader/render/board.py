@@ -17,9 +17,9 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from grader import forked
 from grader.board.records import Board, Row, Site, State, Student, Tried
 from grader.render import board_plots as plots
-from grader.render import forked
 from grader.render.webpage import Filters, Own, file, page_templates
 
 WORDS = {
@@ -45,6 +45,7 @@ MEANINGS = {
 }
 BACKENDS = {"triton": "Triton", "numba": "numba CUDA"}
 WORTH_PROCESSES = 10_000  # attempts whose pages one process makes in less than a second
+PAGES_AT_ONCE = 8  # that a process is asked for
 LONGEST_NAME = 64  # characters that are shown of a nickname
 
 
@@ -82,7 +83,12 @@ def pages(site: Site) -> dict[str, str]:
             shared=ties,
         )
     attempts = sum(len(student.tried) for student in site.students)
-    made = forked.texts(list(makers.values()), worth_it=attempts >= WORTH_PROCESSES)
+    made = forked.results(
+        lambda name: makers[name](),
+        list(makers),
+        worth_it=attempts >= WORTH_PROCESSES,
+        at_once=PAGES_AT_ONCE,
+    )
     return dict(zip(makers, made, strict=True))
 
 
