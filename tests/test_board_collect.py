@@ -195,6 +195,18 @@ NO_TIME = "which is no time"
         (lambda: signed(attempt(timed(points=-1))), "result.points: "),
         (lambda: signed(attempt(timed(0.5, low=0.6))), "the share lies outside its interval"),
         (lambda: signed(attempt(timed(-0.5))), "result.steps.5.speed."),
+        (
+            lambda: attempts.to_json(attempt()).replace('"share":0.85', '"share":"0.85"'),
+            "result.steps.5.speed.share: Input should be a valid number",
+        ),
+        (
+            lambda: attempts.to_json(attempt()).replace('"share":0.85', '"share":NaN'),
+            "result.steps.5.speed.share: Input should be a finite number",
+        ),
+        (
+            lambda: attempts.to_json(attempt()).replace('"hardened":true', '"hardened":"yes"'),
+            "result.hardened: Input should be a valid boolean",
+        ),
         (lambda: line().replace("0.85", "NaN"), "it was changed"),
         (lambda: "x" * (documents.LARGEST + 1), "it is longer than 8,388,608 bytes"),
         (lambda: "\n \n", "it is empty"),
