@@ -21,6 +21,7 @@ T = TypeVar("T")
 
 ENDINGS = (".json", ".jsonl")
 LARGEST = 8 << 20  # bytes of one text; that of a signed run of a whole course has some 100 thousand
+BUFFER = 64 << 10  # bytes read at a time: the lines of signed runs are long
 MOST_TOLD = 100  # texts of one file that are named one by one
 
 
@@ -152,7 +153,7 @@ def texts(path: Path) -> Iterator[tuple[int | None, bytes | None]]:
     A file whose first line is a whole object is read line by line. None stands for a text beyond
     LARGEST bytes. Raises OSError.
     """
-    with path.open("rb") as file:
+    with path.open("rb", buffering=BUFFER) as file:
         first = file.readline(LARGEST + 1).strip()
         file.seek(0)
         of_lines = path.suffix == ".jsonl" or (first.startswith(b"{") and first.endswith(b"}"))

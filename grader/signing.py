@@ -48,35 +48,33 @@ def sign(attempts: Sequence[Attempt], private: Ed25519PrivateKey) -> Signed:
     )
 
 
-def verify(signed: Signed, trusted: Mapping[str, Ed25519PublicKey]) -> None:
-    """Find its signature good. `trusted` are public keys by fingerprint.
+def lines(signed: Signed, trusted: Mapping[str, Ed25519PublicKey]) -> list[bytes]:
+    """The attempts as the very texts that were signed, once their signature is found good.
 
-    Raises NotGenuine for another key and for another text than was signed.
+    `trusted` are public keys by fingerprint. Raises NotGenuine for another key and for another
+    text than was signed.
     """
     public = trusted.get(signed.key)
     if public is None:
         raise NotGenuine(f"it is signed with the key {signed.key[:16]!r}, which is not trusted")
+    text = message(signed.payload)
     try:
-        public.verify(base64.b64decode(signed.signature, validate=True), message(signed.payload))
+        public.verify(base64.b64decode(signed.signature, validate=True), text)
     except (InvalidSignature, binascii.Error, ValueError):
         raise NotGenuine("its signature is not that of its content: it was changed") from None
+    return text.removeprefix(PURPOSE).split(b"\n")
 
 
 def opened(signed: Signed, trusted: Mapping[str, Ed25519PublicKey]) -> list[Attempt]:
     """The attempts, once their signature is found good.
 
-    Raises NotGenuine as `verify` does, and for a text that holds anything but attempts.
+    Raises NotGenuine as `lines` does, and for a text that holds anything but attempts.
     """
-    verify(signed, trusted)
+    texts = lines(signed, trusted)
     try:
-        return [Attempt.model_validate_json(line) for line in lines(signed)]
+        return [Attempt.model_validate_json(text) for text in texts]
     except ValidationError:
         raise NotGenuine("what is signed is no grader/attempt/v1") from None
-
-
-def lines(signed: Signed) -> list[str]:
-    """Its attempts as the texts that were signed."""
-    return signed.payload.split("\n")
 
 
 def new_key(private_file: Path, public_file: Path) -> str:

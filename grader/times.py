@@ -16,4 +16,4 @@ def utc(text: str) -> datetime:
 
 def stamp(time: datetime) -> str:
     """A time in UTC to the second, such as `2026-11-21T15:04:05Z`."""
-    return time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
+    return time.astimezone(UTC).isoformat(timespec="seconds").removesuffix("+00:00") + "Z"

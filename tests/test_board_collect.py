@@ -26,7 +26,6 @@ from classes import (
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from grader import attempts, documents, results
-from grader.board import collect as collecting
 from grader.board.collect import collect
 from grader.board.records import State
 from grader.errors import UsageError
@@ -196,6 +195,18 @@ NO_TIME = "which is no time"
         (lambda: signed(attempt(timed(points=-1))), "result.points: "),
         (lambda: signed(attempt(timed(0.5, low=0.6))), "the share lies outside its interval"),
         (lambda: signed(attempt(timed(-0.5))), "result.steps.5.speed."),
+        (
+            lambda: attempts.to_json(attempt()).replace('"share":0.85', '"share":"0.85"'),
+            "result.steps.5.speed.share: Input should be a valid number",
+        ),
+        (
+            lambda: attempts.to_json(attempt()).replace('"share":0.85', '"share":NaN'),
+            "result.steps.5.speed.share: Input should be a finite number",
+        ),
+        (
+            lambda: attempts.to_json(attempt()).replace('"hardened":true', '"hardened":"yes"'),
+            "result.hardened: Input should be a valid boolean",
+        ),
         (lambda: line().replace("0.85", "NaN"), "it was changed"),
         (lambda: "x" * (documents.LARGEST + 1), "it is longer than 8,388,608 bytes"),
         (lambda: "\n \n", "it is empty"),
@@ -315,17 +326,6 @@ def test_the_order_of_the_files_changes_nothing(tmp_path: Path):
     backward = read(tmp_path / "b", *reversed(lines))
     assert forward.entries == backward.entries
     assert len(forward.entries) == 4
-
-
-def test_many_files_are_read_by_many_processes(tmp_path: Path, monkeypatch):
-    lines = [line(0.5 + n / 100, student=f"s{n}") for n in range(12)]
-    alone = read(tmp_path, *lines, "{")
-    monkeypatch.setattr(collecting, "WORTH_A_PROCESS", 0)
-    monkeypatch.setattr(collecting, "BATCH", 20_000)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
-    together = collect([tmp_path], CONTEXT)
-    assert together == alone
-    assert len(together.entries) == 12
 
 
 def test_documents_of_a_file(tmp_path: Path):

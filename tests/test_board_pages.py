@@ -487,7 +487,7 @@ def test_a_student_s_plots_have_a_mark_for_each_attempt():
         tried = [each for each in student.tried if each.exercise == board.exercise]
         marks = plot.all("use")
         assert [use.attributes["href"] for use in marks] == [
-            f"#{board_plots.mark_of(each.state)}" for each in tried
+            f"#{board_plots.MARK_OF[each.state]}" for each in tried
         ]
         xs = [float(use.attributes["x"].rstrip("%")) for use in marks]
         assert xs == sorted(set(xs))

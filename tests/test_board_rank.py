@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from classes import H200, TIMED
 from hypothesis import given
@@ -136,7 +134,7 @@ def test_where_none_ranks_the_one_that_came_furthest_is_shown():
     tried = [entry(span, number, state) for number, state in enumerate(reversed(rank.FURTHEST))]
     assert rank.best(tried).state is State.SOLVED
     assert rank.best(tried[:-1]).state is State.UNVERIFIED
-    failed = [replace(entry(span, number, State.FAILED), figures=None) for number in range(3)]
+    failed = [entry(span, number, State.FAILED)._replace(figures=None) for number in range(3)]
     assert rank.best(failed) is failed[-1], "the latest"
 
 

@@ -28,6 +28,7 @@ FLOORS = (
         "toolkit",
         "documents",
         "times",
+        "forked",
     },
     {"results", "attempts", "trace", "verdict", "picture", "hazards"},
     {

@@ -54,8 +54,7 @@ def decided(
     return tuple(
         entry
         if entry.id not in reasons
-        else replace(
-            entry,
+        else entry._replace(
             state=State.INVALIDATED,
             note=forbidden.without(cleaned(reasons[entry.id])),
             figures=None,
@@ -91,7 +90,7 @@ def _publishable(group: Class, known: Sequence[Baseline]) -> tuple[Entry, ...]:
     return tuple(
         entry
         if entry.figures is None or names.get(entry.figures.gpu) == entry.figures.gpu
-        else replace(entry, figures=replace(entry.figures, gpu=names.get(entry.figures.gpu, "")))
+        else entry._replace(figures=entry.figures._replace(gpu=names.get(entry.figures.gpu, "")))
         for entry in group.entries
         if entry.student in group.people
     )

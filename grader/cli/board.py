@@ -209,6 +209,7 @@ def _many_objects() -> Iterator[None]:
     try:
         yield
     finally:
+        gc.freeze()  # nor later: they go when nobody holds them any more
         gc.enable()
 
 

@@ -12,11 +12,12 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from markupsafe import Markup, escape
 
+from grader import forked
 from grader.board.records import Board, Row, Site, State, Student, Tried
 from grader.render import board_plots as plots
 from grader.render.webpage import Filters, Own, file, page_templates
@@ -43,7 +44,8 @@ MEANINGS = {
     State.INVALIDATED: "taken back by a teacher",
 }
 BACKENDS = {"triton": "Triton", "numba": "numba CUDA"}
-STATES = list(WORDS)
+WORTH_PROCESSES = 10_000  # attempts whose pages one process makes in less than a second
+PAGES_AT_ONCE = 8  # that a process is asked for
 LONGEST_NAME = 64  # characters that are shown of a nickname
 
 
@@ -64,23 +66,30 @@ def pages(site: Site) -> dict[str, str]:
     def render(template: str, **values: Any) -> str:
         return templates.get_template(template).render(shared | values)
 
-    found = {"index.html": _index(site, render)}
+    makers = {"index.html": partial(_index, site, render)}
     for number, board in enumerate(site.boards):
-        found[f"exercises/{board.exercise}.html"] = _exercise(site, number, render)
+        makers[f"exercises/{board.exercise}.html"] = partial(_exercise, site, number, render)
     overall = {standing.key: standing for standing in site.standings}
     ties = _shared(standing.rank for standing in site.standings)
     places = _places(site.boards)
     for student in site.students:
-        found[f"students/{student.key}.html"] = render(
-            "board_student.html",
-            top="../",
-            gates=None,
-            student=student,
+        makers[f"students/{student.key}.html"] = partial(
+            _student,
+            site,
+            student,
+            render,
+            places=places[student.key],
             standing=overall.get(student.key),
             shared=ties,
-            **_history(site, student, places[student.key]),
         )
-    return found
+    attempts = sum(len(student.tried) for student in site.students)
+    made = forked.results(
+        lambda name: makers[name](),
+        list(makers),
+        worth_it=attempts >= WORTH_PROCESSES,
+        at_once=PAGES_AT_ONCE,
+    )
+    return dict(zip(makers, made, strict=True))
 
 
 Render = Callable[..., str]
@@ -131,9 +140,13 @@ def _exercise(site: Site, number: int, render: Render) -> str:
     )
 
 
-def _history(
-    site: Site, student: Student, places: Mapping[str, tuple[Row, bool]]
-) -> dict[str, Any]:
+def _student(
+    site: Site,
+    student: Student,
+    render: Render,
+    places: Mapping[str, tuple[Row, bool]],
+    **standing: Any,
+) -> str:
     """Of one student: a plot for each board, and the names by which attempts are filtered."""
     by_exercise: defaultdict[str, list[Tried]] = defaultdict(list)
     for each in student.tried:
@@ -141,10 +154,14 @@ def _history(
     names = sorted(by_exercise)
     titles = {board.exercise: board.title for board in site.boards}
     scale = plots.attempts_scale(student.tried, site.boards)
-    return {
-        "titles": [titles.get(name, name) for name in names],
-        "rows": _attempts(student.tried, {name: titles.get(name, name) for name in names}),
-        "plots": [
+    return render(
+        "board_student.html",
+        top="../",
+        gates=None,
+        student=student,
+        titles=[titles.get(name, name) for name in names],
+        rows=_attempts(student.tried, {name: titles.get(name, name) for name in names}),
+        plots=[
             (
                 board,
                 *places.get(board.exercise, (None, False)),
@@ -154,7 +171,8 @@ def _history(
             for board in site.boards
             if (tried := by_exercise.get(board.exercise))
         ],
-    }
+        **standing,
+    )
 
 
 def _attempts(tried: Sequence[Tried], titles: Mapping[str, str]) -> Markup:
@@ -162,13 +180,16 @@ def _attempts(tried: Sequence[Tried], titles: Mapping[str, str]) -> Markup:
 
     Put together here and not in the template: a large class has a hundred thousand of them.
     """
-    exercises = {
-        name: (number, escape(title)) for number, (name, title) in enumerate(titles.items())
+    of_exercise = {
+        name: (
+            f'<tr data-g="{number}">',
+            f'<th scope="row" class="who" data-v="{number}">{escape(title)}</th>',
+        )
+        for number, (name, title) in enumerate(titles.items())
     }
     rows = []
     for each in reversed(tried):
-        number, title = exercises[each.exercise]
-        moment = _moment(each.when)
+        begin, name = of_exercise[each.exercise]
         if each.share is None:
             share = '<td class="n share">–</td>'
         else:
@@ -177,22 +198,26 @@ def _attempts(tried: Sequence[Tried], titles: Mapping[str, str]) -> Markup:
                 f"</b> <span>{_span(each.share_low, each.share_high)}</span></td>"
             )
         rows.append(
-            f'<tr data-g="{number}">'
-            + (
-                f'<td class="when" data-v="{_seconds(each.when)}">'
-                if moment
-                else '<td class="when">'
-            )
-            + f"{_minute(each.when) if moment else escape(each.when)}</td>"
-            f'<th scope="row" class="who" data-v="{number}">{title}</th>'
-            f'<td class="state {plots.mark_of(each.state)}" data-v="{STATES.index(each.state)}">'
-            f"{WORDS[each.state]}</td>"
+            f"{begin}{_handed_in(each.when)}{name}{STATE_CELLS[each.state]}"
             f'<td class="n points" data-v="{each.points}">{each.points}'
             f" <small>of {each.max_points}</small></td>{share}"
             f'<td class="gpu">{_text(_model(each.gpu))}</td>'
             f'<td class="why">{_text(each.note)}</td></tr>'
         )
     return Markup("\n".join(rows))
+
+
+def _handed_in(when: str) -> str:
+    moment = _moment(when)
+    if moment is None:
+        return f'<td class="when">{escape(when)}</td>'
+    return f'<td class="when" data-v="{_since_1970(moment)}">{_to_the_minute(moment)}</td>'
+
+
+STATE_CELLS = {
+    state: f'<td class="state {plots.MARK_OF[state]}" data-v="{number}">{word}</td>'
+    for number, (state, word) in enumerate(WORDS.items())
+}
 
 
 def _progress(title: str, tried: Sequence[Tried]) -> str:
@@ -305,7 +330,6 @@ def _model(gpu: str) -> str:
     return gpu.removeprefix("NVIDIA ")
 
 
-@lru_cache(maxsize=1024)
 def _moment(text: str) -> datetime | None:
     """None where the text is no moment; one without a zone is UTC."""
     try:
@@ -318,22 +342,33 @@ def _moment(text: str) -> datetime | None:
 def _minute(text: str) -> str:
     """`21 Nov 2026, 15:04`; what is no moment stands as it came."""
     moment = _moment(text)
-    return text if moment is None else f"{_day(text)}, {moment.hour:02}:{moment.minute:02}"
+    return text if moment is None else _to_the_minute(moment)
 
 
 def _day(text: str) -> str:
     """`21 Nov 2026`."""
     moment = _moment(text)
-    return text if moment is None else f"{moment.day} {MONTHS[moment.month - 1]} {moment.year}"
+    return text if moment is None else _to_the_day(moment)
 
 
 def _seconds(text: str) -> int | None:
     """To sort by: since 1970."""
     moment = _moment(text)
-    return None if moment is None else int((moment - EPOCH).total_seconds())
+    return None if moment is None else _since_1970(moment)
 
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+def _to_the_minute(moment: datetime) -> str:
+    return f"{_to_the_day(moment)}, {moment.hour:02}:{moment.minute:02}"
+
+
+def _to_the_day(moment: datetime) -> str:
+    return f"{moment.day} {MONTHS[moment.month - 1]} {moment.year}"
+
+
+def _since_1970(moment: datetime) -> int:
+    return int(moment.timestamp())
+
+
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 

@@ -20,6 +20,10 @@ LINE = 13  # pixels between two lines of text
 REACH = 1.04  # shares above are drawn at this edge
 BIN = 0.02  # of the small histograms, in shares
 WITHOUT_SHARE = 16  # pixels below the axis of an attempt's plot
+# Full for what counts, hollow for what is right and does not count, a cross for the others.
+MARK_OF = dict.fromkeys(State, "cross")
+MARK_OF |= dict.fromkeys((State.RANKED, State.SOLVED), "full")
+MARK_OF |= dict.fromkeys((State.UNVERIFIED, State.NOT_TIMED), "hollow")
 
 
 @dataclass(frozen=True)
@@ -218,35 +222,34 @@ def attempts_scale(tried: Iterable[Tried], boards: Iterable[Board]) -> Scale:
 
 def attempts_plot(tried: Sequence[Tried], board: Board, scale: Scale, words: str) -> Markup:
     """Share by attempt, oldest at the left; those without a share lie below the axis."""
-    xs = [27 + 70 * (number + 0.5) / len(tried) for number in range(len(tried))]
-    parts = [_ruler(scale, board.passing, board.great, "limit")]
-    intervals, best, line = [], None, ""
+    xs = _xs(len(tried))
+    below = f"{scale.bottom + WITHOUT_SHARE:g}"
+    marks, intervals, line, best = [], [], "", None
     for x, each in zip(xs, tried, strict=True):
         if each.share is None:
+            marks.append(f'<use href="#{MARK_OF[each.state]}" x="{x}%" y="{below}"/>')
             continue
+        y = scale.y(each.share)
+        marks.append(f'<use href="#{MARK_OF[each.state]}" x="{x}%" y="{y:g}"/>')
         if each.share_low is not None and each.share_high is not None:
-            intervals.append(f"M{x:.1f} {scale.y(each.share_high)}V{scale.y(each.share_low)}")
-        if each.state is State.RANKED and (best is None or each.share > best):
-            y = scale.y(each.share)
-            line += f"H{x:.1f}V{y}" if line else f"M{x:.1f} {y}"
+            intervals.append(f"M{x} {scale.y(each.share_high)}V{scale.y(each.share_low)}")
+        if (best is None or each.share > best) and each.state is State.RANKED:
+            line += f"H{x}V{y}" if line else f"M{x} {y}"
             best = each.share
     if line:
-        line += f"H{xs[-1]:.1f}"
-    parts.append(
+        line += f"H{xs[-1]}"
+    paths = (
         '<svg width="100%" height="100%" viewBox="0 0 100 180" preserveAspectRatio="none">'
         f'<path class="best" d="{line}"/><path class="spans" d="{"".join(intervals)}"/></svg>'
     )
-    for x, each in zip(xs, tried, strict=True):
-        y = scale.bottom + WITHOUT_SHARE if each.share is None else scale.y(each.share)
-        parts.append(f'<use href="#{mark_of(each.state)}" x="{x:.1f}%" y="{y:g}"/>')
-    return _svg("attempts", 180, words, parts)
+    ruler = _ruler(scale, board.passing, board.great, "limit")
+    return _svg("attempts", 180, words, [ruler, paths, *marks])
 
 
-def mark_of(state: State) -> str:
-    """Full for what counts, hollow for what is right and does not, a cross for the others."""
-    if state in (State.RANKED, State.SOLVED):
-        return "full"
-    return "hollow" if state in (State.UNVERIFIED, State.NOT_TIMED) else "cross"
+@lru_cache(maxsize=256)  # most students try as often as others do
+def _xs(count: int) -> tuple[str, ...]:
+    """Where attempts stand, of so many, in percent."""
+    return tuple(f"{27 + 70 * (number + 0.5) / count:.1f}" for number in range(count))
 
 
 def _low(row: Row) -> float:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -22,11 +23,11 @@ class Own:
     style: Markup
     script: Markup = NO_SCRIPT
 
-    @property
+    @cached_property
     def style_hash(self) -> str:
         return _hash(self.style)
 
-    @property
+    @cached_property
     def script_hash(self) -> str:
         return _hash(self.script)
 
@@ -36,6 +37,7 @@ def page_templates(filters: Filters) -> Environment:
     made = Environment(
         loader=PackageLoader("grader.render", "pages"),
         autoescape=True,
+        auto_reload=False,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
