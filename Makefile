@@ -34,8 +34,9 @@ check: $(READY)
 	$(VENV)/bin/grader check $(EX) --device $(DEVICE) \
 		$(if $(KERNEL),--kernel '$(KERNEL)',--solution)
 
+# A file at a time for each core, for what a file's tests share; tests/conftest.py has the order.
 test: $(READY)
-	$(VENV)/bin/python -m pytest -n auto --dist loadfile
+	$(VENV)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 lint: $(READY)
 	$(VENV)/bin/ruff check
