@@ -24,7 +24,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 # file at a time (`make test`), so one of these at the end would leave the other cores idle.
 LONG = (
     *("test_cheats_between_runs", "test_bad_input", "test_honest", "test_walls", "test_verify"),
-    *("test_classroom", "test_classroom_guide"),
+    *("test_doctor", "test_classroom", "test_classroom_guide"),
 )
 assert all(Path(__file__).with_name(f"{name}.py").is_file() for name in LONG)
 

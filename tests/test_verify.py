@@ -115,6 +115,12 @@ def verified(found: dict[str, list[Verified]]) -> dict[str, Verified]:
     return {v.kernel: v for v in found["01_twice"]}
 
 
+def test_exercises_come_in_the_order_in_which_they_were_asked_for(
+    found: dict[str, list[Verified]],
+):
+    assert list(found) == ["01_twice", "02_idle", "03_declared", "04_loose", "05_blind"]
+
+
 def test_everything_is_tried_in_order(verified: dict[str, Verified]):
     mutants = [v.kernel for v in verified.values() if v.kind == "mutant"]
     assert list(verified) == ["stub", "solution", *sorted(WRONG), *NO_WORK, *mutants]
