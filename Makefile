@@ -34,8 +34,9 @@ check: $(READY)
 	$(VENV)/bin/grader check $(EX) --device $(DEVICE) \
 		$(if $(KERNEL),--kernel '$(KERNEL)',--solution)
 
+# A file at a time for each core, for what a file's tests share; tests/conftest.py has the order.
 test: $(READY)
-	$(VENV)/bin/python -m pytest -n auto --dist loadfile
+	$(VENV)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 lint: $(READY)
 	$(VENV)/bin/ruff check
@@ -65,11 +66,13 @@ redteam-fuzz: $(READY)
 
 setup: $(READY)
 
-# The stamp is made last, so that an installation that broke off is taken up again.
+# The stamp is made last, so that an installation that broke off is taken up again. Compiled is on all
+# cores, where pip takes one; files that are not for this Python, such as templates, stay as they are.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --disable-pip-version-check --quiet \
+	$(VENV)/bin/python -m pip install --disable-pip-version-check --quiet --no-compile \
 		-c constraints.txt -e '.[$(EXTRAS)]'
+	$(VENV)/bin/python -W ignore -m compileall -qq -j 0 -x '/tests?/' $(VENV)/lib || true
 	touch $@
 
 clean:

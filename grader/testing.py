@@ -26,7 +26,7 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grader.acceptance import eps
+from grader.acceptance import eps, place_in
 from grader.course import load_spec
 from grader.spec import Case, Spec
 
@@ -124,8 +124,8 @@ def assert_within(
     if not bool(bad.any()):
         return
     worst = int(torch.where(bad, excess.nan_to_num(nan=torch.inf), -torch.inf).argmax())
-    index = [int(i) for i in torch.unravel_index(torch.tensor(worst), bad.shape)]
-    place = f" at {index}" if index else ""
+    index = place_in(bad.shape, worst)
+    place = f" at {list(index)}" if index else ""
     raise AssertionError(
         f"{what}{place}: expected {_at(wanted, index):.7g} ± {_at(slack, index):.2g}, "
         f"got {_at(actual, index):.7g}"

@@ -103,8 +103,10 @@ def run(
         trials = [_all_trials(e, device, sample, Path(scratch) / e.name) for e in exercises]
         size = min(BATCH, math.ceil(sum(map(len, trials)) / at_once))
         batches = [some[i : i + size] for some in trials for i in range(0, len(some), size)]
-        verified = pool.map(lambda batch: _verify(batch, progress), batches)
-        return list(itertools.chain.from_iterable(verified))
+        # The last begin: exercises follow puzzles and take longest, and a long one that came last
+        # would have one core to itself while the others are idle.
+        verified = list(pool.map(lambda batch: _verify(batch, progress), reversed(batches)))
+        return list(itertools.chain.from_iterable(reversed(verified)))
 
 
 def _verify(trials: Sequence[_Trial], progress: Callable[[str], None]) -> list[Verified]:

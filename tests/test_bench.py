@@ -17,8 +17,6 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-import torch._dynamo
-import torch._inductor.config
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -264,7 +262,10 @@ def test_what_is_compiled_is_the_function_on_tensors(name: str, monkeypatch: pyt
     monkeypatch.setattr(torch, "compile", pass_on)
     monkeypatch.setattr(torch, "as_tensor", lambda array, device: array)
     namespace: dict[str, object] = {}
-    dynamo, inductor = torch._dynamo.config, torch._inductor.config
+    # Imported here: it takes seconds, which only this test needs to spend.
+    from torch._dynamo import config as dynamo
+    from torch._inductor import config as inductor
+
     # Restores what the text sets in the process that it runs in.
     with dynamo.patch(recompile_limit=8), inductor.patch(compile_threads=2):
         exec(compile(text, "eager.py", "exec"), namespace)

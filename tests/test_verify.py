@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -70,28 +71,54 @@ WRONG = {
 }
 
 
-def exercise(root: Path, solution: str = SOLUTION) -> Exercise:
-    made = Exercise(root / "exercises" / "01_twice")
+def exercise(
+    root: Path, name: str = "01_twice", *, spec: str = SPEC, solution: str = SOLUTION
+) -> Exercise:
+    made = Exercise(root / "exercises" / name)
     made.folder.mkdir(parents=True)
     made.answers.mkdir(parents=True)
-    (made.folder / "spec.py").write_text(SPEC)
+    (made.folder / "spec.py").write_text(spec)
     made.tests.write_text(TESTS)
     made.solution.write_text(solution)
     return made
 
 
+DECLARED = '[[equivalent]]\noperator = "change_constant"\nreason = "it is not"\n'
+EACH_MUTANT = verify.Sample(count=None)  # none that is drawn: each is told by its change below
+
+
 @pytest.fixture(scope="module")
-def verified(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Verified]:
-    """One real run over a sound exercise, of which two wrong kernels claim what is not so."""
-    twice = exercise(tmp_path_factory.mktemp("course"))
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Verified]]:
+    """One real run over a sound exercise, and over others of which each has another fault."""
+    root = tmp_path_factory.mktemp("course")
+    twice = exercise(root)
     for name, (step, body) in WRONG.items():
         docstring = f'"""Not what it should be.\n\nRejected at: {step}\n"""\n'
         kernel = f"{docstring}\n\ndef twice(x, out):\n    {body}\n"
         (twice.answers / f"{name}.py").write_text(kernel)
+    idle = exercise(root, "02_idle", solution=SOLUTION.replace("2 * x", "2 * x + 0 * x[0]"))
+    declared = exercise(root, "03_declared")
+    declared.survivors.write_text(DECLARED)
+    magnitude = "terms=lambda case: 1, magnitude=lambda i, e: {'out': e['out'].abs() + 1e9}"
+    loose = exercise(root, "04_loose", spec=SPEC.replace("terms=lambda case: 1", magnitude))
+    nothing = SPEC.replace("draw.tensor(case.shape)", "draw.tensor(case.shape) * 0")
+    blind = exercise(root, "05_blind", spec=nothing)
     said: list[str] = []
-    found = verify.run([twice], "cpu", said.append)
+    everything = verify.run([twice, idle, declared, loose, blind], "cpu", said.append, EACH_MUTANT)
     assert "grading 01_twice …" in said
-    return {v.kernel: v for v in found}
+    return {name: list(some) for name, some in groupby(everything, key=lambda one: one.exercise)}
+
+
+@pytest.fixture(scope="module")
+def verified(found: dict[str, list[Verified]]) -> dict[str, Verified]:
+    """The sound exercise's, of which two wrong kernels claim what is not so."""
+    return {v.kernel: v for v in found["01_twice"]}
+
+
+def test_exercises_come_in_the_order_in_which_they_were_asked_for(
+    found: dict[str, list[Verified]],
+):
+    assert list(found) == ["01_twice", "02_idle", "03_declared", "04_loose", "05_blind"]
 
 
 def test_everything_is_tried_in_order(verified: dict[str, Verified]):
@@ -148,10 +175,9 @@ def by_kind(found: list[Verified], kind: str) -> list[Verified]:
     return [one for one in found if one.kind == kind]
 
 
-def test_a_mutant_that_survives_is_shown_with_what_to_do(tmp_path: Path):
-    twice = exercise(tmp_path, SOLUTION.replace("2 * x", "2 * x + 0 * x[0]"))
-    found = by_kind(verify.run([twice], "cpu", print, verify.Sample(count=None)), "mutant")
-    survivors = [one for one in found if not one.ok]
+def test_a_mutant_that_survives_is_shown_with_what_to_do(found: dict[str, list[Verified]]):
+    mutants = by_kind(found["02_idle"], "mutant")
+    survivors = [one for one in mutants if not one.ok]
     assert "kernel.py, line 4\n- out.copy_(2 * x + 0 * x[0])\n+ out.copy_((2 * x))" in [
         one.change for one in survivors
     ]
@@ -160,17 +186,11 @@ def test_a_mutant_that_survives_is_shown_with_what_to_do(tmp_path: Path):
         "Add an edge to spec.py that tells it from the solution, or declare it in survivors.toml "
         "with the reason why nothing can."
     }
-    assert len(found) - len(survivors) >= 3
+    assert len(mutants) - len(survivors) >= 3
 
 
-DECLARED = '[[equivalent]]\noperator = "change_constant"\nreason = "it is not"\n'
-
-
-def test_a_declared_mutant_that_is_rejected_is_reported(tmp_path: Path):
-    twice = exercise(tmp_path)
-    twice.survivors.write_text(DECLARED)
-    found = verify.run([twice], "cpu", print, verify.Sample(count=None))
-    (one,) = by_kind(found, "equivalent")
+def test_a_declared_mutant_that_is_rejected_is_reported(found: dict[str, list[Verified]]):
+    (one,) = by_kind(found["03_declared"], "equivalent")
     assert (one.ok, one.expected, one.actual) == (False, "pass", "correctness")
     assert one.advice.endswith("is rejected all the same: take the declaration out.")
 
@@ -182,28 +202,23 @@ def test_a_declaration_that_fits_no_mutant_cannot_be_verified(tmp_path: Path):
         verify.run([twice], "cpu", print, verify.Sample(count=0))
 
 
-def test_a_spec_in_which_one_case_accepts_zeros_is_refused(tmp_path: Path):
-    twice = exercise(tmp_path)
-    spec = twice.folder / "spec.py"
-    loose = "terms=lambda case: 1, magnitude=lambda i, e: {'out': e['out'].abs() + 1e9}"
-    spec.write_text(SPEC.replace("terms=lambda case: 1", loose))
-    found = {v.kernel: v for v in verify.run([twice], "cpu", print, verify.Sample(count=0))}
-    assert (found["zeros"].ok, found["zeros"].actual) == (False, "properties")
-    assert found["zeros"].detail == (
+def test_a_spec_in_which_one_case_accepts_zeros_is_refused(found: dict[str, list[Verified]]):
+    no_work = {one.kernel: one for one in by_kind(found["04_loose"], "no_work")}
+    assert (no_work["zeros"].ok, no_work["zeros"].actual) == (False, "properties")
+    assert no_work["zeros"].detail == (
         "this answer passes 3 cases that can tell it: 1 float32 (out), 300 float32 (out), "
         "1000 float32 (out)"
     )
-    assert found["zeros"].advice.startswith("Give each case inputs for which this answer is wrong")
-    assert found["nan"].ok
+    assert no_work["zeros"].advice.startswith(
+        "Give each case inputs for which this answer is wrong"
+    )
+    assert no_work["nan"].ok
 
 
-def test_a_spec_in_which_no_case_can_tell_is_refused(tmp_path: Path):
-    twice = exercise(tmp_path)
-    spec = twice.folder / "spec.py"
-    spec.write_text(SPEC.replace("draw.tensor(case.shape)", "draw.tensor(case.shape) * 0"))
-    found = {v.kernel: v for v in verify.run([twice], "cpu", print, verify.Sample(count=0))}
-    assert not found["zeros"].ok
-    assert found["zeros"].detail == "in no case is this answer wrong for out"
+def test_a_spec_in_which_no_case_can_tell_is_refused(found: dict[str, list[Verified]]):
+    no_work = {one.kernel: one for one in by_kind(found["05_blind"], "no_work")}
+    assert not no_work["zeros"].ok
+    assert no_work["zeros"].detail == "in no case is this answer wrong for out"
 
 
 # -- the decisions alone

@@ -173,19 +173,27 @@ def _in_the_course(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRADER_COURSE", str(COURSE))
 
 
-def graded(kernel: Path, hardened: bool = False) -> Result:
-    (result,) = check.run([Request(COPY, kernel, device="cpu", hardened=hardened)], print)
-    return result
-
-
-@pytest.mark.parametrize("hardened", [False, True])
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_result_tells_which_walls_held(hardened: bool):
+@pytest.fixture(scope="module")
+def behind_walls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
+    """What one judge says of a good kernel file, the same with --hardened, and one that tries."""
     if not all(map(offered, confine.NAMES)):
         pytest.skip("the kernel of this machine does not offer all walls")
-    result = graded(GOOD, hardened)
+    tries = tmp_path_factory.mktemp("kernels") / "tries.py"
+    tries.write_text(ATTACK.format(attacks=ATTACKS))
+    requests = {
+        "plain": Request(COPY, GOOD, device="cpu"),
+        "hardened": Request(COPY, GOOD, device="cpu", hardened=True),
+        "tries": Request(COPY, tries, device="cpu"),
+    }
+    return dict(zip(requests, check.run([*requests.values()], print), strict=True))
+
+
+@pytest.mark.parametrize("which", ["plain", "hardened"])
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_result_tells_which_walls_held(behind_walls: dict[str, Result], which: str):
+    result = behind_walls[which]
     assert exit_code([result]) == 0
-    assert result.hardened is hardened
+    assert result.hardened is (which == "hardened")
     assert [wall.name for wall in result.walls] == list(walls.MEANING)
     assert {wall.name for wall in result.walls if wall.held} >= walls.REQUIRED
 
@@ -206,7 +214,7 @@ def test_cuda_works_behind_all_walls():
 
 def test_without_walls_a_check_says_so_and_grades(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(sandbox.WITHOUT, ALL)
-    result = graded(GOOD)
+    (result,) = check.run([Request(COPY, GOOD, device="cpu")], print)
     assert exit_code([result]) == 0
     assert {wall.name for wall in result.walls if not wall.held} >= {"course", "network"}
 
@@ -268,12 +276,8 @@ def copy(x, out):
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_kernel_file_that_tries_is_refused(tmp_path: Path):
-    if not all(map(offered, confine.NAMES)):
-        pytest.skip("the kernel of this machine does not offer all walls")
-    kernel = tmp_path / "attacks.py"
-    kernel.write_text(ATTACK.format(attacks=ATTACKS))
-    printed = graded(kernel).output.splitlines()
+def test_a_kernel_file_that_tries_is_refused(behind_walls: dict[str, Result]):
+    printed = behind_walls["tries"].output.splitlines()
     assert printed[: len(ATTACKS)] == [f"refused: {name}" for name in ATTACKS]
 
 
