@@ -31,7 +31,7 @@ from grader import course
 
 QUICK_RUNS = 5
 SAMPLE_S = 0.1
-STEPS = ("load", "correctness", "properties", "traffic", "speed")
+STEPS = ("load", "correctness", "properties", "traffic", "memory", "speed")
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,9 @@ def stamped_check(name: str, device: str, fd: int) -> int:
         finally:
             moments["judge_ended"] = time.monotonic()
 
-    def stamped_parsed(line: bytes) -> Any:
+    def stamped_parsed(*arguments: Any) -> Any:
         moments["result_arrived"] = time.monotonic()
-        return parsed(line)
+        return parsed(*arguments)
 
     check.run, check._parsed = stamped_run, stamped_parsed
     code = cli.main(["check", name, "--solution", "--json", "--device", device])

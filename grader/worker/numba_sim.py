@@ -246,6 +246,7 @@ class _Cuda(kernelapi.FakeCUDAModule):  # type: ignore[misc]  # numba-cuda has n
         self._log = _log
         self._threads = Threads(_log)
         self._begun = False  # whether any block was entered
+        self._shuffled = False  # whether a thread came to a shuffle since the last barrier
         self.memory = Memory(self._threads, shared=False)
         self._atomic = _Atomic(self._threads)
         self._local = _Local()
@@ -293,8 +294,11 @@ class _Cuda(kernelapi.FakeCUDAModule):  # type: ignore[misc]  # numba-cuda has n
         return [thread.vote for thread in threads]
 
     def _run(self, threads: list[_Thread], verdict: tuple[int, int]) -> None:
+        self._shuffled = False
         for thread in threads:
             self._resume(thread, verdict)
+        if not self._shuffled:
+            return
         for _, warp in itertools.groupby(threads, lambda thread: thread.number // self.warpsize):
             lanes = list(warp)
             while going_on := exchanged([thread for thread in lanes if not thread.dead]):
@@ -318,6 +322,7 @@ class _Cuda(kernelapi.FakeCUDAModule):  # type: ignore[misc]  # numba-cuda has n
         except IndexError as error:
             self._explain(error)
         if thread.exchange is not None:
+            self._shuffled = True
             thread.paused = self._threads.pause()
 
     def _explain(self, error: IndexError) -> NoReturn:
