@@ -365,6 +365,40 @@ def test_what_red_team_and_honest_corpus_came_to_was_measured():
     assert sum(bool(one["too_slow"]) for one in there["kernels"]) == 9
 
 
+def test_the_table_of_figures_is_what_the_records_hold():
+    folder = ROOT / "bench" / "results"
+
+    def record(name: str):
+        return json.loads((folder / f"{name}.json").read_text())
+
+    cheats, there = record("redteam_cpu"), record("redteam_h200")
+    honest, honest_there = record("honest_cpu"), record("honest_h200")
+    mutants, cost, cost_there = (
+        record(name) for name in ("mutants_cpu", "hardened_cost_cpu", "hardened_cost_h200")
+    )
+    judged = sum(row["rejected"] for row in mutants["exercises"])
+    told = {row[0]: row[2] for row in rows(section(ROOT / "docs" / "trust.md", "In figures"))}
+    assert mutants["ok"]
+    assert cheats["ok"]
+    assert there["ok"]
+    assert [*told.values()][:3] == [
+        f"0 of {len(cheats['cheats'])} on a CPU, 0 of {len(there['cheats'])} on H200s",
+        f"{honest['rejected']} of {len(honest['kernels'])} in {honest['runs']:,} runs on CPUs, "
+        f"{honest_there['rejected']} of {len(honest_there['kernels'])} on H200s",
+        f"0 of {judged}",
+    ]
+    seconds = cost["compared"]["hardened"]["seconds_more_than_plain"]
+    bandwidth = cost_there["compared"]["hardened"]["bandwidth_against_plain"]
+    assert [*told.values()][4:] == [
+        f"{seconds:.1f} on a CPU; on an H200 lost in the noise",
+        f"{100 * bandwidth:.2f} %",
+    ]
+    text = section(ROOT / "docs" / "trust.md", "In figures")
+    for mode in ("hardened", "open"):
+        more = cost_there["compared"][mode]["seconds_more_than_plain"]
+        assert f"{more:.1f} s longer" in text
+
+
 def test_what_ci_adds_was_measured():
     """docs/formats.md, from the record under bench/results."""
     record = json.loads((ROOT / "bench" / "results" / "ci_overhead_cpu.json").read_text())
