@@ -18,6 +18,7 @@ from grader.spec import Spec
 from grader.terms import StepName
 
 SHELVES = ("exercises", "puzzles")
+COMMENTARY = "commentary.md"  # beside a solution, and where it is published
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Exercise:
     @property
     def commentary(self) -> Path:
         """What is said beside the published solution; may be missing."""
-        return self.answers / "commentary.md"
+        return self.answers / COMMENTARY
 
     @cached_property
     def spec(self) -> Spec:

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from grader.check import Request
     from grader.results import Result
 
-# So few of a kernel's steps are drawn: below a report, little may push the report out of sight.
-STEPS_OF_A_TRACE, STEPS_BELOW_A_REPORT = 4, 2
-
 
 def check(
     names: options.Names = None,
@@ -118,14 +115,11 @@ def _show_failing(request: Request, result: Result) -> None:
 
     case = picture.case_of(result, request.exercise.spec)
     if case is not None:
-        _draw(replace(request, case=str(case)), None, STEPS_BELOW_A_REPORT)
+        _draw(replace(request, case=str(case)), None, brief=True)
 
 
-def _draw(request: Request, page: Path | None, most: int) -> None:
-    """Call the kernel once, and show what its threads did; as a web page if one is named.
-
-    Of the steps between barriers at most `most` are drawn, those with a fault before others.
-    """
+def _draw(request: Request, page: Path | None, brief: bool = False) -> None:
+    """Call the kernel once, and show what its threads did; as a web page if one is named."""
     from grader import check
     from grader.render import trace_html, trace_terminal
 
@@ -133,7 +127,7 @@ def _draw(request: Request, page: Path | None, most: int) -> None:
         progress(f"drawing {request.exercise.name} …")
         trace = check.trace(request)
     say.show_text("")
-    say.show(trace_terminal.drawing(trace, width=say.width(), most=most))
+    say.show(trace_terminal.drawing(trace, width=say.width(), brief=brief))
     if page is not None:
         page.write_text(trace_html.page(trace), encoding="utf-8")
         say.tell(f"{page}: written; open it in a web browser")
@@ -203,4 +197,4 @@ def _show_trace(exercise: Exercise, kernel: Path, case: str | None, page: Path |
         options.require_case(exercise, case)
     from grader.check import Request
 
-    _draw(Request(exercise, kernel, case=case), page, STEPS_OF_A_TRACE)
+    _draw(Request(exercise, kernel, case=case), page)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from grader.course import COMMENTARY
 from grader.errors import BrokenExercise, UsageError
 from grader.publish import models, records
-from grader.publish.models import COMMENTARY
 from grader.publish.records import PublishedSolution, Solutions
 
 

@@ -23,7 +23,6 @@ from grader.stub import regions
 from grader.terms import StepName
 
 MOST_DIFF_LINES = 60
-COMMENTARY = "commentary.md"
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,9 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
+from grader.course import COMMENTARY
 from grader.publish.evidence import started
-from grader.publish.models import COMMENTARY, Mistake, Model, digest, escaped
+from grader.publish.models import Mistake, Model, digest, escaped
 from grader.publish.records import FILE, PublishedSolution, Solutions
 from grader.render.solution_plots import Plot, plots
 from grader.render.webpage import Own, file, page_templates

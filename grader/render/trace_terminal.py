@@ -39,6 +39,8 @@ from grader.trace import (
 WIDTH = 80
 MOST_ROWS = 16  # of a table
 MOST_LINES = 4  # of boxes, for an array of one dimension
+MOST_STEPS = 4  # when no step is chosen
+BRIEF_STEPS = 2  # below a report, which is not to be pushed out of sight
 MOST_BLOCKS = 3  # whose shared memory is drawn
 MOST_OUTSIDE = 3  # boxes beyond the end of an array
 
@@ -61,13 +63,13 @@ def drawing(
     launch: int | None = None,
     step: int | None = None,
     width: int = WIDTH,
-    most: int = 4,
+    brief: bool = False,
 ) -> Text:
     """Who touched what in each step, and below it what went wrong, in words.
 
-    `launch` and `step` choose some of the steps, counted from 0; otherwise `most` are drawn: those
-    in which something goes wrong, and the first ones. Raises nothing for a step that is not there:
-    it draws no step.
+    `launch` and `step` choose some of the steps, counted from 0; otherwise a few are drawn, and
+    fewer if it is to be `brief`: those in which something goes wrong, and the first ones. Raises
+    nothing for a step that is not there: it draws no step.
     """
     width = min(width, WIDTH)
     picture = Text()
@@ -78,6 +80,7 @@ def drawing(
         for number, each in frames(trace)
         if launch in (None, number) and step in (None, each)
     ]
+    most = BRIEF_STEPS if brief else MOST_STEPS
     drawn = chosen if step is not None else _worth_drawing(trace, chosen, most)
     # With one step, what the answer was like is drawn in it; with more, after them.
     ending = len(frames(trace)) != 1

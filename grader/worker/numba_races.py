@@ -1,4 +1,4 @@
-"""Which accesses of the threads of one numba launch race, and arrays that tell of each access.
+"""Which accesses of the threads of one numba launch race.
 
 Threads of one block are ordered by the barriers that all of them pass; blocks are not ordered at
 all. Threads run one after the other, each up to its next barrier: that stretch is a turn, and the
@@ -15,18 +15,30 @@ import types
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from grader.worker.guard import Access
 from grader.worker.numba_log import Kind, Log
 from grader.worker.races import Heard, Moments, Order, Race, Uninitialised, merge
 from grader.worker.sites import Site, quoted
-from grader.worker.whole import Whole, address_of
+from grader.worker.whole import Whole
 
-Note = Callable[[int, Access], None]
+
+class Array(Protocol):
+    """An array as threads see it (numba_arrays.py), which is the whole of it or a part."""
+
+    shape: tuple[int, ...]
+    itemsize: int
+
+    @property
+    def whole(self) -> Whole: ...
+
+    @property
+    def named(self) -> str: ...
+
+    def element(self, address: int) -> str:
+        """In words, for the access that goes on now."""
 
 
 # Plain tuples, for a simulated thread spends much of its time here.
@@ -330,158 +342,3 @@ def _traceback_here() -> types.TracebackType | None:
         traceback = types.TracebackType(traceback, frame, frame.f_lasti, frame.f_lineno)
         frame = frame.f_back
     return traceback
-
-
-# --- arrays as threads see them -----------------------------------------------------------------
-
-
-class Array:
-    """An array as kernels see it: every access to an element is counted and looked at.
-
-    Parts of it, and the same memory in another shape or dtype, are arrays like it.
-    """
-
-    def __init__(
-        self, array: NDArray[Any], memory: Memory, whole: Whole, note: Note | None = None
-    ) -> None:
-        self._array = array
-        self._memory = memory
-        self._whole = whole
-        self._note = note
-        self._start = address_of(array)
-        self._strides = array.strides
-        # Plain attributes, for kernels ask for them all the time.
-        self.shape = array.shape
-        self.size = array.size
-        self.itemsize = array.itemsize
-        memory.fit(array.itemsize)
-
-    @property
-    def whole(self) -> Whole:
-        """The array that this is, or is a part of."""
-        return self._whole
-
-    @property
-    def named(self) -> str:
-        """Such as `x`, and `a part of x` for a view of another shape."""
-        name = self._whole.name
-        return name if self.shape == self._whole.shape else f"a part of {name}"
-
-    def element(self, address: int) -> str:
-        """Such as `element 7 of x`, for the access that goes on now."""
-        named = self._whole.element(address)
-        turn, there, index = self._memory.threads.from_end
-        if (turn, there) != (self._memory.threads.turn, address):
-            return named
-        return f"{named} (by the index {index}, which counts from the end)"
-
-    def _again(self, array: NDArray[Any]) -> Array:
-        return Array(array, self._memory, self._whole, self._note)
-
-    def _address(self, index: Any) -> int:
-        """Of one element, whose index is inside; a negative one counts from the end."""
-        if type(index) is int and index >= 0:
-            return self._start + index * self._strides[0]
-        if type(index) is tuple and len(index) == 2:  # the way below, for the usual case
-            row, column = index
-            if type(row) is int and type(column) is int and row >= 0 and column >= 0:
-                down, across = self._strides
-                return self._start + row * down + column * across
-        if not isinstance(index, tuple):
-            index = (index,)
-        address, negative = self._start, 0
-        for at, extent, stride in zip(index, self.shape, self._strides, strict=True):
-            if at < 0:
-                negative = int(at)
-            address += (int(at) if at >= 0 else int(at) + extent) * stride
-        if negative:
-            threads = self._memory.threads
-            threads.from_end = threads.turn, address, negative
-        return address
-
-    def __getitem__(self, index: Any) -> Any:
-        frame = sys._getframe(1)
-        try:
-            found = self._array[index]
-        except IndexError as error:
-            self._keep_outside(error, index, "read", (frame.f_code, frame.f_lasti))
-            raise
-        if isinstance(found, np.ndarray):
-            return self._again(found)
-        if self._note is not None:
-            self._note(self.itemsize, "load")
-        self._memory.load(self, self._address(index), (frame.f_code, frame.f_lasti))
-        return found
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        frame = sys._getframe(1)
-        site = (frame.f_code, frame.f_lasti)
-        try:
-            target = self._array[index]
-        except IndexError as error:
-            self._keep_outside(error, index, "write", site)
-            raise
-        if not isinstance(target, np.ndarray):
-            self._store(index, value, site)
-            return
-        part = self._again(target)
-        if isinstance(value, Array):
-            value = value._all(site)
-        for position, each in np.ndenumerate(np.broadcast_to(value, target.shape)):
-            part._store(position, each, site)
-
-    def _keep_outside(self, error: IndexError, index: Any, kind: Kind, site: Site) -> None:
-        threads = self._memory.threads
-        if threads.atomic is not None:
-            kind, site = "update", threads.atomic
-        threads.outside = Outside(error, self, index, kind, site)
-
-    def _store(self, index: Any, value: Any, site: Site) -> None:
-        if self._note is not None:
-            self._note(self.itemsize, "store")
-        self._memory.store(
-            self, self._address(index), site, lambda: self._holds(self._array[index], value)
-        )
-        self._array[index] = value
-
-    def _holds(self, held: Any, value: Any) -> bool:
-        return bool(held.tobytes() == np.asarray(value).astype(self._array.dtype).tobytes())
-
-    def _all(self, site: Site) -> NDArray[Any]:
-        """Every element, each of which is read."""
-        for position in np.ndindex(self._array.shape):
-            if self._note is not None:
-                self._note(self.itemsize, "load")
-            self._memory.load(self, self._address(position), site)
-        return self._array.copy()
-
-    def __len__(self) -> int:
-        return len(self._array)
-
-    @property
-    def T(self) -> Array:
-        return self._again(self._array.T)
-
-    def transpose(self, *axes: Any) -> Array:
-        return self._again(self._array.transpose(*axes))
-
-    def ravel(self, *args: Any, **kwargs: Any) -> Array:
-        return self._again(self._array.ravel(*args, **kwargs))
-
-    def reshape(self, *args: Any, **kwargs: Any) -> Array:
-        return self._again(self._array.reshape(*args, **kwargs))
-
-    def view(self, *args: Any, **kwargs: Any) -> Array:
-        return self._again(self._array.view(*args, **kwargs))
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
-        site = (sys._getframe(1).f_code, sys._getframe(1).f_lasti)
-        plain = (arg._all(site) if isinstance(arg, Array) else arg for arg in args)
-        return getattr(ufunc, method)(*plain, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        """What else numpy's array has: `sum` and the like look at every element."""
-        found = getattr(self._array, name)
-        if callable(found) or name.startswith("__array"):
-            self._all((sys._getframe(1).f_code, sys._getframe(1).f_lasti))
-        return found

@@ -33,8 +33,9 @@ from grader.errors import CannotGrade
 from grader.worker.adapt import require
 from grader.worker.guard import OutOfBounds
 from grader.worker.launches import check_launch, check_shared
+from grader.worker.numba_arrays import Array, Note
 from grader.worker.numba_log import Log
-from grader.worker.numba_races import Array, Memory, Note, Paused, Threads
+from grader.worker.numba_races import Memory, Paused, Threads
 from grader.worker.numba_warps import SOURCES, Exchange, exchanged
 from grader.worker.races import DivergentBarrier, Index, called, mirrored
 from grader.worker.sites import Place, Site, has_return, place_of, quoted, require_constant_shape
