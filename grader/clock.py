@@ -136,6 +136,21 @@ def correction(goes: Sequence[Go], trusted: Sequence[Go]) -> float:
     return max(1.0, (1 - TRUST) * seen / claimed) if claimed > 0 else float("inf")
 
 
+def unsteadiness(goes: Sequence[Go], trusted: Sequence[Go]) -> float:
+    """What part of a go's time `correction` may be off by, as its overhead comes and goes.
+
+    In either list, half of the goes had that much more overhead than the one that had least, or a
+    worker claims now more, now less.
+    """
+
+    def wander(some: Sequence[Go]) -> float:
+        overhead_s = [one.window_s - one.claimed_s for one in some]
+        return statistics.median(overhead_s) - min(overhead_s)
+
+    usual_s = statistics.median(one.window_s for one in goes)
+    return (wander(goes) + wander(trusted)) / usual_s
+
+
 def _quiet(seconds: Iterable[float]) -> float:
     """The lower quartile: other load makes most goes longer at worst, and luck few shorter."""
     ordered = sorted(seconds)

@@ -13,9 +13,19 @@ HUNG_UP = os.EX_PROTOCOL << 8  # the wait status of a worker whose line to the j
 
 def too_long(operation: str, limit_s: float) -> Failure:
     doing = "importing the file" if operation == "load" else "one call"
+    return _timeout(f"{doing} took longer than {limit_s:g} s and was stopped")
+
+
+def too_long_in_all(limit_s: float) -> Failure:
+    return _timeout(
+        f"the calls of this check took longer than {limit_s:g} s together and were stopped"
+    )
+
+
+def _timeout(message: str) -> Failure:
     return Failure(
         kind="timeout",
-        message=f"{doing} took longer than {limit_s:g} s and was stopped",
+        message=message,
         hint="Look for a loop that never ends, a kernel that waits for itself, or far more blocks "
         "than the work needs.",
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Protocol
@@ -113,6 +115,7 @@ class WorkerLink:
         self._loaded = False
         self._prepared = 0  # calls that the next go makes
         self._stopped = False
+        self._used_s = 0.0  # of the time that one check has
 
     def start(self) -> None:
         """Start a worker that maps the memory, and has nothing of the learner's yet."""
@@ -238,14 +241,20 @@ class WorkerLink:
     def _answer(self, operation: str, limit_s: float) -> Reply:
         """The answer to the message sent last, for which a stopped worker runs again."""
         assert self._worker is not None
+        of_the_file = operation != "map"  # which is ours: nothing of the learner's has run
+        left_s = self._entry.limits.check_s - self._used_s if of_the_file else math.inf
+        began = time.monotonic()
         try:
             if self._stopped:
                 self._stopped = False
                 self._nursery.go_on()
-            reply = Reply.parse(self._worker.channel.receive(limit_s))
+            reply = Reply.parse(self._worker.channel.receive(min(limit_s, left_s)))
         except TimedOut:
             self._end()
-            raise KernelFailure(failures.too_long(operation, limit_s)) from None
+            failure = failures.too_long(operation, limit_s)
+            if left_s < limit_s:
+                failure = failures.too_long_in_all(self._entry.limits.check_s)
+            raise KernelFailure(failure) from None
         except Closed:
             status = self._end(patient=True)
             raise KernelFailure(failures.ended(operation, status, self._nursery.running)) from None
@@ -253,6 +262,8 @@ class WorkerLink:
             self._end()
             # The detail after the colon is Python's, about JSON: nothing that a learner can use.
             raise KernelFailure(failures.broke_protocol(str(error).partition(":")[0])) from None
+        finally:
+            self._used_s += time.monotonic() - began
         if reply.seq != self._sequence:
             self._end()
             raise KernelFailure(failures.broke_protocol("an answer to another message"))

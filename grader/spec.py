@@ -246,10 +246,14 @@ class Scored:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Seconds of wall clock after which the worker is killed."""
+    """Seconds of wall clock after which the worker is killed.
+
+    `check_s` is for all that one check has a worker do: it makes a hundred calls and more.
+    """
 
     load_s: float = 60.0
     call_s: float = 30.0
+    check_s: float = 300.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from torch import Tensor
 from grader import ballast, exclusive, explain, nvml
 from grader.arena import CudaArena
 from grader.ceilings import Yardstick
-from grader.clock import Go, correction, go, right_go
+from grader.clock import Go, correction, go, right_go, unsteadiness
 from grader.decision import IMPOSSIBLE, decide, interval, spread
 from grader.link import Call, KernelFailure, WorkerLink, entry_of
 from grader.needless import no_kernel
@@ -41,8 +41,13 @@ HOPELESS = 0.1  # of the ceiling: a kernel that slow by its first call needs no 
 STEADY = 0.03
 # What a kernel may hold the ceiling down by while it is loaded: more is taken off its share.
 HELD_DOWN = 0.01
+# By how much the judge's clock may contradict a worker's while it is itself unsteady: a quiet host
+# shows up to 4 % of a go, one whose every core is taken three times over 40 %.
+DOUBTED, UNSTEADY = 0.02, 0.08
 SLOW_MEMORY = 0.9  # of the highest memory clock, under load
-_AGAIN = "This does not count against the kernel. Check again when the GPU is quiet."
+_AGAIN = (
+    "This does not count against the kernel. Check again when the GPU and its machine are quiet."
+)
 SMALL, SMALL_CALLS = 1024, 64  # elements, and calls, of the case that shows the latency
 
 
@@ -198,9 +203,20 @@ def _enough(samples: Samples, gate: float, began: float) -> bool:
         return False
     if done >= MOST_CYCLES or time.monotonic() - began > BUDGET_S:
         return True
+    if _clock_in_doubt(samples):
+        return False
     low, high = interval(samples.shares)
     narrow = (high - low) / statistics.median(samples.shares) <= NARROW
     return narrow and decide(samples.shares, gate) is not None
+
+
+def _clock_in_doubt(samples: Samples) -> bool:
+    """Whether the judge's clock says that the worker's is wrong, and may itself be wrong by more.
+
+    Where other programs keep the processors busy, workers are woken late, and not equally late.
+    """
+    both = samples.goes, samples.trusted
+    return correction(*both) > 1 + DOUBTED and unsteadiness(*both) > UNSTEADY
 
 
 def _latency(kernel: WorkerLink, spec: Spec, arena: CudaArena) -> tuple[Case, float]:
@@ -244,6 +260,12 @@ def _noise(
         return f"the GPU's memory ran at {slow[0].memory_mhz:,} of {slow[0].most_memory_mhz:,} MHz"
     if wander > STEADY:
         return f"the GPU's own bandwidth wandered by {wander:.1%} during the measurement"
+    if _clock_in_doubt(samples):
+        wander = unsteadiness(samples.goes, samples.trusted)
+        return (
+            f"the time that goes by beside the calls wandered by {wander:.0%} of a go, as it does "
+            "where other programs keep the processors busy"
+        )
     return None
 
 

@@ -719,6 +719,16 @@ def test_what_does_not_exist_is_named(
     assert run_cli(capsys, "check", *arguments) == (2, told)
 
 
+def test_many_slow_calls_are_stopped_together(home: Path, tmp_path: Path):
+    """A check makes a hundred: with half a minute for each, a class's CI would wait for hours."""
+    limits = ("call_s=2.0", "call_s=60.0, check_s=3.0")
+    exercise = exercise_with(tmp_path, "spec.py", *limits)
+    graded = grade([Request(exercise, BAD / "dawdles.py", device="cpu")], home)
+    message = "the calls of this check took longer than 3 s together and were stopped"
+    bad = Bad("dawdles.py", CORRECTNESS, "timeout", message, LOOPS)
+    assert_told(graded.results["dawdles.py"], bad)
+
+
 def test_a_missing_kernel_of_ones_own_is_told_how_to_start(tmp_path: Path):
     (tmp_path / "exercises").mkdir()
     (tmp_path / "exercises" / "01_copy").symlink_to(COPY.folder)

@@ -140,7 +140,7 @@ def test_what_sets_up_is_sound(line: str):
 
 def test_ci_runs_the_test_command_of_readme():
     ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
-    assert {"make lint", "make test", "make verify MUTANTS=2"} <= set(ci)
+    assert {"make lint", "make test", "make verify MUTANTS=1"} <= set(ci)
     assert run(ROOT, "bash -n .ci/run").returncode == 0
 
 

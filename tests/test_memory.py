@@ -79,6 +79,13 @@ def adding(scratch: str, before: str = "") -> str:
     return f"import torch\n{before}\n\ndef vector_add(x, y, out):\n{body}"
 
 
+def test_a_counted_call_does_not_import_torchs_compiler(held):
+    """It takes a second, of every check of a Triton kernel."""
+    body = "    assert 'torch._dynamo' not in sys.modules\n    torch.add(x, y, out=out)\n"
+    step = held(ADD, f"import sys\n\nimport torch\n\n\ndef vector_add(x, y, out):\n{body}")
+    assert step.failure is None
+
+
 # What torch's own x + y takes at 1 GiB of arguments, before it is copied into out.
 TEMPORARY = 357_913_940
 

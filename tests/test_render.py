@@ -585,7 +585,7 @@ graded
   memory   at most 2,048 bytes beyond the arguments, for 1×1024 bfloat16
   speed    bfloat16, rows of 1,024, sized to the GPU: 42.5 % of this GPU's
            ceiling passes, 90 % is great
-  time     60 s to load, 30 s for a call
+  time     60 s to load, 30 s for a call, 300 s for all of a check
 
 4 hints; `grader show 02_row_sum --hints 1` prints the first
 """

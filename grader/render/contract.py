@@ -140,7 +140,12 @@ def _graded(spec: Spec, case: Case) -> Iterator[tuple[str, str]]:
                 f"this GPU's ceiling passes, {percent(spec.gates.great)} is great"
             ),
         )
-    yield "time", f"{spec.limits.load_s:g} s to load, {spec.limits.call_s:g} s for a call"
+    limits = spec.limits
+    yield (
+        "time",
+        f"{limits.load_s:g} s to load, {limits.call_s:g} s for a call, "
+        f"{limits.check_s:g} s for all of a check",
+    )
 
 
 def _budgets(spec: Spec) -> str:

@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch.multiprocessing.reductions import StorageWeakRef
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from grader.worker.dispatch import Dispatched
 from grader.worker.guard import Span
 
 
@@ -46,11 +46,11 @@ class Allocations:
         self.peak = max(self.peak, sum(size for _, size in self._held.values()))
 
 
-class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class Watch(Dispatched):  # type: ignore[no-untyped-call]
     """Notes the memory of every tensor that a torch operation makes while it is entered."""
 
     def __init__(self, allocations: Allocations) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self._allocations = allocations
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

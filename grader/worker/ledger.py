@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from grader.worker.dispatch import Dispatched
 from grader.worker.guard import Access, Addresses, Span
 
 
@@ -55,11 +55,11 @@ class Ledger:
         return found
 
 
-class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class Watch(Dispatched):  # type: ignore[no-untyped-call]
     """Notes what torch does while it is entered."""
 
     def __init__(self, ledger: Ledger) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self._ledger = ledger
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

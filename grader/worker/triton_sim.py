@@ -535,8 +535,9 @@ def install(guard: AddressGuard) -> None:
     interpreter._patch_lang = _patch_lang_once
     interpreter._patch_lang_tensor = _patch_tensor
     autotuner.Autotuner = _Autotuner
-    # Torch fills what it does not initialise only while it is asked for determinism.
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    # Torch fills what it does not initialise only while it is asked for determinism. The way to ask
+    # that is for compiled code as well would import torch's compiler, which takes a second.
+    torch.set_deterministic_debug_mode("warn")
 
 
 def run_programs(backwards: bool) -> None:
