@@ -67,12 +67,13 @@ def tell(figures: dict[str, Any]) -> int:
 
 def speed_step(exercise: Exercise, kernel: Path) -> dict[str, Any]:
     """The speed step alone, of one kernel file: the same code, in the same kind of process."""
-    from grader import timing
+    from grader import processes, timing
     from grader.environment import environment
     from grader.link import KernelFailure
     from grader.session import Finding, Grading, Options, Workshop
     from grader.terms import Outcome, StepName
 
+    processes.come_first()
     workshop = Workshop()
     workshop.nursery(exercise.spec.backend, "cuda")
     workshop.nursery("triton", "cuda", trusted=True)

@@ -18,7 +18,7 @@ from grader.clock import Go, timed
 from grader.link import WorkerLink
 from grader.sandbox import Nursery
 from grader.sizing import Gpu, size
-from grader.slots import STREAMS, Mix, Probe, Stream, flat_stream, stream_bytes
+from grader.slots import STREAMS, Mix, Probe, Slots, Stream, flat_stream, stream_bytes
 
 GOES = 5  # for one ceiling, after one to compile and warm up
 STREAMS_FILE = Path(__file__).parent / "worker" / "streams.py"
@@ -40,6 +40,12 @@ class Yardstick:
     def go(self, probes: Sequence[Probe] = ()) -> Go:
         """Call it on every slot, once ready. The probes' answers may be wrong: looking counts."""
         return timed(self._link, len(self._stream.calls), probes)[0]
+
+    def rested_go(self, slots: Slots) -> Go:
+        """A go before which it rests while inputs come, as a kernel does in `clock.right_go`."""
+        self.get_ready()
+        _, probes = slots.refill()
+        return self.go(probes)
 
     def bandwidth(self, done: Go) -> float:
         """Bytes per second of one go."""

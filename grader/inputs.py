@@ -156,7 +156,8 @@ def with_layout(
     """
     stride = values.shape[-1] + (pad if values.ndim > 1 else 0)
     rows = values.numel() // values.shape[-1]
-    home = torch.full((offset + rows * stride,), math.nan, dtype=torch.float32)
+    extent = (offset + rows * stride,)
+    home = torch.full(extent, math.nan, dtype=torch.float32, device=values.device)
     home = home.to(device=device, dtype=values.dtype)
     strides = [stride] * values.ndim
     strides[-1] = 1

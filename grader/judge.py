@@ -42,6 +42,8 @@ def main(argv: list[str]) -> int:
     results = os.fdopen(int(argv[0]), "w", encoding="utf-8")
     os.set_inheritable(results.fileno(), False)
     requests = json.load(sys.stdin)
+    if requests[0]["device"] != "cpu" and machine.has_driver():
+        processes.come_first()  # for a process that waits for its turn seems to be a slow kernel
     # The worker's imports run while ours do: both are seconds long.
     early = _early_nursery(requests)
     _import_all(early, noted.is_set())

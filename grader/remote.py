@@ -224,7 +224,8 @@ def _destination(
     dtype = DTYPES[argument.dtype] if argument.dtype else like.dtype
     pad = like.stride(-2) - like.shape[-1] if like.ndim > 1 else 0
     # Another row stride than the input's: a kernel that uses one for both is wrong.
-    return with_layout(torch.zeros(like.shape, dtype=dtype), pad and pad + 2, 0, device)
+    zeros = torch.zeros(like.shape, dtype=dtype, device=like.device)
+    return with_layout(zeros, pad and pad + 2, 0, device)
 
 
 def _explain_stray_write(first: int, placed: Sequence[Placed]) -> Failure:

@@ -257,10 +257,19 @@ def stream_bytes(length: int, calls: int) -> int:
 
 
 def arguments(spec: Spec, case: Case, draw: LargeDraw) -> dict[str, Tensor | float]:
-    """All arguments of one call: inputs as drawn, outputs to be filled."""
-    inputs = dict(spec.inputs(case, draw))
-    device = next(v.device for v in inputs.values() if isinstance(v, Tensor))
-    return inputs | destinations(spec, inputs, device)
+    """All arguments of one call: of tensors only shape, strides and dtype, on torch's meta device.
+
+    Outputs of the scored case, made as they are for a check, would take half a second and gigabytes
+    of the host's memory.
+    """
+    inputs = {name: _form(value) for name, value in spec.inputs(case, draw).items()}
+    return inputs | destinations(spec, inputs, torch.device("meta"))
+
+
+def _form(value: Tensor | float) -> Tensor | float:
+    if not isinstance(value, Tensor):
+        return value
+    return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
 
 
 def bytes_per_row(spec: Spec, case: Case | None = None) -> int:

@@ -249,6 +249,7 @@ def test_all_arguments_of_a_call_are_there():
     case = scored_case(spec, 4)
     drawn = arguments(spec, case, LargeDraw(case, "cpu", seed=1))
     assert set(drawn) == {"logits", "target", "loss", "grad_scale"}
+    assert {v.device.type for v in drawn.values() if isinstance(v, torch.Tensor)} == {"meta"}
 
 
 # -- the ceiling

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from grader import course, timing
+from grader import ceilings, course, timing
 from grader.arena import view
 from grader.clock import Go
 from grader.link import Call, KernelFailure
@@ -245,7 +245,6 @@ def test_cycles_go_on_while_the_judges_clock_is_in_doubt(clock):
 
 
 def test_while_one_is_timed_nothing_of_the_other_runs(monkeypatch: pytest.MonkeyPatch):
-    """And the trusted kernel rests while the inputs come, as the learner's does."""
     done: list[str] = []
 
     def went(what: str) -> Go:
@@ -255,17 +254,26 @@ def test_while_one_is_timed_nothing_of_the_other_runs(monkeypatch: pytest.Monkey
     monkeypatch.setattr(timing, "right_go", lambda kernel, slots: went("kernel"))
     monkeypatch.setattr(timing.nvml, "read", lambda uuid: None)
     monkeypatch.setattr(timing.exclusive, "uuid", str)
-    yardstick = SimpleNamespace(
-        get_ready=lambda: done.append("ceiling stops"),
-        go=lambda probes: went("ceiling"),
-        bandwidth=lambda go: 1e9,
-    )
+    yardstick = SimpleNamespace(rested_go=lambda slots: went("ceiling"), bandwidth=lambda go: 1e9)
     kernel = SimpleNamespace(stop=lambda: done.append("kernel stops"))
-    slots = SimpleNamespace(least_bytes=1 << 20, calls=16, refill=lambda: ([], []))
+    slots = SimpleNamespace(least_bytes=1 << 20, calls=16)
     found = timing._alternate(kernel, yardstick, slots, 0.5)
-    one = ["ceiling stops", "kernel", "kernel stops", "ceiling"]
+    one = ["kernel", "kernel stops", "ceiling"]
     assert done == one * (timing.GOES_OF_A_CYCLE * timing.LEAST_CYCLES)
     assert len(found.shares) == timing.LEAST_CYCLES
+
+
+def test_the_trusted_kernel_rests_while_new_inputs_come(monkeypatch: pytest.MonkeyPatch):
+    """As the learner's does: what it loses by that is taken off the learner's time."""
+    done: list[str] = []
+    monkeypatch.setattr(ceilings, "timed", lambda *_: (done.append("goes"), True))
+    yardstick = object.__new__(ceilings.Yardstick)
+    yardstick._stream = SimpleNamespace(calls=[])
+    yardstick._link = SimpleNamespace(
+        prepare=lambda calls: done.append("is told"), stop=lambda: done.append("stops")
+    )
+    yardstick.rested_go(SimpleNamespace(refill=lambda: (done.append("inputs come"), [])))
+    assert done == ["is told", "stops", "inputs come", "goes"]
 
 
 # -- in hardened mode, what the kernel does not get
