@@ -174,15 +174,16 @@ def _alternate(kernel: WorkerLink, yardstick: Yardstick, slots: Slots, gate: flo
     """Cycles of two goes each of kernel and ceiling, until the share is told from the gate."""
     samples, began = Samples(), time.monotonic()
     per_go = slots.least_bytes * slots.calls
+    _, probes = slots.refill()
     while not _enough(samples, gate, began):
         trusted, goes = [], []
         for _ in range(GOES_OF_A_CYCLE):
-            # Each rests while new inputs come: who goes right after that is slow at first, and what
-            # the trusted one loses by it (0.2 ms on an H200) is taken off the other's time. While
-            # one is timed, nothing of the other runs.
+            # Each has rested, the kernel while its inputs came: who did is slow at first, and what
+            # the trusted one loses by that is taken off the other's time. While one is timed,
+            # nothing of the other runs.
             goes.append(right_go(kernel, slots))
             kernel.stop()
-            trusted.append(yardstick.rested_go(slots))
+            trusted.append(yardstick.rested_go(probes))
         ceiling = statistics.geometric_mean(map(yardstick.bandwidth, trusted))
         claimed_s = statistics.geometric_mean(one.claimed_s for one in goes)
         samples.goes += goes

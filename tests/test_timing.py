@@ -254,26 +254,28 @@ def test_while_one_is_timed_nothing_of_the_other_runs(monkeypatch: pytest.Monkey
     monkeypatch.setattr(timing, "right_go", lambda kernel, slots: went("kernel"))
     monkeypatch.setattr(timing.nvml, "read", lambda uuid: None)
     monkeypatch.setattr(timing.exclusive, "uuid", str)
-    yardstick = SimpleNamespace(rested_go=lambda slots: went("ceiling"), bandwidth=lambda go: 1e9)
+    yardstick = SimpleNamespace(rested_go=lambda probes: went("ceiling"), bandwidth=lambda go: 1e9)
     kernel = SimpleNamespace(stop=lambda: done.append("kernel stops"))
-    slots = SimpleNamespace(least_bytes=1 << 20, calls=16)
+    slots = SimpleNamespace(least_bytes=1 << 20, calls=16, refill=lambda: ([], []))
     found = timing._alternate(kernel, yardstick, slots, 0.5)
     one = ["kernel", "kernel stops", "ceiling"]
     assert done == one * (timing.GOES_OF_A_CYCLE * timing.LEAST_CYCLES)
     assert len(found.shares) == timing.LEAST_CYCLES
 
 
-def test_the_trusted_kernel_rests_while_new_inputs_come(monkeypatch: pytest.MonkeyPatch):
-    """As the learner's does: what it loses by that is taken off the learner's time."""
+def test_the_trusted_kernel_rests_before_it_goes(monkeypatch: pytest.MonkeyPatch):
+    """As the learner's does while its inputs come: what it loses by that is taken off the other's
+    time."""
     done: list[str] = []
     monkeypatch.setattr(ceilings, "timed", lambda *_: (done.append("goes"), True))
+    monkeypatch.setattr(ceilings.time, "sleep", lambda seconds: done.append(f"rests {seconds} s"))
     yardstick = object.__new__(ceilings.Yardstick)
     yardstick._stream = SimpleNamespace(calls=[])
     yardstick._link = SimpleNamespace(
         prepare=lambda calls: done.append("is told"), stop=lambda: done.append("stops")
     )
-    yardstick.rested_go(SimpleNamespace(refill=lambda: (done.append("inputs come"), [])))
-    assert done == ["is told", "stops", "inputs come", "goes"]
+    yardstick.rested_go([])
+    assert done == ["is told", "stops", f"rests {ceilings.REST_S} s", "goes"]
 
 
 # -- in hardened mode, what the kernel does not get
