@@ -108,7 +108,7 @@ def plain_events(exercise: Exercise) -> dict[str, Any]:
     from grader.arena import CudaArena, view
     from grader.ceilings import survey
     from grader.sizing import size
-    from grader.slots import Slots, arena_bytes, bytes_per_row, scored_case
+    from grader.slots import Slots, arena_bytes, bytes_per_row, rounds, scored_case
     from grader.wire import TensorRef
 
     spec = exercise.spec
@@ -118,7 +118,7 @@ def plain_events(exercise: Exercise) -> dict[str, Any]:
     module = importlib.util.module_from_spec(description)
     description.loader.exec_module(module)
     wrap = as_numba_array if spec.backend == "numba" else lambda tensor: tensor
-    sizing = size(survey(), bytes_per_row(spec), multiple=16)
+    sizing = size(survey(), bytes_per_row(spec), multiple=16, rounds=rounds(spec))
     memory = CudaArena(arena_bytes(spec, sizing.rows, sizing.calls)).memory
     case = scored_case(spec, sizing.rows)
     slots = Slots(spec, case, sizing.calls, memory)

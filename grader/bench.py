@@ -32,13 +32,14 @@ from grader.profile import sizes as tensor_sizes
 from grader.results import Environment, Record
 from grader.session import Workshop
 from grader.sizing import L2_MULTIPLE, MEMORY_SHARE, Gpu, size
-from grader.slots import Slots, arena_bytes, bytes_per_row, scored_case
+from grader.slots import Slots, arena_bytes, bytes_per_row, rounds, scored_case
 from grader.spec import Spec
 
 SMALLEST = 2**20  # bytes of arguments
 SIZES = 6
 GOES = 3
-MOST_SLOTS = 64
+# Calls of a go: the first is slower by the time it takes to launch it, and must not be the median.
+LEAST_SLOTS, MOST_SLOTS = 4, 64
 ROW_MULTIPLE = 16  # elements of a 1-D argument, so that no kernel has an odd tail
 
 # float32 results per clock and multiprocessor, by compute capability: CUDA C++ Programming Guide,
@@ -137,10 +138,13 @@ def compiled(spec: Spec) -> str:
     return f"""
 
 import functools
+import os
 
 import torch._dynamo
 import torch._inductor.config
 
+# By itself it names its cache after the user, and the worker's number has no name.
+os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(os.environ["HOME"], "inductor")
 torch._dynamo.config.recompile_limit = {2 * MOST_SLOTS}  # each size is compiled for itself
 torch._inductor.config.compile_threads = 1  # in this process: a pool would outlive the call
 _compiled = torch.compile({name}, dynamic=False)
@@ -216,11 +220,11 @@ def require_gpu() -> None:
 def plan(spec: Spec, gpu: Gpu) -> list[Size]:
     """Sizes in geometric steps from SMALLEST bytes of arguments to those of the scored case.
 
-    A go is at most MOST_SLOTS calls, each on memory of its own, and as many as exceed L2_MULTIPLE
-    L2 caches together where they and the free memory allow it.
+    A go is LEAST_SLOTS to MOST_SLOTS calls, each on memory of its own, and as many as exceed
+    L2_MULTIPLE L2 caches together where they and the free memory allow it.
     """
     per_row = bytes_per_row(spec)
-    largest = size(gpu, per_row, multiple=ROW_MULTIPLE).rows
+    largest = size(gpu, per_row, multiple=ROW_MULTIPLE, rounds=rounds(spec)).rows
     smallest = min(max(1, SMALLEST // per_row), largest)
     room = int(MEMORY_SHARE * gpu.free)
     sizes: list[Size] = []
@@ -231,7 +235,8 @@ def plan(spec: Spec, gpu: Gpu) -> list[Size]:
         if sizes and rows <= sizes[-1].rows:
             continue
         held = rows * per_row
-        calls = min(MOST_SLOTS, math.ceil(L2_MULTIPLE * gpu.l2 / held), room // held)
+        wanted = max(LEAST_SLOTS, math.ceil(L2_MULTIPLE * gpu.l2 / held))
+        calls = min(MOST_SLOTS, wanted, room // held)
         case = scored_case(spec, rows)
         sizes.append(
             Size(

@@ -42,7 +42,7 @@ from grader.results import (
 )
 from grader.sandbox import Nursery
 from grader.sizing import Sizing, size
-from grader.slots import bytes_per_row
+from grader.slots import bytes_per_row, rounds
 from grader.spec import Case
 from grader.terms import Outcome, Status, StepName
 from grader.verdict import status_of
@@ -204,7 +204,7 @@ class Grading:
         """
         gpu = survey(self.options.gpu_memory)
         # Multiples of 16 elements, so that neither the kernel nor the ceiling has an odd tail.
-        return size(gpu, bytes_per_row(self.spec), multiple=16)
+        return size(gpu, bytes_per_row(self.spec), multiple=16, rounds=rounds(self.spec))
 
     def replay(self, case: Case) -> str:
         """The command that grades this kernel file on one case again."""

@@ -34,13 +34,14 @@ class Sizing:
     calls: int
 
 
-def size(gpu: Gpu, bytes_per_row: int, multiple: int = 1) -> Sizing:
+def size(gpu: Gpu, bytes_per_row: int, multiple: int = 1, rounds: float = 1.0) -> Sizing:
     """Rows per call and calls per go. `bytes_per_row` counts all arguments; rows are a multiple.
 
+    A call moves at least `rounds` times the bytes of its arguments: twice those that it updates.
     Raises CannotGrade when the free memory holds too little to measure anything.
     """
     room = int(MEMORY_SHARE * gpu.free)
-    wanted = max(gpu.bandwidth * CALL_S, L2_MULTIPLE * gpu.l2 / CALLS)
+    wanted = max(gpu.bandwidth * CALL_S / rounds, L2_MULTIPLE * gpu.l2 / CALLS)
     per_call = min(wanted, room / FEWEST_CALLS)
     rows = int(per_call // bytes_per_row) // multiple * multiple
     calls = min(CALLS, room // (rows * bytes_per_row)) if rows else 0

@@ -30,6 +30,7 @@ SAMPLED_ELEMENTS = 1024
 # Where an answer takes the whole input, as a sum does, that of so many slots is computed. A kernel
 # that leaves one slot of 16 out is found out in half of its ten goes and more.
 SAMPLED_SLOTS = 8
+FEW = 64  # rows, of a case from which it follows what one row takes
 
 
 @dataclass(frozen=True)
@@ -277,12 +278,21 @@ def bytes_per_row(spec: Spec, case: Case | None = None) -> int:
 
     Of the scored case, or of another with rows as long and of the same dtype.
     """
-    rows = 64
-    few = scored_case(spec, rows) if case is None else replace(case, shape=(rows, *case.shape[1:]))
-    one = arguments(spec, few, LargeDraw(few, "cpu", 0))
-    sizes = [v.numel() * v.element_size() for v in one.values() if isinstance(v, Tensor)]
+    few = scored_case(spec, FEW) if case is None else replace(case, shape=(FEW, *case.shape[1:]))
     # What a call has once, such as the answer of a reduction, is lost in the division.
-    return max(1, sum(sizes) // rows)
+    return max(1, sum(_sizes(spec, few).values()) // FEW)
+
+
+def rounds(spec: Spec) -> float:
+    """How often a call of the scored case has to go over the bytes of its arguments."""
+    sizes = _sizes(spec, scored_case(spec, FEW))
+    return sum(spec.least_bytes(sizes)) / sum(sizes.values())
+
+
+def _sizes(spec: Spec, case: Case) -> dict[str, int]:
+    """Bytes of each tensor of a call."""
+    one = arguments(spec, case, LargeDraw(case, "cpu", 0))
+    return {k: v.numel() * v.element_size() for k, v in one.items() if isinstance(v, Tensor)}
 
 
 def scored_case(spec: Spec, rows: int) -> Case:

@@ -71,6 +71,13 @@ def test_an_unusually_large_cache_makes_calls_longer():
     assert sizing.calls * (sizing.rows + 1) * 8 >= L2_MULTIPLE * gpu.l2
 
 
+def test_what_is_read_and_written_back_is_half_as_large():
+    """So that a call lasts as long: the inputs of a larger one take longer to make."""
+    once, twice = (size(GPUS["H200"], 12, rounds=rounds) for rounds in (1.0, 2.0))
+    assert twice.rows == once.rows // 2
+    assert twice.calls == once.calls
+
+
 def test_with_little_free_memory_calls_get_fewer_and_then_smaller():
     card = GPUS["H200"]
     roomy, busy, busier = (

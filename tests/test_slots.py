@@ -30,6 +30,7 @@ from grader.slots import (
     arguments,
     bytes_per_row,
     flat_stream,
+    rounds,
     scored_case,
     stream_bytes,
 )
@@ -236,6 +237,12 @@ def test_least_bytes_are_those_of_the_lesson(name: str, per_row: int):
 )
 def test_bytes_of_a_row_in_all_arguments(name: str, size: int):
     assert bytes_per_row(SPECS[name]) == size
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_only_what_is_updated_is_gone_over_twice(name: str):
+    twice = 2.0 if name == "06_cross_entropy" else 1.0
+    assert rounds(SPECS[name]) == pytest.approx(twice, rel=1e-4)
 
 
 @pytest.mark.parametrize("name", SPECS)
