@@ -2,8 +2,9 @@
 
     python bench/merge.py bench/results/honest_h200.json one.json two.json
 
-For records of honest.py, redteam.py and verify_on_gpu.py that hold different kernels and were made
-in one environment; `wall_s` is the sum over all of them. Exit code 1 when they do not fit together.
+For records of honest.py, redteam.py, mutants.py and verify_on_gpu.py that hold different kernels,
+and were made in one environment; `wall_s` is the sum over all of them. Exit code 1 when they do not
+fit together.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ ROWS = {
     "kernels": ("kernel", "kind", "exercise"),
     "cheats": ("name",),
     "solutions": ("exercise",),
+    "exercises": ("exercise",),
+    "not_ok": ("exercise", "kernel"),
     "left_out": (),
 }
 

@@ -39,6 +39,18 @@ def test_what_is_wrong_in_one_is_wrong_in_all(merge: ModuleType):
     assert whole["counts"] == {"stopped": 3, "passed": 1}
 
 
+def test_exercises_whose_mutants_were_judged_apart_stand_in_one_table(merge: ModuleType):
+    def mutants(name: str) -> dict[str, object]:
+        return {"ok": True, "exercises": [{"exercise": name}], "not_ok": []}
+
+    whole = merge.merged([mutants("02"), mutants("01")])
+    assert whole == {
+        "ok": True,
+        "exercises": [{"exercise": "01"}, {"exercise": "02"}],
+        "not_ok": [],
+    }
+
+
 def test_one_kernel_in_two_records_is_no_second_run(merge: ModuleType):
     with pytest.raises(ValueError, match="two records hold a"):
         merge.merged([honest("a"), honest("a")])
