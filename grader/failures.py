@@ -116,6 +116,8 @@ EXCEPTIONS = {
     "gives no whole number, but // does.",
     "launch configuration was not": "A launch is kernel[blocks, threads](...), and neither of the "
     "two may be None, which is what a function without `return` gives.",
+    "is computed in the kernel": "No compiler for a GPU takes that: write plain numbers, or the "
+    "name of a constant that the file computes outside of the kernel, such as WIDTH = TILE + 1.",
     "is not known before the kernel runs": "The compiler must know it: write plain numbers, or a "
     "constant of the file.",
     "returns a value, and nobody": "No compiler for a GPU takes such a kernel. A kernel writes its "

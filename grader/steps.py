@@ -135,7 +135,10 @@ def failure_from(mismatch: Mismatch) -> Failure:
             "An output begins as NaN, which stays NaN whatever is added to it."
         )
     elif mismatch.kind == "not_finite":
-        hint = "A NaN comes from inf - inf, 0 * inf or memory that was never written."
+        hint = (
+            "A NaN comes from 0 / 0, inf / inf, inf - inf, 0 * inf, or memory that was never "
+            "written. Is a sum 0, or infinite, before something is divided by it?"
+        )
     return Failure(
         kind=mismatch.kind,
         message=mismatch.message,

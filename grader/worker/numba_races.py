@@ -21,7 +21,7 @@ import numpy as np
 
 from grader.worker.numba_log import Kind, Log
 from grader.worker.races import Heard, Moments, Order, Race, Uninitialised, merge
-from grader.worker.sites import Site, quoted
+from grader.worker.sites import Site, line_of, parted_in_a_turn, quoted, uncalled_barrier
 from grader.worker.whole import Whole
 
 
@@ -294,7 +294,7 @@ class Memory:
             self.threads.log.mark_race(address, moment, site)
         of_one_block = moment >= self.threads.block
         if of_one_block:
-            why = "with no barrier between the two, it is left to chance which comes first"
+            why = f"{_unparted(site)}, it is left to chance which comes first"
         else:
             why = "blocks run in any order, so it is left to chance which comes first"
         race = Race(
@@ -327,6 +327,20 @@ class Memory:
             if self.threads.log is not None:
                 self.threads.log.mark_unwritten(self._unwritten_places)
             raise self._unwritten
+
+
+def _unparted(site: Site) -> str:
+    """Why no barrier lies between what was done there and what is done now, by the text."""
+    code = site[0]
+    named = uncalled_barrier(code)
+    if named is not None:
+        return f"as line {named} names a barrier and does not call it, with ()"
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code is not code:
+        frame = frame.f_back
+    if frame.f_code is code and parted_in_a_turn(code, line_of(site), frame.f_lineno):
+        return "with no barrier between one turn of the loop and the next"
+    return "with no barrier between the two"
 
 
 def _refine(done: dict[int, Any], old: int, new: int) -> None:

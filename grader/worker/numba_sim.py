@@ -10,6 +10,7 @@ Importing this module raises CannotGrade when the installed numba-cuda does not 
 
 from __future__ import annotations
 
+import difflib
 import gc
 import importlib
 import importlib.metadata
@@ -383,6 +384,9 @@ class _Cuda(kernelapi.FakeCUDAModule):  # type: ignore[misc]  # numba-cuda has n
         self._threads.fence()
 
     def __getattr__(self, name: str) -> Any:
+        close = difflib.get_close_matches(name, dir(kernelapi.FakeCUDAModule), n=1)
+        if close:
+            raise AttributeError(f"cuda has no {name}: did you mean cuda.{close[0]}?")
         raise NotSimulated(f"cuda.{name} does not exist, or needs a GPU")
 
 

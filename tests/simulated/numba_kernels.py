@@ -170,7 +170,40 @@ def previous_blocks_element(x, out):
     out[10 + block] = out[block]
 
 
+@cuda.jit
+def shifts_in_turns(x, out):
+    shared = cuda.shared.array(THREADS, float32)
+    thread = cuda.threadIdx.x
+    for turn in range(2):
+        shared[thread] = x[thread] + turn
+        cuda.syncthreads()
+        out[thread] = shared[(thread + 1) % THREADS]
+
+
+@cuda.jit
+def forgets_to_call(x, out):
+    shared = cuda.shared.array(THREADS, float32)
+    thread = cuda.threadIdx.x
+    shared[thread] = x[thread]
+    cuda.syncthreads  # noqa: B018
+    out[thread] = shared[(thread + 1) % THREADS]
+
+
 RACES = {
+    "next turn of a loop": (
+        *(shifts_in_turns, 1, THREADS),
+        "thread 1 of block 0 writes element 1 of the shared array shared, "
+        "which thread 0 of block 0 read in line NN "
+        "(out[thread] = shared[(thread + 1) % THREADS]): with no barrier between one turn of the "
+        "loop and the next, it is left to chance which comes first",
+    ),
+    "barrier without ()": (
+        *(forgets_to_call, 1, THREADS),
+        "thread 1 of block 0 writes element 1 of the shared array shared, "
+        "which thread 0 of block 0 read in line NN "
+        "(out[thread] = shared[(thread + 1) % THREADS]): as line NN names a barrier and does not "
+        "call it, with (), it is left to chance which comes first",
+    ),
     "shared": (
         *(neighbour_without_barrier, 1, THREADS),
         "thread 1 of block 0 writes element 1 of the shared array shared, "
@@ -955,6 +988,18 @@ def hungry():
 def test_static_shared_memory_is_limited():
     with pytest.raises(LaunchRefused, match="49156 bytes of shared memory are too many"):
         hungry[1, 1]()
+
+
+@cuda.jit
+def misspells(out):
+    out[cuda.threadIDx.x] = 1
+
+
+def test_a_misspelt_name_of_cuda_is_told_the_right_one():
+    with pytest.raises(
+        AttributeError, match=r"cuda has no threadIDx: did you mean cuda.threadIdx\?"
+    ):
+        run(misspells, 1, 1, filled(1))
 
 
 @cuda.jit

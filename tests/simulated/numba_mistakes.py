@@ -10,6 +10,9 @@ from grader.worker.faults import describe
 
 numba_sim.install()
 
+WIDTH = 4
+PAIR = (4, 5)
+
 
 @cuda.jit
 def indexes_with_a_triple(x):
@@ -53,6 +56,27 @@ def asks_for_as_many_as_told(x):
 
 
 @cuda.jit
+def asks_for_one_more(x):
+    cuda.shared.array((WIDTH, WIDTH + 1), float32)
+
+
+@cuda.jit
+def asks_for_what_it_computed(x):
+    width = 2 * WIDTH
+    cuda.local.array(width, float32)
+
+
+@cuda.jit
+def asks_for_a_block(x):
+    cuda.shared.array(cuda.blockDim.x, float32)
+
+
+@cuda.jit
+def asks_for_the_larger(x):
+    cuda.shared.array(max(WIDTH, 2), float32)
+
+
+@cuda.jit
 def returns_its_answer(x):
     return x[0]
 
@@ -74,6 +98,10 @@ def nothing(x):
         (forgets_the_dtype_of_its_own, 1, 1, "such as cuda.shared.array(64, float32)"),
         (asks_for_as_many_as_elements, 1, 1, "a constant of the file"),
         (asks_for_as_many_as_told, 1, 1, "a constant of the file"),
+        (asks_for_one_more, 1, 1, "outside of the kernel, such as WIDTH = TILE + 1"),
+        (asks_for_what_it_computed, 1, 1, "outside of the kernel"),
+        (asks_for_a_block, 1, 1, "outside of the kernel"),
+        (asks_for_the_larger, 1, 1, "outside of the kernel"),
         (nothing, 33 / 32, 32, "The number of blocks must be whole"),
         (nothing, None, 32, "which is what a function without `return` gives"),
         (nothing, 1, 64 / 2, "The number of threads must be whole"),
@@ -87,20 +115,24 @@ def test_a_common_mistake_has_a_hint(kernel, grid, block, hint):
     assert hint in (failure.hint or "")
 
 
-WIDTH = 4
-
-
 @cuda.jit
 def asks_for_what_is_known(x):
-    shared = cuda.shared.array((WIDTH, 3), float32)
-    local = cuda.local.array(shape=WIDTH, dtype=float32)
+    """All that numba-cuda 0.30 compiles."""
+    width = WIDTH
+    shared = cuda.shared.array((WIDTH, 2 + 1), float32)
+    local = cuda.local.array(shape=width, dtype=float32)
+    pair = cuda.local.array(PAIR, float32)
+    part = cuda.local.array((PAIR[0], 2), float32)
+    chosen = cuda.local.array(WIDTH if WIDTH > 3 else 1, float32)
     x[0] = shared.shape[1] + local.shape[0]
+    x[1] = pair.size + part.size + chosen.size
 
 
 def test_a_constant_of_the_file_is_known_before_the_kernel_runs():
     held = np.zeros(4, np.float32)
     asks_for_what_is_known[1, 1](numba_sim.device_array(held, lambda size, what: None, "x"))
     assert held[0] == 7
+    assert held[1] == 4 * 5 + 4 * 2 + 4
 
 
 def test_an_error_of_another_kind_has_none():
