@@ -71,16 +71,17 @@ UNSTOPPABLE = Failure(
 )
 
 
-def told(fault: Fault) -> Failure:
-    """What the learner reads of what went wrong in the worker."""
+def told(fault: Fault, backend: str) -> Failure:
+    """What the learner of this backend reads of what went wrong in the worker."""
     frames = tuple(Frame(line=line, function=f, code=code) for line, f, code in fault.frames)
-    return Failure(kind=fault.kind, message=fault.message, frames=frames, hint=_hint(fault))
+    hint = _hint(fault, backend)
+    return Failure(kind=fault.kind, message=fault.message, frames=frames, hint=hint)
 
 
-def _hint(fault: Fault) -> str | None:
+def _hint(fault: Fault, backend: str) -> str | None:
     """What may help against it; of Python's and numba's own errors, against the common ones."""
     if fault.kind != "exception":
-        return HINTS.get(fault.kind)
+        return HINTS.get(fault.kind) or OWN_HINTS[backend].get(fault.kind)
     return next((hint for said, hint in EXCEPTIONS.items() if said in fault.message), None)
 
 
@@ -91,10 +92,6 @@ HINTS = {
     "yours.",
     "exit": "A kernel returns; it does not end the process. Ending it counts as a failure.",
     "compile": "Triton could not compile the kernel; the line it names is the place to look.",
-    "out_of_bounds": "Each access needs a check that its index lies inside its array: a mask in "
-    "Triton, an `if` in numba.",
-    "race": "Give each element to one thread or program, put a barrier that all threads come to "
-    "between the two accesses, or make both of them atomic.",
     "divergent_barrier": "All threads of a block must come to the same cuda.syncthreads(): move it "
     "out of the branch that only some of them take.",
     "divergent_shuffle": "All threads that a shuffle's mask names must come to it: move it out of "
@@ -104,6 +101,20 @@ HINTS = {
     "launch_refused": "A launch is kernel[blocks, threads](...): at least one block, 1 to 1,024 "
     "threads in each, and at most 48 KiB of shared memory.",
     "out_of_memory": "The kernel may allocate only a little beyond its arguments.",
+}
+# In the words of one backend: who learns the other's first has never heard of these.
+OWN_HINTS = {
+    "triton": {
+        "out_of_bounds": "Each access needs a mask that says which of its indices lie inside the "
+        "array.",
+        "race": "Give each element to one program, or make both accesses atomic.",
+    },
+    "numba": {
+        "out_of_bounds": "Each access needs an `if` that checks that its index lies inside the "
+        "array.",
+        "race": "Give each element to one thread, put a barrier that all threads come to between "
+        "the two accesses, or make both of them atomic.",
+    },
 }
 # By a part of what Python, numpy or numba's simulator say: the words do not name the mistake.
 EXCEPTIONS = {

@@ -205,7 +205,7 @@ class WorkerLink:
         if reply.traced is None:
             raise GraderError("The worker did not tell what the threads do.")
         fault = reply.traced.fault
-        return reply.traced, None if fault is None else failures.told(fault)
+        return reply.traced, None if fault is None else failures.told(fault, self._nursery.backend)
 
     def resources(self, call: Call) -> tuple[Launched, ...]:
         """Call the entry once more and ask what it launched: only to be shown, never believed.
@@ -270,7 +270,7 @@ class WorkerLink:
         if reply.fault is not None:
             # Its memory may be in any state: the next call gets a new worker.
             self._end()
-            raise KernelFailure(failures.told(reply.fault))
+            raise KernelFailure(failures.told(reply.fault, self._nursery.backend))
         return reply
 
     def _end(self, *, patient: bool = False) -> int | None:

@@ -19,7 +19,7 @@ from grader.link import KernelFailure
 from grader.needless import no_kernel
 from grader.results import Failure
 from grader.session import Finding, Grading
-from grader.spec import Case
+from grader.spec import Backend, Case
 from grader.terms import Outcome
 from grader.testing import cases
 
@@ -27,6 +27,11 @@ T = TypeVar("T")
 
 DRAWN_SIMULATED, DRAWN_ON_GPU = 20, 60  # cases beyond the spec's edges
 SHRINK_S = 10.0  # seconds spent on looking for a smaller failing case
+
+REACHED = {
+    "triton": "Do the programs cover the whole output, and does the mask let the last write?",
+    "numba": "Do the threads cover the whole output, and does each `if` let the last write?",
+}
 
 # Failures that come from the file and not from the case, or that cost a time limit each.
 NOT_WORTH_SHRINKING = ("not_started", "timeout", "missing_entry", "syntax", "import", "exit")
@@ -96,7 +101,7 @@ def try_case(grading: Grading, case: Case) -> Failure | None:
         mismatch = check_case(grading, case)
     except KernelFailure as error:
         return error.failure
-    return None if mismatch is None else failure_from(mismatch)
+    return None if mismatch is None else failure_from(mismatch, grading.spec.backend)
 
 
 def check_case(grading: Grading, case: Case) -> Mismatch | None:
@@ -126,13 +131,12 @@ def trusted(work: Callable[[], T], what: str, case: Case) -> T:
         ) from error
 
 
-def failure_from(mismatch: Mismatch) -> Failure:
+def failure_from(mismatch: Mismatch, backend: Backend) -> Failure:
     """A wrong answer in words."""
     hint = None
     if mismatch.kind == "never_written":
         hint = (
-            "Do the blocks cover the whole output, and does the mask or `if` let the last write? "
-            "An output begins as NaN, which stays NaN whatever is added to it."
+            f"{REACHED[backend]} An output begins as NaN, which stays NaN whatever is added to it."
         )
     elif mismatch.kind == "not_finite":
         hint = (

@@ -43,7 +43,7 @@ def trace_of(grading: Grading, case: Case | None = None) -> Trace:
         expected = trusted(lambda: expect(spec, case, inputs), "the reference", case)
         mismatch = first_mismatch(expected, outputs, missing)
         if mismatch is not None:
-            told = failure_from(mismatch)
+            told = failure_from(mismatch, spec.backend)
             failure = Failure(kind=told.kind, message=told.message)
         unwritten = {name: _places(marked) for name, marked in missing.items() if marked.any()}
         for name, right in right_elements(expected, outputs):

@@ -79,7 +79,9 @@ def wrong_answer(grading: Grading, one: Counted) -> Failure | None:
         lambda: expect(grading.spec, one.case, one.inputs), "the reference", one.case
     )
     mismatch = first_mismatch(expected, one.outputs, one.unwritten)
-    return None if mismatch is None else with_case(failure_from(mismatch), grading, one.case)
+    if mismatch is None:
+        return None
+    return with_case(failure_from(mismatch, grading.spec.backend), grading, one.case)
 
 
 def _case(grading: Grading) -> Case:

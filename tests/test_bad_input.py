@@ -120,10 +120,8 @@ BOUNDS = (
     "Most crashes are accesses out of bounds: check each index, and each mask or `if` that guards "
     "it."
 )
-MASK = (
-    "Each access needs a check that its index lies inside its array: a mask in Triton, an `if` in "
-    "numba."
-)
+MASK = "Each access needs a mask that says which of its indices lie inside the array."
+IF = "Each access needs an `if` that checks that its index lies inside the array."
 PACKAGES = (
     "Only torch, triton, numba and numpy are at hand for a kernel, and no other file of yours."
 )
@@ -142,7 +140,7 @@ TRITON = (
     Bad(
         "launches_nothing.py",
         *(CORRECTNESS, "never_written", "out[0, 0] was never written"),
-        hint="Do the blocks cover the whole output, and does the mask or `if` let the last write? "
+        hint="Do the programs cover the whole output, and does the mask let the last write? "
         "An output begins as NaN, which stays NaN whatever is added to it.",
         case="2x3,float32",
     ),
@@ -376,7 +374,7 @@ NUMBA = (
         "numba_has_no_check.py",
         *(CORRECTNESS, "out_of_bounds"),
         "thread 1 of block 0 uses index 1 of x, which has 1 element: is a bounds check missing?",
-        MASK,
+        IF,
         lines=(13, 9),
     ),
     Bad(

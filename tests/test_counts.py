@@ -105,7 +105,7 @@ def test_strided_writes_move_more_pieces(counted):
 
 
 def test_a_tile_without_a_further_column_has_bank_conflicts(counted):
-    step = counted(("TILE + 1)", "TILE)"))
+    step = counted(("33)", "TILE)"))
     # Each of 32 warps reads a column, all of whose words lie in one bank.
     assert values(step) == PERFECT | {"bank_conflicts": 32 * 31}
     assert step.failure.message == (

@@ -157,7 +157,7 @@ def test_a_failing_edge_is_made_smaller(grade):
     assert found.failure.message == "out[0, 1024] was never written"
     assert found.failure.where == "column 1024 of row 0 (1 of 1,025 elements)"
     assert found.failure.got == "what was there before the call"
-    assert "blocks cover the whole output" in found.failure.hint
+    assert "programs cover the whole output" in found.failure.hint
     assert "--case '1x1025,float32" in found.failure.replay
 
 

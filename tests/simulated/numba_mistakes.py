@@ -111,7 +111,7 @@ def test_a_common_mistake_has_a_hint(kernel, grid, block, hint):
     array = numba_sim.device_array(np.zeros(4, np.float32), lambda size, what: None, "x")
     with pytest.raises((TypeError, ValueError, IndexError)) as caught:
         kernel[grid, block](array)
-    failure = told(describe(caught.value, __file__))
+    failure = told(describe(caught.value, __file__), "numba")
     assert hint in (failure.hint or "")
 
 
@@ -136,4 +136,4 @@ def test_a_constant_of_the_file_is_known_before_the_kernel_runs():
 
 
 def test_an_error_of_another_kind_has_none():
-    assert told(describe(KeyError("speed"), __file__)).hint is None
+    assert told(describe(KeyError("speed"), __file__), "numba").hint is None

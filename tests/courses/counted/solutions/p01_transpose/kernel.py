@@ -7,7 +7,7 @@ TILE = 32
 
 @cuda.jit
 def transpose_kernel(x, out):
-    tile = cuda.shared.array((TILE, TILE + 1), float32)
+    tile = cuda.shared.array((TILE, 33), float32)
     column, row = cuda.threadIdx.x, cuda.threadIdx.y
     i, j = cuda.blockIdx.y * TILE + row, cuda.blockIdx.x * TILE + column
     if i < x.shape[0] and j < x.shape[1]:
