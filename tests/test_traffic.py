@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 DOT = course.find(ROOT, "02_dot_reduction")
 THREE_PASS = course.find(ROOT, "03_three_pass_softmax")
 ONLINE = course.find(ROOT, "04_online_softmax")
+HISTOGRAM = course.find(ROOT, "p17_histogram")
 DOUBLE = course.find(Path(__file__).parent / "courses" / "small", "01_double")
 
 
@@ -263,6 +264,13 @@ def test_an_array_that_is_copied_to_the_host_is_read(counted):
     kernel = "def dot(a, b, out):\n    out[0] = a.copy_to_host() @ b.copy_to_host()\n"
     step = counted(DOT, kernel)
     assert moves(step) == {"a": (1, 0), "b": (1, 0), "out": (0, 1)}
+
+
+def test_an_atomic_addition_reads_its_element_once(counted):
+    """Simulated, it reads it a second time to write it."""
+    step = counted(HISTOGRAM, solution(HISTOGRAM))
+    blocks = -(-HISTOGRAM.spec.counted.shape[0] // 64)
+    assert moves(step)["out"] == (blocks, 1 + blocks)
 
 
 # -- when nothing, or nothing of worth, was counted

@@ -91,10 +91,18 @@ class Array:
             raise
         if isinstance(found, np.ndarray):
             return self._again(found)
-        if self._note is not None:
+        if self._note is not None and not self._read_before():
             self._note(self.itemsize, "load")
         self._memory.load(self, self._address(index), (frame.f_code, frame.f_lasti))
         return found
+
+    def _read_before(self) -> bool:
+        """Whether an atomic operation that goes on has read its element: simulated, it reads it
+        again to write it."""
+        threads = self._memory.threads
+        before = threads.atomic is not None and threads.atomic_read
+        threads.atomic_read = True
+        return before
 
     def __setitem__(self, index: Any, value: Any) -> None:
         frame = sys._getframe(1)

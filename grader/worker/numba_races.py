@@ -57,6 +57,7 @@ class Threads(Moments):
         self.log = log
         self.turn = self.interval = self.block = 0  # the moments at which they began
         self.atomic: Site | None = None  # where, while an atomic operation goes on
+        self.atomic_read = False  # by it, its element
         self.outside: Outside | None = None  # the last access that numpy refused
         self.from_end = (0, 0, 0)  # the last negative index: its turn, its address, the index
         self.race: Race | None = None  # within the block that acts, and not told yet

@@ -423,6 +423,7 @@ def _atomically(operation: Callable[..., Any]) -> Callable[..., Any]:
     def atomic(self: _Atomic, *args: Any, **kwargs: Any) -> Any:
         frame = sys._getframe(1)
         self._threads.atomic = (frame.f_code, frame.f_lasti)
+        self._threads.atomic_read = False
         try:
             return operation(self, *args, **kwargs)
         finally:
