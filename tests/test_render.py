@@ -429,6 +429,17 @@ def test_every_status_has_a_word_and_a_next_step(status: Status):
     assert status.value.replace("_", " ") in report.lower()
 
 
+@pytest.mark.parametrize("name", [StepName.TRAFFIC, StepName.COUNTS])
+def test_who_moves_too_much_in_a_puzzle_is_led_to_its_picture(name: StepName):
+    """A wrong answer ends with one by itself; an exercise that has a speed has none."""
+    bad = failed(changed(CORRECTNESS, name=name), MASK)
+    puzzle = changed(PASSED, status=Status.FAIL, steps=(bad,))
+    draws = "`grader show 01_double --trace` draws what each thread does"
+    assert draws in terminal.next_step(puzzle)
+    timed = next(step for step in PASSED.steps if step.name is StepName.SPEED)
+    assert draws not in terminal.next_step(changed(puzzle, steps=(bad, timed)))
+
+
 @pytest.mark.parametrize("outcome", Outcome)
 def test_every_outcome_has_a_mark(outcome: Outcome):
     steps = tuple(changed(step, outcome=outcome) for step in PASSED.steps)

@@ -132,9 +132,17 @@ def _after_failure(result: Result) -> str:
         return f"make {Path(result.kernel.path).name} load, then check again"
     if problem.name is StepName.SPEED:
         return f"it is right but slow: look for bytes moved twice and idle threads; {hint}"
+    if problem.name in (StepName.TRAFFIC, StepName.COUNTS) and _of_puzzle(result):
+        draws = f"`grader show {result.exercise} --trace` draws what each thread does"
+        return f"change the kernel and check again; {draws}, {hint}"
     if problem.failure and problem.failure.replay:
         return f"change the kernel and replay the case above; {hint}"
     return f"change the kernel and check again; {hint}"
+
+
+def _of_puzzle(result: Result) -> bool:
+    """Whether its kernel is one whose single threads can be drawn: it has no speed."""
+    return all(step.name is not StepName.SPEED for step in result.steps)
 
 
 def _after_pass(result: Result, following: str | None) -> str:
