@@ -138,13 +138,10 @@ def compiled(spec: Spec) -> str:
     return f"""
 
 import functools
-import os
 
 import torch._dynamo
 import torch._inductor.config
 
-# By itself it names its cache after the user, and the worker's number has no name.
-os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(os.environ["HOME"], "inductor")
 torch._dynamo.config.recompile_limit = {2 * MOST_SLOTS}  # each size is compiled for itself
 torch._inductor.config.compile_threads = 1  # in this process: a pool would outlive the call
 _compiled = torch.compile({name}, dynamic=False)

@@ -48,6 +48,8 @@ def environment(home: Path) -> dict[str, str]:
         "TMPDIR": str(home),
         "TRITON_CACHE_DIR": str(home / "triton"),
         "NUMBA_CACHE_DIR": str(home / "numba"),
+        # By itself torch's compiler names it after the user, and a worker's number has no name.
+        "TORCHINDUCTOR_CACHE_DIR": str(home / "inductor"),
         "OMP_NUM_THREADS": "1",
         "LC_ALL": "C.UTF-8",
         # Neither a small launch nor a default is a reason to print a warning to a learner.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import getpass
 import importlib.util
 import inspect
 import json
@@ -85,12 +84,6 @@ def _rows_are_measured_once() -> Iterator[None]:
         for name in ("bytes_per_row", "tensor_sizes"):
             patched.setattr(bench, name, functools.cache(getattr(bench, name)))
         yield
-
-
-@pytest.fixture(autouse=True)
-def _cache_of_the_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    """Restored after each test: the text of a compiled form sets it."""
-    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
 
 
 def scored_rows(spec: Spec, gpu: Gpu) -> int:
@@ -309,23 +302,6 @@ def test_the_compiler_takes_tensors_that_lie_in_one_memory(
     namespace: dict[str, object] = {}
     exec(compile(text, "eager.py", "exec"), namespace)
     namespace[spec.entry](*arguments)
-
-
-@pytest.mark.filterwarnings("ignore:.torch.jit.script_method:DeprecationWarning")  # torch's own
-def test_the_compiler_needs_no_name_of_its_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    """A worker's user number has none: `getpwuid(): uid not found`, said that of torch 2.11."""
-    from torch._inductor.runtime.cache_dir_utils import cache_dir
-
-    def nobody() -> str:
-        raise KeyError("getpwuid(): uid not found: 62049")
-
-    monkeypatch.setattr(getpass, "getuser", nobody)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("TORCHINDUCTOR_CACHE_DIR", raising=False)
-    name = "01_vector_add"
-    text = (ROOT / "exercises" / name / "eager.py").read_text() + compiled(SPECS[name])
-    exec(compile(text, "eager.py", "exec"), {})
-    assert cache_dir() == str(tmp_path / "inductor")
 
 
 # -- arithmetic

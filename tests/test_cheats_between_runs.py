@@ -147,6 +147,7 @@ VARIABLES = {
     "TRITON_PTXAS_PATH": "planted",
     "NUMBA_ENABLE_CUDASIM": "0",
     "NUMBA_CACHE_DIR": "planted",
+    "TORCHINDUCTOR_CACHE_DIR": "planted",
     "PYTHONSTARTUP": "evil.py",
     "PYTEST_PLUGINS": "evil",
     "HYPOTHESIS_STORAGE_DIRECTORY": "planted",
