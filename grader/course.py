@@ -145,7 +145,8 @@ def find(root: Path, wanted: str) -> Exercise:
         return short[0]
     names = [exercise.name for exercise in known]
     close = difflib.get_close_matches(wanted, names, n=3, cutoff=0.4)
-    close = close or [name for name in names if wanted and wanted in name]
+    two_digits = re.sub(r"^(\D*)(\d)$", r"\g<1>0\2", wanted)  # p4 means p04
+    close = close or [name for name in names if wanted and two_digits in name]
     raise UsageError(
         f"There is no exercise named {wanted!r}.",
         f"Did you mean {' or '.join(close)}?" if close else "`grader list` shows them all.",

@@ -93,7 +93,7 @@ HINTS = {
     "exit": "A kernel returns; it does not end the process. Ending it counts as a failure.",
     "compile": "Triton could not compile the kernel; the line it names is the place to look.",
     "divergent_barrier": "All threads of a block must come to the same cuda.syncthreads(): move it "
-    "out of the branch that only some of them take.",
+    "out of the branch, or the loop, that only some of them take.",
     "divergent_shuffle": "All threads that a shuffle's mask names must come to it: move it out of "
     "the branch that only some of them take, and give the others a value that changes nothing.",
     "uninitialised": "Shared memory starts with anything in it: some thread must write an element, "

@@ -67,6 +67,12 @@ def test_a_path_may_be_relative(monkeypatch: pytest.MonkeyPatch):
     assert course.find(SMALL, ".").name == "02_row_sum"
 
 
+def test_a_number_without_its_zero_is_understood():
+    with pytest.raises(UsageError) as raised:
+        course.find(Path(__file__).parents[1], "p4")
+    assert raised.value.next_step == "Did you mean p04_map_2d?"
+
+
 @pytest.mark.parametrize(
     ("wanted", "next_step"),
     [
