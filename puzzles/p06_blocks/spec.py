@@ -43,7 +43,7 @@ SPEC = Spec(
         Case((64,), "float32"),
         Case((97,), "float32", draw="integers"),
         Case((200,), "float32"),
-        Case((4095,), "float32"),  # 128 blocks: more than a block has threads
+        Case((1700,), "float32"),  # 54 blocks: more than a block has threads
     ),
     largest=(200,),
     most_elements=200,
