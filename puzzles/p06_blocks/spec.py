@@ -43,7 +43,7 @@ SPEC = Spec(
         Case((64,), "float32"),
         Case((97,), "float32", draw="integers"),
         Case((200,), "float32"),
-        Case((1025,), "float32"),  # more blocks than a block has threads
+        Case((1700,), "float32"),  # 54 blocks: more than a block has threads
     ),
     largest=(200,),
     most_elements=200,

@@ -43,7 +43,8 @@ SPEC = Spec(
         Case((13, 13), "float32"),
         Case((3, 40), "float32"),
         Case((24, 3), "float32"),
-        Case((2, 65), "float32"),  # more blocks across than a block has threads there
+        Case((2, 129), "float32"),  # 17 blocks across: more than a block has threads there
+        Case((65, 3), "float32"),  # and 17 down
     ),
     largest=(24, 40),
     most_elements=200,

@@ -36,6 +36,7 @@ SPEC = Spec(
         Case((64,), "float32"),
         Case((97,), "float32"),
         Case((500,), "float32"),
+        Case((4095,), "float32", draw="integers"),  # 128 for each thread: too many to count on
     ),
     largest=(500,),
     most_elements=500,

@@ -1,4 +1,4 @@
-"""Shared memory: take from every element the one at the same place of its block turned round."""
+"""Shared memory: subtract from every element the mirrored one of its block."""
 
 import math
 

@@ -36,7 +36,7 @@ def magnitude(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Te
 
 SPEC = Spec(
     title="Shared memory",
-    summary="From every element take the mirrored one of its block, and read each only once.",
+    summary="Subtract from every element the mirrored one of its block; read each only once.",
     backend="numba",
     entry="mirror",
     arguments=(reads("a"), writes("out", like="a")),

@@ -56,7 +56,7 @@ SPEC = Spec(
         "wait. After that no thread looks at `a` again.",
         "Start with the thread's own element, `largest = shared[t]`. Then look back 1, 2 and 3 "
         "places, and keep whatever is larger.",
-        "The first threads have fewer places behind them: look at `shared[t - back]` only "
+        "The first threads have fewer places before them: look at `shared[t - back]` only "
         "`if t - back >= 0`.",
         "`for back in range(1, WINDOW)`: if `t - back >= 0`, then "
         "`largest = max(largest, shared[t - back])`. After the loop `out[t] = largest`.",

@@ -6,7 +6,7 @@ from numba import cuda, float32
 
 THREADS = 16  # in a block
 WIDTH = 4  # weights
-TILE = THREADS + WIDTH - 1  # elements that a block needs: its own, and the halo behind them
+TILE = THREADS + WIDTH - 1  # elements that a block needs: its own, and the halo after them
 
 
 @cuda.jit

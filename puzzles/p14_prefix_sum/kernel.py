@@ -18,7 +18,7 @@ def prefix_sum_kernel(a, out):
     else:
         shared[t] = 0
     cuda.syncthreads()
-    # TODO: for step = 1, 2, 4, ... below THREADS: add the number `step` places back
+    # TODO: for by = 1, 2, 4, ... below THREADS: add the number `by` places back
     pass
     if i < a.size:
         out[i] = shared[t]

@@ -64,13 +64,13 @@ SPEC = Spec(
     budgets=(Budget("shared_reads", most=12, best=5),),
     pictured=Case((40,), "float32", draw="integers"),
     hints=(
-        "Every thread does the same in each step: to its own number it adds the one `step` places "
-        "back, if there is one. The steps are 1, 2, 4 and so on: `step *= 2` at the end of a loop.",
+        "Every thread does the same in each step: to its own number it adds the one `by` places "
+        "back, if there is one. `by` is 1, 2, 4 and so on: `by *= 2` at the end of a loop.",
         "In a step, a thread reads a number that another thread is about to change. So all read "
         "first, each into a variable of its own. Then all wait, and only then they write.",
-        "`before = float32(0.0)`, and `if t >= step`: `before = shared[t - step]`. Then a barrier, "
+        "`before = float32(0.0)`, and `if t >= by`: `before = shared[t - by]`. Then a barrier, "
         "then `shared[t] += before`, then another barrier. Both stand outside of the `if`.",
-        "Around that: `step = 1`, then `while step < THREADS`, with `step *= 2` as the last line "
+        "Around that: `by = 1`, then `while by < THREADS`, with `by *= 2` as the last line "
         "of the loop.",
     ),
     limits=Limits(call_s=10),

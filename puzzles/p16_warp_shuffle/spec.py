@@ -22,7 +22,7 @@ def warps(elements: int) -> int:
 
 
 def by_warp(a: Tensor) -> Tensor:
-    """One row for each warp, filled up with zeros behind the end."""
+    """One row for each warp, filled up with zeros after the end."""
     full = a.new_zeros(warps(a.numel()) * LANES)
     full[: a.numel()] = a
     return full.reshape(-1, LANES)

@@ -26,13 +26,13 @@ def running_sums(counts):
 
 @cuda.jit
 def keep_positive_kernel(a, out):
-    """Thread t looks at a[t]. What is kept moves to the front of out; behind it come zeros."""
+    """Thread t looks at a[t]. What is kept moves to the front of out; after it come zeros."""
     counts = cuda.shared.array(THREADS, int32)
     t = cuda.threadIdx.x
     value = float32(0.0)  # what a thread past the end has: it is not kept
     if t < a.size:
         value = a[t]
-    # TODO: find the place of each kept value, store it there, then zeros behind the last
+    # TODO: find the place of each kept value, store it there, then zeros after the last
     pass
 
 

@@ -19,8 +19,8 @@ def test_what_was_kept_is_kept_again(kernel, case):
 
 
 @given(case=cases, position=positions)
-def test_dropping_one_moves_those_behind_it(kernel, case, position):
-    """Where one element is made negative, those kept behind it move up by one place."""
+def test_dropping_one_moves_those_after_it(kernel, case, position):
+    """Where one element is made negative, those kept after it move up by one place."""
     inputs = kernel.inputs(case)
     at = int(position * case.elements)
     a = inputs["a"]

@@ -57,7 +57,7 @@ SPEC = Spec(
     counted=Case((3, 101), "float32"),
     pictured=Case((2, 6), "float32", draw="integers"),
     hints=(
-        "Three loops over the row, one behind the other. Each goes the way of puzzle 8: from `t` "
+        "Three loops over the row, one after another. Each goes the way of puzzle 8: from `t` "
         "on in steps of THREADS. Between them the block agrees on one number.",
         "First the maximum: each thread takes `highest = max(highest, x[row, column])` over its "
         "columns, and then `highest = block_max(highest)` makes one of all threads'.",

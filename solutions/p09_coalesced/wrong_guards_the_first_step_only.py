@@ -1,7 +1,7 @@
 """Looks at the end of the array for the first step only: later steps go past it.
 
 Rejected at: correctness
-On a GPU: may pass by luck. What lies behind the array belongs to the process, and is not looked at.
+On a GPU: may pass by luck. What lies after the array belongs to the process, and is not looked at.
 """
 
 import math

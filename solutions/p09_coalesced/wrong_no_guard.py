@@ -1,7 +1,7 @@
 """Does not look where the array ends: the last block reads and writes past it.
 
 Rejected at: correctness
-On a GPU: may pass by luck. What lies behind the array belongs to the process, and is not looked at.
+On a GPU: may pass by luck. What lies after the array belongs to the process, and is not looked at.
 """
 
 import math

@@ -1,7 +1,7 @@
 """The number of threads is the one of the example, whatever the length is.
 
 Rejected at: correctness
-On a GPU: may pass by luck. What lies behind the array belongs to the process, and is not looked at.
+On a GPU: may pass by luck. What lies after the array belongs to the process, and is not looked at.
 """
 
 from numba import cuda, float32

@@ -18,16 +18,16 @@ def prefix_sum_kernel(a, out):
     else:
         shared[t] = 0
     cuda.syncthreads()
-    # BEGIN SOLUTION: for step = 1, 2, 4, ... below THREADS: add the number `step` places back
-    step = 1
-    while step < THREADS:
+    # BEGIN SOLUTION: for by = 1, 2, 4, ... below THREADS: add the number `by` places back
+    by = 1
+    while by < THREADS:
         before = float32(0.0)
-        if t >= step:
-            before = shared[t - step]
+        if t >= by:
+            before = shared[t - by]
         cuda.syncthreads()  # all have read: now the numbers may change
         shared[t] += before
         cuda.syncthreads()  # all have written: now they may be read again
-        step *= 2
+        by *= 2
     # END SOLUTION
     if i < a.size:
         out[i] = shared[t]

@@ -21,12 +21,12 @@ def prefix_sum_kernel(a, out):
     else:
         shared[t] = 0
     cuda.syncthreads()
-    step = 1
-    while step < THREADS:
-        if t >= step:
-            shared[t] += shared[t - step]
+    by = 1
+    while by < THREADS:
+        if t >= by:
+            shared[t] += shared[t - by]
         cuda.syncthreads()
-        step *= 2
+        by *= 2
     if i < a.size:
         out[i] = shared[t]
 

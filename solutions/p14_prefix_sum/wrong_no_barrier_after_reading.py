@@ -21,14 +21,14 @@ def prefix_sum_kernel(a, out):
     else:
         shared[t] = 0
     cuda.syncthreads()
-    step = 1
-    while step < THREADS:
+    by = 1
+    while by < THREADS:
         before = float32(0.0)
-        if t >= step:
-            before = shared[t - step]
+        if t >= by:
+            before = shared[t - by]
         shared[t] += before
         cuda.syncthreads()
-        step *= 2
+        by *= 2
     if i < a.size:
         out[i] = shared[t]
 

@@ -20,14 +20,14 @@ def prefix_sum_kernel(a, out):
     else:
         shared[t] = 0
     cuda.syncthreads()
-    step = 1
-    while step < THREADS:
+    by = 1
+    while by < THREADS:
         before = float32(0.0)
-        before = shared[t - step]
+        before = shared[t - by]
         cuda.syncthreads()
         shared[t] += before
         cuda.syncthreads()
-        step *= 2
+        by *= 2
     if i < a.size:
         out[i] = shared[t]
 

@@ -1,7 +1,7 @@
 """A thread past the end puts nothing into shared memory, and others may read that.
 
 Rejected at: correctness
-On a GPU: may pass by luck. What is added lies behind the end, where nobody looks at the sums.
+On a GPU: may pass by luck. What is added lies beyond the end, where nobody looks at the sums.
 """
 
 import math
@@ -19,15 +19,15 @@ def prefix_sum_kernel(a, out):
     if i < a.size:
         shared[t] = a[i]
     cuda.syncthreads()
-    step = 1
-    while step < THREADS:
+    by = 1
+    while by < THREADS:
         before = float32(0.0)
-        if t >= step:
-            before = shared[t - step]
+        if t >= by:
+            before = shared[t - by]
         cuda.syncthreads()
         shared[t] += before
         cuda.syncthreads()
-        step *= 2
+        by *= 2
     if i < a.size:
         out[i] = shared[t]
 

@@ -14,7 +14,7 @@ def warp_sums_kernel(a, out):
     value = float32(0.0)  # what a thread past the end brings
     if i < a.size:
         value = a[i]
-    # BEGIN SOLUTION: add the values of the warp up by shuffles; lane 0 stores the sum
+    # BEGIN SOLUTION: add the values of the warp up by shuffles; lane 0 writes the sum to out
     by = 16
     while by > 0:
         value += cuda.shfl_down_sync(EVERY_LANE, value, by)

@@ -1,4 +1,4 @@
-"""Nothing is stored behind the kept values.
+"""Nothing is stored after the kept values.
 
 Rejected at: correctness
 """
