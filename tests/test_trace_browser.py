@@ -197,6 +197,26 @@ def test_missing_and_wrong_elements_are_marked(show):
     assert shown.cell("out[0, 0]").locator(".badge").count() == 0
 
 
+def in_a_box(*threads: dict) -> Trace:
+    """A trace in which these touch a[0]."""
+    one = traces.good_map()
+    first = one.accesses[0]
+    accesses = tuple(first.model_copy(update=each) for each in threads)
+    return one.model_copy(update={"accesses": accesses})
+
+
+def test_two_threads_of_one_element_are_both_named(show):
+    shown = show(in_a_box({"thread": 3}, {"thread": 0}))
+    assert shown.cell("a[0]").inner_text().split() == ["R", "0", "&", "3"]
+    assert shown(".legend :text('and others')").count() == 0
+
+
+def test_of_more_threads_the_one_at_fault_is_named(show):
+    shown = show(in_a_box({"thread": 0}, {"thread": 3}, {"thread": 2, "fault": "race"}))
+    assert shown.cell("a[0]").inner_text().split() == ["R", "2", "…", "!"]
+    assert shown(".legend li").all_inner_texts()[2].endswith("thread 3 and others")
+
+
 def test_two_launches_have_their_own_threads(show):
     shown = show(traces.many())
     assert shown(".block").count() == 3

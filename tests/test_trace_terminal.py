@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import traces
 from grader.render import trace_words
 from grader.render.layout import PLAIN
 from grader.render.trace_terminal import WIDTH, drawing
-from grader.trace import Launch
+from grader.trace import Access, Launch
 
 GOLDEN = Path(__file__).parent / "drawings"
 
@@ -91,6 +92,76 @@ def test_what_is_wrong_is_drawn_in_red_and_marked():
     text = drawing(traces.swapped())
     red = [text.plain[span.start : span.end].strip() for span in text.spans if "red" in span.style]
     assert {"b0 t0,1 ✘", "b0 t1,0 ✘", "○"} <= set(red)
+
+
+def in_one_box(*who: dict) -> str:
+    """What stands in the box of x[0], when these touch it."""
+    one = traces.good_map()
+    fields = {"launch": 0, "step": 0, "block": 0, "array": 0, "element": 0, "kind": "read"}
+    accesses = tuple(Access(**{**fields, "line": None, **each}) for each in who)
+    launch = Launch(kernel="k", grid=(2, 1, 1), block=(64, 1, 1))
+    changed = {"launches": (launch,), "accesses": accesses}
+    text = drawing(one.model_copy(update=changed)).plain
+    return next(line.split("│")[1].strip() for line in text.splitlines() if "│" in line)
+
+
+@pytest.mark.parametrize(
+    ("who", "label"),
+    [
+        ([{"thread": 0}, {"thread": 7}], "b0 t0,t7"),
+        ([{"thread": 0}, {"thread": 1}], "b0 t0,t1"),
+        ([{"thread": 3}, {"thread": 3}], "b0 t3×2"),
+        ([{"thread": 3, "block": 1}, {"thread": 5}], "b0 t5,b1 t3"),
+        ([{"thread": each} for each in (4, 2, 9)], "b0 t2,t4,t9"),
+        ([{"thread": each} for each in range(8)], "b0 t0–7"),
+        ([{"thread": each} for each in range(0, 64, 2)], "b0 t0 & 31 more"),
+    ],
+)
+def test_the_threads_of_one_box_are_named(who: list[dict], label: str):
+    assert in_one_box(*who) == label
+
+
+@pytest.mark.parametrize(
+    ("threads", "racing", "label"),
+    [
+        ((0, 2), (2,), "b0 t2,t0 !"),
+        (range(32), (7,), "b0 t7 & 31 more !"),
+        (range(32), (7, 9), "b0 t7,t9 & 30 more !"),
+        (range(32), range(32), "b0 t0–31 !"),
+    ],
+)
+def test_a_thread_with_a_fault_is_named_before_the_others(
+    threads: Sequence[int], racing: Sequence[int], label: str
+):
+    who = [{"thread": each, "fault": "race" if each in racing else ""} for each in threads]
+    assert in_one_box(*who) == label
+
+
+@pytest.mark.parametrize(
+    ("racing", "label"), [((), "t0,0 …"), ((5,), "t1,1 … !"), ((5, 6), "t1,1 t2,1 … !")]
+)
+def test_where_names_have_no_room_one_stands_for_all_and_the_legend_says_so(
+    racing: tuple[int, ...], label: str
+):
+    one = traces.swapped()
+    launch = Launch(kernel="k", grid=(1, 1, 1), block=(4, 4, 1))
+    table = one.arrays[0].model_copy(update={"shape": (2, 8)})
+    accesses = tuple(
+        one.accesses[0].model_copy(
+            update={
+                "thread": thread,
+                "element": element,
+                "block": 0,
+                "fault": "race" if element == 0 and thread in racing else "",
+            }
+        )
+        for element in range(16)
+        for thread in (0, 5, 6)
+    )
+    changed = {"launches": (launch,), "arrays": (table,), "accesses": accesses}
+    text = drawing(one.model_copy(update={**changed, "wrong": {}, "unwritten": {}})).plain
+    assert f"│ {label} │" in text
+    assert " …: this thread and others" in text
 
 
 def test_blocks_differ_in_colour():

@@ -56,6 +56,7 @@ def page(trace: Trace) -> str:
         ],
         updates=any(access.kind == "update" for access in trace.accesses),
         several=any(prod(launch.grid) > 1 for launch in trace.launches),
+        crowded=_crowded(trace),
         marks={MARKS[kind]: MEANINGS[kind] for kind in _kinds(trace)},
         own=Own(file(templates, "trace.css") + _palette(), file(templates, "trace.js")),
     )
@@ -72,6 +73,16 @@ def _palette() -> Markup:
         Markup(f".b{number} {{ --block: {block}; --on-block: {ink}; }}\n")
         for number, (block, ink) in enumerate(BLOCKS)
     )
+
+
+def _crowded(trace: Trace) -> bool:
+    """Whether a box has more in it than two threads of one block, whose names it has room for."""
+    inside: dict[tuple[int, int, int | None, int], set[tuple[int, int]]] = {}
+    for access in trace.accesses:
+        block = access.block if trace.arrays[access.array].space == "shared" else -1
+        where = access.launch, access.array, access.element, block
+        inside.setdefault(where, set()).add((access.block, access.thread))
+    return any(len(who) > 2 or len({block for block, _ in who}) > 1 for who in inside.values())
 
 
 def _kinds(trace: Trace) -> list[str]:

@@ -6,7 +6,7 @@ It is right without colours. What does not fit is left out, and said to be.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -38,7 +38,8 @@ from grader.trace import (
 
 WIDTH = 80
 MOST_ROWS = 16  # of a table
-MOST_LINES = 4  # of boxes, for an array of one dimension
+MOST_LINES = 5  # of boxes, for an array of one dimension
+MOST_NAMED = 3  # threads in one box
 MOST_STEPS = 4  # when no step is chosen
 BRIEF_STEPS = 2  # below a report, which is not to be pushed out of sight
 MOST_BLOCKS = 3  # whose shared memory is drawn
@@ -200,7 +201,7 @@ def _grid(
         role += f" of block {numbered(block, trace.launches[some[0].launch].grid)}"
     text = Text(f"\n  {array.name} ({role}), {PAST[kind]} by\n")
     by_element = touched(some, number)
-    cells = {element: _cell(trace, each) for element, each in by_element.items()}
+    cells = _cells(trace, array, by_element, width) if by_element else {}
     faulty = {access.element for access in some if access.element is not None and access.fault}
     outside: dict[tuple[int, ...], list[Access]] = {}
     for access in some:
@@ -214,30 +215,72 @@ def _grid(
     return text
 
 
-def _cell(trace: Trace, accesses: Sequence[Access]) -> _Cell:
-    """Who touched one element, as short as can be, and what was wrong with it."""
+def _cells(
+    trace: Trace, array: Array, by_element: Mapping[int, Sequence[Access]], width: int
+) -> dict[int, _Cell]:
+    """Who is in each box: with all names where the array then fits as well, else shorter."""
+    full = {element: _cell(trace, some) for element, some in by_element.items()}
+    if _fit(array, full, width):
+        return full
+    return {element: _cell(trace, some, short=True) for element, some in by_element.items()}
+
+
+def _cell(trace: Trace, accesses: Sequence[Access], short: bool = False) -> _Cell:
+    """Who touched one element, and what was wrong with it."""
     launch = trace.launches[accesses[0].launch]
-    who = sorted({(access.block, access.thread) for access in accesses})
-    block, thread = who[0]
-    several = prod(launch.grid) > 1
-    label = f"t{numbered(thread, launch.block, ',')}"
-    if several:
-        label = f"b{numbered(block, launch.grid, ',')} {label}"
-    on_a_line = launch.block[1] == launch.block[2] == 1
-    run = [(block, thread + more) for more in range(len(who))]
-    if len(who) > 1 and len(who) == prod(launch.grid) * prod(launch.block):
-        label = "all"
-    elif len(who) > 1 and on_a_line and who == run:
-        label += f"–{who[-1][1]}"
-    elif len(who) > 1:
-        label += f"+{len(who) - 1}"
-    elif len(accesses) > 1:
-        label += f"×{len(accesses)}"
+    blocks = {access.block for access in accesses}
     faults = [kind for kind in MARKS if kind in {access.fault for access in accesses}]
+    label = _label(trace, accesses, short)
     if faults:
         return _Cell(f"{label} {''.join(MARKS[kind] for kind in faults)}", BAD)
-    blocks = {block for block, _ in who}
-    return _Cell(label, BLOCKS[block % len(BLOCKS)] if several and len(blocks) == 1 else "")
+    if prod(launch.grid) == 1 or len(blocks) > 1:
+        return _Cell(label)
+    return _Cell(label, BLOCKS[min(blocks) % len(BLOCKS)])
+
+
+def _label(trace: Trace, accesses: Sequence[Access], short: bool) -> str:
+    """The threads by name, those with a fault first; `short`: of the others one stands for all."""
+    launch = trace.launches[accesses[0].launch]
+    # A drawing of shared memory says above it which block's it is.
+    shared = trace.arrays[accesses[0].array].space == "shared"
+    several = prod(launch.grid) > 1 and not shared
+    on_a_line = launch.block[1] == launch.block[2] == 1
+    faulty = {(access.block, access.thread) for access in accesses if access.fault}
+    others = {(access.block, access.thread) for access in accesses} - faulty
+    who = [*sorted(faulty), *sorted(others)]
+    block, thread = who[0]
+    names = []
+    for number, each in enumerate(who):
+        name = f"t{numbered(each[1], launch.block, ',')}"
+        if several and (number == 0 or each[0] != who[number - 1][0]):
+            name = f"b{numbered(each[0], launch.grid, ',')} {name}"
+        names.append(name)
+    if not (faulty and others):
+        if len(who) > 1 and len(who) == prod(launch.grid) * prod(launch.block):
+            return "all"
+        if len(who) > 2 and on_a_line and who == [(block, thread + n) for n in range(len(who))]:
+            return f"{names[0]}–{who[-1][1]}"
+    if len(who) == 1:
+        return names[0] + (f"×{len(accesses)}" if len(accesses) > 1 else "")
+    # An index of two numbers has a comma in it.
+    comma = "," if on_a_line else " "
+    room = len(who) <= MOST_NAMED and not short
+    named = names if room else names[: 2 if len(faulty) > 1 else 1]
+    if len(named) == len(who):
+        return comma.join(named)
+    more = "…" if short else f"& {len(who) - len(named)} more"
+    return f"{comma.join(named)} {more}"
+
+
+def _fit(array: Array, cells: Mapping[int, _Cell], width: int) -> bool:
+    """Whether boxes of this width leave room for all that is in them."""
+    wide = max(len(cell.text) for cell in cells.values())
+    if len(array.shape) > 1:
+        side = len(", ".join(str(extent - 1) for extent in array.shape[:-1]))
+        in_use = {element % array.shape[-1] for element in cells}
+        return max(in_use) - min(in_use) < (width - len(INDENT) - 2 - side) // (wide + 3)
+    columns = max((width - len(INDENT) - 1) // (wide + 3), 1)
+    return max(cells) // columns - min(cells) // columns < MOST_LINES
 
 
 def _boxes(
@@ -397,10 +440,12 @@ def _legend(trace: Trace, drawn: str, width: int) -> Text:
         )
     if block := re.search(r"\bb([\d,]+) t", boxes):
         parts.append(f"b{block[1]}: block {block[1]}")
-    if run := re.search(r"t(\d+)–(\d+)", boxes):
+    if pair := re.search(r"\bt(\d+),t(\d+)", boxes):
+        parts.append(f"{pair[0]}: threads {pair[1]} and {pair[2]}")
+    if run := re.search(r"\bt(\d+)–(\d+)", boxes):
         parts.append(f"{run[0]}: threads {run[1]} to {run[2]}")
-    if more := re.search(r"\+(\d+)", boxes):
-        parts.append(f"+{more[1]}: and {more[1]} more")
+    if some := re.search(r"\bt[\d,]+ …", boxes):
+        parts.append(f"{some[0]}: this thread and others")
     if times := re.search(r"×(\d+)", boxes):
         parts.append(f"×{times[1]}: {times[1]} times")
     if re.search(r"\ball\b", boxes):
