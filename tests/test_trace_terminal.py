@@ -11,7 +11,7 @@ import traces
 from grader.render import trace_words
 from grader.render.layout import PLAIN
 from grader.render.trace_terminal import WIDTH, drawing
-from grader.trace import Access, Launch
+from grader.trace import Access, Failure, Launch
 
 GOLDEN = Path(__file__).parent / "drawings"
 
@@ -92,6 +92,113 @@ def test_what_is_wrong_is_drawn_in_red_and_marked():
     text = drawing(traces.swapped())
     red = [text.plain[span.start : span.end].strip() for span in text.spans if "red" in span.style]
     assert {"b0 t0,1 ✘", "b0 t1,0 ✘", "○"} <= set(red)
+
+
+def long_array(size: int, used: Sequence[int], faulty: Sequence[int] = ()) -> list[str]:
+    """The lines of a drawing of an array of this size, in which these elements are read."""
+    one = traces.good_map()
+    launch = Launch(kernel="k", grid=(2, 1, 1), block=(size, 1, 1))
+    accesses = tuple(
+        one.accesses[0].model_copy(
+            update={"element": n, "thread": n, "fault": "race" if n in faulty else ""}
+        )
+        for n in used
+    )
+    arrays = (one.arrays[0].model_copy(update={"shape": (size,)}),)
+    changed = {"launches": (launch,), "arrays": arrays, "accesses": accesses}
+    return drawing(one.model_copy(update=changed)).plain.splitlines()
+
+
+def drawn(lines: list[str]) -> list[int | str]:
+    """The elements that are drawn, by their numbers, and gaps."""
+    heads = [at - 1 for at, line in enumerate(lines) if line.lstrip().startswith("┌")]
+    found: list[int | str] = []
+    for head in heads:
+        found += ["…"] if lines[head - 1] == "    …" else []
+        found += map(int, lines[head].split())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("size", "used", "expected"),
+    [
+        (40, range(40), range(40)),
+        # Of what does not fit the start and the end: in the end the last block is seen.
+        (400, range(400), [*range(21), "…", *range(392, 400)]),
+        # What is not used is left out, unless it is less than a row.
+        (64, (0, 1), range(9)),
+        (12, (0, 1), range(12)),
+    ],
+)
+def test_which_part_of_a_long_array_is_drawn(
+    size: int, used: Sequence[int], expected: Sequence[int | str]
+):
+    lines = long_array(size, used)
+    assert drawn(lines) == list(expected)
+    left_out = [line for line in lines if line.endswith("of a are drawn")]
+    assert bool(left_out) == (len(used) > len(expected))
+
+
+def test_the_row_with_a_fault_is_drawn_and_what_follows_it():
+    lines = long_array(400, range(400), faulty=[200])
+    assert drawn(lines)[0] <= 200 <= drawn(lines)[9]
+    assert "…" not in drawn(lines)
+
+
+def table(shape: tuple[int, int], used: Sequence[tuple[int, int]]) -> list[str]:
+    """The lines of a drawing of an array of this shape, in which one thread reads these."""
+    one = traces.good_map()
+    accesses = tuple(
+        one.accesses[0].model_copy(update={"element": row * shape[1] + column})
+        for row, column in used
+    )
+    arrays = (one.arrays[0].model_copy(update={"shape": shape}),)
+    changed = {"arrays": arrays, "accesses": accesses}
+    lines = drawing(one.model_copy(update=changed)).plain.splitlines()
+    head = next(at for at, line in enumerate(lines) if "┌" in line)
+    return lines[head - 1 :]
+
+
+def test_of_a_large_table_what_is_used_and_its_neighbours_are_drawn():
+    lines = table((33, 32), [(4, 7)])
+    assert lines[0].split() == ["6", "7", "8"]
+    assert [line.split()[0] for line in lines[2:5]] == ["3", "4", "5"]
+    assert lines[5].split()[0].startswith("└")
+    assert lines[6].endswith("9 of 1,056 elements of a are drawn; in the others there is nothing")
+
+
+def test_one_row_of_a_table_is_drawn_rather_than_told_of():
+    lines = table((3, 3), [(0, 0)])
+    assert [line.split()[0] for line in lines[2:5]] == ["0", "1", "2"]
+    assert not any("are drawn" in line for line in lines)
+
+
+def test_of_a_table_that_does_not_fit_the_corners_are_drawn():
+    lines = table((20, 40), [(0, 0), (19, 39)])
+    assert lines[0].split()[0] == "0"
+    assert lines[0].split()[-1] == "39"
+    assert "…" in lines[0].split()
+    rows = [line.split()[0] for line in lines[2:-1] if "│" in line]
+    assert rows == [*map(str, range(8)), "…", *map(str, range(13, 20))]
+
+
+def test_below_a_report_long_arrays_are_short():
+    one = traces.good_map()
+    launch = Launch(kernel="k", grid=(1, 1, 1), block=(64, 1, 1))
+    accesses = tuple(
+        one.accesses[0].model_copy(update={"element": n, "thread": n}) for n in range(64)
+    )
+    arrays = (one.arrays[0].model_copy(update={"shape": (64,)}),)
+    long = one.model_copy(update={"launches": (launch,), "arrays": arrays, "accesses": accesses})
+    assert [drawing(long, brief=brief).plain.count("┌") for brief in (False, True)] == [6, 2]
+
+
+def test_of_threads_that_did_not_meet_only_where_they_parted_is_drawn():
+    one = traces.two_steps()
+    apart = Failure(kind="divergent_barrier", message="Some wait, and others do not.")
+    text = drawing(one.model_copy(update={"failure": apart}), brief=True).plain
+    assert "step 1 of 2" not in text
+    assert "step 2 of 2" in text
 
 
 def in_one_box(*who: dict) -> str:
