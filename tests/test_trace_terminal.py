@@ -271,6 +271,23 @@ def test_where_names_have_no_room_one_stands_for_all_and_the_legend_says_so(
     assert " …: this thread and others" in text
 
 
+def test_causes_stand_before_effects():
+    one = traces.missing_barrier()
+    # As threads do that leave out what they have no element for: shared memory comes first.
+    backwards = one.model_copy(update={"accesses": one.accesses[::-1]})
+    for each in (one, backwards):
+        heads = [line for line in drawing(each).plain.splitlines() if line.endswith(" by")]
+        names = [head.split()[0] for head in heads]
+        assert names == ["a", "tile", "tile", "tile", "tile", "out"]
+    inputs = [
+        access.model_copy(update={"array": array, "kind": "read"})
+        for access in one.accesses[:1]
+        for array in (1, 0)
+    ]
+    text = drawing(one.model_copy(update={"accesses": tuple(inputs)})).plain
+    assert text.index("a (input), read by") < text.index("out (output), read by")
+
+
 def test_blocks_differ_in_colour():
     text = drawing(traces.two_steps())
     styles = {text.plain[span.start : span.end].strip(): span.style for span in text.spans}

@@ -24,7 +24,7 @@ from grader.render.trace_words import (
     step_words,
 )
 from grader.render.webpage import Own, file, page_templates
-from grader.trace import Access, Array, Trace, index_of, shown, size, steps
+from grader.trace import Access, Array, Trace, index_of, shown, size, stage, steps
 
 # Okabe and Ito's colours, which people with any colour vision can tell apart, for blocks in turn;
 # their vermilion is kept for what went wrong. With each the ink that is easier to read on it.
@@ -145,14 +145,7 @@ def _view(trace: Trace, frames: list[dict[str, Any]]) -> dict[str, Any]:
         else 0,
         "launches": [_launch(trace, number) for number in range(len(trace.launches))],
         "arrays": [_array(trace, number, last) for number in range(len(trace.arrays))],
-        # As the data flows: the array that is touched first stands first.
-        "order": sorted(
-            range(len(trace.arrays)),
-            key=lambda array: next(
-                (n for n, access in enumerate(trace.accesses) if access.array == array),
-                len(trace.accesses),
-            ),
-        ),
+        "order": _order(trace),
         "accesses": [
             {
                 **access.model_dump(exclude={"index"}),
@@ -172,6 +165,23 @@ def _view(trace: Trace, frames: list[dict[str, Any]]) -> dict[str, Any]:
         "colours": len(BLOCKS),
         "mostBlocks": MOST_BLOCKS,
     }
+
+
+def _order(trace: Trace) -> list[int]:
+    """The arrays as the data flows: arguments in their order, shared memory as it is touched."""
+    first: dict[int, int] = {}
+    for number, access in enumerate(trace.accesses):
+        first.setdefault(access.array, number)
+
+    def order(number: int) -> tuple[int, int]:
+        array = trace.arrays[number]
+        if number in first:
+            where = stage(array, trace.accesses[first[number]].kind)
+        else:
+            where = stage(array, "write" if array.role == "out" else "read")
+        return where, first.get(number, len(trace.accesses)) if where == 1 else number
+
+    return sorted(range(len(trace.arrays)), key=order)
 
 
 def _launch(trace: Trace, number: int) -> dict[str, Any]:

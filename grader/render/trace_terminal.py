@@ -25,11 +25,13 @@ from grader.render.trace_words import (
 from grader.trace import (
     Access,
     Array,
+    Kind,
     Trace,
     at,
     frames,
     index_of,
     size,
+    stage,
     steps,
     touched,
     writers,
@@ -152,8 +154,8 @@ def _step(trace: Trace, launch: int, step: int, with_answers: bool, room: _Room)
     answers = {array.name for array in _answers(trace)} if with_answers else set()
     blocks_drawn: dict[int, set[int]] = {}
     blocks_left: dict[int, set[int]] = {}
-    grids: dict[tuple[int, int | None, str], list[Access]] = {}
-    # In the order in which the kernel came to them. Shared memory is another one in each block.
+    grids: dict[tuple[int, int | None, Kind], list[Access]] = {}
+    # Shared memory is another one in each block.
     for access in accesses:
         array = trace.arrays[access.array]
         if array.name in answers and access.kind != "read" and access.element is not None:
@@ -165,11 +167,16 @@ def _step(trace: Trace, launch: int, step: int, with_answers: bool, room: _Room)
                 blocks_left.setdefault(access.array, set()).add(block)
                 continue
         grids.setdefault((access.array, block, access.kind), []).append(access)
-    # Side by side what differs in the block only.
-    order = list(dict.fromkeys((number, kind) for number, _, kind in grids))
-    for (number, block, kind), some in sorted(
-        grids.items(), key=lambda grid: (order.index((grid[0][0], grid[0][2])), grid[0][1] or 0)
-    ):
+    came = list(dict.fromkeys((number, kind) for number, _, kind in grids))
+
+    def order(grid: tuple[int, int | None, Kind]) -> tuple[int, int, int]:
+        """As the data flows; arguments in their order, shared memory in that of the kernel."""
+        number, block, kind = grid
+        where = stage(trace.arrays[number], kind)
+        return where, came.index((number, kind)) if where == 1 else number, block or 0
+
+    for number, block, kind in sorted(grids, key=order):
+        some = grids[number, block, kind]
         text.append_text(_grid(trace, number, block, kind, some, room))
     for number, left in blocks_left.items():
         name = trace.arrays[number].name
@@ -212,7 +219,7 @@ def _answer(trace: Trace, array: Array, room: _Room) -> Text:
 
 
 def _grid(
-    trace: Trace, number: int, block: int | None, kind: str, some: list[Access], room: _Room
+    trace: Trace, number: int, block: int | None, kind: Kind, some: list[Access], room: _Room
 ) -> Text:
     """One array, and who touched its elements in one way."""
     array = trace.arrays[number]
