@@ -57,14 +57,14 @@ def test_of_many_steps_those_with_a_fault_are_drawn():
         for access in one.accesses[:2]
     )
     text = drawing(one.model_copy(update={"accesses": accesses})).plain
-    assert [f"step {n} of 9" in text for n in range(1, 10)] == [
+    assert [f"part {n} of 9" in text for n in range(1, 10)] == [
         *[True] * 3,
         *[False] * 4,
         True,
         False,
     ]
     page = f"`grader show {one.exercise} --trace --html FILE` draws all"
-    assert f"5 more steps are not drawn; {page}" in text.replace("\n", " ")
+    assert f"5 more parts are not drawn; {page}" in text.replace("\n", " ")
 
 
 def test_of_many_steps_the_one_that_leaves_a_wrong_answer_is_drawn():
@@ -75,7 +75,7 @@ def test_of_many_steps_the_one_that_leaves_a_wrong_answer_is_drawn():
         for access in one.accesses
     )
     text = drawing(one.model_copy(update={"accesses": accesses}), brief=True).plain
-    assert [n for n in range(1, 10) if f"step {n} of 9" in text] == [1, 6]
+    assert [n for n in range(1, 10) if f"part {n} of 9" in text] == [1, 6]
 
 
 def test_rows_of_boxes_with_nothing_in_them_are_not_drawn():
@@ -197,8 +197,8 @@ def test_of_threads_that_did_not_meet_only_where_they_parted_is_drawn():
     one = traces.two_steps()
     apart = Failure(kind="divergent_barrier", message="Some wait, and others do not.")
     text = drawing(one.model_copy(update={"failure": apart}), brief=True).plain
-    assert "step 1 of 2" not in text
-    assert "step 2 of 2" in text
+    assert "part 1 of 2" not in text
+    assert "part 2 of 2" in text
 
 
 def in_one_box(*who: dict) -> str:

@@ -108,12 +108,12 @@ def _frames(trace: Trace) -> list[dict[str, Any]]:
                 {
                     "launch": number,
                     "step": step,
-                    "title": f"Step {step + 1} of {count}, {step_words(trace, number, step)}",
+                    "title": f"Part {step + 1} of {count}, {step_words(trace, number, step)}",
                     "about": about,
                 }
                 for step in range(count)
             ]
-        title = f"All {count} steps together" if count > 1 else "One step: no barrier"
+        title = f"All {count} parts together" if count > 1 else "One part: no barrier"
         frames.append({"launch": number, "step": None, "title": title, "about": about})
     return frames
 

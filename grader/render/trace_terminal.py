@@ -103,7 +103,7 @@ def drawing(
         picture.append_text(_step(trace, number, each, not ending, room))
     if len(drawn) < len(chosen):
         left_out = len(chosen) - len(drawn)
-        more = f"{left_out} more {'step is' if left_out == 1 else 'steps are'} not drawn"
+        more = f"{left_out} more {'part is' if left_out == 1 else 'parts are'} not drawn"
         page = f"`grader show {trace.exercise} --trace --html FILE` draws all"
         picture.append("\n" + filled(f"{more}; {page}", width))
     if ending and (answers := _answers(trace)):
@@ -146,7 +146,7 @@ def _step(trace: Trace, launch: int, step: int, with_answers: bool, room: _Room)
     which = f"launch {launch + 1} of {len(trace.launches)}: " if len(trace.launches) > 1 else ""
     title = f"{which}{head.kernel}, {launched(head)}"
     if (count := steps(trace, launch)) > 1:
-        title += f"; step {step + 1} of {count}, {step_words(trace, launch, step)}"
+        title += f"; part {step + 1} of {count}, {step_words(trace, launch, step)}"
     text.append(filled(title, room.width), style="bold")
     accesses = at(trace, launch, step)
     if not accesses:
