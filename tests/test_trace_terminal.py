@@ -271,6 +271,18 @@ def test_where_names_have_no_room_one_stands_for_all_and_the_legend_says_so(
     assert " …: this thread and others" in text
 
 
+def test_long_names_keep_to_the_width():
+    one = traces.good_map()
+    launch = Launch(kernel="k", grid=(99, 99, 99), block=(11, 11, 8))
+    who = [(970_298 - n, 967) for n in range(3)]  # the last thread of the last blocks
+    accesses = tuple(
+        one.accesses[0].model_copy(update={"block": block, "thread": thread})
+        for block, thread in who
+    )
+    changed = one.model_copy(update={"launches": (launch,), "accesses": accesses})
+    assert "│ b96,98,98 t10,10,7 … │" in drawing(changed, width=60).plain
+
+
 def test_causes_stand_before_effects():
     one = traces.missing_barrier()
     # As threads do that leave out what they have no element for: shared memory comes first.

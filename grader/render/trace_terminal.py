@@ -306,8 +306,8 @@ def _fit(array: Array, cells: Mapping[int, _Cell], room: _Room) -> bool:
         side = len(", ".join(str(extent - 1) for extent in array.shape[:-1]))
         in_use = {element % array.shape[-1] for element in cells}
         return max(in_use) - min(in_use) < (room.width - len(INDENT) - 2 - side) // (wide + 3)
-    columns = max((room.width - len(INDENT) - 1) // (wide + 3), 1)
-    return max(cells) // columns - min(cells) // columns < room.lines
+    columns = (room.width - len(INDENT) - 1) // (wide + 3)
+    return columns > 0 and max(cells) // columns - min(cells) // columns < room.lines
 
 
 def _boxes(
