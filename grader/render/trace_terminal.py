@@ -235,7 +235,7 @@ def _grid(
         if access.element is None:
             outside.setdefault(access.index, []).append(access)
     beyond = [
-        _Cell(_cell(trace, each).text, BAD, ", ".join(map(str, index)))
+        _Cell(_cell(trace, each, short=True).text, BAD, ", ".join(map(str, index)))
         for index, each in outside.items()
     ]
     text.append_text(_boxes(array, cells, beyond, faulty or set(cells), room))
