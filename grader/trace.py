@@ -234,6 +234,14 @@ def writers(trace: Trace, name: str) -> dict[int, Access]:
     }
 
 
+def stage(array: Array, kind: Kind) -> int:
+    """When data gets there: 0 what is read from global memory, 1 shared memory, 2 what is changed
+    in global memory. A simulator runs one thread after the other, and so in no such order."""
+    if array.space == "shared":
+        return 1
+    return 0 if kind == "read" else 2
+
+
 def shown(extent: int, of_interest: Iterable[int], most: int) -> range:
     """Which `most` rows or columns of `extent` to draw: from the first of interest on."""
     first = min(of_interest, default=0)

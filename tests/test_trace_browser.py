@@ -64,19 +64,19 @@ def show(browser: playwright.Browser, tmp_path: Path) -> Iterator:
 
 def test_the_slider_moves_through_the_steps(show):
     shown = show(traces.two_steps())
-    assert shown("#title").inner_text() == "Step 1 of 2, before the barrier"
+    assert shown("#title").inner_text() == "Part 1 of 2, before the barrier"
     assert shown.cell("out[0]").get_attribute("aria-label") == "out[0]: not touched"
     shown("#time").focus()
     shown.page.keyboard.press("ArrowRight")
-    assert shown("#title").inner_text() == "Step 2 of 2, after the barrier"
+    assert shown("#title").inner_text() == "Part 2 of 2, after the barrier"
     assert shown.cell("out[0]").get_attribute("aria-label") == "out[0]: thread 0 of block 0 writes"
     assert shown.cell("a[0]").get_attribute("aria-label") == "a[0]: not touched"
     shown.page.keyboard.press("End")
-    assert shown("#title").inner_text() == "All 2 steps together"
-    assert shown("#time").get_attribute("aria-valuetext") == "All 2 steps together"
+    assert shown("#title").inner_text() == "All 2 parts together"
+    assert shown("#time").get_attribute("aria-valuetext") == "All 2 parts together"
     assert shown("#forth").is_disabled()
     shown("#back").click()
-    assert shown("#title").inner_text() == "Step 2 of 2, after the barrier"
+    assert shown("#title").inner_text() == "Part 2 of 2, after the barrier"
 
 
 def test_it_plays_to_the_end_and_stops_there(show):
@@ -85,7 +85,7 @@ def test_it_plays_to_the_end_and_stops_there(show):
     shown("#play").click()
     assert shown("#play").inner_text().endswith("Pause")
     shown.page.clock.run_for(10_000)
-    assert shown("#title").inner_text() == "All 2 steps together"
+    assert shown("#title").inner_text() == "All 2 parts together"
     assert shown("#play").inner_text().endswith("Play")
 
 
@@ -173,7 +173,7 @@ def test_a_page_begins_at_the_step_that_went_wrong(show):
     late = one.accesses[-1]
     faulty = late.model_copy(update={"element": None, "index": (8,), "fault": "out_of_bounds"})
     shown = show(one.model_copy(update={"accesses": (*one.accesses[:-1], faulty)}))
-    assert shown("#title").inner_text() == "Step 2 of 2, after the barrier"
+    assert shown("#title").inner_text() == "Part 2 of 2, after the barrier"
     ghost = shown.cell("out[8]")
     assert ghost.inner_text().split("\n")[-1] == "»"
     shown("#back").click()
@@ -195,6 +195,26 @@ def test_missing_and_wrong_elements_are_marked(show):
         shown.cell(f"out[{at}]").locator(".badge").inner_text() for at in ("0, 1", "1, 0", "0, 2")
     ] == ["✘", "✘", "○"]
     assert shown.cell("out[0, 0]").locator(".badge").count() == 0
+
+
+def in_a_box(*threads: dict) -> Trace:
+    """A trace in which these touch a[0]."""
+    one = traces.good_map()
+    first = one.accesses[0]
+    accesses = tuple(first.model_copy(update=each) for each in threads)
+    return one.model_copy(update={"accesses": accesses})
+
+
+def test_two_threads_of_one_element_are_both_named(show):
+    shown = show(in_a_box({"thread": 3}, {"thread": 0}))
+    assert shown.cell("a[0]").inner_text().split() == ["R", "0", "&", "3"]
+    assert shown(".legend :text('and others')").count() == 0
+
+
+def test_of_more_threads_the_one_at_fault_is_named(show):
+    shown = show(in_a_box({"thread": 0}, {"thread": 3}, {"thread": 2, "fault": "race"}))
+    assert shown.cell("a[0]").inner_text().split() == ["R", "2", "…", "!"]
+    assert shown(".legend li").all_inner_texts()[2].endswith("thread 3 and others")
 
 
 def test_two_launches_have_their_own_threads(show):

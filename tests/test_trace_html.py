@@ -99,9 +99,9 @@ def view(name: str) -> dict:
 
 def test_the_frames_are_the_steps_and_then_all_of_them():
     assert [frame["title"] for frame in view("two_steps")["frames"]] == [
-        "Step 1 of 2, before the barrier",
-        "Step 2 of 2, after the barrier",
-        "All 2 steps together",
+        "Part 1 of 2, before the barrier",
+        "Part 2 of 2, after the barrier",
+        "All 2 parts together",
     ]
     assert [frame["about"] for frame in view("many")["frames"]] == [
         "Launch 1 of 2: stride_kernel, 3 blocks of 4 threads",
@@ -109,8 +109,13 @@ def test_the_frames_are_the_steps_and_then_all_of_them():
     ]
 
 
-def test_the_arrays_stand_in_the_order_in_which_they_are_touched():
+def test_the_arrays_stand_as_the_data_flows():
     seen = view("two_steps")
+    assert [seen["arrays"][number]["name"] for number in seen["order"]] == ["a", "tile", "out"]
+    one = traces.two_steps()
+    backwards = one.model_copy(update={"accesses": one.accesses[::-1]})
+    data = next(t for tag, t in Elements(page(backwards)).texts if tag == "script")
+    seen = json.loads(data)
     assert [seen["arrays"][number]["name"] for number in seen["order"]] == ["a", "tile", "out"]
 
 

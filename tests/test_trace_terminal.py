@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import traces
 from grader.render import trace_words
 from grader.render.layout import PLAIN
 from grader.render.trace_terminal import WIDTH, drawing
-from grader.trace import Launch
+from grader.trace import Access, Failure, Launch
 
 GOLDEN = Path(__file__).parent / "drawings"
 
@@ -56,14 +57,14 @@ def test_of_many_steps_those_with_a_fault_are_drawn():
         for access in one.accesses[:2]
     )
     text = drawing(one.model_copy(update={"accesses": accesses})).plain
-    assert [f"step {n} of 9" in text for n in range(1, 10)] == [
+    assert [f"part {n} of 9" in text for n in range(1, 10)] == [
         *[True] * 3,
         *[False] * 4,
         True,
         False,
     ]
     page = f"`grader show {one.exercise} --trace --html FILE` draws all"
-    assert f"5 more steps are not drawn; {page}" in text.replace("\n", " ")
+    assert f"5 more parts are not drawn; {page}" in text.replace("\n", " ")
 
 
 def test_of_many_steps_the_one_that_leaves_a_wrong_answer_is_drawn():
@@ -74,7 +75,7 @@ def test_of_many_steps_the_one_that_leaves_a_wrong_answer_is_drawn():
         for access in one.accesses
     )
     text = drawing(one.model_copy(update={"accesses": accesses}), brief=True).plain
-    assert [n for n in range(1, 10) if f"step {n} of 9" in text] == [1, 6]
+    assert [n for n in range(1, 10) if f"part {n} of 9" in text] == [1, 6]
 
 
 def test_rows_of_boxes_with_nothing_in_them_are_not_drawn():
@@ -91,6 +92,212 @@ def test_what_is_wrong_is_drawn_in_red_and_marked():
     text = drawing(traces.swapped())
     red = [text.plain[span.start : span.end].strip() for span in text.spans if "red" in span.style]
     assert {"b0 t0,1 ✘", "b0 t1,0 ✘", "○"} <= set(red)
+
+
+def long_array(size: int, used: Sequence[int], faulty: Sequence[int] = ()) -> list[str]:
+    """The lines of a drawing of an array of this size, in which these elements are read."""
+    one = traces.good_map()
+    launch = Launch(kernel="k", grid=(2, 1, 1), block=(size, 1, 1))
+    accesses = tuple(
+        one.accesses[0].model_copy(
+            update={"element": n, "thread": n, "fault": "race" if n in faulty else ""}
+        )
+        for n in used
+    )
+    arrays = (one.arrays[0].model_copy(update={"shape": (size,)}),)
+    changed = {"launches": (launch,), "arrays": arrays, "accesses": accesses}
+    return drawing(one.model_copy(update=changed)).plain.splitlines()
+
+
+def drawn(lines: list[str]) -> list[int | str]:
+    """The elements that are drawn, by their numbers, and gaps."""
+    heads = [at - 1 for at, line in enumerate(lines) if line.lstrip().startswith("┌")]
+    found: list[int | str] = []
+    for head in heads:
+        found += ["…"] if lines[head - 1] == "    …" else []
+        found += map(int, lines[head].split())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("size", "used", "expected"),
+    [
+        (40, range(40), range(40)),
+        # Of what does not fit the start and the end: in the end the last block is seen.
+        (400, range(400), [*range(21), "…", *range(392, 400)]),
+        # What is not used is left out, unless it is less than a row.
+        (64, (0, 1), range(9)),
+        (12, (0, 1), range(12)),
+    ],
+)
+def test_which_part_of_a_long_array_is_drawn(
+    size: int, used: Sequence[int], expected: Sequence[int | str]
+):
+    lines = long_array(size, used)
+    assert drawn(lines) == list(expected)
+    left_out = [line for line in lines if line.endswith("of a are drawn")]
+    assert bool(left_out) == (len(used) > len(expected))
+
+
+def test_the_row_with_a_fault_is_drawn_and_what_follows_it():
+    lines = long_array(400, range(400), faulty=[200])
+    assert drawn(lines)[0] <= 200 <= drawn(lines)[9]
+    assert "…" not in drawn(lines)
+
+
+def table(shape: tuple[int, int], used: Sequence[tuple[int, int]]) -> list[str]:
+    """The lines of a drawing of an array of this shape, in which one thread reads these."""
+    one = traces.good_map()
+    accesses = tuple(
+        one.accesses[0].model_copy(update={"element": row * shape[1] + column})
+        for row, column in used
+    )
+    arrays = (one.arrays[0].model_copy(update={"shape": shape}),)
+    changed = {"arrays": arrays, "accesses": accesses}
+    lines = drawing(one.model_copy(update=changed)).plain.splitlines()
+    head = next(at for at, line in enumerate(lines) if "┌" in line)
+    return lines[head - 1 :]
+
+
+def test_of_a_large_table_what_is_used_and_its_neighbours_are_drawn():
+    lines = table((33, 32), [(4, 7)])
+    assert lines[0].split() == ["6", "7", "8"]
+    assert [line.split()[0] for line in lines[2:5]] == ["3", "4", "5"]
+    assert lines[5].split()[0].startswith("└")
+    assert lines[6].endswith("9 of 1,056 elements of a are drawn; in the others there is nothing")
+
+
+def test_one_row_of_a_table_is_drawn_rather_than_told_of():
+    lines = table((3, 3), [(0, 0)])
+    assert [line.split()[0] for line in lines[2:5]] == ["0", "1", "2"]
+    assert not any("are drawn" in line for line in lines)
+
+
+def test_of_a_table_that_does_not_fit_the_corners_are_drawn():
+    lines = table((20, 40), [(0, 0), (19, 39)])
+    assert lines[0].split()[0] == "0"
+    assert lines[0].split()[-1] == "39"
+    assert "…" in lines[0].split()
+    rows = [line.split()[0] for line in lines[2:-1] if "│" in line]
+    assert rows == [*map(str, range(8)), "…", *map(str, range(13, 20))]
+
+
+def test_below_a_report_long_arrays_are_short():
+    one = traces.good_map()
+    launch = Launch(kernel="k", grid=(1, 1, 1), block=(64, 1, 1))
+    accesses = tuple(
+        one.accesses[0].model_copy(update={"element": n, "thread": n}) for n in range(64)
+    )
+    arrays = (one.arrays[0].model_copy(update={"shape": (64,)}),)
+    long = one.model_copy(update={"launches": (launch,), "arrays": arrays, "accesses": accesses})
+    assert [drawing(long, brief=brief).plain.count("┌") for brief in (False, True)] == [6, 2]
+
+
+def test_of_threads_that_did_not_meet_only_where_they_parted_is_drawn():
+    one = traces.two_steps()
+    apart = Failure(kind="divergent_barrier", message="Some wait, and others do not.")
+    text = drawing(one.model_copy(update={"failure": apart}), brief=True).plain
+    assert "part 1 of 2" not in text
+    assert "part 2 of 2" in text
+
+
+def in_one_box(*who: dict) -> str:
+    """What stands in the box of x[0], when these touch it."""
+    one = traces.good_map()
+    fields = {"launch": 0, "step": 0, "block": 0, "array": 0, "element": 0, "kind": "read"}
+    accesses = tuple(Access(**{**fields, "line": None, **each}) for each in who)
+    launch = Launch(kernel="k", grid=(2, 1, 1), block=(64, 1, 1))
+    changed = {"launches": (launch,), "accesses": accesses}
+    text = drawing(one.model_copy(update=changed)).plain
+    return next(line.split("│")[1].strip() for line in text.splitlines() if "│" in line)
+
+
+@pytest.mark.parametrize(
+    ("who", "label"),
+    [
+        ([{"thread": 0}, {"thread": 7}], "b0 t0,t7"),
+        ([{"thread": 0}, {"thread": 1}], "b0 t0,t1"),
+        ([{"thread": 3}, {"thread": 3}], "b0 t3×2"),
+        ([{"thread": 3, "block": 1}, {"thread": 5}], "b0 t5,b1 t3"),
+        ([{"thread": each} for each in (4, 2, 9)], "b0 t2,t4,t9"),
+        ([{"thread": each} for each in range(8)], "b0 t0–7"),
+        ([{"thread": each} for each in range(0, 64, 2)], "b0 t0 & 31 more"),
+    ],
+)
+def test_the_threads_of_one_box_are_named(who: list[dict], label: str):
+    assert in_one_box(*who) == label
+
+
+@pytest.mark.parametrize(
+    ("threads", "racing", "label"),
+    [
+        ((0, 2), (2,), "b0 t2,t0 !"),
+        (range(32), (7,), "b0 t7 & 31 more !"),
+        (range(32), (7, 9), "b0 t7,t9 & 30 more !"),
+        (range(32), range(32), "b0 t0–31 !"),
+    ],
+)
+def test_a_thread_with_a_fault_is_named_before_the_others(
+    threads: Sequence[int], racing: Sequence[int], label: str
+):
+    who = [{"thread": each, "fault": "race" if each in racing else ""} for each in threads]
+    assert in_one_box(*who) == label
+
+
+@pytest.mark.parametrize(
+    ("racing", "label"), [((), "t0,0 …"), ((5,), "t1,1 … !"), ((5, 6), "t1,1 t2,1 … !")]
+)
+def test_where_names_have_no_room_one_stands_for_all_and_the_legend_says_so(
+    racing: tuple[int, ...], label: str
+):
+    one = traces.swapped()
+    launch = Launch(kernel="k", grid=(1, 1, 1), block=(4, 4, 1))
+    table = one.arrays[0].model_copy(update={"shape": (2, 8)})
+    accesses = tuple(
+        one.accesses[0].model_copy(
+            update={
+                "thread": thread,
+                "element": element,
+                "block": 0,
+                "fault": "race" if element == 0 and thread in racing else "",
+            }
+        )
+        for element in range(16)
+        for thread in (0, 5, 6)
+    )
+    changed = {"launches": (launch,), "arrays": (table,), "accesses": accesses}
+    text = drawing(one.model_copy(update={**changed, "wrong": {}, "unwritten": {}})).plain
+    assert f"│ {label} │" in text
+    assert " …: this thread and others" in text
+
+
+def test_long_names_keep_to_the_width():
+    one = traces.good_map()
+    launch = Launch(kernel="k", grid=(99, 99, 99), block=(11, 11, 8))
+    who = [(970_298 - n, 967) for n in range(3)]  # the last thread of the last blocks
+    accesses = tuple(
+        one.accesses[0].model_copy(update={"block": block, "thread": thread})
+        for block, thread in who
+    )
+    changed = one.model_copy(update={"launches": (launch,), "accesses": accesses})
+    assert "│ b96,98,98 t10,10,7 … │" in drawing(changed, width=60).plain
+
+
+def test_causes_stand_before_effects():
+    one = traces.missing_barrier()
+    # As threads do that leave out what they have no element for: shared memory comes first.
+    backwards = one.model_copy(update={"accesses": one.accesses[::-1]})
+    for each in (one, backwards):
+        heads = [line for line in drawing(each).plain.splitlines() if line.endswith(" by")]
+        names = [head.split()[0] for head in heads]
+        assert names == ["a", "tile", "tile", "tile", "tile", "out"]
+    inputs = [
+        access.model_copy(update={"array": array, "kind": "read"})
+        for access in one.accesses[:1]
+        for array in (1, 0)
+    ]
+    text = drawing(one.model_copy(update={"accesses": tuple(inputs)})).plain
+    assert text.index("a (input), read by") < text.index("out (output), read by")
 
 
 def test_blocks_differ_in_colour():

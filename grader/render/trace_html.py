@@ -24,7 +24,7 @@ from grader.render.trace_words import (
     step_words,
 )
 from grader.render.webpage import Own, file, page_templates
-from grader.trace import Access, Array, Trace, index_of, shown, size, steps
+from grader.trace import Access, Array, Trace, index_of, shown, size, stage, steps
 
 # Okabe and Ito's colours, which people with any colour vision can tell apart, for blocks in turn;
 # their vermilion is kept for what went wrong. With each the ink that is easier to read on it.
@@ -56,6 +56,7 @@ def page(trace: Trace) -> str:
         ],
         updates=any(access.kind == "update" for access in trace.accesses),
         several=any(prod(launch.grid) > 1 for launch in trace.launches),
+        crowded=_crowded(trace),
         marks={MARKS[kind]: MEANINGS[kind] for kind in _kinds(trace)},
         own=Own(file(templates, "trace.css") + _palette(), file(templates, "trace.js")),
     )
@@ -72,6 +73,16 @@ def _palette() -> Markup:
         Markup(f".b{number} {{ --block: {block}; --on-block: {ink}; }}\n")
         for number, (block, ink) in enumerate(BLOCKS)
     )
+
+
+def _crowded(trace: Trace) -> bool:
+    """Whether a box has more in it than two threads of one block, whose names it has room for."""
+    inside: dict[tuple[int, int, int | None, int], set[tuple[int, int]]] = {}
+    for access in trace.accesses:
+        block = access.block if trace.arrays[access.array].space == "shared" else -1
+        where = access.launch, access.array, access.element, block
+        inside.setdefault(where, set()).add((access.block, access.thread))
+    return any(len(who) > 2 or len({block for block, _ in who}) > 1 for who in inside.values())
 
 
 def _kinds(trace: Trace) -> list[str]:
@@ -97,12 +108,12 @@ def _frames(trace: Trace) -> list[dict[str, Any]]:
                 {
                     "launch": number,
                     "step": step,
-                    "title": f"Step {step + 1} of {count}, {step_words(trace, number, step)}",
+                    "title": f"Part {step + 1} of {count}, {step_words(trace, number, step)}",
                     "about": about,
                 }
                 for step in range(count)
             ]
-        title = f"All {count} steps together" if count > 1 else "One step: no barrier"
+        title = f"All {count} parts together" if count > 1 else "One part: no barrier"
         frames.append({"launch": number, "step": None, "title": title, "about": about})
     return frames
 
@@ -134,14 +145,7 @@ def _view(trace: Trace, frames: list[dict[str, Any]]) -> dict[str, Any]:
         else 0,
         "launches": [_launch(trace, number) for number in range(len(trace.launches))],
         "arrays": [_array(trace, number, last) for number in range(len(trace.arrays))],
-        # As the data flows: the array that is touched first stands first.
-        "order": sorted(
-            range(len(trace.arrays)),
-            key=lambda array: next(
-                (n for n, access in enumerate(trace.accesses) if access.array == array),
-                len(trace.accesses),
-            ),
-        ),
+        "order": _order(trace),
         "accesses": [
             {
                 **access.model_dump(exclude={"index"}),
@@ -161,6 +165,23 @@ def _view(trace: Trace, frames: list[dict[str, Any]]) -> dict[str, Any]:
         "colours": len(BLOCKS),
         "mostBlocks": MOST_BLOCKS,
     }
+
+
+def _order(trace: Trace) -> list[int]:
+    """The arrays as the data flows: arguments in their order, shared memory as it is touched."""
+    first: dict[int, int] = {}
+    for number, access in enumerate(trace.accesses):
+        first.setdefault(access.array, number)
+
+    def order(number: int) -> tuple[int, int]:
+        array = trace.arrays[number]
+        if number in first:
+            where = stage(array, trace.accesses[first[number]].kind)
+        else:
+            where = stage(array, "write" if array.role == "out" else "read")
+        return where, first.get(number, len(trace.accesses)) if where == 1 else number
+
+    return sorted(range(len(trace.arrays)), key=order)
 
 
 def _launch(trace: Trace, number: int) -> dict[str, Any]:

@@ -6,7 +6,7 @@ It is right without colours. What does not fit is left out, and said to be.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -25,12 +25,13 @@ from grader.render.trace_words import (
 from grader.trace import (
     Access,
     Array,
+    Kind,
     Trace,
     at,
     frames,
     index_of,
-    shown,
     size,
+    stage,
     steps,
     touched,
     writers,
@@ -38,7 +39,9 @@ from grader.trace import (
 
 WIDTH = 80
 MOST_ROWS = 16  # of a table
-MOST_LINES = 4  # of boxes, for an array of one dimension
+MOST_LINES = 6  # of boxes, for an array of one dimension
+BRIEF_LINES = 3
+MOST_NAMED = 3  # threads in one box
 MOST_STEPS = 4  # when no step is chosen
 BRIEF_STEPS = 2  # below a report, which is not to be pushed out of sight
 MOST_BLOCKS = 3  # whose shared memory is drawn
@@ -49,6 +52,7 @@ BLOCKS = ("cyan", "yellow", "magenta", "blue", "green")  # colours, taken in tur
 BAD = "bold red"
 FAINT = "dim"
 INDENT = "    "
+GAP = "…"  # where rows or columns are left out between others
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,14 @@ class _Cell:
     text: str = ""
     style: str = ""
     outside: str = ""  # its index, when it lies beyond the array
+
+
+@dataclass(frozen=True)
+class _Room:
+    """What there is room for."""
+
+    width: int  # characters
+    lines: int  # of boxes, for an array of one dimension
 
 
 def drawing(
@@ -72,6 +84,7 @@ def drawing(
     nothing for a step that is not there: it draws no step.
     """
     width = min(width, WIDTH)
+    room = _Room(width, BRIEF_LINES if brief else MOST_LINES)
     picture = Text()
     picture.append(trace.exercise, style="bold")
     picture.append(f" · {trace.case}\n")
@@ -81,20 +94,22 @@ def drawing(
         if launch in (None, number) and step in (None, each)
     ]
     most = BRIEF_STEPS if brief else MOST_STEPS
+    if brief and _did_not_meet(trace):
+        most = 1  # what went before it has nothing to do with it
     drawn = chosen if step is not None else _worth_drawing(trace, chosen, most)
     # With one step, what the answer was like is drawn in it; with more, after them.
     ending = len(frames(trace)) != 1
     for number, each in drawn:
-        picture.append_text(_step(trace, number, each, not ending, width))
+        picture.append_text(_step(trace, number, each, not ending, room))
     if len(drawn) < len(chosen):
         left_out = len(chosen) - len(drawn)
-        more = f"{left_out} more {'step is' if left_out == 1 else 'steps are'} not drawn"
+        more = f"{left_out} more {'part is' if left_out == 1 else 'parts are'} not drawn"
         page = f"`grader show {trace.exercise} --trace --html FILE` draws all"
         picture.append("\n" + filled(f"{more}; {page}", width))
     if ending and (answers := _answers(trace)):
         picture.append("\nat the end\n", style="bold")
         for array in answers:
-            picture.append_text(_answer(trace, array, width))
+            picture.append_text(_answer(trace, array, room))
     if trace.cut:
         lacking = f"{trace.cut:,} accesses are not drawn: only the first of this case were kept."
         picture.append("\n" + filled(lacking, width))
@@ -103,9 +118,17 @@ def drawing(
     return picture
 
 
+def _did_not_meet(trace: Trace) -> bool:
+    """Whether threads of a block waited at different barriers, or some at none."""
+    return trace.failure is not None and trace.failure.kind == "divergent_barrier"
+
+
 def _worth_drawing(trace: Trace, chosen: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
     """In a step goes wrong what is a fault, and what leaves a wrong answer."""
     faulty = {(access.launch, access.step) for access in trace.accesses if access.fault}
+    if trace.accesses and _did_not_meet(trace):
+        # No access is wrong, and the simulation ended there.
+        faulty.add((trace.accesses[-1].launch, trace.accesses[-1].step))
     for name in (array.name for array in _answers(trace)):
         missing, wrong = trace.unwritten.get(name, ()), trace.wrong.get(name, ())
         last = writers(trace, name)
@@ -117,22 +140,22 @@ def _worth_drawing(trace: Trace, chosen: list[tuple[int, int]], most: int) -> li
     return [each for each in chosen if each in first[: most - len(bad)] or each in bad]
 
 
-def _step(trace: Trace, launch: int, step: int, with_answers: bool, width: int) -> Text:
+def _step(trace: Trace, launch: int, step: int, with_answers: bool, room: _Room) -> Text:
     text = Text("\n")
     head = trace.launches[launch]
     which = f"launch {launch + 1} of {len(trace.launches)}: " if len(trace.launches) > 1 else ""
     title = f"{which}{head.kernel}, {launched(head)}"
     if (count := steps(trace, launch)) > 1:
-        title += f"; step {step + 1} of {count}, {step_words(trace, launch, step)}"
-    text.append(filled(title, width), style="bold")
+        title += f"; part {step + 1} of {count}, {step_words(trace, launch, step)}"
+    text.append(filled(title, room.width), style="bold")
     accesses = at(trace, launch, step)
     if not accesses:
         text.append("  No thread touches an array.\n")
     answers = {array.name for array in _answers(trace)} if with_answers else set()
     blocks_drawn: dict[int, set[int]] = {}
     blocks_left: dict[int, set[int]] = {}
-    grids: dict[tuple[int, int | None, str], list[Access]] = {}
-    # In the order in which the kernel came to them. Shared memory is another one in each block.
+    grids: dict[tuple[int, int | None, Kind], list[Access]] = {}
+    # Shared memory is another one in each block.
     for access in accesses:
         array = trace.arrays[access.array]
         if array.name in answers and access.kind != "read" and access.element is not None:
@@ -144,18 +167,23 @@ def _step(trace: Trace, launch: int, step: int, with_answers: bool, width: int) 
                 blocks_left.setdefault(access.array, set()).add(block)
                 continue
         grids.setdefault((access.array, block, access.kind), []).append(access)
-    # Side by side what differs in the block only.
-    order = list(dict.fromkeys((number, kind) for number, _, kind in grids))
-    for (number, block, kind), some in sorted(
-        grids.items(), key=lambda grid: (order.index((grid[0][0], grid[0][2])), grid[0][1] or 0)
-    ):
-        text.append_text(_grid(trace, number, block, kind, some, width))
+    came = list(dict.fromkeys((number, kind) for number, _, kind in grids))
+
+    def order(grid: tuple[int, int | None, Kind]) -> tuple[int, int, int]:
+        """As the data flows; arguments in their order, shared memory in that of the kernel."""
+        number, block, kind = grid
+        where = stage(trace.arrays[number], kind)
+        return where, came.index((number, kind)) if where == 1 else number, block or 0
+
+    for number, block, kind in sorted(grids, key=order):
+        some = grids[number, block, kind]
+        text.append_text(_grid(trace, number, block, kind, some, room))
     for number, left in blocks_left.items():
         name = trace.arrays[number].name
         blocks = "block" if len(left) == 1 else "blocks"
         text.append(f"\n  {name} of {len(left)} more {blocks} is not drawn\n", style=FAINT)
     for array in _answers(trace) if with_answers else ():
-        text.append_text(_answer(trace, array, width))
+        text.append_text(_answer(trace, array, room))
     return text
 
 
@@ -173,7 +201,7 @@ def _answers(trace: Trace) -> list[Array]:
     return [each for each in trace.arrays if each.name in {*trace.wrong, *trace.unwritten}]
 
 
-def _answer(trace: Trace, array: Array, width: int) -> Text:
+def _answer(trace: Trace, array: Array, room: _Room) -> Text:
     """An output with what is wrong in it: who wrote each element last."""
     wrong = {each.element for each in trace.wrong.get(array.name, ())}
     missing = set(trace.unwritten.get(array.name, ()))
@@ -186,12 +214,12 @@ def _answer(trace: Trace, array: Array, width: int) -> Text:
         who = cells.get(element, _Cell()).text
         cells[element] = _Cell(f"{who} {MARKS['unwritten']}".strip(), BAD)
     text = Text(f"\n  {array.name} ({ROLES[array.role]}), written by\n")
-    text.append_text(_boxes(array, cells, [], wrong | missing, width))
+    text.append_text(_boxes(array, cells, [], wrong | missing, room))
     return text
 
 
 def _grid(
-    trace: Trace, number: int, block: int | None, kind: str, some: list[Access], width: int
+    trace: Trace, number: int, block: int | None, kind: Kind, some: list[Access], room: _Room
 ) -> Text:
     """One array, and who touched its elements in one way."""
     array = trace.arrays[number]
@@ -200,58 +228,100 @@ def _grid(
         role += f" of block {numbered(block, trace.launches[some[0].launch].grid)}"
     text = Text(f"\n  {array.name} ({role}), {PAST[kind]} by\n")
     by_element = touched(some, number)
-    cells = {element: _cell(trace, each) for element, each in by_element.items()}
+    cells = _cells(trace, array, by_element, room) if by_element else {}
     faulty = {access.element for access in some if access.element is not None and access.fault}
     outside: dict[tuple[int, ...], list[Access]] = {}
     for access in some:
         if access.element is None:
             outside.setdefault(access.index, []).append(access)
     beyond = [
-        _Cell(_cell(trace, each).text, BAD, ", ".join(map(str, index)))
+        _Cell(_cell(trace, each, short=True).text, BAD, ", ".join(map(str, index)))
         for index, each in outside.items()
     ]
-    text.append_text(_boxes(array, cells, beyond, faulty or set(cells), width))
+    text.append_text(_boxes(array, cells, beyond, faulty or set(cells), room))
     return text
 
 
-def _cell(trace: Trace, accesses: Sequence[Access]) -> _Cell:
-    """Who touched one element, as short as can be, and what was wrong with it."""
+def _cells(
+    trace: Trace, array: Array, by_element: Mapping[int, Sequence[Access]], room: _Room
+) -> dict[int, _Cell]:
+    """Who is in each box: with all names where the array then fits as well, else shorter."""
+    full = {element: _cell(trace, some) for element, some in by_element.items()}
+    if _fit(array, full, room):
+        return full
+    return {element: _cell(trace, some, short=True) for element, some in by_element.items()}
+
+
+def _cell(trace: Trace, accesses: Sequence[Access], short: bool = False) -> _Cell:
+    """Who touched one element, and what was wrong with it."""
     launch = trace.launches[accesses[0].launch]
-    who = sorted({(access.block, access.thread) for access in accesses})
-    block, thread = who[0]
-    several = prod(launch.grid) > 1
-    label = f"t{numbered(thread, launch.block, ',')}"
-    if several:
-        label = f"b{numbered(block, launch.grid, ',')} {label}"
-    on_a_line = launch.block[1] == launch.block[2] == 1
-    run = [(block, thread + more) for more in range(len(who))]
-    if len(who) > 1 and len(who) == prod(launch.grid) * prod(launch.block):
-        label = "all"
-    elif len(who) > 1 and on_a_line and who == run:
-        label += f"–{who[-1][1]}"
-    elif len(who) > 1:
-        label += f"+{len(who) - 1}"
-    elif len(accesses) > 1:
-        label += f"×{len(accesses)}"
+    blocks = {access.block for access in accesses}
     faults = [kind for kind in MARKS if kind in {access.fault for access in accesses}]
+    label = _label(trace, accesses, short)
     if faults:
         return _Cell(f"{label} {''.join(MARKS[kind] for kind in faults)}", BAD)
-    blocks = {block for block, _ in who}
-    return _Cell(label, BLOCKS[block % len(BLOCKS)] if several and len(blocks) == 1 else "")
+    if prod(launch.grid) == 1 or len(blocks) > 1:
+        return _Cell(label)
+    return _Cell(label, BLOCKS[min(blocks) % len(BLOCKS)])
+
+
+def _label(trace: Trace, accesses: Sequence[Access], short: bool) -> str:
+    """The threads by name, those with a fault first; `short`: of the others one stands for all."""
+    launch = trace.launches[accesses[0].launch]
+    # A drawing of shared memory says above it which block's it is.
+    shared = trace.arrays[accesses[0].array].space == "shared"
+    several = prod(launch.grid) > 1 and not shared
+    on_a_line = launch.block[1] == launch.block[2] == 1
+    faulty = {(access.block, access.thread) for access in accesses if access.fault}
+    others = {(access.block, access.thread) for access in accesses} - faulty
+    who = [*sorted(faulty), *sorted(others)]
+    block, thread = who[0]
+    names = []
+    for number, each in enumerate(who):
+        name = f"t{numbered(each[1], launch.block, ',')}"
+        if several and (number == 0 or each[0] != who[number - 1][0]):
+            name = f"b{numbered(each[0], launch.grid, ',')} {name}"
+        names.append(name)
+    if not (faulty and others):
+        if len(who) > 1 and len(who) == prod(launch.grid) * prod(launch.block):
+            return "all"
+        if len(who) > 2 and on_a_line and who == [(block, thread + n) for n in range(len(who))]:
+            return f"{names[0]}–{who[-1][1]}"
+    if len(who) == 1:
+        return names[0] + (f"×{len(accesses)}" if len(accesses) > 1 else "")
+    # An index of two numbers has a comma in it.
+    comma = "," if on_a_line else " "
+    all_named = len(who) <= MOST_NAMED and not short
+    named = names if all_named else names[: 2 if len(faulty) > 1 else 1]
+    if len(named) == len(who):
+        return comma.join(named)
+    more = "…" if short else f"& {len(who) - len(named)} more"
+    return f"{comma.join(named)} {more}"
+
+
+def _fit(array: Array, cells: Mapping[int, _Cell], room: _Room) -> bool:
+    """Whether boxes so wide leave room for all that is in them."""
+    wide = max(len(cell.text) for cell in cells.values())
+    if len(array.shape) > 1:
+        side = len(", ".join(str(extent - 1) for extent in array.shape[:-1]))
+        in_use = {element % array.shape[-1] for element in cells}
+        return max(in_use) - min(in_use) < (room.width - len(INDENT) - 2 - side) // (wide + 3)
+    columns = (room.width - len(INDENT) - 1) // (wide + 3)
+    return columns > 0 and max(cells) // columns - min(cells) // columns < room.lines
 
 
 def _boxes(
-    array: Array, cells: dict[int, _Cell], beyond: list[_Cell], interest: set[int], width: int
+    array: Array, cells: dict[int, _Cell], beyond: list[_Cell], interest: set[int], room: _Room
 ) -> Text:
     """The elements of an array as boxes in rows, as many as fit, from the first of interest on."""
     near: list[_Cell] = []
     if not size(array):
         text = Text(f"    {array.name} has no elements\n")
     elif len(array.shape) > 1:
-        text = _table(array, cells, interest, width)
+        text = _table(array, cells, interest, room)
     else:
         near = beyond[:MOST_OUTSIDE]
-        text = _line(array, cells, near, interest, width)
+        text = _line(array, cells, near, interest, room)
     far = beyond[len(near) :]
     for cell in far[:MOST_OUTSIDE]:
         text.append(f"    outside: {array.name}[{cell.outside}]  {cell.text}\n", style=BAD)
@@ -261,31 +331,40 @@ def _boxes(
 
 
 def _line(
-    array: Array, cells: dict[int, _Cell], beyond: list[_Cell], interest: set[int], width: int
+    array: Array, cells: dict[int, _Cell], beyond: list[_Cell], interest: set[int], room: _Room
 ) -> Text:
     """An array of at most one dimension: rows of boxes, and beside them what lies beyond."""
     below = [cell for cell in beyond if cell.outside.startswith("-")]
     above = [cell for cell in beyond if cell not in below]
     texts = [text for cell in [*cells.values(), *beyond] for text in (cell.text, cell.outside)]
     wide = max(map(len, [*texts, str(size(array) - 1)]))
-    columns = max((width - len(INDENT) - 1 - len(beyond) * (wide + 2)) // (wide + 3), 1)
+    columns = max((room.width - len(INDENT) - 1 - len(beyond) * (wide + 2)) // (wide + 3), 1)
     if beyond:  # the end that they lie beyond
         interest = {0} if below else {size(array) - 1}
-    seen = _without_empty_rows(
-        shown(size(array), interest, columns * MOST_LINES), {*cells, *interest}, columns
+    count = -(-size(array) // columns)
+    rows = _part(
+        count,
+        {element // columns for element in (*cells, *interest)},
+        {element // columns for element in interest},
+        room.lines,
+        # A row that is not whole is drawn rather than told of.
+        spare=1 if size(array) % columns else 0,
     )
+    margin = INDENT + " " * (len(below) * (wide + 2))
     text = Text()
-    for start in range(seen.start, seen.stop, columns):
-        part = seen[start - seen.start : start - seen.start + columns]
-        left = below if start == seen.start else ()
-        right = above if part.stop == seen.stop else ()
-        indent = INDENT + " " * (len(below) * (wide + 2) * (not left))
+    for row in rows:
+        if row is None:
+            text.append(f"{margin}{GAP}\n", style=FAINT)
+            continue
+        part = range(row * columns, min((row + 1) * columns, size(array)))
+        left = below if row == rows[0] else ()
+        right = above if row == rows[-1] else ()
+        indent = margin if not left else INDENT
         names = [
             *(cell.outside for cell in left),
             *map(str, part),
             *(cell.outside for cell in right),
         ]
-        margin = INDENT + " " * (len(below) * (wide + 2))
         line = indent + "".join(f" {name:^{wide}} " for name in names[: len(left)])
         line += "".join(f"  {name:^{wide}}" + " " for name in names[len(left) :])
         text.append(line.rstrip() + "\n", style=FAINT)
@@ -299,40 +378,88 @@ def _line(
         text.rstrip()
         text.append("\n")
         text.append(margin + _edge("└┴┘", len(part), wide), style=FAINT)
-    text.append(_left_out(array, len(seen), set(cells) <= set(seen)), style=FAINT)
+    seen = {element for element in range(size(array)) if element // columns in rows}
+    text.append(_left_out(array, len(seen), set(cells) <= seen), style=FAINT)
     return text
 
 
-def _without_empty_rows(seen: range, used: set[int], columns: int) -> range:
-    """Ends with the last row, of so many columns, that has something in it."""
-    last = max((element for element in used if element in seen), default=seen.start)
-    rows = (last - seen.start) // columns + 1
-    return range(seen.start, min(seen.start + rows * columns, seen.stop))
+def _part(
+    count: int, used: set[int], interest: set[int], most: int, spare: int = 0
+) -> list[int | None]:
+    """Which rows or columns of `count` are drawn, at most so many; None stands for a gap.
+
+    All from the first to the last one `used`; and the others too, where they are no more than
+    `spare`. Of too many those from the first of `interest` on; and where that is the first one
+    used, those at the start and at the end, for there the last block of a launch is seen.
+    """
+    first, last = min(used, default=0), max(used, default=0)
+    if count <= most and count - (last - first + 1) <= spare:
+        first, last = 0, count - 1
+    whole = range(first, last + 1)
+    if len(whole) <= most:
+        return list(whole)
+    start = min(interest, default=first)
+    if start > first or most < 3:
+        start = min(start, last + 1 - most)
+        return list(range(start, start + most))
+    head = most // 2
+    return [*whole[:head], None, *whole[len(whole) - (most - 1 - head) :]]
 
 
-def _table(array: Array, cells: dict[int, _Cell], interest: set[int], width: int) -> Text:
+def _part_of_table(count: int, used: set[int], interest: set[int], most: int) -> list[int | None]:
+    """The same, and what lies next to it: an element is seen among its neighbours."""
+    if most > 2:
+        used, interest = _around(used, count), _around(interest, count)
+    return _part(count, used, interest, most, spare=1)
+
+
+def _around(places: set[int], count: int) -> set[int]:
+    """These, and of `count` what lies next to them."""
+    return {each + aside for each in places for aside in (-1, 0, 1)} & set(range(count))
+
+
+def _table(array: Array, cells: dict[int, _Cell], interest: set[int], room: _Room) -> Text:
     """An array of several dimensions: its last one along the rows, the others along the side."""
     across = array.shape[-1]
+    down = size(array) // across
     wide = max(map(len, [*(cell.text for cell in cells.values()), str(across - 1)]))
-    rows = shown(size(array) // across, {each // across for each in interest}, MOST_ROWS)
-    names = [", ".join(map(str, index_of(row, array.shape[:-1]))) for row in rows]
+    used = {*cells, *interest}
+    rows = _part_of_table(
+        down, {each // across for each in used}, {each // across for each in interest}, MOST_ROWS
+    )
+    names = [
+        GAP if row is None else ", ".join(map(str, index_of(row, array.shape[:-1]))) for row in rows
+    ]
     side = max(map(len, names))
-    fits = max((width - len(INDENT) - 2 - side) // (wide + 3), 1)
-    in_rows = {each % across for each in interest if each // across in rows}
-    columns = shown(across, in_rows, fits)
+    fits = max((room.width - len(INDENT) - 2 - side) // (wide + 3), 1)
+    columns = _part_of_table(
+        across,
+        {each % across for each in used if each // across in rows},
+        {each % across for each in interest if each // across in rows},
+        fits,
+    )
     indent = f"{INDENT}{'':{side}} "
-    header = indent + "".join(f"  {column:^{wide}} " for column in columns)
+    header = indent + "".join(f"  {GAP if at is None else at:^{wide}} " for at in columns)
     text = Text()
     text.append(header.rstrip() + "\n", style=FAINT)
     text.append(indent + _edge("┌┬┐", len(columns), wide), style=FAINT)
     for row, name in zip(rows, names, strict=True):
         text.append(f"{INDENT}{name:>{side}} ", style=FAINT)
-        text.append_text(
-            _row([cells.get(row * across + column, _Cell()) for column in columns], wide)
-        )
+        boxes = [
+            _Cell(GAP, FAINT)
+            if row is None or column is None
+            else cells.get(row * across + column, _Cell())
+            for column in columns
+        ]
+        text.append_text(_row(boxes, wide))
         text.append("\n")
     text.append(indent + _edge("└┴┘", len(columns), wide), style=FAINT)
-    drawn = {row * across + column for row in rows for column in columns}
+    drawn = {
+        row * across + column
+        for row in rows
+        for column in columns
+        if row is not None and column is not None
+    }
     text.append(_left_out(array, len(drawn), set(cells) <= drawn), style=FAINT)
     return text
 
@@ -397,10 +524,12 @@ def _legend(trace: Trace, drawn: str, width: int) -> Text:
         )
     if block := re.search(r"\bb([\d,]+) t", boxes):
         parts.append(f"b{block[1]}: block {block[1]}")
-    if run := re.search(r"t(\d+)–(\d+)", boxes):
+    if pair := re.search(r"\bt(\d+),t(\d+)", boxes):
+        parts.append(f"{pair[0]}: threads {pair[1]} and {pair[2]}")
+    if run := re.search(r"\bt(\d+)–(\d+)", boxes):
         parts.append(f"{run[0]}: threads {run[1]} to {run[2]}")
-    if more := re.search(r"\+(\d+)", boxes):
-        parts.append(f"+{more[1]}: and {more[1]} more")
+    if some := re.search(r"\bt[\d,]+ …", boxes):
+        parts.append(f"{some[0]}: this thread and others")
     if times := re.search(r"×(\d+)", boxes):
         parts.append(f"×{times[1]}: {times[1]} times")
     if re.search(r"\ball\b", boxes):

@@ -44,7 +44,10 @@ def launched(launch: Launch) -> str:
 
 
 def step_words(trace: Trace, launch: int, step: int) -> str:
-    """Where a step lies between the barriers of its launch."""
+    """Where a step lies between the barriers of its launch.
+
+    Pictures call a step a part: kernels have loops with a variable `step`, and graders steps.
+    """
     last = steps(trace, launch) - 1
     if last <= 0:
         return "no barrier"

@@ -249,10 +249,16 @@ function fillCell(cell, launch) {
   node.classList.toggle("fresh", touched);
   node.replaceChildren();
   if (touched) {
-    // Who changed it last, else who read it first.
-    const changes = some.filter((each) => each.kind !== "read");
-    const actor = changes.at(-1) ?? some[0];
-    const others = new Set(some.map(threadKey)).size - 1;
+    // Who is at fault, else who changed it last, else the first by number; then the others.
+    const faulty = some.filter((each) => each.fault);
+    const changes = some.filter((each) => each.kind !== "read").reverse();
+    const sorted = [...some].sort((a, b) => a.block - b.block || a.thread - b.thread);
+    const actors = new Map();
+    for (const each of [...faulty, ...changes, ...sorted]) {
+      if (!actors.has(threadKey(each))) actors.set(threadKey(each), each);
+    }
+    const [actor, other] = actors.values();
+    const others = actors.size - 1;
     const { blocks, threads: names, several } = data.launches[launch];
     node.classList.add(`b${actor.block % data.colours}`);
     if (several) node.append(make("u", "", `b${blocks[actor.block].replaceAll(" ", "")}`));
@@ -261,7 +267,11 @@ function fillCell(cell, launch) {
     node.classList.toggle("long", label.length > (others ? 2 : 3));
     node.append(make("b", "", label));
     node.classList.toggle("several", others > 0);
-    if (others) node.append(make("s", "", `+${others}`));
+    if (others === 1 && other.block === actor.block) {
+      node.append(make("s", "", `& ${names[other.thread].replaceAll(" ", "")}`));
+    } else if (others) {
+      node.append(make("s", "", "…"));
+    }
   }
   if (marks.size) {
     const text = [...marks.keys()].map((kind) => data.marks[kind]).join("");
