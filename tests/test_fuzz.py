@@ -300,6 +300,8 @@ class Liars:
 
     running = True
 
+    backend = "triton"
+
     def __init__(self, arena: HostArena) -> None:
         self._arena = arena
         self.script: list[Act] = []
