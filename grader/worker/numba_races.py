@@ -20,8 +20,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from grader.worker.numba_log import Kind, Log
+from grader.worker.numba_text import parted_in_a_turn, uncalled_barrier
 from grader.worker.races import Heard, Moments, Order, Race, Uninitialised, merge
-from grader.worker.sites import Site, line_of, parted_in_a_turn, quoted, uncalled_barrier
+from grader.worker.sites import Site, line_of, quoted
 from grader.worker.whole import Whole
 
 

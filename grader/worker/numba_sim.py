@@ -37,9 +37,10 @@ from grader.worker.launches import check_launch, check_shared
 from grader.worker.numba_arrays import Array, Note
 from grader.worker.numba_log import Log
 from grader.worker.numba_races import Memory, Paused, Threads
+from grader.worker.numba_text import has_return, require_constant_shape
 from grader.worker.numba_warps import SOURCES, Exchange, exchanged
 from grader.worker.races import DivergentBarrier, Index, called, mirrored
-from grader.worker.sites import Place, Site, has_return, place_of, quoted, require_constant_shape
+from grader.worker.sites import Place, Site, place_of, quoted
 from grader.worker.whole import Whole
 
 if not config.ENABLE_CUDASIM:

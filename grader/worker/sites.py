@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import linecache
 import sys
-from collections.abc import Iterator
-from functools import cache
 from types import CodeType, FrameType
 
 Site = tuple[CodeType, int]  # an instruction: its code, and f_lasti
@@ -51,127 +48,8 @@ def text_of(site: Site) -> str:
     return f"({b''.join(text).decode()})"
 
 
-@cache
-def has_return(code: CodeType) -> bool:
-    """Whether a function ends by `return` anywhere in its text; taken for granted without one."""
-    function = _function(code)
-    return function is None or any(isinstance(part, ast.Return) for part in ast.walk(function))
-
-
-def _function(code: CodeType) -> ast.FunctionDef | None:
-    """The text that a function is compiled from, where it is known."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(code.co_filename)))
-    except SyntaxError:
-        return None
-    first = code.co_firstlineno  # that of its decorators, where it has any
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and first in (
-            node.lineno,
-            *(decorator.lineno for decorator in node.decorator_list),
-        ):
-            return node
-    return None
-
-
-@cache
-def parted_in_a_turn(code: CodeType, one: int, other: int) -> bool:
-    """Whether a loop of this function holds both lines and a barrier between them.
-
-    Threads that race there all the same are not in the same turn of the loop.
-    """
-    function = _function(code)
-    first, last = sorted((one, other))
-    return function is not None and any(
-        isinstance(loop, ast.For | ast.While)
-        and loop.lineno <= first < line < last <= (loop.end_lineno or 0)
-        for loop in ast.walk(function)
-        for line in _barriers(loop)
-    )
-
-
-def _barriers(part: ast.AST) -> Iterator[int]:
-    """The lines of a text that call cuda.syncthreads or one of its kin."""
-    for call in ast.walk(part):
-        if isinstance(call, ast.Call) and _names_barrier(call.func):
-            yield call.lineno
-
-
-@cache
-def uncalled_barrier(code: CodeType) -> int | None:
-    """The line of a function that names a barrier, as a statement, and does not call it."""
-    function = _function(code)
-    statements = [] if function is None else ast.walk(function)
-    for part in statements:
-        if isinstance(part, ast.Expr) and _names_barrier(part.value):
-            return part.lineno
-    return None
-
-
-def _names_barrier(part: ast.expr) -> bool:
-    return isinstance(part, ast.Attribute) and part.attr.startswith("syncthreads")
-
-
 def quoted(site: Site) -> str:
     """`line 12 (tile[t] = x[i])`."""
     line = line_of(site)
     text = linecache.getline(site[0].co_filename, line).strip()
     return f"line {line} ({text})" if text else f"line {line}"
-
-
-@cache
-def require_constant_shape(call: Site) -> None:
-    """Raise TypeError if numba, which compiles a kernel before it runs, refuses an array's shape.
-
-    It takes numbers, names that stand for one number, and tuples of these. What comes from the
-    kernel's arguments it cannot know, for it compiles for arrays of every length at once; and where
-    a name is in it, it computes nothing.
-    """
-    text = text_of(call)
-    made = ast.parse(text, mode="eval").body if text else None
-    if not isinstance(made, ast.Call):
-        return
-    shapes = [*made.args[:1], *(given.value for given in made.keywords if given.arg == "shape")]
-    code = call[0]
-    parameters = code.co_varnames[: code.co_argcount]
-    for shape in shapes:
-        shown = f"the shape of an array, {ast.unparse(shape)},"
-        if any(isinstance(part, ast.Name) and part.id in parameters for part in ast.walk(shape)):
-            raise TypeError(f"{shown} is not known before the kernel runs")
-        if not _plain(shape, code):
-            raise TypeError(f"{shown} is computed in the kernel")
-
-
-def _plain(shape: ast.expr, code: CodeType) -> bool:
-    match shape:
-        case ast.Constant():
-            return True
-        case ast.Name(id=name):
-            return name not in code.co_varnames or _stands_for_one(name, code)
-        case ast.Tuple(elts=parts):
-            return all(_plain(part, code) for part in parts)
-        case ast.Subscript(value=ast.Name(), slice=ast.Constant()):
-            return True
-        case ast.BinOp() | ast.UnaryOp():  # of numbers alone, Python has computed it already
-            return not any(isinstance(part, ast.Name) for part in ast.walk(shape))
-        case ast.IfExp(body=one, orelse=other):
-            return _plain(one, code) and _plain(other, code)
-    return False
-
-
-def _stands_for_one(name: str, code: CodeType) -> bool:
-    """Whether a variable of the function gets its value once, and plainly."""
-    function = _function(code)
-    if function is None:
-        return True
-    stores = [
-        part
-        for part in ast.walk(function)
-        if isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Store)
-    ]
-    values = [
-        part.value
-        for part in ast.walk(function)
-        if isinstance(part, ast.Assign) and part.targets == stores
-    ]
-    return len(values) == 1 and _plain(values[0], code)
