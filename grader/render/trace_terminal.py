@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from rich.text import Text
 
 from grader.render.layout import filled
+from grader.render.trace_boxes import BAD, FAINT, Cell, Room, boxes, fit
 from grader.render.trace_words import (
     MARKS,
     MEANINGS,
@@ -29,8 +29,6 @@ from grader.trace import (
     Trace,
     at,
     frames,
-    index_of,
-    size,
     stage,
     steps,
     touched,
@@ -38,36 +36,15 @@ from grader.trace import (
 )
 
 WIDTH = 80
-MOST_ROWS = 16  # of a table
 MOST_LINES = 6  # of boxes, for an array of one dimension
 BRIEF_LINES = 3
 MOST_NAMED = 3  # threads in one box
 MOST_STEPS = 4  # when no step is chosen
 BRIEF_STEPS = 2  # below a report, which is not to be pushed out of sight
 MOST_BLOCKS = 3  # whose shared memory is drawn
-MOST_OUTSIDE = 3  # boxes beyond the end of an array
 
 PAST = {"read": "read", "write": "written", "update": "updated"}
 BLOCKS = ("cyan", "yellow", "magenta", "blue", "green")  # colours, taken in turn
-BAD = "bold red"
-FAINT = "dim"
-INDENT = "    "
-GAP = "…"  # where rows or columns are left out between others
-
-
-@dataclass(frozen=True)
-class _Cell:
-    text: str = ""
-    style: str = ""
-    outside: str = ""  # its index, when it lies beyond the array
-
-
-@dataclass(frozen=True)
-class _Room:
-    """What there is room for."""
-
-    width: int  # characters
-    lines: int  # of boxes, for an array of one dimension
 
 
 def drawing(
@@ -84,7 +61,7 @@ def drawing(
     nothing for a step that is not there: it draws no step.
     """
     width = min(width, WIDTH)
-    room = _Room(width, BRIEF_LINES if brief else MOST_LINES)
+    room = Room(width, BRIEF_LINES if brief else MOST_LINES)
     picture = Text()
     picture.append(trace.exercise, style="bold")
     picture.append(f" · {trace.case}\n")
@@ -140,7 +117,7 @@ def _worth_drawing(trace: Trace, chosen: list[tuple[int, int]], most: int) -> li
     return [each for each in chosen if each in first[: most - len(bad)] or each in bad]
 
 
-def _step(trace: Trace, launch: int, step: int, with_answers: bool, room: _Room) -> Text:
+def _step(trace: Trace, launch: int, step: int, with_answers: bool, room: Room) -> Text:
     text = Text("\n")
     head = trace.launches[launch]
     which = f"launch {launch + 1} of {len(trace.launches)}: " if len(trace.launches) > 1 else ""
@@ -201,25 +178,25 @@ def _answers(trace: Trace) -> list[Array]:
     return [each for each in trace.arrays if each.name in {*trace.wrong, *trace.unwritten}]
 
 
-def _answer(trace: Trace, array: Array, room: _Room) -> Text:
+def _answer(trace: Trace, array: Array, room: Room) -> Text:
     """An output with what is wrong in it: who wrote each element last."""
     wrong = {each.element for each in trace.wrong.get(array.name, ())}
     missing = set(trace.unwritten.get(array.name, ()))
     last = writers(trace, array.name)
     cells = {element: _cell(trace, [access]) for element, access in last.items()}
     for element in wrong:
-        who = cells.get(element, _Cell()).text
-        cells[element] = _Cell(f"{who} {MARKS['wrong']}".strip(), BAD)
+        who = cells.get(element, Cell()).text
+        cells[element] = Cell(f"{who} {MARKS['wrong']}".strip(), BAD)
     for element in missing:
-        who = cells.get(element, _Cell()).text
-        cells[element] = _Cell(f"{who} {MARKS['unwritten']}".strip(), BAD)
+        who = cells.get(element, Cell()).text
+        cells[element] = Cell(f"{who} {MARKS['unwritten']}".strip(), BAD)
     text = Text(f"\n  {array.name} ({ROLES[array.role]}), written by\n")
-    text.append_text(_boxes(array, cells, [], wrong | missing, room))
+    text.append_text(boxes(array, cells, [], wrong | missing, room))
     return text
 
 
 def _grid(
-    trace: Trace, number: int, block: int | None, kind: Kind, some: list[Access], room: _Room
+    trace: Trace, number: int, block: int | None, kind: Kind, some: list[Access], room: Room
 ) -> Text:
     """One array, and who touched its elements in one way."""
     array = trace.arrays[number]
@@ -235,34 +212,34 @@ def _grid(
         if access.element is None:
             outside.setdefault(access.index, []).append(access)
     beyond = [
-        _Cell(_cell(trace, each, short=True).text, BAD, ", ".join(map(str, index)))
+        Cell(_cell(trace, each, short=True).text, BAD, ", ".join(map(str, index)))
         for index, each in outside.items()
     ]
-    text.append_text(_boxes(array, cells, beyond, faulty or set(cells), room))
+    text.append_text(boxes(array, cells, beyond, faulty or set(cells), room))
     return text
 
 
 def _cells(
-    trace: Trace, array: Array, by_element: Mapping[int, Sequence[Access]], room: _Room
-) -> dict[int, _Cell]:
+    trace: Trace, array: Array, by_element: Mapping[int, Sequence[Access]], room: Room
+) -> dict[int, Cell]:
     """Who is in each box: with all names where the array then fits as well, else shorter."""
     full = {element: _cell(trace, some) for element, some in by_element.items()}
-    if _fit(array, full, room):
+    if fit(array, full, room):
         return full
     return {element: _cell(trace, some, short=True) for element, some in by_element.items()}
 
 
-def _cell(trace: Trace, accesses: Sequence[Access], short: bool = False) -> _Cell:
+def _cell(trace: Trace, accesses: Sequence[Access], short: bool = False) -> Cell:
     """Who touched one element, and what was wrong with it."""
     launch = trace.launches[accesses[0].launch]
     blocks = {access.block for access in accesses}
     faults = [kind for kind in MARKS if kind in {access.fault for access in accesses}]
     label = _label(trace, accesses, short)
     if faults:
-        return _Cell(f"{label} {''.join(MARKS[kind] for kind in faults)}", BAD)
+        return Cell(f"{label} {''.join(MARKS[kind] for kind in faults)}", BAD)
     if prod(launch.grid) == 1 or len(blocks) > 1:
-        return _Cell(label)
-    return _Cell(label, BLOCKS[min(blocks) % len(BLOCKS)])
+        return Cell(label)
+    return Cell(label, BLOCKS[min(blocks) % len(BLOCKS)])
 
 
 def _label(trace: Trace, accesses: Sequence[Access], short: bool) -> str:
@@ -297,194 +274,6 @@ def _label(trace: Trace, accesses: Sequence[Access], short: bool) -> str:
         return comma.join(named)
     more = "…" if short else f"& {len(who) - len(named)} more"
     return f"{comma.join(named)} {more}"
-
-
-def _fit(array: Array, cells: Mapping[int, _Cell], room: _Room) -> bool:
-    """Whether boxes so wide leave room for all that is in them."""
-    wide = max(len(cell.text) for cell in cells.values())
-    if len(array.shape) > 1:
-        side = len(", ".join(str(extent - 1) for extent in array.shape[:-1]))
-        in_use = {element % array.shape[-1] for element in cells}
-        return max(in_use) - min(in_use) < (room.width - len(INDENT) - 2 - side) // (wide + 3)
-    columns = (room.width - len(INDENT) - 1) // (wide + 3)
-    return columns > 0 and max(cells) // columns - min(cells) // columns < room.lines
-
-
-def _boxes(
-    array: Array, cells: dict[int, _Cell], beyond: list[_Cell], interest: set[int], room: _Room
-) -> Text:
-    """The elements of an array as boxes in rows, as many as fit, from the first of interest on."""
-    near: list[_Cell] = []
-    if not size(array):
-        text = Text(f"    {array.name} has no elements\n")
-    elif len(array.shape) > 1:
-        text = _table(array, cells, interest, room)
-    else:
-        near = beyond[:MOST_OUTSIDE]
-        text = _line(array, cells, near, interest, room)
-    far = beyond[len(near) :]
-    for cell in far[:MOST_OUTSIDE]:
-        text.append(f"    outside: {array.name}[{cell.outside}]  {cell.text}\n", style=BAD)
-    if len(far) > MOST_OUTSIDE:
-        text.append(f"    outside: {len(far) - MOST_OUTSIDE:,} more\n", style=BAD)
-    return text
-
-
-def _line(
-    array: Array, cells: dict[int, _Cell], beyond: list[_Cell], interest: set[int], room: _Room
-) -> Text:
-    """An array of at most one dimension: rows of boxes, and beside them what lies beyond."""
-    below = [cell for cell in beyond if cell.outside.startswith("-")]
-    above = [cell for cell in beyond if cell not in below]
-    texts = [text for cell in [*cells.values(), *beyond] for text in (cell.text, cell.outside)]
-    wide = max(map(len, [*texts, str(size(array) - 1)]))
-    columns = max((room.width - len(INDENT) - 1 - len(beyond) * (wide + 2)) // (wide + 3), 1)
-    if beyond:  # the end that they lie beyond
-        interest = {0} if below else {size(array) - 1}
-    count = -(-size(array) // columns)
-    rows = _part(
-        count,
-        {element // columns for element in (*cells, *interest)},
-        {element // columns for element in interest},
-        room.lines,
-        # A row that is not whole is drawn rather than told of.
-        spare=1 if size(array) % columns else 0,
-    )
-    margin = INDENT + " " * (len(below) * (wide + 2))
-    text = Text()
-    for row in rows:
-        if row is None:
-            text.append(f"{margin}{GAP}\n", style=FAINT)
-            continue
-        part = range(row * columns, min((row + 1) * columns, size(array)))
-        left = below if row == rows[0] else ()
-        right = above if row == rows[-1] else ()
-        indent = margin if not left else INDENT
-        names = [
-            *(cell.outside for cell in left),
-            *map(str, part),
-            *(cell.outside for cell in right),
-        ]
-        line = indent + "".join(f" {name:^{wide}} " for name in names[: len(left)])
-        line += "".join(f"  {name:^{wide}}" + " " for name in names[len(left) :])
-        text.append(line.rstrip() + "\n", style=FAINT)
-        text.append(margin + _edge("┌┬┐", len(part), wide), style=FAINT)
-        text.append(indent)
-        for cell in left:
-            text.append(f" {cell.text:^{wide}} ", style=cell.style)
-        text.append_text(_row([cells.get(element, _Cell()) for element in part], wide))
-        for cell in right:
-            text.append(f"  {cell.text:^{wide}} ", style=cell.style)
-        text.rstrip()
-        text.append("\n")
-        text.append(margin + _edge("└┴┘", len(part), wide), style=FAINT)
-    seen = {element for element in range(size(array)) if element // columns in rows}
-    text.append(_left_out(array, len(seen), set(cells) <= seen), style=FAINT)
-    return text
-
-
-def _part(
-    count: int, used: set[int], interest: set[int], most: int, spare: int = 0
-) -> list[int | None]:
-    """Which rows or columns of `count` are drawn, at most so many; None stands for a gap.
-
-    All from the first to the last one `used`; and the others too, where they are no more than
-    `spare`. Of too many those from the first of `interest` on; and where that is the first one
-    used, those at the start and at the end, for there the last block of a launch is seen.
-    """
-    first, last = min(used, default=0), max(used, default=0)
-    if count <= most and count - (last - first + 1) <= spare:
-        first, last = 0, count - 1
-    whole = range(first, last + 1)
-    if len(whole) <= most:
-        return list(whole)
-    start = min(interest, default=first)
-    if start > first or most < 3:
-        start = min(start, last + 1 - most)
-        return list(range(start, start + most))
-    head = most // 2
-    return [*whole[:head], None, *whole[len(whole) - (most - 1 - head) :]]
-
-
-def _part_of_table(count: int, used: set[int], interest: set[int], most: int) -> list[int | None]:
-    """The same, and what lies next to it: an element is seen among its neighbours."""
-    if most > 2:
-        used, interest = _around(used, count), _around(interest, count)
-    return _part(count, used, interest, most, spare=1)
-
-
-def _around(places: set[int], count: int) -> set[int]:
-    """These, and of `count` what lies next to them."""
-    return {each + aside for each in places for aside in (-1, 0, 1)} & set(range(count))
-
-
-def _table(array: Array, cells: dict[int, _Cell], interest: set[int], room: _Room) -> Text:
-    """An array of several dimensions: its last one along the rows, the others along the side."""
-    across = array.shape[-1]
-    down = size(array) // across
-    wide = max(map(len, [*(cell.text for cell in cells.values()), str(across - 1)]))
-    used = {*cells, *interest}
-    rows = _part_of_table(
-        down, {each // across for each in used}, {each // across for each in interest}, MOST_ROWS
-    )
-    names = [
-        GAP if row is None else ", ".join(map(str, index_of(row, array.shape[:-1]))) for row in rows
-    ]
-    side = max(map(len, names))
-    fits = max((room.width - len(INDENT) - 2 - side) // (wide + 3), 1)
-    columns = _part_of_table(
-        across,
-        {each % across for each in used if each // across in rows},
-        {each % across for each in interest if each // across in rows},
-        fits,
-    )
-    indent = f"{INDENT}{'':{side}} "
-    header = indent + "".join(f"  {GAP if at is None else at:^{wide}} " for at in columns)
-    text = Text()
-    text.append(header.rstrip() + "\n", style=FAINT)
-    text.append(indent + _edge("┌┬┐", len(columns), wide), style=FAINT)
-    for row, name in zip(rows, names, strict=True):
-        text.append(f"{INDENT}{name:>{side}} ", style=FAINT)
-        boxes = [
-            _Cell(GAP, FAINT)
-            if row is None or column is None
-            else cells.get(row * across + column, _Cell())
-            for column in columns
-        ]
-        text.append_text(_row(boxes, wide))
-        text.append("\n")
-    text.append(indent + _edge("└┴┘", len(columns), wide), style=FAINT)
-    drawn = {
-        row * across + column
-        for row in rows
-        for column in columns
-        if row is not None and column is not None
-    }
-    text.append(_left_out(array, len(drawn), set(cells) <= drawn), style=FAINT)
-    return text
-
-
-def _edge(corners: str, count: int, wide: int) -> str:
-    """The line above or below `count` boxes."""
-    boxes = corners[1].join(["─" * (wide + 2)] * count)
-    return f"{corners[0]}{boxes}{corners[2]}\n"
-
-
-def _row(cells: Sequence[_Cell], wide: int) -> Text:
-    row = Text()
-    row.append("│", style=FAINT)
-    for cell in cells:
-        row.append(f" {cell.text:^{wide}} ", style=cell.style)
-        row.append("│", style=FAINT)
-    return row
-
-
-def _left_out(array: Array, drawn: int, all_used: bool) -> str:
-    """How much of the array is drawn, where that is not all; `all_used`: that something is in."""
-    if drawn == size(array):
-        return ""
-    others = "; in the others there is nothing" if all_used else ""
-    return f"{INDENT}{drawn:,} of {size(array):,} elements of {array.name} are drawn{others}\n"
 
 
 def _found(trace: Trace, width: int) -> Text:
