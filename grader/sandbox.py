@@ -48,8 +48,9 @@ def environment(home: Path) -> dict[str, str]:
         "TMPDIR": str(home),
         "TRITON_CACHE_DIR": str(home / "triton"),
         "NUMBA_CACHE_DIR": str(home / "numba"),
-        # By itself torch's compiler names it after the user, and a worker's number has no name.
         "TORCHINDUCTOR_CACHE_DIR": str(home / "inductor"),
+        # A worker's user number has no name, and torch 2.11's compiler names a folder after it.
+        "USER": "worker",
         "OMP_NUM_THREADS": "1",
         "LC_ALL": "C.UTF-8",
         # Neither a small launch nor a default is a reason to print a warning to a learner.

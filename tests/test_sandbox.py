@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -66,6 +68,28 @@ def test_what_a_kernel_file_left_is_there_for_its_next_worker_and_for_no_other_f
     assert kept.exists()
 
 
+def test_a_user_number_without_a_name_gets_one(tmp_path: Path):
+    """torch 2.11's compiler asks for it when it is imported: "getpwuid(): uid not found", it told
+    of torch.compile in `grader bench`."""
+    asks = """
+import getpass, pwd
+
+def getpwuid(number):
+    raise KeyError(f"getpwuid(): uid not found: {number}")
+
+pwd.getpwuid = getpwuid
+print(getpass.getuser())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", asks],
+        env=sandbox.environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "worker\n", done.stderr
+
+
 def test_nothing_is_left_when_the_nursery_is_closed(nursery: Nursery, temporary: Path):
     nursery.home_for(b"one")
     nursery.close()
@@ -74,6 +98,8 @@ def test_nothing_is_left_when_the_nursery_is_closed(nursery: Nursery, temporary:
 
 LOOKS = """
 import os
+import subprocess
+import sys
 from pathlib import Path
 home = Path(os.environ["HOME"])
 print("found", sorted(str(p.relative_to(home)) for p in home.rglob("*") if p.is_file()))
