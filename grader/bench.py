@@ -114,13 +114,14 @@ class Benchmark(Record):
 
 def contenders(exercise: Exercise, kernel: Path, against: Sequence[Path]) -> list[Contender]:
     """Who takes part. Raises UsageError when a named file cannot be read."""
-    found = [Contender("your kernel", _read(kernel))]
+    is_solution = kernel.resolve() == exercise.solution.resolve()
+    found = [Contender("solution" if is_solution else "your kernel", _read(kernel))]
     eager = exercise.folder / "eager.py"
     if eager.exists():
         text = eager.read_bytes()
         found.append(Contender("torch eager", text))
         found.append(Contender("torch.compile", text + compiled(exercise.spec).encode()))
-    if exercise.solution.exists() and exercise.solution.resolve() != kernel.resolve():
+    if exercise.solution.exists() and not is_solution:
         found.append(Contender("solution", exercise.solution.read_bytes()))
     for path in dict.fromkeys(against):
         taken = {"kernel", *(one.name for one in found)}

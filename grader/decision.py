@@ -23,6 +23,9 @@ LEAST_DEVIATION = 0.002
 IMPOSSIBLE = 1.05  # share of the ceiling that no honest kernel reaches
 OUTLIER = 4.0  # deviations beyond which a sample counts as if it were that far
 RESAMPLES = 2000
+# Relative: so near to their median lie 95 % of the runs of one kernel in fresh processes. Those of
+# bench/results/accuracy_repeats_h200.json do; a deviation is half of it.
+RERUN = 0.002
 CONFIDENCE = 0.95
 
 
@@ -60,6 +63,16 @@ def interval(shares: Sequence[float]) -> tuple[float, float]:
     )
     cut = round(RESAMPLES * (1 - CONFIDENCE) / 2)
     return medians[cut], medians[-cut - 1]
+
+
+def interval_of_runs(shares: Sequence[float]) -> tuple[float, float]:
+    """The 95 % interval of the share with what differs from run to run, by RERUN, as well.
+
+    The two are independent: half widths, below and above the median, add as squares.
+    """
+    middle, (low, high) = statistics.median(shares), interval(shares)
+    rerun = RERUN * middle
+    return middle - math.hypot(middle - low, rerun), middle + math.hypot(high - middle, rerun)
 
 
 def spread(values: Sequence[float]) -> float:

@@ -19,7 +19,7 @@ from grader import ballast, exclusive, explain, nvml
 from grader.arena import CudaArena
 from grader.ceilings import Yardstick
 from grader.clock import Go, correction, go, right_go, unsteadiness
-from grader.decision import IMPOSSIBLE, decide, interval, spread
+from grader.decision import IMPOSSIBLE, decide, interval, interval_of_runs, spread
 from grader.link import Call, KernelFailure, WorkerLink, entry_of
 from grader.needless import no_kernel
 from grader.occupancy import this_gpu
@@ -107,7 +107,7 @@ def _measure(
     lowered = raised * ceiling / statistics.median(samples.ceilings)
     shares = [share / lowered for share in samples.shares]
     seconds = statistics.median(go.claimed_s for go in samples.goes) / sizing.calls * raised
-    low, high = interval(shares)
+    low, high = interval_of_runs(shares)
     speed = Speed(
         case=slots.case.headline,
         bytes_moved=slots.least_bytes,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import random
+import statistics
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.decision import INDIFFERENCE, decide, interval, spread
+from grader.decision import INDIFFERENCE, RERUN, decide, interval, interval_of_runs, spread
 
 GATE = 0.6
 shares = st.lists(st.floats(0.05, 1.5), min_size=8, max_size=24)
@@ -85,6 +86,35 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says():
         low, high = interval([math.exp(draw.gauss(0, 0.01)) for _ in range(16)])
         hits += low <= 1.0 <= high
     assert 178 <= hits <= 200  # 95 % of 200 is 190, with a deviation of 3
+
+
+@given(samples=shares)
+def test_what_differs_from_run_to_run_widens_the_interval(samples: list[float]):
+    middle, (low, high) = statistics.median(samples), interval_of_runs(samples)
+    within = interval(samples)
+    assert low <= within[0]
+    assert high >= within[1]
+    assert middle - low >= RERUN * middle * 0.999
+    assert middle - low <= (middle - within[0] + RERUN * middle) * 1.001
+    assert high - middle <= (within[1] - middle + RERUN * middle) * 1.001
+
+
+def test_two_runs_of_one_kernel_are_told_apart_about_as_seldom_as_the_interval_says():
+    """Samples of one run agree to 0.05 %, and another run differs by more than that: two students
+    with one kernel stood on ranks 1 and 2."""
+
+    def run(draw: random.Random) -> tuple[float, float]:
+        middle = 0.65 * math.exp(draw.gauss(0, 0.001))
+        return interval_of_runs([middle * math.exp(draw.gauss(0, 0.0005)) for _ in range(5)])
+
+    covered = apart = 0
+    for seed in range(200):
+        draw = random.Random(seed)
+        one, other = run(draw), run(draw)
+        covered += one[0] <= 0.65 <= one[1]
+        apart += one[1] < other[0] or other[1] < one[0]
+    assert 178 <= covered <= 200  # 95 % of 200 is 190, with a deviation of 3
+    assert apart <= 4  # two intervals of 95 % are apart in 0.6 % of pairs, with a deviation of 1.1
 
 
 @given(value=st.floats(1, 1e12), count=st.integers(8, 24))

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from grader import attempts, cli, course, errors, manifest, trace
+from grader import attempts, cli, course, decision, errors, manifest, trace
 from grader.bench import Benchmark
 from grader.doctor import records as doctor
 from grader.lint import records as lint
@@ -335,6 +336,17 @@ def test_how_exact_measuring_is_said_to_be_was_measured():
         f"caught, or gain at most {100 * max(gains):.2f} %",
         f"{steps['median_s']:.1f} s, the slowest {steps['slowest_s']:.1f} s",
     ]
+
+
+def test_runs_lie_as_near_to_each_other_as_intervals_say():
+    """decision.RERUN, from the record under bench/results."""
+    record = json.loads((ROOT / "bench/results/accuracy_repeats_h200.json").read_text())["repeats"]
+    shares = [*record["quiet"]["shares"], *record["loaded"]["shares"]]
+    middle = statistics.median(shares)
+    near = sum(abs(share / middle - 1) <= decision.RERUN for share in shares)
+    assert near >= 0.95 * len(shares)
+    details = (ROOT / "docs" / "measuring-details.md").read_text(encoding="utf-8")
+    assert f"`decision.RERUN` = {100 * decision.RERUN:g} %" in details
 
 
 def test_what_red_team_and_honest_corpus_came_to_was_measured():

@@ -153,7 +153,7 @@ def judged(claim: Entry | None, rounds: Sequence[Round] | None) -> Rerun:
 
     What was measured has the medians of the rounds' shares and of the ends of their intervals. It
     confirms a claim whose interval it reaches or exceeds; decision.INDIFFERENCE is allowed for,
-    because an interval knows only what wanders within one run.
+    for the claim may be of another machine, in another state than this one.
     """
     if rounds is None:
         return Rerun(claim, Finding.NO_SOURCE, None, "", "no file with this SHA-256 is there")
