@@ -6,9 +6,11 @@ anew and computes, in its own memory, what a few secret places of every output m
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import torch
 from torch import Tensor
@@ -289,10 +291,12 @@ def rounds(spec: Spec) -> float:
     return sum(spec.least_bytes(sizes)) / sum(sizes.values())
 
 
-def _sizes(spec: Spec, case: Case) -> dict[str, int]:
+@functools.cache  # drawn for that, and asked for several times in each step
+def _sizes(spec: Spec, case: Case) -> Mapping[str, int]:
     """Bytes of each tensor of a call."""
     one = arguments(spec, case, LargeDraw(case, "cpu", 0))
-    return {k: v.numel() * v.element_size() for k, v in one.items() if isinstance(v, Tensor)}
+    sizes = {k: v.numel() * v.element_size() for k, v in one.items() if isinstance(v, Tensor)}
+    return MappingProxyType(sizes)
 
 
 def scored_case(spec: Spec, rows: int) -> Case:
