@@ -13,8 +13,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from grader.worker.dispatch import Moving
 from grader.worker.guard import Access, AddressGuard, OutOfBounds, Span
-from grader.worker.ledger import Ledger, Watch
+from grader.worker.ledger import Ledger
 
 INSIDE = Path(__file__).parent / "simulated" / "counted_kernels.py"
 
@@ -92,7 +93,7 @@ def counted(work: Callable[[Tensor, Tensor], object]) -> dict[str, int]:
         (Span(tensor.data_ptr(), tensor.data_ptr() + tensor.nbytes, name), 4)
         for name, tensor in (("x", x), ("out", out))
     )
-    with Watch(ledger):
+    with Moving(ledger):
         work(x, out)
     return ledger.facts()
 

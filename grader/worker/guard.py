@@ -7,7 +7,7 @@ would corrupt the process, or read a neighbour that a GPU need not have put ther
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
@@ -37,6 +37,15 @@ class Span:
     start: int
     stop: int
     name: str
+
+    @classmethod
+    def of(
+        cls, name: str, start: int, shape: Sequence[int], strides: Sequence[int], itemsize: int
+    ) -> Span:
+        """Of an array: from its first byte to its last, gaps between rows included. `strides` are
+        in elements."""
+        extent = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+        return cls(start, start + extent * itemsize, name)
 
     def overlaps(self, other: Span) -> bool:
         return self.start < other.stop and other.start < self.stop

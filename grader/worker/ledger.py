@@ -7,13 +7,9 @@ whole, so that no work can hide in the entry.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
-import torch
-from torch.utils._pytree import tree_leaves
 
-from grader.worker.dispatch import Dispatched
 from grader.worker.guard import Access, Addresses, Span
 
 
@@ -33,11 +29,11 @@ class Ledger:
             inside = (addresses >= span.start) & (addresses < span.stop)
             self.add(span.name, int(np.count_nonzero(inside)) * itemsize, what)
 
-    def note_tensor(self, tensor: torch.Tensor, what: Access) -> None:
-        """A torch operation that touches every element of this tensor."""
+    def note_whole(self, start: int, size: int, what: Access) -> None:
+        """An operation that touches each of `size` bytes of the tensor that starts there."""
         for span, _ in self._arguments:
-            if span.start <= tensor.data_ptr() < span.stop:
-                self.add(span.name, tensor.numel() * tensor.element_size(), what)
+            if span.start <= start < span.stop:
+                self.add(span.name, size, what)
 
     def add(self, name: str, size: int, what: Access) -> None:
         """An access to `size` bytes of the argument `name`."""
@@ -53,40 +49,3 @@ class Ledger:
             found[f"reads.{span.name}"] = self._read[span.name] // size
             found[f"writes.{span.name}"] = self._written[span.name] // size
         return found
-
-
-class Watch(Dispatched):  # type: ignore[no-untyped-call]
-    """Notes what torch does while it is entered."""
-
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__()
-        self._ledger = ledger
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        result = func(*args, **kwargs)
-        schema = func._schema
-        if _moves(schema):
-            given = dict(zip((p.name for p in schema.arguments), args, strict=False)) | kwargs
-            for parameter in schema.arguments:
-                for leaf in tree_leaves(given.get(parameter.name)):
-                    if isinstance(leaf, torch.Tensor):
-                        self._ledger.note_tensor(leaf, _use(parameter, schema))
-        return result
-
-
-_OVERWRITES = ("aten::copy_", "aten::fill_", "aten::zero_")  # in place, without a look at the old
-
-
-def _moves(schema: Any) -> bool:
-    """Whether an operation touches memory: a view does not, nor what only takes over a shape."""
-    takes_shape = schema.name.startswith("aten::new_") or schema.name.endswith("_like")
-    views = any(p.alias_info and not p.alias_info.is_write for p in schema.arguments)
-    return not takes_shape and not views
-
-
-def _use(parameter: Any, schema: Any) -> Access:
-    """What an operation that moves memory does with a tensor that it gets."""
-    if parameter.alias_info is None:
-        return "load"
-    return "store" if parameter.is_out or schema.name in _OVERWRITES else "atomic"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import os
 import resource
 import signal
@@ -56,8 +57,8 @@ class Backend(Protocol):
     def mark(self) -> Any:
         """A point in the GPU's work, to be timed by; None in simulation, where no time counts."""
 
-    def observing(self) -> AbstractContextManager[Launches]:
-        """Note which kernels are launched meanwhile; a simulator has none that are compiled."""
+    def observing(self) -> AbstractContextManager[Launches | None]:
+        """Note which kernels are launched meanwhile, where they are compiled."""
 
     def without_kernels(self) -> AbstractContextManager[object]:
         """Meanwhile every launch of a kernel is without effect on memory."""
@@ -87,13 +88,10 @@ def prepare(backend: str, device: str) -> Toolbox:
         os.environ["TRITON_INTERPRET"] = "1"
         os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
     sys.dont_write_bytecode = True
-    if backend == "triton":
-        from grader.worker import triton_backend
-
-        return Toolbox(triton_backend.maker(device), simulated=device == "cpu")
-    from grader.worker import numba_backend
-
-    return Toolbox(numba_backend.maker(device), simulated=device == "cpu")
+    simulated = device == "cpu"
+    how = "simulated" if simulated else "compiled"
+    module = importlib.import_module(f"grader.worker.{backend}_{how}")
+    return Toolbox(module.install(), simulated)
 
 
 LIMITS = {
@@ -270,7 +268,7 @@ class Worker:
         with self._backend.observing() as launches:
             self._entry(*arguments)
         self._backend.synchronize()
-        return {"launched": launches.told()}
+        return {"launched": () if launches is None else launches.told()}
 
     def _without_kernels(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Call the entry once, with every launch of a kernel left without effect."""

@@ -1,4 +1,4 @@
-"""The worker's side of the arena: map it, and view tensors in it."""
+"""The worker's side of the arena: map it, and view torch tensors in it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def tensor_at(memory: torch.Tensor, ref: Mapping[str, Any]) -> torch.Tensor:
 
 
 def span_of(ref: Mapping[str, Any], tensor: torch.Tensor) -> Span:
-    """The addresses from the first byte of `tensor` to its last, gaps between rows included."""
-    extent = 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
-    start = tensor.data_ptr()
-    return Span(start, start + extent * tensor.element_size(), ref["name"])
+    """The addresses of `tensor`, which is that of a `wire.TensorRef`."""
+    return Span.of(
+        ref["name"], tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.element_size()
+    )
