@@ -143,16 +143,24 @@ import functools
 import torch._dynamo
 import torch._inductor.config
 
-torch._dynamo.config.recompile_limit = {2 * MOST_SLOTS}  # each size is compiled for itself
+torch._dynamo.config.recompile_limit = {2 * SIZES}
 torch._inductor.config.compile_threads = 1  # in this process: a pool would outlive the call
-_compiled = torch.compile({name}, dynamic=False)
+_compiled = torch.compile({name})
+
+
+def _taken(argument):
+    if not isinstance(argument, torch.Tensor):
+        return argument  # a number: one compiled form serves all, as `dynamic=False` would not have
+    # With a storage of its own: the compiler does not take changes to one of several tensors of
+    # different types in one memory.
+    tensor = torch.from_dlpack(argument)
+    torch._dynamo.mark_static(tensor)  # each size is compiled for itself
+    return tensor
 
 
 @functools.wraps({name})
 def {name}(*arguments):
-    # Each tensor with a storage of its own: the compiler does not take changes to one of several
-    # tensors of different types in one memory.
-    _compiled(*(torch.from_dlpack(a) if isinstance(a, torch.Tensor) else a for a in arguments))
+    _compiled(*map(_taken, arguments))
 """
 
 

@@ -104,7 +104,7 @@ def _bandwidth(axes: Axes, benchmark: Benchmark) -> None:
         color=GREY,
     )
     axes.grid(alpha=0.25)
-    axes.legend(loc="lower right")
+    axes.legend(loc="best")
 
 
 def _roofline(axes: Axes, benchmark: Benchmark) -> None:
@@ -150,4 +150,4 @@ def _roofline(axes: Axes, benchmark: Benchmark) -> None:
     for x, y, name, style in dots:
         label = _shown(f"{name}: {y:,.0f} GFLOP/s")
         axes.plot([x], [y], linestyle="none", label=label, **style)
-    axes.legend(loc="lower right")
+    axes.legend(loc="best")
