@@ -372,9 +372,13 @@ def test_what_red_team_and_honest_corpus_came_to_was_measured():
     assert f"{honest['runs']:,} runs of {len(honest['kernels'])} kernels" in text
     assert f"{honest['rejected'] or 'none'} of them was rejected" in text
     there = json.loads((folder / "honest_h200.json").read_text())
-    assert f"{len(there['kernels'])} of the 110 were judged once on H200s" in text
+    assert f"all of the {len(there['kernels'])} were judged once on H200s" in text
+    corpus = (ROOT / "tests" / "redteam" / "honest").glob("*/*.py")
+    assert {one["kernel"] for one in there["kernels"]} == {
+        f"{path.parent.name}/{path.stem}" for path in corpus
+    }
     assert not there["rejected"]
-    assert sum(bool(one["too_slow"]) for one in there["kernels"]) == 9
+    assert sum(bool(one["too_slow"]) for one in there["kernels"]) == 10
 
 
 def test_the_table_of_figures_is_what_the_records_hold():
@@ -399,16 +403,17 @@ def test_the_table_of_figures_is_what_the_records_hold():
         f"{honest_there['rejected']} of {len(honest_there['kernels'])} on H200s",
         f"0 of {judged}",
     ]
-    seconds = cost["compared"]["hardened"]["seconds_more_than_plain"]
+    seconds, seconds_there = (
+        one["compared"]["hardened"]["seconds_more_than_plain"] for one in (cost, cost_there)
+    )
     bandwidth = cost_there["compared"]["hardened"]["bandwidth_against_plain"]
     assert [*told.values()][4:] == [
-        f"{seconds:.1f} on a CPU; on an H200 lost in the noise",
+        f"{seconds:.1f} on a CPU, {seconds_there:.1f} on an H200",
         f"{100 * bandwidth:.2f} %",
     ]
-    text = section(ROOT / "docs" / "trust.md", "In figures")
-    for mode in ("hardened", "open"):
-        more = cost_there["compared"][mode]["seconds_more_than_plain"]
-        assert f"{more:.1f} s longer" in text
+    # Which the text explains: without any walls it was the same.
+    seconds_open = cost_there["compared"]["open"]["seconds_more_than_plain"]
+    assert round(seconds_open, 1) == round(seconds_there, 1)
 
 
 def test_what_ci_adds_was_measured():
