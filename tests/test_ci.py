@@ -17,7 +17,7 @@ import pytest
 import reported
 from cryptography.hazmat.primitives import serialization
 
-from grader import check, ci, cli, course, signing
+from grader import check, ci, cli, course, kept, signing
 from grader.attempts import Attempt, Signed
 from grader.check import Request
 from grader.ci import Place, System
@@ -548,6 +548,18 @@ PEM = reported.KEY.private_bytes(
 )
 
 
+PUBLIC = reported.KEY.public_key()
+TRUSTED = {signing.fingerprint(PUBLIC): PUBLIC}
+
+
+@pytest.fixture
+def of_the_key(tmp_path: Path) -> list[str]:
+    """The options with which ada's attempts are signed into ada.jsonl."""
+    (tmp_path / "key.pem").write_bytes(PEM)
+    signed = ["--report", "signed=ada.jsonl", "--sign", str(tmp_path / "key.pem")]
+    return [*signed, "--hardened", "--student", "ada"]
+
+
 @pytest.mark.parametrize("how", ["file", "variable"])
 def test_results_are_signed_and_no_check_sees_the_key(
     root: Path, tmp_path: Path, judge, monkeypatch, how: str
@@ -565,10 +577,26 @@ def test_results_are_signed_and_no_check_sees_the_key(
     options += ["--hardened", "--student", "ada", "--report", "signed=s.jsonl"]
     assert cli.main(["ci", *options]) == 0
     assert seen == [None] * 3
-    public = reported.KEY.public_key()
-    trusted = {signing.fingerprint(public): public}
     (signed,) = [Signed.model_validate_json(line) for line in lines(root / "s.jsonl")]
-    assert [one.result.exercise for one in signing.opened(signed, trusted)] == NAMES
+    assert [one.result.exercise for one in signing.opened(signed, TRUSTED)] == NAMES
+
+
+def test_what_is_signed_is_added_to_what_was_signed_before(
+    root: Path, tmp_path: Path, judge, of_the_key: list[str]
+):
+    """A student is graded again after an appeal, and the better attempt counts: no run takes the
+    place of an earlier one, and one that was cut off costs no other."""
+    file = root / "ada.jsonl"
+    for graded in (passing, failing):
+        judge(graded)
+        assert cli.main(["ci", "--exit-zero", *of_the_key]) == 0
+    first, second = lines(file)
+    file.write_text(f"{first}\n{second[:99]}")
+    assert cli.main(["ci", "--exit-zero", *of_the_key]) == 0
+    assert lines(file)[:2] == [first, second[:99]]
+    found = kept.read([file], TRUSTED)
+    assert sorted(one.result.status for one in found.attempts) == ["fail"] * 3 + ["pass"] * 3
+    assert len(found.problems) == 1
 
 
 def test_the_key_is_taken_away_even_where_nothing_is_signed(root: Path, judge, monkeypatch):

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import typer
 
@@ -53,16 +53,24 @@ def _unwritten(path: Path, error: OSError) -> GraderError:
 
 
 def _write(path: Path, document: Document) -> None:
-    """Whole or not at all; what was there of an earlier run never stays. Raises OSError."""
+    """Whole or not at all; of an earlier run only that stays to which it is added. Raises OSError."""
     if document.text is None:
         path.unlink(missing_ok=True)
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     if document.append:
-        with path.open("ab") as file:
-            file.write(document.text.encode())
+        with path.open("a+b") as file:
+            file.write(_after(file) + document.text.encode())
         return
     _replace(path, document.text.encode())
+
+
+def _after(file: BinaryIO) -> bytes:
+    """What ends the last line where a run was cut off within it, so that it costs no other."""
+    if not file.seek(0, os.SEEK_END):
+        return b""
+    file.seek(-1, os.SEEK_END)
+    return b"" if file.read(1) == b"\n" else b"\n"
 
 
 def write(path: Path, content: bytes) -> None:

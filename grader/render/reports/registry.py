@@ -101,13 +101,14 @@ def _text(make: Callable[[Sequence[Attempt]], str]) -> Maker:
 def _signed(attempts: Sequence[Attempt], context: Context, path: Path | None) -> list[Document]:
     if context.sign is None:
         raise UsageError("The format signed needs a key.", "Give --sign KEYFILE.")
-    return [Document(path, records.signed_line(attempts, context.sign))]
+    # Added, and never in the place of an earlier run: what was signed may be what counts.
+    return [Document(path, records.signed_line(attempts, context.sign), append=True)]
 
 
 def _github(attempts: Sequence[Attempt], context: Context, path: Path | None) -> list[Document]:
     documents = [Document(None, github.commands(attempts, context.folder))]
     if (file := path or context.summary) is not None:
-        room = github.SUMMARY_BYTES - context.summary_bytes
+        room = github.SUMMARY_BYTES - context.summary_bytes - 1  # which may have to end a line
         text = github.summary(attempts, context.title, room)
         documents.insert(0, Document(file, text, append=True))
     return documents
