@@ -201,9 +201,25 @@ class Forbidden:
         return bool(EMAIL.search(folded) or (self._logins and self._logins.search(folded)))
 
     def without(self, text: str) -> str:
-        """The text with … for what must not be published."""
+        """The text with … for what must not be published; the rest stays as it was written."""
         if not self.found(text):
             return text
+        folds = [_folded(character) for character in text]
+        written_at = [place for place, fold in enumerate(folds) for _ in fold]
+        hidden = {
+            place
+            for pattern in filter(None, (EMAIL, self._logins))
+            for match in pattern.finditer("".join(folds))
+            for place in written_at[match.start() : match.end()]
+        }
+        kept = "".join(
+            character if place not in hidden else "…" * (place - 1 not in hidden)
+            for place, character in enumerate(text)
+        )
+        # What shows only where the text is folded as a whole, such as a letter put together of two.
+        return self._folded_without(kept) if self.found(kept) else kept
+
+    def _folded_without(self, text: str) -> str:
         text = EMAIL.sub("…", _folded(text))
         return self._logins.sub("…", text) if self._logins else text
 
