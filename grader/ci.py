@@ -25,7 +25,7 @@ from grader.errors import CannotGrade, GraderError, UsageError
 from grader.results import Environment, Kernel, Result, Step
 from grader.settings import Settings
 from grader.terms import Status
-from grader.times import utc
+from grader.times import to_come, utc
 
 AUTOGRADER = Path("/autograder")  # where Gradescope puts everything
 NO_FILE = "0" * 64  # the digest of a kernel file that was not read
@@ -139,12 +139,20 @@ def _utc(time: str) -> str:
 
 
 def submission_time(given: str | None, place: Place, now: datetime) -> str:
-    """When it was handed in: as told, as this place knows, else now. Raises UsageError."""
+    """When it was handed in: as told, as this place knows, else now.
+
+    Raises UsageError for what is told and is no time, or is yet to come.
+    """
     if given is None:
         return place.submitted_at or _utc(now.isoformat())
     if not (time := _utc(given)):
         raise UsageError(
             f"--submitted-at {given!r} is no time.", "Write it as 2026-11-20T10:00:00+00:00."
+        )
+    if to_come(utc(time), now):
+        raise UsageError(
+            f"--submitted-at {given} is yet to come: a clock is wrong, here or where it was made.",
+            "Say when it was handed in: neither a board nor an export takes what is yet to come.",
         )
     return time
 

@@ -224,7 +224,7 @@ def test_nothing_that_is_private_is_in_what_is_published(desk: Desk, capsys):
             assert secret.lower() not in text.lower(), f"{path.name} holds {what}"
             assert secret.lower() not in str(path.relative_to(desk.out)).lower()
     together = "".join(written.values())
-    assert "lately" in together, "the rest of the reason is there"
+    assert "Lately" in together, "the rest of the reason is there, as it was written"
     assert "ada.lovelace" in who.read_text()
     assert stat.S_IMODE(who.stat().st_mode) == 0o600
     assert capsys.readouterr().err.count("is not used") == 3
@@ -244,6 +244,8 @@ def test_an_attempt_is_taken_back_with_a_reason(desk: Desk, capsys):
     best = attempt(timed(0.9))
     desk.put("ada.jsonl", signed(best) + "\n" + line(0.8))
     assert invalidate(desk, best.id, "It keeps answers.") == 0
+    told = capsys.readouterr().err
+    assert f"again, each with --decisions {desk.folder / 'decisions.json'}" in told
     assert desk.build("--decisions", str(desk.folder / "decisions.json")) == 0
     tried = {one["share"]: one for one in desk.board["students"][0]["tried"]}
     assert tried[None]["state"] == "invalidated"

@@ -184,6 +184,15 @@ def test_the_time_that_is_given_counts_first():
         ci.submission_time("yesterday", known, NOW)
 
 
+def test_what_is_yet_to_come_was_not_handed_in():
+    """It would be signed, and then neither rank nor count until that time."""
+    known = Place(System.SHELL)
+    soon = "2026-11-21T12:04:00+00:00"
+    assert ci.submission_time(soon, known, NOW) == soon, "clocks differ"
+    with pytest.raises(UsageError, match=r"2026-11-21T14:06:00\+02:00 is yet to come: a clock"):
+        ci.submission_time("2026-11-21T14:06:00+02:00", known, NOW)
+
+
 @pytest.mark.parametrize("system", System)
 def test_whoever_starts_a_trusted_run_is_not_its_student(system: System):
     here = Place(system, student="ada")
@@ -594,7 +603,7 @@ def test_what_is_signed_is_added_to_what_was_signed_before(
     file.write_text(f"{first}\n{second[:99]}")
     assert cli.main(["ci", "--exit-zero", *of_the_key]) == 0
     assert lines(file)[:2] == [first, second[:99]]
-    found = kept.read([file], TRUSTED)
+    found = kept.read([file], kept.Context("course", datetime.now(UTC), TRUSTED))
     assert sorted(one.result.status for one in found.attempts) == ["fail"] * 3 + ["pass"] * 3
     assert len(found.problems) == 1
 

@@ -50,6 +50,17 @@ def read(path: Path) -> Decisions:
         ) from None
 
 
+def reasons(path: Path | None) -> dict[str, str]:
+    """By the attempt's id, as far as there is a file of decisions. Raises as `read` does."""
+    return {} if path is None else read(path).reasons
+
+
+def unknown(path: Path | None, decided: Collection[str], known: Collection[str]) -> list[str]:
+    """What is told of decisions, by their attempts' ids, on what is not among these attempts."""
+    others = sorted(set(decided) - set(known))
+    return [f"{path} decides on {one}, which is not among these results" for one in others]
+
+
 def invalidate(path: Path, one: Invalidated, known: Collection[str]) -> None:
     """Add a decision to the file, which is made where it is missing. `known` are attempts' ids.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli import say
+from grader.cli import options, say
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -31,7 +31,6 @@ Trust = Annotated[
     list[Path],
     typer.Option(metavar="PUBLIC.pem", help="A key whose results rank; may be given again."),
 ]
-Decided = Annotated[Path | None, typer.Option(metavar="FILE", help="What `invalidate` wrote.")]
 
 
 @keys.command()
@@ -70,7 +69,7 @@ def build(
     people: Annotated[
         Path | None, typer.Option(metavar="CSV", help="Who wants a nickname, or not to be shown.")
     ] = None,
-    decisions: Decided = None,
+    decisions: options.Decided = None,
     baselines: Annotated[
         list[Path] | None,
         typer.Option(metavar="BENCH.json", help="From `grader bench --json`; may be given again."),
@@ -104,7 +103,7 @@ def build(
     tasks = site.tasks(course.exercises(root))
     key = persons.course_key(course_key)
     wishes = {} if people is None else persons.wishes(people)
-    reasons = {} if decisions is None else decided.read(decisions).reasons
+    reasons = decided.reasons(decisions)
     known = benchmarks.read(baselines or [])
     with _many_objects():
         collected = _collected(results, trust, now)
@@ -116,10 +115,9 @@ def build(
         publish.write(out, {publish.DOCUMENT: publish.to_json(made), **pages.pages(made)})
     if who is not None:
         decided.write_whole(who, json.dumps(site.who_is_who(group), indent=1) + "\n", mode=0o600)
-    for sentence in refused:
+    found = {entry.id for entry in collected.entries}
+    for sentence in (*refused, *decided.unknown(decisions, reasons, found)):
         say.tell(sentence)
-    for unknown in sorted(reasons.keys() - {entry.id for entry in collected.entries}):
-        say.tell(f"{decisions} decides on {unknown}, which is not among these results")
     shown = sum(len(student.tried) for student in made.students)
     typer.echo(
         f"{out}: {len(made.boards)} boards, {len(made.students):,} students, {shown:,} attempts; "
@@ -148,7 +146,11 @@ def invalidate(
     known = {entry.id for entry in _collected(results, trust, now).entries}
     one = decided.Invalidated(attempt=attempt, reason=reason, by=by, at=stamp(now))
     decided.invalidate(decisions, one, known)
-    typer.echo(f"{decisions}: {attempt} no longer ranks")
+    typer.echo(f"{decisions}: {attempt} no longer counts")
+    say.tell(
+        f"next: build the board and the exports again, each with --decisions {decisions}: what was "
+        "made before still has it"
+    )
 
 
 @leaderboard.command()
@@ -160,7 +162,7 @@ def verify(
     ],
     top: Annotated[int, typer.Option(min=1, metavar="N", help="So many of each board.")] = 3,
     rounds: Annotated[int, typer.Option(min=1, metavar="N", help="Runs of each kernel.")] = 3,
-    decisions: Decided = None,
+    decisions: options.Decided = None,
 ) -> None:
     """Run the leaders of each board again on this GPU, from their source, side by side."""
     from datetime import UTC, datetime
@@ -177,7 +179,7 @@ def verify(
         machine.choose_device("cuda")
     except CannotGrade as error:
         raise CannotGrade(error.message, "Run this on a machine with a CUDA GPU.") from None
-    reasons = {} if decisions is None else decided.read(decisions).reasons
+    reasons = decided.reasons(decisions)
     entries = [
         entry
         for entry in _collected(results, trust, datetime.now(UTC)).entries

@@ -53,7 +53,7 @@ def _unwritten(path: Path, error: OSError) -> GraderError:
 
 
 def _write(path: Path, document: Document) -> None:
-    """Whole or not at all; of an earlier run only that stays to which it is added. Raises OSError."""
+    """Whole or not at all, in the place of an earlier one or added to it. Raises OSError."""
     if document.text is None:
         path.unlink(missing_ok=True)
         return
