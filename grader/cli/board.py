@@ -108,7 +108,7 @@ def build(
     with _many_objects():
         collected = _collected(results, trust, now)
         logins = {entry.student for entry in collected.entries}
-        named, refused = persons.named(logins, key, wishes)
+        named, unmet = persons.named(logins, key, wishes)
         forbidden = persons.Forbidden(logins | wishes.keys())
         group = site.Class(tasks, site.decided(collected.entries, reasons, forbidden), named)
         made = site.assemble(own, group, known, now)
@@ -116,7 +116,7 @@ def build(
     if who is not None:
         decided.write_whole(who, json.dumps(site.who_is_who(group), indent=1) + "\n", mode=0o600)
     found = {entry.id for entry in collected.entries}
-    for sentence in (*refused, *decided.unknown(decisions, reasons, found)):
+    for sentence in (*unmet, *decided.unknown(decisions, reasons, found)):
         say.tell(sentence)
     shown = sum(len(student.tried) for student in made.students)
     typer.echo(
