@@ -18,9 +18,10 @@ from enum import StrEnum
 from pathlib import Path
 
 import grader
-from grader import attempts, check, verdict
+from grader import attempts, check, course, verdict
 from grader.attempts import Attempt
 from grader.course import SHELVES, Exercise
+from grader.documents import shown
 from grader.errors import CannotGrade, GraderError, UsageError
 from grader.results import Environment, Kernel, Result, Step
 from grader.settings import Settings
@@ -28,6 +29,8 @@ from grader.terms import Status
 from grader.times import to_come, utc
 
 AUTOGRADER = Path("/autograder")  # where Gradescope puts everything
+# A name as classes use it, an e-mail address, too. No line ends in it, and no formula begins so.
+LOGIN = re.compile(r"\w[\w.+@'-]{0,99}")
 NO_FILE = "0" * 64  # the digest of a kernel file that was not read
 # What Classroom 50's runner tells: field of its result.json, and variable.
 CLASSROOM50 = {
@@ -50,6 +53,11 @@ class System(StrEnum):
     GITLAB = "gitlab"
     GRADESCOPE = "gradescope"
     SHELL = "shell"
+
+    @property
+    def takes_submissions(self) -> bool:
+        """Whether what is handed in comes from the student, with nobody between."""
+        return self in (System.CLASSROOM50, System.GRADESCOPE)
 
 
 @dataclass(frozen=True)
@@ -158,11 +166,17 @@ def submission_time(given: str | None, place: Place, now: datetime) -> str:
 
 
 def student(given: str | None, place: Place, submission: Path | None) -> str:
-    """Whose kernels they are; empty where nobody says.
+    """Whose kernels they are; empty where nobody says. Raises UsageError for what is no login.
 
     Where GitHub or GitLab runs somebody else's repository, whoever started that is not the student.
     """
     if given is not None:
+        if not LOGIN.fullmatch(given):
+            raise UsageError(
+                f"--student {shown(given)} is no login.",
+                "A login begins with a letter, a digit or _, and has at most 100 of these and "
+                ". - + @ '.",
+            )
         return given
     starts_others = place.system in (System.GITHUB, System.GITLAB)
     return "" if submission is not None and starts_others else place.student
@@ -171,10 +185,13 @@ def student(given: str | None, place: Place, submission: Path | None) -> str:
 # -- what
 
 
-def plan(exercises: Sequence[Exercise], submission: Path | None) -> tuple[Target, ...]:
+def plan(
+    exercises: Sequence[Exercise], submission: Path | None, system: System = System.SHELL
+) -> tuple[Target, ...]:
     """What to grade: the course's kernel files, or those of a student's repository.
 
-    Raises UsageError for a submission that is no folder.
+    Raises UsageError for a submission that is no folder, and for one without any exercise of the
+    course unless the student sent it so: another folder was meant, and 0 points would be wrong.
     """
     if submission is None:
         return tuple(_own(exercise) for exercise in exercises)
@@ -183,6 +200,13 @@ def plan(exercises: Sequence[Exercise], submission: Path | None) -> tuple[Target
             f"The submission {submission} is no folder.", "Name a student's repository."
         )
     folder = _repository(submission)
+    places = [one.folder.relative_to(one.root) for one in course.exercises(exercises[0].root)]
+    if not system.takes_submissions and not any(os.path.lexists(folder / one) for one in places):
+        raise UsageError(
+            f"The submission {submission} holds none of the course's exercises.",
+            f"Name the student's repository, the folder that holds {places[0].parent}/; who has "
+            "handed in nothing is not graded.",
+        )
     return tuple(_handed_in(exercise, folder) for exercise in exercises)
 
 
@@ -338,7 +362,7 @@ def _without(target: Target, status: Status, message: str) -> Result:
 def attempts_of(
     targets: Sequence[Target],
     results: Sequence[Result],
-    course: Settings,
+    settings: Settings,
     student: str,
     submitted_at: str,
 ) -> list[Attempt]:
@@ -346,8 +370,8 @@ def attempts_of(
     return [
         Attempt(
             id=attempts.new_id(),
-            course=course.name,
-            version=course.version,
+            course=settings.name,
+            version=settings.version,
             student=student,
             submitted_at=submitted_at,
             notes=target.notes,

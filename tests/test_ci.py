@@ -202,6 +202,24 @@ def test_whoever_starts_a_trusted_run_is_not_its_student(system: System):
     assert ci.student("eve", here, Path("submission")) == "eve"
 
 
+@pytest.mark.parametrize(
+    "login",
+    ["ada", "ada-l_1.x", "_ada", "ada+gpu@uni.example", "zoë", "o'neill@uni.example", "x" * 100],
+)
+def test_logins_of_many_kinds_are_students(login: str):
+    assert ci.student(login, Place(System.SHELL), None) == login
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "ada\n", "=1+1", "+1", "@SUM(1)", "-1", "'a", "a b", "a;b", "a/b", "x" * 101]
+)
+def test_what_is_no_login_is_not_signed(text: str):
+    """It would stand in each table of the class, a formula among them."""
+    with pytest.raises(UsageError, match="is no login") as told:
+        ci.student(text, Place(System.SHELL), None)
+    assert told.value.message.isprintable()
+
+
 # -- what
 
 
@@ -279,6 +297,20 @@ def test_a_zip_file_may_hold_one_folder_around_all(root: Path, handed_in: Path, 
 def test_a_submission_that_is_no_folder_is_a_usage_error(root: Path):
     with pytest.raises(UsageError, match="is no folder"):
         ci.plan(course.exercises(root), root / "course.toml")
+
+
+@pytest.mark.parametrize("inside", ["", "exercises/99_own", "src"])
+def test_a_folder_without_any_exercise_is_no_submission(root: Path, tmp_path: Path, inside: str):
+    """A mistyped folder was a signed 0 for every exercise; one that a student sent is a 0."""
+    wrong = tmp_path / "wrong"
+    (wrong / inside).mkdir(parents=True)
+    exercises = course.exercises(root)
+    with pytest.raises(UsageError, match="wrong holds none of the course's exercises") as told:
+        ci.plan(exercises, wrong)
+    assert "the folder that holds puzzles/" in told.value.next_step
+    assert len(ci.plan(exercises, wrong, System.GRADESCOPE)) == len(exercises)
+    (wrong / "exercises/01_double").mkdir(parents=True)
+    assert len(ci.plan(exercises[:1], wrong)) == 1, "what is missing in a right one is a 0"
 
 
 # -- graded
@@ -398,6 +430,8 @@ def test_on_a_shell_the_report_is_for_people(root: Path, judge, capsys):
         (["--sign", "key.pem"], "--report signed"),
         (["--report", "classroom50=x"], "not set: CLASSROOM, ASSIGNMENT"),
         (["--submission", "nowhere"], "is no folder"),
+        (["--submission", "solutions"], "holds none of the course's exercises"),
+        (["--student", "=ada"], "--student =ada is no login"),
         (["--submitted-at", "noon"], "is no time"),
         (["99"], "no exercise named"),
         (["--all", "01"], "exclude each other"),
@@ -524,6 +558,19 @@ def test_annotations_name_files_as_github_shows_them(
     assert "::error file=exercises/02_row_sum/kernel.py,line=12," in capsys.readouterr().out
     cli.main(["ci", "02", "--submission", str(handed_in)])
     assert "::error title=02_row_sum" in capsys.readouterr().out
+
+
+def test_a_kernel_that_is_a_link_is_told_what_to_do(root: Path, handed_in: Path, judge, capsys):
+    """It was told of right answers, and no line of it had been run."""
+    judge(passing)
+    kernel = handed_in / "exercises/01_double/kernel.py"
+    kernel.unlink()
+    kernel.symlink_to("/etc/hostname")
+    assert cli.main(["ci", "01", "--submission", str(handed_in)]) == 1
+    out = capsys.readouterr().out
+    assert "is a link that leads out of what was handed in" in out
+    assert "next: nothing was run of this kernel file" in out
+    assert "right answers" not in out
 
 
 # -- attempts and signatures

@@ -272,6 +272,10 @@ def test_the_trusted_run_signs_what_it_finds(student: Path, bin_folder: Path, tm
     )
     environ = {"GRADER_SIGNING_KEY": pem.decode(), "STUDENT": "ada; touch x"}
     done = run_workflow(CLASSROOM / "github/grade.yml", work, bin_folder, environ)
+    assert done.returncode == 2
+    assert "--student ada; touch x is no login" in done.stdout
+    environ["STUDENT"] = "ada@uni.example"
+    done = run_workflow(CLASSROOM / "github/grade.yml", work, bin_folder, environ)
     # 3 where a wall does not hold on this machine; what is signed then says so.
     assert done.returncode in (0, 3), done.stdout
     text = (work / "course/signed/results.jsonl").read_text(encoding="utf-8")
@@ -281,7 +285,7 @@ def test_the_trusted_run_signs_what_it_finds(student: Path, bin_folder: Path, tm
     assert (attempt.course, attempt.version, attempt.student) == (
         "copies",
         "7",
-        "ada; touch x",
+        "ada@uni.example",
     )
     assert attempt.submitted_at == "2026-11-20T09:00:00+00:00"
     assert attempt.notes == ("exercises/01_copy/spec.py was changed: graded with the course's own",)

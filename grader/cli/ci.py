@@ -74,7 +74,7 @@ def ci(
     _must_be_possible(reports, here, whose)
     context = _context(here, exercises[0].root, submission, handed_in, now, out_of)
     context = _with_key(context, reports, sign, secret, hardened)
-    targets = grading.plan(exercises, submission)
+    targets = grading.plan(exercises, submission, here.system)
 
     def request(target: grading.Target) -> Request:
         return Request(target.exercise, target.kernel, device=device.value, hardened=hardened)
