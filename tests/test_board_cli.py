@@ -89,6 +89,16 @@ def test_keys_are_made_for_a_course_and_not_twice(tmp_path: Path, capsys):
     assert all(path.read_bytes() == was for path, was in before.items() if path.exists())
 
 
+def test_no_folder_is_made_above_the_one_that_is_named(desk: Desk, tmp_path: Path, capsys):
+    """A mistyped path is told, and not made."""
+    assert cli.main(["keys", "new", "--out", str(tmp_path / "typo" / "keys")]) == 2
+    assert "typo/keys cannot be made: No such file" in capsys.readouterr().err
+    desk.out = tmp_path / "typo" / "board"
+    assert desk.build() == 2
+    assert "typo/board: No such file" in capsys.readouterr().err
+    assert not (tmp_path / "typo").exists()
+
+
 def test_a_board_is_built_from_files_and_what_is_left_out_is_named(desk: Desk, capsys):
     desk.put("ada.jsonl", line(0.9, "ada") + "\n" + line(0.8, "ada"))
     desk.put("bob.json", line(0.7, "bob"))

@@ -431,6 +431,12 @@ def test_on_a_shell_the_report_is_for_people(root: Path, judge, capsys):
         (["--report", "classroom50=x"], "not set: CLASSROOM, ASSIGNMENT"),
         (["--submission", "nowhere"], "is no folder"),
         (["--submission", "solutions"], "holds none of the course's exercises"),
+        (["--report", "junit=typo/j.xml"], "typo/j.xml cannot be written: there is no folder typo"),
+        (
+            ["--report", "gitlab=typo"],
+            "typo/grader-junit.xml cannot be written: there is no folder",
+        ),
+        (["--report", "junit=solutions"], "solutions cannot be written: it is a folder"),
         (["--student", "=ada"], "--student =ada is no login"),
         (["--submitted-at", "noon"], "is no time"),
         (["99"], "no exercise named"),
@@ -444,10 +450,12 @@ def test_what_cannot_be_is_told_before_anything_is_graded(
     assert cli.main(["ci", *arguments]) == 2
     assert asked == []
     assert told in capsys.readouterr().err
+    assert not (root / "typo").exists()
 
 
 def test_reports_go_where_they_are_told_to(root: Path, judge, capsys):
     judge(failing)
+    (root / "out").mkdir()
     arguments = ["--report", "junit=out/junit.xml", "--report", "result", "--exit-zero"]
     assert cli.main(["ci", *arguments]) == 0
     out, err = capsys.readouterr()
@@ -522,11 +530,14 @@ def test_a_link_where_a_report_goes_is_replaced_and_not_followed(
 
 
 def test_one_report_that_cannot_be_written_keeps_none_of_the_others(root: Path, judge, capsys):
-    judge(passing)
-    (root / "taken").mkdir()
+    def graded(request: Request) -> Result:
+        (root / "taken").mkdir(exist_ok=True)  # while the kernels were graded
+        return passing(request)
+
+    judge(graded)
     arguments = ["--report", "junit=taken", "--report", "csv-long=long.csv"]
-    assert cli.main(["ci", *arguments]) == 4
-    assert "The report taken cannot be written" in capsys.readouterr().err
+    assert cli.main(["ci", *arguments]) == 2
+    assert "taken cannot be written: Is a directory" in capsys.readouterr().err
     assert (root / "long.csv").is_file()
     assert [p for p in root.iterdir() if p.name.startswith(".")] == []
 

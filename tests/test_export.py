@@ -379,6 +379,37 @@ def test_an_export_is_of_one_course(tmp_path: Path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
+        (
+            ["csv-wide", "class.jsonl", "--out", "typo/x.csv"],
+            "typo/x.csv cannot be written: No such",
+        ),
+        (
+            ["csv-wide", "class.jsonl", "--out", "release"],
+            "release cannot be written: Is a directory",
+        ),
+        (
+            ["gradescope", "class.jsonl", "--out", "typo/x"],
+            "The folder typo/x cannot be made: No such",
+        ),
+        (["gradescope", "class.jsonl", "--out", "class.jsonl"], "class.jsonl cannot be made: File"),
+        (
+            ["gradescope-zip", "release", "--out", "typo/x.zip"],
+            "typo/x.zip cannot be written: No such",
+        ),
+    ],
+)
+def test_no_folder_is_made_of_a_mistyped_path(
+    of_a_class: Path, release: Path, capsys, arguments: list[str], told: str
+):
+    """It was, and nobody found the file; of a folder in its place the grader took the blame."""
+    assert cli.main(["export", *arguments]) == 2
+    assert told in capsys.readouterr().err
+    assert not Path("typo").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
         (["csv-wide", "nowhere"], "There is no file or folder nowhere"),
         (["canvas", "class.jsonl"], "--gradebook"),
         (["csv-wide", "class.jsonl", "--gradebook", "x.csv"], "canvas fills a gradebook"),
@@ -408,8 +439,8 @@ def release() -> Path:
 
 
 def test_the_zip_holds_the_course_and_what_runs_it(release: Path):
-    assert cli.main(["export", "gradescope-zip", "release", "--out", "out/autograder.zip"]) == 0
-    with zipfile.ZipFile("out/autograder.zip") as archive:
+    assert cli.main(["export", "gradescope-zip", "release", "--out", "autograder.zip"]) == 0
+    with zipfile.ZipFile("autograder.zip") as archive:
         assert archive.namelist() == [
             "course/exercises/01_double/kernel.py",
             "course/exercises/01_double/spec.py",
@@ -420,7 +451,7 @@ def test_the_zip_holds_the_course_and_what_runs_it(release: Path):
         modes = {m.filename: m.external_attr >> 16 for m in archive.infolist()}
     assert modes["run_autograder"] == modes["setup.sh"] == 0o755
     assert modes["course/requirements.txt"] == 0o644
-    assert gradescope.autograder_zip(release) == Path("out/autograder.zip").read_bytes()
+    assert gradescope.autograder_zip(release) == Path("autograder.zip").read_bytes()
 
 
 def test_no_solution_and_no_link_gets_into_the_zip(release: Path, monkeypatch):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.cli import options, say
+from grader.cli.deliver import make_folder
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -49,10 +50,7 @@ def new(
                 f"There is a key already: {file}.",
                 "Name another folder: a key that is overwritten cannot be made again.",
             )
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{out} cannot be made: {error.strerror}.", "Name a folder.") from None
+    make_folder(out)
     name = signing.new_key(files[0], files[1])
     people.new_course_key(files[2])
     typer.echo(f"{files[0]}  signs results: keep it secret, and away from where kernels run")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.cli import options
-from grader.cli.deliver import deliver, tell, write
+from grader.cli.deliver import deliver, make_folder, tell, write
 from grader.errors import UsageError
 
 if TYPE_CHECKING:
@@ -159,8 +159,11 @@ def _for_gradescope(attempts: Sequence[Attempt], out: Path | None) -> list[Docum
             f"There are {len(by_student)} students, and Gradescope reads a file for each.",
             "Give --out DIR.",
         )
+    folders = {student: out / _folder_name(student) for student in by_student}
+    for folder in (out, *folders.values()):
+        make_folder(folder)
     return [
-        Document(out / _folder_name(student) / "results.json", gradescope.document(theirs))
+        Document(folders[student] / "results.json", gradescope.document(theirs))
         for student, theirs in by_student.items()
     ]
 
