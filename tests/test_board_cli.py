@@ -253,7 +253,7 @@ def invalidate(desk: Desk, attempt_id: str, reason: str, *more: str) -> int:
 def test_an_attempt_is_taken_back_with_a_reason(desk: Desk, capsys):
     best = attempt(timed(0.9))
     desk.put("ada.jsonl", signed(best) + "\n" + line(0.8))
-    assert invalidate(desk, best.id, "It keeps answers.") == 0
+    assert invalidate(desk, best.id[:12], "It keeps answers.") == 0
     told = capsys.readouterr().err
     assert f"again, each with --decisions {desk.folder / 'decisions.json'}" in told
     assert desk.build("--decisions", str(desk.folder / "decisions.json")) == 0

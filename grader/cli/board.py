@@ -74,7 +74,7 @@ def build(
     ] = None,
     who: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write here, for you alone, whose each row is."),
+        typer.Option(metavar="FILE", help="Write here, for you alone, who is who, and all ids."),
     ] = None,
 ) -> None:
     """Make the pages of a leaderboard from the results of a class."""
@@ -125,7 +125,9 @@ def build(
 
 @leaderboard.command()
 def invalidate(
-    attempt: Annotated[str, typer.Argument(metavar="ID", help="The attempt's id.")],
+    attempt: Annotated[
+        str, typer.Argument(metavar="ID", help="The attempt's id, or how it begins.")
+    ],
     results: Results,
     trust: Trust,
     reason: Annotated[str, typer.Option(help="Shown beside the attempt.")],
@@ -142,9 +144,10 @@ def invalidate(
 
     now = datetime.now(UTC)
     known = {entry.id for entry in _collected(results, trust, now).entries}
-    one = decided.Invalidated(attempt=attempt, reason=reason, by=by, at=stamp(now))
-    decided.invalidate(decisions, one, known)
-    typer.echo(f"{decisions}: {attempt} no longer counts")
+    whole = decided.whole_id(attempt, known)
+    one = decided.Invalidated(attempt=whole, reason=reason, by=by, at=stamp(now))
+    decided.invalidate(decisions, one)
+    typer.echo(f"{decisions}: {whole} no longer counts")
     say.tell(
         f"next: build the board and the exports again, each with --decisions {decisions}: what was "
         "made before still has it"
