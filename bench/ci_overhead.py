@@ -100,6 +100,7 @@ def solved(folder: Path, names: Sequence[str]) -> Path:
 
 def commands_of(root: Path, names: Sequence[str], device: str) -> dict[str, list[str]]:
     student = Path(shutil.copytree(root, root.parent / "student"))
+    (root.parent / "reports").mkdir()
     reports = [f"--report={name}={root.parent}/reports/{name}" for name in FORMATS]
     told = ["--submission", str(student), "--student", "ada", "--report=github", *reports]
     return {

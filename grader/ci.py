@@ -18,16 +18,19 @@ from enum import StrEnum
 from pathlib import Path
 
 import grader
-from grader import attempts, check, verdict
+from grader import attempts, check, course, verdict
 from grader.attempts import Attempt
 from grader.course import SHELVES, Exercise
+from grader.documents import shown
 from grader.errors import CannotGrade, GraderError, UsageError
 from grader.results import Environment, Kernel, Result, Step
 from grader.settings import Settings
 from grader.terms import Status
-from grader.times import utc
+from grader.times import to_come, utc
 
 AUTOGRADER = Path("/autograder")  # where Gradescope puts everything
+# A name as classes use it, an e-mail address, too. No line ends in it, and no formula begins so.
+LOGIN = re.compile(r"\w[\w.+@'-]{0,99}")
 NO_FILE = "0" * 64  # the digest of a kernel file that was not read
 # What Classroom 50's runner tells: field of its result.json, and variable.
 CLASSROOM50 = {
@@ -50,6 +53,11 @@ class System(StrEnum):
     GITLAB = "gitlab"
     GRADESCOPE = "gradescope"
     SHELL = "shell"
+
+    @property
+    def takes_submissions(self) -> bool:
+        """Whether what is handed in comes from the student, with nobody between."""
+        return self in (System.CLASSROOM50, System.GRADESCOPE)
 
 
 @dataclass(frozen=True)
@@ -139,22 +147,36 @@ def _utc(time: str) -> str:
 
 
 def submission_time(given: str | None, place: Place, now: datetime) -> str:
-    """When it was handed in: as told, as this place knows, else now. Raises UsageError."""
+    """When it was handed in: as told, as this place knows, else now.
+
+    Raises UsageError for what is told and is no time, or is yet to come.
+    """
     if given is None:
         return place.submitted_at or _utc(now.isoformat())
     if not (time := _utc(given)):
         raise UsageError(
             f"--submitted-at {given!r} is no time.", "Write it as 2026-11-20T10:00:00+00:00."
         )
+    if to_come(utc(time), now):
+        raise UsageError(
+            f"--submitted-at {given} is yet to come: a clock is wrong, here or where it was made.",
+            "Say when it was handed in: neither a board nor an export takes what is yet to come.",
+        )
     return time
 
 
 def student(given: str | None, place: Place, submission: Path | None) -> str:
-    """Whose kernels they are; empty where nobody says.
+    """Whose kernels they are; empty where nobody says. Raises UsageError for what is no login.
 
     Where GitHub or GitLab runs somebody else's repository, whoever started that is not the student.
     """
     if given is not None:
+        if not LOGIN.fullmatch(given):
+            raise UsageError(
+                f"--student {shown(given)} is no login.",
+                "A login begins with a letter, a digit or _, and has at most 100 of these and "
+                ". - + @ '.",
+            )
         return given
     starts_others = place.system in (System.GITHUB, System.GITLAB)
     return "" if submission is not None and starts_others else place.student
@@ -163,10 +185,13 @@ def student(given: str | None, place: Place, submission: Path | None) -> str:
 # -- what
 
 
-def plan(exercises: Sequence[Exercise], submission: Path | None) -> tuple[Target, ...]:
+def plan(
+    exercises: Sequence[Exercise], submission: Path | None, system: System = System.SHELL
+) -> tuple[Target, ...]:
     """What to grade: the course's kernel files, or those of a student's repository.
 
-    Raises UsageError for a submission that is no folder.
+    Raises UsageError for a submission that is no folder, and for one without any exercise of the
+    course unless the student sent it so: another folder was meant, and 0 points would be wrong.
     """
     if submission is None:
         return tuple(_own(exercise) for exercise in exercises)
@@ -175,6 +200,13 @@ def plan(exercises: Sequence[Exercise], submission: Path | None) -> tuple[Target
             f"The submission {submission} is no folder.", "Name a student's repository."
         )
     folder = _repository(submission)
+    places = [one.folder.relative_to(one.root) for one in course.exercises(exercises[0].root)]
+    if not system.takes_submissions and not any(os.path.lexists(folder / one) for one in places):
+        raise UsageError(
+            f"The submission {submission} holds none of the course's exercises.",
+            f"Name the student's repository, the folder that holds {places[0].parent}/; who has "
+            "handed in nothing is not graded.",
+        )
     return tuple(_handed_in(exercise, folder) for exercise in exercises)
 
 
@@ -330,7 +362,7 @@ def _without(target: Target, status: Status, message: str) -> Result:
 def attempts_of(
     targets: Sequence[Target],
     results: Sequence[Result],
-    course: Settings,
+    settings: Settings,
     student: str,
     submitted_at: str,
 ) -> list[Attempt]:
@@ -338,8 +370,8 @@ def attempts_of(
     return [
         Attempt(
             id=attempts.new_id(),
-            course=course.name,
-            version=course.version,
+            course=settings.name,
+            version=settings.version,
             student=student,
             submitted_at=submitted_at,
             notes=target.notes,

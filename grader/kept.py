@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
@@ -21,9 +21,11 @@ from pydantic import ValidationError
 
 from grader import documents, signing
 from grader.attempts import Attempt, Signed
-from grader.documents import Unusable
+from grader.board.people import Forbidden, cleaned
+from grader.documents import Unusable, shown
 from grader.results import first_fault, from_json
-from grader.times import utc
+from grader.terms import Status
+from grader.times import to_come, utc
 from grader.verdict import EXIT_CODES
 
 
@@ -35,6 +37,19 @@ class Keep(StrEnum):
 
 
 @dataclass(frozen=True)
+class Context:
+    """What attempts are held against: the course that they must be of, and what time it is.
+
+    `trusted` are public keys by fingerprint. With any of them, only what is signed with one of them
+    is taken; without, nothing signed is.
+    """
+
+    course: str
+    now: datetime
+    trusted: Mapping[str, Ed25519PublicKey] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Kept:
     """Attempts in the order in which they were handed in, and what is left out, with its place."""
 
@@ -42,13 +57,12 @@ class Kept:
     problems: tuple[str, ...]
 
 
-def read(paths: Sequence[Path], trusted: Mapping[str, Ed25519PublicKey]) -> Kept:
-    """The attempts in files and folders; `trusted` are public keys by fingerprint.
+def read(paths: Sequence[Path], context: Context) -> Kept:
+    """The attempts in files and folders, as far as they count in this context.
 
-    With any of them, only what is signed with one of them is taken; without, nothing signed is.
     Raises UsageError for a path that is not there.
     """
-    whole = documents.read(paths, lambda path: partial(_attempts, path.stem, trusted))
+    whole = documents.read(paths, lambda path: partial(_attempts, path.stem, context))
     found: dict[str, tuple[str, Attempt]] = {}
     problems = list(map(str, whole.problems))
     for place, attempt in whole.found:
@@ -56,20 +70,31 @@ def read(paths: Sequence[Path], trusted: Mapping[str, Ed25519PublicKey]) -> Kept
         if known is not attempt:
             problems.append(f"{place}: the same attempt stands in {first}, and counts once")
     attempts = sorted((attempt for _, attempt in found.values()), key=_handed_in)
-    return Kept(tuple(attempts), tuple(problems))
+    return Kept(tuple(_spelt_alike(attempts)), tuple(problems))
+
+
+def _spelt_alike(attempts: Sequence[Attempt]) -> Iterator[Attempt]:
+    """Logins that differ only in case are one student's, and stand as in the first attempt."""
+    spelt: dict[str, str] = {}
+    for attempt in attempts:
+        student = spelt.setdefault(attempt.student.casefold(), attempt.student)
+        same = attempt.student == student
+        yield attempt if same else attempt.model_copy(update={"student": student})
 
 
 def _handed_in(attempt: Attempt) -> tuple[datetime, str]:
-    """When, for sorting; a time that is none stands first."""
+    return _time(attempt), attempt.id
+
+
+def _time(attempt: Attempt) -> datetime:
+    """When it was handed in; a time that is none is before all others."""
     try:
-        return utc(attempt.submitted_at), attempt.id
+        return utc(attempt.submitted_at)
     except ValueError:
-        return datetime.min.replace(tzinfo=UTC), attempt.id
+        return datetime.min.replace(tzinfo=UTC)
 
 
-def _attempts(
-    student: str, trusted: Mapping[str, Ed25519PublicKey], document: bytes
-) -> Iterator[Attempt | Unusable]:
+def _attempts(student: str, context: Context, document: bytes) -> Iterator[Attempt | Unusable]:
     """What a text holds. Raises Unusable."""
     try:
         record = json.loads(document)
@@ -78,13 +103,14 @@ def _attempts(
     schema = record.get("schema") if isinstance(record, dict) else None
     try:
         if schema == "grader/signed/v1":
-            yield from map(_told, _opened(Signed.model_validate_json(document), trusted))
-        elif schema in ("grader/attempt/v1", "grader/result/v1") and trusted:
+            for attempt in _opened(Signed.model_validate_json(document), context.trusted):
+                yield _told(attempt, context)
+        elif schema in ("grader/attempt/v1", "grader/result/v1") and context.trusted:
             raise Unusable("it is not signed, and only what is signed counts here")
         elif schema == "grader/attempt/v1":
-            yield _told(Attempt.model_validate_json(document))
+            yield _told(Attempt.model_validate_json(document), context)
         elif schema == "grader/result/v1":
-            yield _of(document, student)
+            yield _told(_of(document, student, context.course), context)
         else:
             told = f"{schema!r:.60}" if schema is not None else "no record of this grader"
             raise Unusable(
@@ -96,23 +122,33 @@ def _attempts(
 
 def _opened(signed: Signed, trusted: Mapping[str, Ed25519PublicKey]) -> list[Attempt]:
     if not trusted:
-        raise Unusable("it is signed: name the public key that it must be signed with")
+        raise Unusable("it is signed: name the public key that it must be signed with (--trust)")
     try:
         return signing.opened(signed, trusted)
     except signing.NotGenuine as error:
         raise Unusable(str(error)) from None
 
 
-def _told(attempt: Attempt) -> Attempt | Unusable:
-    return attempt if attempt.student.strip() else Unusable("it names no student")
+def _told(attempt: Attempt, context: Context) -> Attempt | Unusable:
+    """The attempt, or why it does not count: what a board leaves out for it stands in no export."""
+    if attempt.course != context.course:
+        return Unusable(f"it is of another course: {shown(attempt.course)}")
+    if not attempt.student.strip():
+        return Unusable("it names no student")
+    if to_come(_time(attempt), context.now):
+        return Unusable(
+            f"it was handed in at {shown(attempt.submitted_at)}, which is yet to come: a clock is "
+            "wrong, and what is exported after that time has it"
+        )
+    return attempt
 
 
-def _of(document: bytes, student: str) -> Attempt:
-    """A bare result as an attempt, known by its own digest."""
+def _of(document: bytes, student: str, course: str) -> Attempt:
+    """A bare result as an attempt of this course, known by its own digest."""
     result = from_json(document)
     return Attempt(
         id=hashlib.sha256(document.strip() + student.encode()).hexdigest()[:32],
-        course="",
+        course=course,
         version="",
         student=student,
         submitted_at=result.started_at,
@@ -120,21 +156,55 @@ def _of(document: bytes, student: str) -> Attempt:
     )
 
 
-def chosen(attempts: Sequence[Attempt], keep: Keep) -> list[Attempt]:
-    """One attempt for each student and exercise; one that could be graded before any other.
+def decided(attempts: Sequence[Attempt], reasons: Mapping[str, str]) -> list[Attempt]:
+    """The attempts, those that a teacher took back with the reason in place of points.
 
-    The best has the most points, and of equals is the first. `attempts` are in order of time.
+    `reasons` are by the attempt's id. As on a board they show nobody's login.
     """
+    forbidden = Forbidden({attempt.student for attempt in attempts})
+    return [
+        _taken_back(attempt, forbidden.without(cleaned(reasons[attempt.id])))
+        if attempt.id in reasons
+        else attempt
+        for attempt in attempts
+    ]
+
+
+def _taken_back(attempt: Attempt, reason: str) -> Attempt:
+    """It fails with 0 points, and is not missing: points that were exported before are replaced."""
+    changed = {
+        "status": Status.FAIL,
+        "points": 0,
+        "steps": (),
+        "sanitized": (),
+        "message": f"This attempt was taken back: {reason}",
+    }
+    return attempt.model_copy(update={"result": attempt.result.model_copy(update=changed)})
+
+
+def chosen(
+    attempts: Sequence[Attempt], keep: Keep, taken_back: Collection[str] = ()
+) -> list[Attempt]:
+    """One attempt for each student and exercise.
+
+    One that could be graded counts before those that were taken back, whose ids are given, and
+    these before the others. The best has the most points, and of equals is the first. `attempts`
+    are in order of time.
+    """
+
+    def weight(attempt: Attempt) -> int:
+        if attempt.id in taken_back:
+            return 1
+        return 2 if EXIT_CODES[attempt.result.status] in (0, 1) else 0
+
+    def counts_before(later: Attempt, earlier: Attempt) -> bool:
+        if weight(later) != weight(earlier):
+            return weight(later) > weight(earlier)
+        return keep is Keep.LAST or later.result.points > earlier.result.points
+
     kept: dict[tuple[str, str], Attempt] = {}
     for attempt in attempts:
         key = attempt.student, attempt.result.exercise
-        if key not in kept or _counts_before(attempt, kept[key], keep):
+        if key not in kept or counts_before(attempt, kept[key]):
             kept[key] = attempt
     return list(kept.values())
-
-
-def _counts_before(later: Attempt, earlier: Attempt, keep: Keep) -> bool:
-    graded = [EXIT_CODES[one.result.status] in (0, 1) for one in (later, earlier)]
-    if graded[0] != graded[1]:
-        return graded[0]
-    return keep is Keep.LAST or later.result.points > earlier.result.points

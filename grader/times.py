@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+
+CLOCKS_DIFFER = timedelta(minutes=5)  # by so much, among honest machines
 
 
 def utc(text: str) -> datetime:
@@ -12,6 +14,11 @@ def utc(text: str) -> datetime:
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
     except OverflowError:
         raise ValueError("the year is none") from None
+
+
+def to_come(time: datetime, now: datetime) -> bool:
+    """Whether a time lies further in the future than clocks differ."""
+    return time > now + CLOCKS_DIFFER
 
 
 def stamp(time: datetime) -> str:

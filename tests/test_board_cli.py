@@ -89,6 +89,16 @@ def test_keys_are_made_for_a_course_and_not_twice(tmp_path: Path, capsys):
     assert all(path.read_bytes() == was for path, was in before.items() if path.exists())
 
 
+def test_no_folder_is_made_above_the_one_that_is_named(desk: Desk, tmp_path: Path, capsys):
+    """A mistyped path is told, and not made."""
+    assert cli.main(["keys", "new", "--out", str(tmp_path / "typo" / "keys")]) == 2
+    assert "typo/keys cannot be made: No such file" in capsys.readouterr().err
+    desk.out = tmp_path / "typo" / "board"
+    assert desk.build() == 2
+    assert "typo/board: No such file" in capsys.readouterr().err
+    assert not (tmp_path / "typo").exists()
+
+
 def test_a_board_is_built_from_files_and_what_is_left_out_is_named(desk: Desk, capsys):
     desk.put("ada.jsonl", line(0.9, "ada") + "\n" + line(0.8, "ada"))
     desk.put("bob.json", line(0.7, "bob"))
@@ -224,7 +234,7 @@ def test_nothing_that_is_private_is_in_what_is_published(desk: Desk, capsys):
             assert secret.lower() not in text.lower(), f"{path.name} holds {what}"
             assert secret.lower() not in str(path.relative_to(desk.out)).lower()
     together = "".join(written.values())
-    assert "lately" in together, "the rest of the reason is there"
+    assert "Lately" in together, "the rest of the reason is there, as it was written"
     assert "ada.lovelace" in who.read_text()
     assert stat.S_IMODE(who.stat().st_mode) == 0o600
     assert capsys.readouterr().err.count("is not used") == 3
@@ -243,7 +253,9 @@ def invalidate(desk: Desk, attempt_id: str, reason: str, *more: str) -> int:
 def test_an_attempt_is_taken_back_with_a_reason(desk: Desk, capsys):
     best = attempt(timed(0.9))
     desk.put("ada.jsonl", signed(best) + "\n" + line(0.8))
-    assert invalidate(desk, best.id, "It keeps answers.") == 0
+    assert invalidate(desk, best.id[:12], "It keeps answers.") == 0
+    told = capsys.readouterr().err
+    assert f"again, each with --decisions {desk.folder / 'decisions.json'}" in told
     assert desk.build("--decisions", str(desk.folder / "decisions.json")) == 0
     tried = {one["share"]: one for one in desk.board["students"][0]["tried"]}
     assert tried[None]["state"] == "invalidated"

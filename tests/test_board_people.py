@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import stat
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -87,12 +88,33 @@ def test_pages_cannot_be_told_from_logins_and_differ():
 
 
 def test_a_nickname_is_opt_in_and_hiding_leaves_no_trace():
-    wanted = {"ada": Wish("Countess"), "bob": Wish("Bobby", hidden=True), "gone": Wish("x")}
+    wanted = {"ada": Wish("Countess"), "bob": Wish("Bobby", hidden=True), "gone": Wish()}
     found, told = named(["ada", "bob", "cy"], KEY, wanted)
     assert found["ada"].who == "Countess"
     assert "bob" not in found
     assert found["cy"].who == who(["ada", "bob", "cy"])["cy"]
     assert not told
+
+
+def test_a_wish_is_met_whatever_the_case_of_the_login():
+    """`Bob` for `bob` was passed over, and one who asked not to be shown stood on the board."""
+    wanted = {"ADA": Wish("Countess"), "Bob": Wish(hidden=True)}
+    found, told = named(["ada", "bob", "BOB", "cy"], KEY, wanted)
+    assert set(found) == {"ada", "cy"}
+    assert found["ada"].who == "Countess"
+    assert not told
+
+
+def test_a_wish_of_nobody_is_told():
+    """A misspelt login hides nobody; but who has handed in nothing yet is no mistake."""
+    wanted = {"b0b": Wish(hidden=True), "a\nda": Wish("Countess"), "gone": Wish()}
+    found, told = named(["ada", "bob"], KEY, wanted)
+    assert set(found) == {"ada", "bob"}
+    nobody = "and nobody here has that login: it is misspelt, or nothing is handed in yet"
+    assert told == [
+        f"b0b wants not to be shown, {nobody}",
+        f"'a\\nda' wants to be called Countess, {nobody}",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -170,11 +192,15 @@ def test_what_is_cut_out_of_a_text_is_gone(text: str, logins: set[str]):
     assert not forbidden.found(forbidden.without(text))
 
 
-def test_reasons_lose_logins_and_addresses():
+def test_reasons_lose_logins_and_addresses_and_nothing_else():
+    """The rest was published in small letters."""
     forbidden = Forbidden(["ada", "grace@uni.edu"])
     told = "copied from Ada, see grace@uni.edu or Grace; Canada is far"
-    assert forbidden.without(told) == "copied from …, see … or …; canada is far"
+    assert forbidden.without(told) == "copied from …, see … or …; Canada is far"
     assert forbidden.without("Calls torch.softmax") == "Calls torch.softmax"
+    assert forbidden.without(f"Ask {wide('ADA')}ﬁ, Straße: ADA") == f"Ask {wide('ADA')}ﬁ, Straße: …"
+    apart = unicodedata.normalize("NFD", "Zoë")
+    assert Forbidden(["zoë"]).without(f"By {apart}") == "by …", "two characters, one letter"
 
 
 def test_keys_are_made_once_and_read(tmp_path: Path):
@@ -210,7 +236,7 @@ def test_wishes_come_from_a_table(tmp_path: Path):
         "bob": Wish("", hidden=True),
         "a\nb": Wish("x"),
     }
-    assert wishes(tmp_path, "hidden,student\nTRUE,ada\n") == {"ada": Wish(hidden=True)}
+    assert wishes(tmp_path, "hidden,student\nTRUE, ada \n") == {"ada": Wish(hidden=True)}
 
 
 @pytest.mark.parametrize(
@@ -221,6 +247,7 @@ def test_wishes_come_from_a_table(tmp_path: Path):
         ("student\nada\n", "does not say who wants what"),
         ("student,nickname\n,x\n", "line 2 names no student"),
         ("student,nickname\nada,x\nada,y\n", "line 3: ada stands there twice"),
+        ("student,nickname\nada,x\n Ada,y\n", "line 3: Ada stands there twice"),
         ("student,hidden\nada,perhaps\n", "line 2: hidden is perhaps"),
         (b"student,nickname\n\xff,x\n", "is no CSV file in UTF-8"),
         ('student,nickname\nada,"x" y\n', "is no CSV file in UTF-8"),

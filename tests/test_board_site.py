@@ -276,9 +276,9 @@ def one(attempt_id: str = "a" * 32, reason: str = "It keeps answers.") -> Invali
 
 
 def test_decisions_add_up_in_a_file(tmp_path: Path):
-    path, known = tmp_path / "d.json", ["a" * 32, "b" * 32]
-    decisions.invalidate(path, one(), known)
-    decisions.invalidate(path, one("b" * 32, "Late."), known)
+    path = tmp_path / "d.json"
+    decisions.invalidate(path, one())
+    decisions.invalidate(path, one("b" * 32, "Late."))
     assert decisions.read(path).reasons == {"a" * 32: "It keeps answers.", "b" * 32: "Late."}
     assert decisions.read(path).invalidated[0].by == "T"
     assert [file.name for file in tmp_path.iterdir()] == ["d.json"]
@@ -287,7 +287,6 @@ def test_decisions_add_up_in_a_file(tmp_path: Path):
 @pytest.mark.parametrize(
     ("decision", "message"),
     [
-        (one("c" * 32), "No attempt in these results has the id 'cccc"),
         (one(), "is invalidated already: Why"),
         (one("b" * 32, " "), "The reason is empty"),
         (one("b" * 32, "a\nb"), "not one line of at most 200"),
@@ -295,19 +294,31 @@ def test_decisions_add_up_in_a_file(tmp_path: Path):
     ],
 )
 def test_a_decision_that_cannot_be_is_refused(tmp_path: Path, decision, message: str):
-    path, known = tmp_path / "d.json", ["a" * 32, "b" * 32]
-    decisions.invalidate(path, one(reason="Why"), known)
+    path = tmp_path / "d.json"
+    decisions.invalidate(path, one(reason="Why"))
     before = path.read_bytes()
     with pytest.raises(UsageError, match=message):
-        decisions.invalidate(path, decision, known)
+        decisions.invalidate(path, decision)
     assert path.read_bytes() == before
+
+
+def test_the_first_digits_of_an_id_are_enough():
+    known = ["a" * 32, "abc0" + "0" * 28, "abc1" + "0" * 28]
+    assert decisions.whole_id("a" * 32, known) == "a" * 32
+    assert decisions.whole_id("aaaa", known) == "a" * 32
+    assert decisions.whole_id("abc10", known) == known[2]
+    with pytest.raises(UsageError, match="2 attempts in these results have an id that begins"):
+        decisions.whole_id("aaaa", [*known, "aaaa" + "0" * 28])
+    for unknown in ("aaa", "", "c" * 32, "a" * 33):
+        with pytest.raises(UsageError, match=f"No attempt in these results has the id '{unknown}'"):
+            decisions.whole_id(unknown, known)
 
 
 def test_a_file_that_holds_no_decisions_is_not_overwritten(tmp_path: Path):
     path = tmp_path / "d.json"
     path.write_text("{}{")
     with pytest.raises(UsageError, match=r"is no grader/decisions/v1"):
-        decisions.invalidate(path, one(), ["a" * 32])
+        decisions.invalidate(path, one())
     assert path.read_text() == "{}{"
     with pytest.raises(UsageError, match="cannot be read: No such file"):
         decisions.read(tmp_path / "missing.json")
@@ -343,6 +354,7 @@ def names(folder: Path) -> list[str]:
 
 def test_a_board_takes_the_place_of_an_earlier_one_as_a_whole(tmp_path: Path):
     out = tmp_path / "a" / "board"
+    out.parent.mkdir()
     publish.write(out, {"board.json": "{}", "students/old.html": "x"})
     assert names(out) == [".grader-board", "board.json", "students", "students/old.html"]
     publish.write(out, {"board.json": "{1}", "new.html": "é"})
@@ -388,15 +400,32 @@ def test_no_file_is_written_outside(tmp_path: Path):
 
 
 def test_the_whole_class_is_known_to_the_teacher_alone(tmp_path: Path):
+    """Those who are hidden, too, and each attempt: what `invalidate` wants stood nowhere else."""
     best = attempt(timed(0.9), student="ada")
-    entries = read(tmp_path, signed(best), line(0.5, "ada")).entries
-    named, _ = people.named(["ada"], SECRET, {})
+    hidden = attempt(timed(0.7), student="bob")
+    later = attempt(timed(0.4), student="ada", submitted_at="2026-11-21T10:00:01Z")
+    entries = read(tmp_path, *map(signed, (best, hidden, later))).entries
+    named, _ = people.named(["ada", "bob"], SECRET, {"bob": people.Wish(hidden=True)})
     told = site.who_is_who(site.Class(TASKS, entries, named))
+
+    def tried(made: attempts.Attempt, shown: bool) -> dict[str, object]:
+        when = made.submitted_at
+        of = {"exercise": TIMED, "when": when, "state": "ranked", "points": made.result.points}
+        return {"id": made.id, **of, "shown": shown}
+
     assert told == [
+        {
+            "who": "",
+            "student": "bob",
+            "page": "",
+            "hidden": True,
+            "attempts": [tried(hidden, shown=False)],
+        },
         {
             "who": name("ada"),
             "student": "ada",
             "page": named["ada"].key,
-            "attempts": {TIMED: best.id},
-        }
+            "hidden": False,
+            "attempts": [tried(best, shown=True), tried(later, shown=False)],
+        },
     ]

@@ -17,7 +17,7 @@ import pytest
 import reported
 from cryptography.hazmat.primitives import serialization
 
-from grader import check, ci, cli, course, signing
+from grader import check, ci, cli, course, kept, signing
 from grader.attempts import Attempt, Signed
 from grader.check import Request
 from grader.ci import Place, System
@@ -184,6 +184,15 @@ def test_the_time_that_is_given_counts_first():
         ci.submission_time("yesterday", known, NOW)
 
 
+def test_what_is_yet_to_come_was_not_handed_in():
+    """It would be signed, and then neither rank nor count until that time."""
+    known = Place(System.SHELL)
+    soon = "2026-11-21T12:04:00+00:00"
+    assert ci.submission_time(soon, known, NOW) == soon, "clocks differ"
+    with pytest.raises(UsageError, match=r"2026-11-21T14:06:00\+02:00 is yet to come: a clock"):
+        ci.submission_time("2026-11-21T14:06:00+02:00", known, NOW)
+
+
 @pytest.mark.parametrize("system", System)
 def test_whoever_starts_a_trusted_run_is_not_its_student(system: System):
     here = Place(system, student="ada")
@@ -191,6 +200,24 @@ def test_whoever_starts_a_trusted_run_is_not_its_student(system: System):
     assert ci.student(None, here, None) == "ada"
     assert ci.student(None, here, Path("submission")) == ("" if others else "ada")
     assert ci.student("eve", here, Path("submission")) == "eve"
+
+
+@pytest.mark.parametrize(
+    "login",
+    ["ada", "ada-l_1.x", "_ada", "ada+gpu@uni.example", "zoë", "o'neill@uni.example", "x" * 100],
+)
+def test_logins_of_many_kinds_are_students(login: str):
+    assert ci.student(login, Place(System.SHELL), None) == login
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "ada\n", "=1+1", "+1", "@SUM(1)", "-1", "'a", "a b", "a;b", "a/b", "x" * 101]
+)
+def test_what_is_no_login_is_not_signed(text: str):
+    """It would stand in each table of the class, a formula among them."""
+    with pytest.raises(UsageError, match="is no login") as told:
+        ci.student(text, Place(System.SHELL), None)
+    assert told.value.message.isprintable()
 
 
 # -- what
@@ -270,6 +297,20 @@ def test_a_zip_file_may_hold_one_folder_around_all(root: Path, handed_in: Path, 
 def test_a_submission_that_is_no_folder_is_a_usage_error(root: Path):
     with pytest.raises(UsageError, match="is no folder"):
         ci.plan(course.exercises(root), root / "course.toml")
+
+
+@pytest.mark.parametrize("inside", ["", "exercises/99_own", "src"])
+def test_a_folder_without_any_exercise_is_no_submission(root: Path, tmp_path: Path, inside: str):
+    """A mistyped folder was a signed 0 for every exercise; one that a student sent is a 0."""
+    wrong = tmp_path / "wrong"
+    (wrong / inside).mkdir(parents=True)
+    exercises = course.exercises(root)
+    with pytest.raises(UsageError, match="wrong holds none of the course's exercises") as told:
+        ci.plan(exercises, wrong)
+    assert "the folder that holds puzzles/" in told.value.next_step
+    assert len(ci.plan(exercises, wrong, System.GRADESCOPE)) == len(exercises)
+    (wrong / "exercises/01_double").mkdir(parents=True)
+    assert len(ci.plan(exercises[:1], wrong)) == 1, "what is missing in a right one is a 0"
 
 
 # -- graded
@@ -389,6 +430,14 @@ def test_on_a_shell_the_report_is_for_people(root: Path, judge, capsys):
         (["--sign", "key.pem"], "--report signed"),
         (["--report", "classroom50=x"], "not set: CLASSROOM, ASSIGNMENT"),
         (["--submission", "nowhere"], "is no folder"),
+        (["--submission", "solutions"], "holds none of the course's exercises"),
+        (["--report", "junit=typo/j.xml"], "typo/j.xml cannot be written: there is no folder typo"),
+        (
+            ["--report", "gitlab=typo"],
+            "typo/grader-junit.xml cannot be written: there is no folder",
+        ),
+        (["--report", "junit=solutions"], "solutions cannot be written: it is a folder"),
+        (["--student", "=ada"], "--student =ada is no login"),
         (["--submitted-at", "noon"], "is no time"),
         (["99"], "no exercise named"),
         (["--all", "01"], "exclude each other"),
@@ -401,10 +450,12 @@ def test_what_cannot_be_is_told_before_anything_is_graded(
     assert cli.main(["ci", *arguments]) == 2
     assert asked == []
     assert told in capsys.readouterr().err
+    assert not (root / "typo").exists()
 
 
 def test_reports_go_where_they_are_told_to(root: Path, judge, capsys):
     judge(failing)
+    (root / "out").mkdir()
     arguments = ["--report", "junit=out/junit.xml", "--report", "result", "--exit-zero"]
     assert cli.main(["ci", *arguments]) == 0
     out, err = capsys.readouterr()
@@ -479,11 +530,14 @@ def test_a_link_where_a_report_goes_is_replaced_and_not_followed(
 
 
 def test_one_report_that_cannot_be_written_keeps_none_of_the_others(root: Path, judge, capsys):
-    judge(passing)
-    (root / "taken").mkdir()
+    def graded(request: Request) -> Result:
+        (root / "taken").mkdir(exist_ok=True)  # while the kernels were graded
+        return passing(request)
+
+    judge(graded)
     arguments = ["--report", "junit=taken", "--report", "csv-long=long.csv"]
-    assert cli.main(["ci", *arguments]) == 4
-    assert "The report taken cannot be written" in capsys.readouterr().err
+    assert cli.main(["ci", *arguments]) == 2
+    assert "taken cannot be written: Is a directory" in capsys.readouterr().err
     assert (root / "long.csv").is_file()
     assert [p for p in root.iterdir() if p.name.startswith(".")] == []
 
@@ -517,6 +571,19 @@ def test_annotations_name_files_as_github_shows_them(
     assert "::error title=02_row_sum" in capsys.readouterr().out
 
 
+def test_a_kernel_that_is_a_link_is_told_what_to_do(root: Path, handed_in: Path, judge, capsys):
+    """It was told of right answers, and no line of it had been run."""
+    judge(passing)
+    kernel = handed_in / "exercises/01_double/kernel.py"
+    kernel.unlink()
+    kernel.symlink_to("/etc/hostname")
+    assert cli.main(["ci", "01", "--submission", str(handed_in)]) == 1
+    out = capsys.readouterr().out
+    assert "is a link that leads out of what was handed in" in out
+    assert "next: nothing was run of this kernel file" in out
+    assert "right answers" not in out
+
+
 # -- attempts and signatures
 
 
@@ -548,6 +615,18 @@ PEM = reported.KEY.private_bytes(
 )
 
 
+PUBLIC = reported.KEY.public_key()
+TRUSTED = {signing.fingerprint(PUBLIC): PUBLIC}
+
+
+@pytest.fixture
+def of_the_key(tmp_path: Path) -> list[str]:
+    """The options with which ada's attempts are signed into ada.jsonl."""
+    (tmp_path / "key.pem").write_bytes(PEM)
+    signed = ["--report", "signed=ada.jsonl", "--sign", str(tmp_path / "key.pem")]
+    return [*signed, "--hardened", "--student", "ada"]
+
+
 @pytest.mark.parametrize("how", ["file", "variable"])
 def test_results_are_signed_and_no_check_sees_the_key(
     root: Path, tmp_path: Path, judge, monkeypatch, how: str
@@ -565,10 +644,26 @@ def test_results_are_signed_and_no_check_sees_the_key(
     options += ["--hardened", "--student", "ada", "--report", "signed=s.jsonl"]
     assert cli.main(["ci", *options]) == 0
     assert seen == [None] * 3
-    public = reported.KEY.public_key()
-    trusted = {signing.fingerprint(public): public}
     (signed,) = [Signed.model_validate_json(line) for line in lines(root / "s.jsonl")]
-    assert [one.result.exercise for one in signing.opened(signed, trusted)] == NAMES
+    assert [one.result.exercise for one in signing.opened(signed, TRUSTED)] == NAMES
+
+
+def test_what_is_signed_is_added_to_what_was_signed_before(
+    root: Path, tmp_path: Path, judge, of_the_key: list[str]
+):
+    """A student is graded again after an appeal, and the better attempt counts: no run takes the
+    place of an earlier one, and one that was cut off costs no other."""
+    file = root / "ada.jsonl"
+    for graded in (passing, failing):
+        judge(graded)
+        assert cli.main(["ci", "--exit-zero", *of_the_key]) == 0
+    first, second = lines(file)
+    file.write_text(f"{first}\n{second[:99]}")
+    assert cli.main(["ci", "--exit-zero", *of_the_key]) == 0
+    assert lines(file)[:2] == [first, second[:99]]
+    found = kept.read([file], kept.Context("course", datetime.now(UTC), TRUSTED))
+    assert sorted(one.result.status for one in found.attempts) == ["fail"] * 3 + ["pass"] * 3
+    assert len(found.problems) == 1
 
 
 def test_the_key_is_taken_away_even_where_nothing_is_signed(root: Path, judge, monkeypatch):

@@ -10,6 +10,8 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatch
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,7 @@ from cryptography.hazmat.primitives import serialization
 from typer.main import get_command
 
 from grader import cli, signing
-from grader.attempts import Signed
+from grader.attempts import Signed, to_json
 from grader.results import from_json
 
 TESTS = Path(__file__).parent
@@ -270,6 +272,10 @@ def test_the_trusted_run_signs_what_it_finds(student: Path, bin_folder: Path, tm
     )
     environ = {"GRADER_SIGNING_KEY": pem.decode(), "STUDENT": "ada; touch x"}
     done = run_workflow(CLASSROOM / "github/grade.yml", work, bin_folder, environ)
+    assert done.returncode == 2
+    assert "--student ada; touch x is no login" in done.stdout
+    environ["STUDENT"] = "ada@uni.example"
+    done = run_workflow(CLASSROOM / "github/grade.yml", work, bin_folder, environ)
     # 3 where a wall does not hold on this machine; what is signed then says so.
     assert done.returncode in (0, 3), done.stdout
     text = (work / "course/signed/results.jsonl").read_text(encoding="utf-8")
@@ -279,12 +285,63 @@ def test_the_trusted_run_signs_what_it_finds(student: Path, bin_folder: Path, tm
     assert (attempt.course, attempt.version, attempt.student) == (
         "copies",
         "7",
-        "ada; touch x",
+        "ada@uni.example",
     )
     assert attempt.submitted_at == "2026-11-20T09:00:00+00:00"
     assert attempt.notes == ("exercises/01_copy/spec.py was changed: graded with the course's own",)
     assert attempt.result.status == ("pass" if done.returncode == 0 else "cannot_grade")
     assert "PRIVATE KEY" not in done.stdout
+
+
+@pytest.fixture
+def course_repository(student: Path) -> Path:
+    """The course's private repository: what a release wrote, ada's and bob's results, and a key."""
+    made = [
+        reported.attempt(reported.timed(exercise="01_copy"), login, number, course="copies")
+        for number, login in enumerate(("ada", "bob"), 1)
+    ]
+    pem = reported.KEY.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    for folder in ("results", "keys"):
+        (student / folder).mkdir()
+    (student / "keys/public.pem").write_bytes(pem)
+    (student / "results/class.jsonl").write_text(to_json(signing.sign(made, reported.KEY)) + "\n")
+    return student
+
+
+@pytest.mark.parametrize("wanted", [False, True])
+def test_the_board_is_built_as_students_and_teacher_decided(
+    course_repository: Path, bin_folder: Path, tmp_path: Path, wanted: bool
+):
+    """The workflow read neither file: who asked to be hidden was published every time."""
+    if wanted:
+        (course_repository / "people.csv").write_text("student,hidden\nbob,yes\n")
+        decided = {
+            "attempt": f"{1:032x}",
+            "reason": "Why.",
+            "by": "me",
+            "at": "2026-11-21T10:00:00Z",
+        }
+        (course_repository / "decisions.json").write_text(
+            json.dumps({"schema": "grader/decisions/v1", "invalidated": [decided]})
+        )
+    secret = {"GRADER_COURSE_KEY": "ab" * 32}
+    done = run_workflow(CLASSROOM / "github/board.yml", course_repository, bin_folder, secret)
+    assert done.returncode == 0, done.stdout
+    board = json.loads((tmp_path / "runner/site/board.json").read_bytes())
+    states = [one["state"] for student in board["students"] for one in student["tried"]]
+    assert states == (["invalidated"] if wanted else ["unverified"] * 2)
+
+
+def test_the_board_is_built_again_when_anything_of_it_changes(course_repository: Path):
+    """A push that changes people.csv or decisions.json alone started nothing."""
+    patterns = parsed(CLASSROOM / "github/board.yml")["on"]["push"]["paths"]
+    script = "\n".join(step.get("run", "") for step in steps(CLASSROOM / "github/board.yml"))
+    named = set(re.findall(r"[\w/]+\.(?:csv|json|pem|txt)\b", script))
+    assert {"people.csv", "decisions.json", "keys/public.pem", "requirements.txt"} == named
+    read = {*named, "course.toml", "results/class.jsonl", "exercises/01_copy/spec.py"}
+    assert {path for path in read if not any(map(partial(fnmatch, path), patterns))} == set()
 
 
 def test_a_push_is_checked_on_gitlab(student: Path, bin_folder: Path, tmp_path: Path):

@@ -8,6 +8,7 @@ import json
 import os
 import zipfile
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -24,11 +25,14 @@ from grader.terms import Status
 DOUBLE = reported.of("01_double", "Double")
 PUBLIC = reported.KEY.public_key()
 TRUSTED = {signing.fingerprint(PUBLIC): PUBLIC}
+SMALL = Path(__file__).parent / "courses" / "small"
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GRADER_COURSE", str(SMALL))
 
 
 def write(name: str, *lines: str) -> Path:
@@ -54,7 +58,8 @@ BOB = reported.attempt(reported.wrong("no", **DOUBLE), "bob", 2)
 
 
 def read(*paths: str | Path, trusted: bool = False) -> kept.Kept:
-    return kept.read([Path(path) for path in paths], TRUSTED if trusted else {})
+    context = kept.Context("small", NOW, TRUSTED if trusted else {})
+    return kept.read([Path(path) for path in paths], context)
 
 
 def test_attempts_and_results_are_read_from_lines_and_whole_files():
@@ -66,7 +71,7 @@ def test_attempts_and_results_are_read_from_lines_and_whole_files():
     found = read("a.jsonl", "whole.json", "eve.json")
     assert found.problems == ()
     assert sorted(one.student for one in found.attempts) == ["ada", "bob", "eve", "eve"]
-    (bare,) = [one for one in found.attempts if one.course == ""]
+    (bare,) = [one for one in found.attempts if one.version == ""]
     assert bare.submitted_at == ADA.result.started_at
 
 
@@ -156,6 +161,36 @@ def test_with_a_key_only_what_it_signed_counts():
     assert "not trusted" in told[2]
 
 
+def test_what_a_board_leaves_out_stands_in_no_export():
+    """Attempts of another course and of the future had points in exports and none on boards."""
+    late = "2026-11-22T12:05:01Z"
+    other, later = (
+        reported.attempt(ADA.result, "eve", 3, course="other\n"),
+        reported.attempt(ADA.result, "eve", 4, submitted_at=late),
+    )
+    on_time = reported.attempt(ADA.result, "eve", 5, submitted_at="2026-11-22T12:04:59Z")
+    bare = results.to_json(ADA.result.model_copy(update={"started_at": late}))
+    write("a.jsonl", records.to_json(signing.sign([other, later, on_time], reported.KEY)))
+    write("b.jsonl", line(other), bare)
+    yet_to_come = f"it was handed in at {late}, which is yet to come: a clock is wrong"
+    found = read("a.jsonl", trusted=True)
+    assert found.attempts == (on_time,)
+    assert found.problems[0] == "a.jsonl, line 1: it is of another course: 'other\\n'"
+    assert found.problems[1].startswith(f"a.jsonl, line 1: {yet_to_come}")
+    unsigned = read("b.jsonl")
+    assert unsigned.attempts == ()
+    assert unsigned.problems[0] == "b.jsonl, line 1: it is of another course: 'other\\n'"
+    assert unsigned.problems[1].startswith(f"b.jsonl, line 2: {yet_to_come}")
+
+
+def test_logins_that_differ_in_case_are_one_student_s_in_every_format(capsys):
+    """Canvas's students are found whatever the case, so other tables may not count them as two."""
+    write("a.jsonl", line(ADA), line(reported.attempt(ADA.result, "ADA", 7)))
+    text = exported(capsys, "csv-wide", "a.jsonl")
+    assert [row["student"] for row in csv.DictReader(io.StringIO(text))] == ["ada"]
+    assert {one.student for one in read("a.jsonl").attempts} == {"ada"}
+
+
 # -- which one counts
 
 
@@ -182,6 +217,27 @@ def test_of_several_attempts_one_counts(ends: Sequence, best: int, last: int):
     made = tries(*ends)
     assert kept.chosen(made, Keep.BEST) == [made[best]]
     assert kept.chosen(made, Keep.LAST) == [made[last]]
+
+
+@pytest.mark.parametrize(
+    ("ends", "taken_back", "best", "last"),
+    [
+        ([("pass", 7), ("fail", 3)], [0], 1, 1),
+        ([("fail", 3), ("pass", 7)], [1], 0, 0),
+        ([("pass", 7), ("cannot_grade", 0)], [0], 0, 0),
+        ([("pass", 7), ("pass", 7)], [0, 1], 0, 1),
+    ],
+)
+def test_what_was_taken_back_counts_where_nothing_else_was_graded(
+    ends: Sequence, taken_back: Sequence[int], best: int, last: int
+):
+    """It is not missing then: points of an earlier export would stand in a gradebook for ever."""
+    made = tries(*ends)
+    reasons = {made[number].id: "Copied." for number in taken_back}
+    made = kept.decided(made, reasons)
+    assert all(made[number].result.points == 0 for number in taken_back)
+    assert kept.chosen(made, Keep.BEST, reasons) == [made[best]]
+    assert kept.chosen(made, Keep.LAST, reasons) == [made[last]]
 
 
 def test_the_order_is_that_of_time_whatever_the_zone():
@@ -267,6 +323,90 @@ def test_what_is_left_out_is_told_in_one_line_each_and_by_the_exit_code(capsys):
     assert Path("t.csv").read_text().count("\n") == 2
 
 
+DECIDED = {"reason": "Copied from Bob.", "by": "teacher", "at": "2026-11-21T10:00:00Z"}
+
+
+@pytest.fixture
+def decisions() -> Path:
+    """ada's attempt is taken back, and one that is not there."""
+    taken_back = [{"attempt": one, **DECIDED} for one in (ADA.id, "f" * 32)]
+    return write(
+        "decisions.json",
+        json.dumps({"schema": "grader/decisions/v1", "invalidated": taken_back}),
+    )
+
+
+@pytest.mark.parametrize("form", ["csv-long", "csv-wide", "junit", "attempt", "result"])
+def test_an_attempt_that_was_taken_back_has_no_points(decisions: Path, capsys, form: str):
+    """`leaderboard invalidate` took it off the board, and its points stayed in every export."""
+    write("a.jsonl", line(ADA), line(BOB))
+    assert cli.main(["export", form, "a.jsonl", "--decisions", str(decisions)]) == 0
+    out, err = capsys.readouterr()
+    reason = "This attempt was taken back: Copied from …."
+    assert err.splitlines() == [
+        f"note: ada, 01_double: {ADA.id} counts 0 points. {reason}",
+        f"note: decisions.json decides on {'f' * 32}, which is not among these results",
+    ]
+    if form == "csv-wide":
+        assert [row["01_double"] for row in csv.DictReader(io.StringIO(out))] == ["0", "0"]
+    else:
+        assert reason in out
+        assert "91.4 % of the ceiling" not in out
+
+
+def test_a_gradebook_loses_points_that_were_taken_back(decisions: Path):
+    """Canvas exports what was imported before: a cell that is left as it is would keep them."""
+    write("a.jsonl", line(ADA))
+    book = ["--gradebook", "book.csv", "--out", "new.csv"]
+    Path("book.csv").write_text("Student,ID,SIS Login ID,01_double (7)\nAda,1,ada,10\n")
+    assert cli.main(["export", "canvas", "a.jsonl", "--decisions", str(decisions), *book]) == 0
+    assert Path("new.csv").read_text().splitlines()[1] == "Ada,1,ada,0"
+
+
+def test_signed_attempts_without_a_key_are_told_how_they_count(capsys):
+    write("a.jsonl", signed(ADA))
+    assert cli.main(["export", "csv-wide", "a.jsonl"]) == 2
+    assert "for signed ones give --trust PUBLIC.pem, too" in capsys.readouterr().err
+
+
+def test_an_export_is_of_one_course(tmp_path: Path, monkeypatch, capsys):
+    write("a.jsonl", line(ADA))
+    monkeypatch.delenv("GRADER_COURSE")
+    assert cli.main(["export", "csv-wide", "a.jsonl"]) == 2
+    assert "There is no course here" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (
+            ["csv-wide", "class.jsonl", "--out", "typo/x.csv"],
+            "typo/x.csv cannot be written: No such",
+        ),
+        (
+            ["csv-wide", "class.jsonl", "--out", "release"],
+            "release cannot be written: Is a directory",
+        ),
+        (
+            ["gradescope", "class.jsonl", "--out", "typo/x"],
+            "The folder typo/x cannot be made: No such",
+        ),
+        (["gradescope", "class.jsonl", "--out", "class.jsonl"], "class.jsonl cannot be made: File"),
+        (
+            ["gradescope-zip", "release", "--out", "typo/x.zip"],
+            "typo/x.zip cannot be written: No such",
+        ),
+    ],
+)
+def test_no_folder_is_made_of_a_mistyped_path(
+    of_a_class: Path, release: Path, capsys, arguments: list[str], told: str
+):
+    """It was, and nobody found the file; of a folder in its place the grader took the blame."""
+    assert cli.main(["export", *arguments]) == 2
+    assert told in capsys.readouterr().err
+    assert not Path("typo").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -299,8 +439,8 @@ def release() -> Path:
 
 
 def test_the_zip_holds_the_course_and_what_runs_it(release: Path):
-    assert cli.main(["export", "gradescope-zip", "release", "--out", "out/autograder.zip"]) == 0
-    with zipfile.ZipFile("out/autograder.zip") as archive:
+    assert cli.main(["export", "gradescope-zip", "release", "--out", "autograder.zip"]) == 0
+    with zipfile.ZipFile("autograder.zip") as archive:
         assert archive.namelist() == [
             "course/exercises/01_double/kernel.py",
             "course/exercises/01_double/spec.py",
@@ -311,7 +451,7 @@ def test_the_zip_holds_the_course_and_what_runs_it(release: Path):
         modes = {m.filename: m.external_attr >> 16 for m in archive.infolist()}
     assert modes["run_autograder"] == modes["setup.sh"] == 0o755
     assert modes["course/requirements.txt"] == 0o644
-    assert gradescope.autograder_zip(release) == Path("out/autograder.zip").read_bytes()
+    assert gradescope.autograder_zip(release) == Path("autograder.zip").read_bytes()
 
 
 def test_no_solution_and_no_link_gets_into_the_zip(release: Path, monkeypatch):

@@ -112,6 +112,11 @@ def test_show_draws_a_kernel_and_writes_a_page(capsys: pytest.CaptureFixture[str
         (("show", "01", "--trace", "--solution"), "only the threads of numba's kernels", 2),
         (("show", "p01", "--trace", "--solution", "--case", "8x8,float32"), "has 2 dimensions", 2),
         (("show", "p01", "--trace", "--kernel", "gone.py"), "gone.py does not exist", 2),
+        (
+            ("show", "p01", "--trace", "--solution", "--html", "gone/p.html"),
+            "gone/p.html cannot",
+            2,
+        ),
     ],
 )
 def test_what_cannot_be_drawn_is_told(

@@ -484,6 +484,27 @@ def test_a_result_that_cannot_be_believed_is_left_out(root, tmp_path, change, sa
     assert said in problems[0]
 
 
+def test_results_of_which_none_can_be_used_are_refused_at_once(tmp_path, publish, capsys):
+    """Signed ones were left out, and a note on each solution, 27 of them, hid that."""
+    (tmp_path / "ada.jsonl").write_text('{"schema": "grader/signed/v1"}\n')
+    assert publish("--results", tmp_path / "ada.jsonl") == 2
+    err = capsys.readouterr().err
+    assert "line 1: its schema is 'grader/signed/v1', and grader/result/v1 is needed" in err
+    assert "error: None of what --results names is a result of a solution." in err
+    assert "note:" not in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_solutions_of_which_the_same_is_missing_share_a_note(root, publish, tmp_path, capsys):
+    (tmp_path / "one.json").write_text(lines(result(root, exercise="99_other")))
+    assert publish("--results", tmp_path / "one.json") == 0
+    notes = [line for line in capsys.readouterr().err.splitlines() if line.startswith("note: ")]
+    assert len(notes) == 1
+    assert notes[0].startswith(
+        "note: p01_transpose, 01_double, 02_row_sum: Nothing is measured here"
+    )
+
+
 def test_a_file_that_is_not_there_is_told_before_anything_is_written(tmp_path, publish, capsys):
     assert publish("--results", tmp_path / "missing") == 2
     assert f"There is no file or folder {tmp_path / 'missing'}." in capsys.readouterr().err

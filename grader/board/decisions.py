@@ -13,6 +13,7 @@ from grader.errors import UsageError
 from grader.results import Record
 
 LONGEST_REASON = 200  # characters
+SHORTEST_ID = 4  # digits of an id that is not given as a whole
 
 
 class Invalidated(Record):
@@ -50,10 +51,38 @@ def read(path: Path) -> Decisions:
         ) from None
 
 
-def invalidate(path: Path, one: Invalidated, known: Collection[str]) -> None:
-    """Add a decision to the file, which is made where it is missing. `known` are attempts' ids.
+def reasons(path: Path | None) -> dict[str, str]:
+    """By the attempt's id, as far as there is a file of decisions. Raises as `read` does."""
+    return {} if path is None else read(path).reasons
 
-    Raises UsageError for an id that is unknown or decided already, and for an unusable reason.
+
+def unknown(path: Path | None, decided: Collection[str], known: Collection[str]) -> list[str]:
+    """What is told of decisions, by their attempts' ids, on what is not among these attempts."""
+    others = sorted(set(decided) - set(known))
+    return [f"{path} decides on {one}, which is not among these results" for one in others]
+
+
+def whole_id(begins: str, known: Collection[str]) -> str:
+    """The one of these ids that begins so. Raises UsageError where none or more than one does."""
+    found = [one for one in known if one.startswith(begins)] if len(begins) >= SHORTEST_ID else []
+    if len(found) > 1:
+        raise UsageError(
+            f"{len(found)} attempts in these results have an id that begins with {begins!r}.",
+            "Give more of its digits.",
+        )
+    if not found:
+        raise UsageError(
+            f"No attempt in these results has the id {begins!r}.",
+            "`grader leaderboard build --who FILE` writes down each attempt's id; its first "
+            f"{SHORTEST_ID} digits are enough where no other begins so.",
+        )
+    return found[0]
+
+
+def invalidate(path: Path, one: Invalidated) -> None:
+    """Add a decision to the file, which is made where it is missing.
+
+    Raises UsageError for an attempt that is decided already, and for an unusable reason.
     """
     decided = read(path) if path.exists() else Decisions()
     if not one.reason.strip():
@@ -62,11 +91,6 @@ def invalidate(path: Path, one: Invalidated, known: Collection[str]) -> None:
         raise UsageError(
             f"The reason is not one line of at most {LONGEST_REASON} characters.",
             "Say it in a sentence: it is shown beside the attempt.",
-        )
-    if one.attempt not in known:
-        raise UsageError(
-            f"No attempt in these results has the id {one.attempt!r}.",
-            "`grader leaderboard build --who FILE` writes down which attempts the board shows.",
         )
     if one.attempt in decided.reasons:
         raise UsageError(

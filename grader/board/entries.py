@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import lru_cache
 from typing import Annotated, Literal, NamedTuple, NotRequired
 
@@ -24,9 +24,8 @@ from grader.decision import IMPOSSIBLE
 from grader.documents import Unusable, shown
 from grader.results import Record, first_fault
 from grader.terms import Outcome, Status, StepName, percent
-from grader.times import stamp, utc
+from grader.times import stamp, to_come, utc
 
-CLOCKS_DIFFER = timedelta(minutes=5)  # what comes from further in the future is left out
 LONGEST_NAME = 200  # characters of a login
 MOST_POINTS = 10**6  # what one result may claim
 LARGEST_FIGURE = 1e9  # of milliseconds and of 1e9 bytes per second
@@ -292,7 +291,7 @@ def _when(text: str, now: datetime) -> str:
         time = utc(text)
     except ValueError:
         raise Unusable(f"it was handed in at {shown(text)}, which is no time") from None
-    if time > now + CLOCKS_DIFFER:
+    if to_come(time, now):
         raise Unusable(
             f"it was handed in at {shown(text)}, which is yet to come: a clock is wrong, and "
             "a board that is built after that time has it"

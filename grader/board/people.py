@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 import unicodedata
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -101,17 +102,20 @@ def _wishes(path: Path, rows: csv.DictReader[str]) -> dict[str, Wish]:
     if "student" not in columns or not {"nickname", "hidden"} & set(columns):
         raise UsageError(f"{path} does not say who wants what.", _COLUMNS)
     found: dict[str, Wish] = {}
+    seen: set[str] = set()
     for row in rows:
-        student, hidden = row["student"] or "", (row.get("hidden") or "").strip().lower()
+        student = (row["student"] or "").strip()
+        hidden = (row.get("hidden") or "").strip().lower()
         where = f"{path}, line {rows.line_num}"
-        if not student.strip():
+        if not student:
             raise UsageError(f"{where} names no student.", _COLUMNS)
-        if student in found:
+        if student.casefold() in seen:
             raise UsageError(f"{where}: {shown(student)} stands there twice.", "Keep one line.")
         if hidden not in YES + NO:
             raise UsageError(
                 f"{where}: hidden is {shown(hidden)}.", f"Write {YES[0]}, or leave it empty."
             )
+        seen.add(student.casefold())
         found[student] = Wish((row.get("nickname") or "").strip(), hidden in YES)
     return found
 
@@ -119,33 +123,45 @@ def _wishes(path: Path, rows: csv.DictReader[str]) -> dict[str, Wish]:
 def named(
     logins: Collection[str], key: bytes, wanted: Mapping[str, Wish]
 ) -> tuple[dict[str, Person], list[str]]:
-    """Everybody who is on the board by login, and what is told of nicknames that cannot be had.
+    """Everybody who is on the board by login, and what is told of wishes that cannot be met.
 
-    Nobody loses a nickname to one who comes later in `wanted`.
+    Logins that differ only in case have one wish. Nobody loses a nickname to one who comes later in
+    `wanted`.
     """
-    pseudonyms = _pseudonyms(logins, key)
+    who, told, hidden = _pseudonyms(logins, key), [], set()
     forbidden = Forbidden({*logins, *wanted})
     taken = {_skeleton(name) for name in TAKEN}
-    who, refused = dict(pseudonyms), []
-    for login, wish in wanted.items():
-        if login not in pseudonyms or wish.hidden or not wish.nickname:
+    spelt = defaultdict(list)
+    for login in logins:
+        spelt[login.casefold()].append(login)
+    for student, wish in wanted.items():
+        if not wish.hidden and not wish.nickname:
+            continue
+        theirs = spelt[student.casefold()]
+        if not theirs:
+            wants = "not to be shown" if wish.hidden else f"to be called {shown(wish.nickname)}"
+            told.append(
+                f"{shown(student)} wants {wants}, and nobody here has that login: it is misspelt, "
+                "or nothing is handed in yet"
+            )
+        if wish.hidden:
+            hidden |= set(theirs)
             continue
         nickname = cleaned(wish.nickname)
-        problem = _problem(nickname, forbidden)
-        if problem is None and _skeleton(nickname) in taken:
-            problem = "it is taken"
-        if problem is None:
-            who[login] = nickname
-            taken.add(_skeleton(nickname))
-        else:
-            told = f"the nickname {shown(wish.nickname)} of {shown(login)} is not used: {problem}"
-            refused.append(told)
+        for login in theirs:
+            problem = _problem(nickname, forbidden)
+            if problem is None and _skeleton(nickname) in taken:
+                problem = "it is taken"
+            if problem is None:
+                who[login] = nickname
+                taken.add(_skeleton(nickname))
+            else:
+                refused = f"the nickname {shown(wish.nickname)} of {shown(login)} is not used"
+                told.append(f"{refused}: {problem}")
     people = {
-        login: Person(name, page(login, key))
-        for login, name in who.items()
-        if not wanted.get(login, Wish()).hidden
+        login: Person(name, page(login, key)) for login, name in who.items() if login not in hidden
     }
-    return people, refused
+    return people, told
 
 
 def _pseudonyms(logins: Iterable[str], key: bytes) -> dict[str, str]:
@@ -201,9 +217,25 @@ class Forbidden:
         return bool(EMAIL.search(folded) or (self._logins and self._logins.search(folded)))
 
     def without(self, text: str) -> str:
-        """The text with … for what must not be published."""
+        """The text with … for what must not be published; the rest stays as it was written."""
         if not self.found(text):
             return text
+        folds = [_folded(character) for character in text]
+        written_at = [place for place, fold in enumerate(folds) for _ in fold]
+        hidden = {
+            place
+            for pattern in filter(None, (EMAIL, self._logins))
+            for match in pattern.finditer("".join(folds))
+            for place in written_at[match.start() : match.end()]
+        }
+        kept = "".join(
+            character if place not in hidden else "…" * (place - 1 not in hidden)
+            for place, character in enumerate(text)
+        )
+        # What shows only where the text is folded as a whole, such as a letter put together of two.
+        return self._folded_without(kept) if self.found(kept) else kept
+
+    def _folded_without(self, text: str) -> str:
         text = EMAIL.sub("…", _folded(text))
         return self._logins.sub("…", text) if self._logins else text
 

@@ -64,7 +64,6 @@ def write(out: Path, files: Mapping[str, str]) -> None:
     must_be_ours(out)
     out = Path(os.path.abspath(out))
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as beside:
             new = Path(beside, "new")
             _fill(new, files)
@@ -77,7 +76,8 @@ def write(out: Path, files: Mapping[str, str]) -> None:
                 raise
     except OSError as error:
         raise UsageError(
-            f"The board cannot be written to {out}: {error.strerror}.", "See its parent folder."
+            f"The board cannot be written to {out}: {error.strerror}.",
+            "Name a folder within one that is there and yours.",
         ) from None
 
 

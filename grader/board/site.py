@@ -232,14 +232,32 @@ def _tried(entry: Entry) -> Tried:
 
 
 def who_is_who(group: Class) -> list[dict[str, object]]:
-    """For the teacher alone: whose each row is, and which attempt it shows, by exercise."""
-    best = rank.best_of(group.entries)
+    """For the teacher alone: everybody who handed in, and each attempt by its id, oldest first.
+
+    Who is hidden has neither a name nor a page. What is `shown` stands for its student.
+    """
+    shown = {best.id for own in rank.best_of(group.entries).values() for best, _ in own.values()}
+    attempts = defaultdict(list)
+    for entry in group.entries:
+        attempts[entry.student].append(
+            {
+                "id": entry.id,
+                "exercise": entry.exercise,
+                "when": entry.when,
+                "state": entry.state.value,
+                "points": entry.points,
+                "shown": entry.id in shown and entry.student in group.people,
+            }
+        )
+    nobody = Person("", "")
+    rows = [(group.people.get(login, nobody), login) for login in attempts]
     return [
         {
             "who": person.who,
             "student": login,
             "page": person.key,
-            "attempts": {name: own[login][0].id for name, own in best.items() if login in own},
+            "hidden": person is nobody,
+            "attempts": attempts[login],
         }
-        for login, person in sorted(group.people.items(), key=lambda one: one[1].who)
+        for person, login in sorted(rows, key=lambda row: (row[0].who, row[1]))
     ]

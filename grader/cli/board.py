@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli import say
+from grader.cli import options, say
+from grader.cli.deliver import make_folder
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -31,7 +32,6 @@ Trust = Annotated[
     list[Path],
     typer.Option(metavar="PUBLIC.pem", help="A key whose results rank; may be given again."),
 ]
-Decided = Annotated[Path | None, typer.Option(metavar="FILE", help="What `invalidate` wrote.")]
 
 
 @keys.command()
@@ -50,10 +50,7 @@ def new(
                 f"There is a key already: {file}.",
                 "Name another folder: a key that is overwritten cannot be made again.",
             )
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{out} cannot be made: {error.strerror}.", "Name a folder.") from None
+    make_folder(out)
     name = signing.new_key(files[0], files[1])
     people.new_course_key(files[2])
     typer.echo(f"{files[0]}  signs results: keep it secret, and away from where kernels run")
@@ -70,14 +67,14 @@ def build(
     people: Annotated[
         Path | None, typer.Option(metavar="CSV", help="Who wants a nickname, or not to be shown.")
     ] = None,
-    decisions: Decided = None,
+    decisions: options.Decided = None,
     baselines: Annotated[
         list[Path] | None,
         typer.Option(metavar="BENCH.json", help="From `grader bench --json`; may be given again."),
     ] = None,
     who: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write here, for you alone, whose each row is."),
+        typer.Option(metavar="FILE", help="Write here, for you alone, who is who, and all ids."),
     ] = None,
 ) -> None:
     """Make the pages of a leaderboard from the results of a class."""
@@ -104,22 +101,21 @@ def build(
     tasks = site.tasks(course.exercises(root))
     key = persons.course_key(course_key)
     wishes = {} if people is None else persons.wishes(people)
-    reasons = {} if decisions is None else decided.read(decisions).reasons
+    reasons = decided.reasons(decisions)
     known = benchmarks.read(baselines or [])
     with _many_objects():
         collected = _collected(results, trust, now)
         logins = {entry.student for entry in collected.entries}
-        named, refused = persons.named(logins, key, wishes)
+        named, unmet = persons.named(logins, key, wishes)
         forbidden = persons.Forbidden(logins | wishes.keys())
         group = site.Class(tasks, site.decided(collected.entries, reasons, forbidden), named)
         made = site.assemble(own, group, known, now)
         publish.write(out, {publish.DOCUMENT: publish.to_json(made), **pages.pages(made)})
     if who is not None:
         decided.write_whole(who, json.dumps(site.who_is_who(group), indent=1) + "\n", mode=0o600)
-    for sentence in refused:
+    found = {entry.id for entry in collected.entries}
+    for sentence in (*unmet, *decided.unknown(decisions, reasons, found)):
         say.tell(sentence)
-    for unknown in sorted(reasons.keys() - {entry.id for entry in collected.entries}):
-        say.tell(f"{decisions} decides on {unknown}, which is not among these results")
     shown = sum(len(student.tried) for student in made.students)
     typer.echo(
         f"{out}: {len(made.boards)} boards, {len(made.students):,} students, {shown:,} attempts; "
@@ -129,7 +125,9 @@ def build(
 
 @leaderboard.command()
 def invalidate(
-    attempt: Annotated[str, typer.Argument(metavar="ID", help="The attempt's id.")],
+    attempt: Annotated[
+        str, typer.Argument(metavar="ID", help="The attempt's id, or how it begins.")
+    ],
     results: Results,
     trust: Trust,
     reason: Annotated[str, typer.Option(help="Shown beside the attempt.")],
@@ -146,9 +144,14 @@ def invalidate(
 
     now = datetime.now(UTC)
     known = {entry.id for entry in _collected(results, trust, now).entries}
-    one = decided.Invalidated(attempt=attempt, reason=reason, by=by, at=stamp(now))
-    decided.invalidate(decisions, one, known)
-    typer.echo(f"{decisions}: {attempt} no longer ranks")
+    whole = decided.whole_id(attempt, known)
+    one = decided.Invalidated(attempt=whole, reason=reason, by=by, at=stamp(now))
+    decided.invalidate(decisions, one)
+    typer.echo(f"{decisions}: {whole} no longer counts")
+    say.tell(
+        f"next: build the board and the exports again, each with --decisions {decisions}: what was "
+        "made before still has it"
+    )
 
 
 @leaderboard.command()
@@ -160,7 +163,7 @@ def verify(
     ],
     top: Annotated[int, typer.Option(min=1, metavar="N", help="So many of each board.")] = 3,
     rounds: Annotated[int, typer.Option(min=1, metavar="N", help="Runs of each kernel.")] = 3,
-    decisions: Decided = None,
+    decisions: options.Decided = None,
 ) -> None:
     """Run the leaders of each board again on this GPU, from their source, side by side."""
     from datetime import UTC, datetime
@@ -177,7 +180,7 @@ def verify(
         machine.choose_device("cuda")
     except CannotGrade as error:
         raise CannotGrade(error.message, "Run this on a machine with a CUDA GPU.") from None
-    reasons = {} if decisions is None else decided.read(decisions).reasons
+    reasons = decided.reasons(decisions)
     entries = [
         entry
         for entry in _collected(results, trust, datetime.now(UTC)).entries

@@ -17,7 +17,7 @@ import typer
 
 from grader import settings
 from grader.cli import options, say
-from grader.cli.deliver import deliver, tell
+from grader.cli.deliver import deliver, must_have_place, tell
 from grader.errors import UsageError
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def ci(
     _must_be_possible(reports, here, whose)
     context = _context(here, exercises[0].root, submission, handed_in, now, out_of)
     context = _with_key(context, reports, sign, secret, hardened)
-    targets = grading.plan(exercises, submission)
+    targets = grading.plan(exercises, submission, here.system)
 
     def request(target: grading.Target) -> Request:
         return Request(target.exercise, target.kernel, device=device.value, hardened=hardened)
@@ -112,6 +112,8 @@ def _must_be_possible(reports: Sequence[Report], here: Place, student: str) -> N
         raise UsageError(
             f"{names} all go to standard output.", "Give a file to all but one: FORMAT=PATH."
         )
+    for path in (path for one in reports for path in one.files):
+        must_have_place(path)
     asked = {one.name for one in reports}
     if asked & {"attempt", "signed"} and not student.strip():
         raise UsageError(

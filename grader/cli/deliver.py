@@ -1,4 +1,7 @@
-"""How reports leave a command: files whole or not at all, then standard output, then nothing."""
+"""How reports leave a command: files whole or not at all, then standard output, then nothing.
+
+No folder is made above the one that was named, for then a mistyped path would be one, too.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,12 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import typer
 
 from grader.cli import say
-from grader.errors import GraderError
+from grader.errors import UsageError
 
 if TYPE_CHECKING:
     from grader.render.reports.registry import Document
@@ -28,15 +31,15 @@ def tell(text: str) -> None:
 def deliver(documents: Sequence[Document]) -> None:
     """Write the files, then print what goes to standard output: nothing comes after that.
 
-    Raises GraderError for the first file that cannot be written, once the others are.
+    Raises UsageError for the first file that cannot be written, once the others are.
     """
-    failed: list[GraderError] = []
+    failed: list[UsageError] = []
     for document in documents:
         if document.path is not None:
             try:
                 _write(document.path, document)
             except OSError as error:
-                failed.append(_unwritten(document.path, error))
+                failed.append(_unwritten(document.path, error.strerror))
     if failed:
         raise failed[0]
     sys.stderr.flush()
@@ -45,33 +48,57 @@ def deliver(documents: Sequence[Document]) -> None:
             typer.echo(document.text.encode(), nl=False)
 
 
-def _unwritten(path: Path, error: OSError) -> GraderError:
-    return GraderError(
-        f"The report {path} cannot be written: {error.strerror}.",
-        "Name a file in a folder that can be written to.",
+def must_have_place(path: Path) -> None:
+    """Raises UsageError where no file of this name can be written, before there is work to lose."""
+    if path.is_dir():
+        raise _unwritten(path, "it is a folder")
+    if not path.parent.is_dir():
+        raise _unwritten(path, f"there is no folder {path.parent}")
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, unless it is there, in one that is. Raises UsageError."""
+    try:
+        path.mkdir(exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"The folder {path} cannot be made: {error.strerror}.",
+            "Name one within a folder that is there and yours.",
+        ) from None
+
+
+def _unwritten(path: Path, why: str | None) -> UsageError:
+    return UsageError(
+        f"{path} cannot be written: {why}.", "Name a file in a folder that is there and yours."
     )
 
 
 def _write(path: Path, document: Document) -> None:
-    """Whole or not at all; what was there of an earlier run never stays. Raises OSError."""
+    """Whole or not at all, in the place of an earlier one or added to it. Raises OSError."""
     if document.text is None:
         path.unlink(missing_ok=True)
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
     if document.append:
-        with path.open("ab") as file:
-            file.write(document.text.encode())
+        with path.open("a+b") as file:
+            file.write(_after(file) + document.text.encode())
         return
     _replace(path, document.text.encode())
 
 
+def _after(file: BinaryIO) -> bytes:
+    """What ends the last line where a run was cut off within it, so that it costs no other."""
+    if not file.seek(0, os.SEEK_END):
+        return b""
+    file.seek(-1, os.SEEK_END)
+    return b"" if file.read(1) == b"\n" else b"\n"
+
+
 def write(path: Path, content: bytes) -> None:
-    """Whole or not at all. Raises GraderError."""
+    """Whole or not at all. Raises UsageError."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         _replace(path, content)
     except OSError as error:
-        raise _unwritten(path, error) from None
+        raise _unwritten(path, error.strerror) from None
 
 
 def _replace(path: Path, content: bytes) -> None:

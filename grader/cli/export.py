@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli.deliver import deliver, tell, write
+from grader.cli import options
+from grader.cli.deliver import deliver, make_folder, tell, write
 from grader.errors import UsageError
 
 if TYPE_CHECKING:
@@ -65,6 +67,7 @@ def export(
         list[Path] | None,
         typer.Option(metavar="PUBLIC.pem", help="Take only what is signed with this key."),
     ] = None,
+    decisions: options.Decided = None,
 ) -> None:
     """Turn the kept results of a class into what other systems read, or into their autograder."""
     if (form is Exported.CANVAS) != (gradebook is not None):
@@ -75,19 +78,26 @@ def export(
     if form is Exported.GRADESCOPE_ZIP:
         _export_zip(files, out)
         return
-    from grader import kept, signing
+    from grader import course, kept, settings, signing
+    from grader.board import decisions as decided
     from grader.render.reports.registry import Context, Document, Report
 
     keys = [signing.public_key(path) for path in trust or ()]
-    found = kept.read(files, {signing.fingerprint(key): key for key in keys})
+    reasons = decided.reasons(decisions)
+    own = settings.read(course.find_root())
+    trusted = {signing.fingerprint(key): key for key in keys}
+    found = kept.read(files, kept.Context(own.name, datetime.now(UTC), trusted))
     told = list(found.problems)
-    if form in _ALL_ATTEMPTS:
-        attempts = list(found.attempts)
-    else:
-        attempts = kept.chosen(found.attempts, kept.Keep(keep.value))
+    attempts = kept.decided(found.attempts, reasons)
+    notes = [*_taken_back(attempts, reasons)]
+    notes += decided.unknown(decisions, reasons, {attempt.id for attempt in attempts})
+    if form not in _ALL_ATTEMPTS:
+        attempts = kept.chosen(attempts, kept.Keep(keep.value), reasons)
     if not attempts:
         _tell_left_out(told)
-        raise UsageError("There is nothing to export.", "Name files of results or attempts.")
+        wanted = "attempts that are signed with this key" if keys else "results or attempts"
+        signed = "" if keys else "; for signed ones give --trust PUBLIC.pem, too"
+        raise UsageError("There is nothing to export.", f"Name files of {wanted}{signed}.")
     if form is Exported.GRADESCOPE:
         documents = _for_gradescope(attempts, out)
     elif gradebook is not None:
@@ -98,15 +108,27 @@ def export(
     else:
         documents = list(Report(form.value, out).make(attempts, Context()))
     _tell_left_out(told)
+    _tell(f"note: {note}" for note in notes)
     deliver(documents)
     raise typer.Exit(int(bool(told)))
 
 
+def _taken_back(attempts: Sequence[Attempt], reasons: Collection[str]) -> Iterator[str]:
+    for attempt in attempts:
+        if attempt.id in reasons:
+            whose = f"{attempt.student}, {attempt.result.exercise}"
+            yield f"{whose}: {attempt.id} counts 0 points. {attempt.result.message}"
+
+
 def _tell_left_out(problems: Sequence[str]) -> None:
+    _tell(f"left out: {problem}" for problem in problems)
+
+
+def _tell(lines: Iterable[str]) -> None:
     from grader.render.reports import texts
 
-    for problem in problems:  # names of files are hostile text, too
-        tell(texts.one_line(f"left out: {problem}", 500))
+    for line in lines:  # names of files are hostile text, too
+        tell(texts.one_line(line, 500))
 
 
 def _filled(gradebook: Path, attempts: Sequence[Attempt], total: str) -> Filled:
@@ -137,8 +159,11 @@ def _for_gradescope(attempts: Sequence[Attempt], out: Path | None) -> list[Docum
             f"There are {len(by_student)} students, and Gradescope reads a file for each.",
             "Give --out DIR.",
         )
+    folders = {student: out / _folder_name(student) for student in by_student}
+    for folder in (out, *folders.values()):
+        make_folder(folder)
     return [
-        Document(out / _folder_name(student) / "results.json", gradescope.document(theirs))
+        Document(folders[student] / "results.json", gradescope.document(theirs))
         for student, theirs in by_student.items()
     ]
 

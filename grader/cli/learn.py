@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader import course
-from grader.cli import options, say
+from grader.cli import deliver, options, say
 from grader.course import Exercise
 from grader.errors import BrokenExercise, UsageError
 
@@ -123,13 +123,15 @@ def _draw(request: Request, page: Path | None, brief: bool = False) -> None:
     from grader import check
     from grader.render import trace_html, trace_terminal
 
+    if page is not None:
+        deliver.must_have_place(page)
     with say.progress() as progress:
         progress(f"drawing {request.exercise.name} …")
         trace = check.trace(request)
     say.show_text("")
     say.show(trace_terminal.drawing(trace, width=say.width(), brief=brief))
     if page is not None:
-        page.write_text(trace_html.page(trace), encoding="utf-8")
+        say.write_file(page, trace_html.page(trace))
         say.tell(f"{page}: written; open it in a web browser")
 
 

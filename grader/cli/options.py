@@ -35,6 +35,10 @@ GpuMemory = Annotated[
     float | None,
     typer.Option(min=0.1, metavar="GIB", help="Time sizes that fit a GPU with this memory."),
 ]
+Decided = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="What `grader leaderboard invalidate` wrote."),
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object a line, and nothing else.")]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +17,7 @@ from grader.errors import BrokenExercise, UsageError
 
 if TYPE_CHECKING:
     from grader.publish.folder import Shown
+    from grader.publish.models import Model
     from grader.settings import Policy
 
 app = typer.Typer(
@@ -65,6 +67,13 @@ def publish(
         return
     folder.require_free(out, course_settings.name)
     found, useless = evidence.read(results or [], now)
+    if results and not found:
+        for problem in useless:
+            say.tell(f"warning: {problem}")
+        raise UsageError(
+            "None of what --results names is a result of a solution.",
+            "`grader check --all --solution --json` makes them; signed ones of students are none.",
+        )
     published, left_out = models.collect(exercises, found)
     for problem in (*useless, *left_out):
         say.tell(f"warning: {problem}")
@@ -79,12 +88,20 @@ def publish(
             "note: nothing is measured on the pages: `grader check --all --solution --json` on a "
             "GPU makes results, and --results takes them"
         )
-    for model in published if results else ():
-        if model.evidence.missing:
-            say.tell(f"note: {model.name}: {model.evidence.missing}")
+    for missing, names in _unmeasured(published).items() if results else ():
+        say.tell(f"note: {', '.join(names)}: {missing}")
     say.tell(f"{out}: {len(published)} solutions, shown {_in_words(policy)}")
     if len(published) < len(exercises):
         raise typer.Exit(BrokenExercise.exit_code)
+
+
+def _unmeasured(published: Sequence[Model]) -> dict[str, list[str]]:
+    """Of which solutions something is not measured, by what is said of it."""
+    names: dict[str, list[str]] = {}
+    for model in published:
+        if model.evidence.missing:
+            names.setdefault(model.evidence.missing, []).append(model.name)
+    return names
 
 
 def _policy(when: str | None, of_the_course: Policy) -> Policy:

@@ -123,6 +123,8 @@ def next_step(result: Result, following: str | None = None) -> str:
 def _after_failure(result: Result) -> str:
     problem = first_problem(result)
     hint = f"`grader show {result.exercise} --hints 1` gives a first hint"
+    if not result.steps:
+        return "nothing was run of this kernel file: change what the line above says, and try again"
     if problem is None:
         return (
             "right answers, and an error all the same: change the lines above, or it will go "

@@ -20,6 +20,8 @@ from grader.render.reports import (
     tables,
 )
 
+GITLAB_FILES = ("grader-junit.xml", "grader.env")
+
 
 @dataclass(frozen=True)
 class Context:
@@ -57,10 +59,14 @@ Maker = Callable[[Sequence[Attempt], Context, Path | None], Sequence[Document]]
 
 @dataclass(frozen=True)
 class Format:
-    """How one is made; `prints` says whether it goes to standard output where no path is given."""
+    """How one is made; `prints` says whether it goes to standard output where no path is given.
+
+    Where `files` are named, the path is that of the folder in which they lie.
+    """
 
     make: Maker
     prints: bool = True
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,13 @@ class Report:
         """Whether anything of it goes to standard output."""
         return self.name == "github" or (self.path is None and FORMATS[self.name].prints)
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that were asked for; standard output and what a system names are none."""
+        if self.path is None:
+            return ()
+        return tuple(self.path / name for name in FORMATS[self.name].files) or (self.path,)
+
     def make(self, attempts: Sequence[Attempt], context: Context) -> Sequence[Document]:
         return FORMATS[self.name].make(attempts, context, self.path)
 
@@ -101,23 +114,24 @@ def _text(make: Callable[[Sequence[Attempt]], str]) -> Maker:
 def _signed(attempts: Sequence[Attempt], context: Context, path: Path | None) -> list[Document]:
     if context.sign is None:
         raise UsageError("The format signed needs a key.", "Give --sign KEYFILE.")
-    return [Document(path, records.signed_line(attempts, context.sign))]
+    # Added, and never in the place of an earlier run: what was signed may be what counts.
+    return [Document(path, records.signed_line(attempts, context.sign), append=True)]
 
 
 def _github(attempts: Sequence[Attempt], context: Context, path: Path | None) -> list[Document]:
     documents = [Document(None, github.commands(attempts, context.folder))]
     if (file := path or context.summary) is not None:
-        room = github.SUMMARY_BYTES - context.summary_bytes
+        room = github.SUMMARY_BYTES - context.summary_bytes - 1  # which may have to end a line
         text = github.summary(attempts, context.title, room)
         documents.insert(0, Document(file, text, append=True))
     return documents
 
 
 def _gitlab(attempts: Sequence[Attempt], context: Context, path: Path | None) -> list[Document]:
-    folder = path or Path()
+    texts = junit.document(attempts), gitlab.dotenv(attempts)
     return [
-        Document(folder / "grader-junit.xml", junit.document(attempts)),
-        Document(folder / "grader.env", gitlab.dotenv(attempts)),
+        Document((path or Path()) / name, text)
+        for name, text in zip(GITLAB_FILES, texts, strict=True)
     ]
 
 
@@ -136,7 +150,7 @@ FORMATS: dict[str, Format] = {
     "signed": Format(_signed),
     "junit": Format(_text(junit.document)),
     "github": Format(_github),
-    "gitlab": Format(_gitlab, prints=False),
+    "gitlab": Format(_gitlab, prints=False, files=GITLAB_FILES),
     "classroom50": Format(_classroom50),
     "gradescope": Format(_text(gradescope.document)),
     "prairielearn": Format(_text(prairielearn.document)),
