@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
+from grader import stub
 from grader.course import Exercise
 from grader.errors import CannotGrade, GraderError, UsageError
 from grader.results import Result, from_json
@@ -130,12 +131,12 @@ def must_have_threads(exercise: Exercise) -> None:
 
 
 def _must_be_readable(request: Request) -> None:
-    kernel, name = request.kernel, request.exercise.name
+    kernel = request.kernel
     if not kernel.is_file():
         what = "is a folder, not a kernel file" if kernel.is_dir() else "does not exist"
         raise UsageError(
             f"The kernel file {kernel} {what}.",
-            f"`grader stub {name}` writes the stub to start from."
+            stub.again(request.exercise, kernel)
             if kernel == request.exercise.kernel
             else "Name the kernel file with --kernel FILE.",
         )

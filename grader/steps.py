@@ -12,6 +12,7 @@ import hypothesis
 import torch
 from hypothesis import HealthCheck, Phase
 
+from grader import stub
 from grader.acceptance import Mismatch, expect, first_mismatch, shares_right
 from grader.errors import BrokenExercise, CannotGrade, GraderError
 from grader.inputs import reseeded
@@ -44,7 +45,7 @@ def load(grading: Grading) -> Finding:
             Failure(
                 kind="empty",
                 message="the kernel file is empty",
-                hint=f"`grader stub {grading.exercise.name} --force` puts the stub back.",
+                hint=stub.again(grading.exercise, grading.kernel_path),
             )
         )
     grading.executor.load()
