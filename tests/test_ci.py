@@ -391,7 +391,7 @@ def test_on_a_shell_the_report_is_for_people(root: Path, judge, capsys):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--report", "xml"], "no format named 'xml'"),
+        (["--report", "xml"], "no format of reports named 'xml'"),
         (["--report", "junit="], "names no file"),
         (["--report", "junit", "--report", "autolab"], "junit, autolab all go to standard output"),
         (["--report", "attempt"], "Give --student LOGIN"),
