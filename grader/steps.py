@@ -21,7 +21,7 @@ from grader.needless import no_kernel
 from grader.results import Failure
 from grader.session import Finding, Grading
 from grader.spec import Backend, Case
-from grader.terms import Outcome
+from grader.terms import Outcome, counted
 from grader.testing import cases
 
 T = TypeVar("T")
@@ -59,7 +59,7 @@ def correctness(grading: Grading) -> Finding:
         return _finding(grading, "one case", options.case, try_case(grading, options.case))
     edges = [reseeded(case, options.seed) for case in spec.edges]
     drawn = DRAWN_SIMULATED if options.device == "cpu" else DRAWN_ON_GPU
-    tried = f"{len(edges)} edge cases and {drawn} drawn ones"
+    tried = f"{counted(len(edges), 'edge cases')} and {drawn} drawn ones"
     for number, case in enumerate(edges):
         failure = try_case(grading, case)
         if failure is not None:

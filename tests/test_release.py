@@ -117,8 +117,8 @@ def test_a_file_that_the_author_names_is_released(root: Path, out: Path):
         ("README.md", "a release has a file of this name of its own"),
         ("release.json", "no file of a release can have this name"),
         (".git/config", "no file of a release can have this name"),
-        ("missing.csv", "cannot be read: No such file or directory"),
-        ("exercises", "cannot be read: Is a directory"),
+        ("missing.csv", "has no such file"),
+        ("exercises", "has no such file"),
     ],
 )
 def test_a_file_that_cannot_be_added_is_named(root: Path, out: Path, name: str, fault: str):
@@ -602,6 +602,13 @@ def test_the_command_tells_what_it_made(root: Path, out: Path, monkeypatch, caps
         "no line of 3 solutions stands in any file",
     ]
     assert "note: exercises/01_double/data.csv: not released" in told.err
+
+
+def test_one_exercise_is_told_as_one(root: Path, out: Path, monkeypatch, capsys):
+    monkeypatch.setenv("GRADER_COURSE", str(root))
+    command = ["release", "--out", str(out), "--only", "02", "--no-git"]
+    assert cli.main([*command, "--grader", "kernel-grader==0.1.0"]) == 0
+    assert "\n1 exercise, " in capsys.readouterr().out
 
 
 def test_the_command_names_what_does_not_exist(root: Path, out: Path, monkeypatch, capsys):

@@ -11,6 +11,7 @@ import typer
 from grader import stub
 from grader.cli import options, say
 from grader.errors import BrokenExercise, GraderError, UsageError
+from grader.terms import counted
 
 
 def make_new(
@@ -46,7 +47,7 @@ def write_stubs(
                 f"{', '.join(drifted)}: kernel.py is not the stub that the solution makes.",
                 f"`grader stub {' '.join(drifted)} --force` writes it again.",
             )
-        typer.echo(f"{len(exercises)} stubs are what their solutions make of them.")
+        typer.echo(f"{counted(len(exercises), 'stubs')}, each as its solution makes it.")
         return
     refused = []
     for exercise in exercises:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.cli import say
+from grader.terms import counted
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -122,7 +123,8 @@ def build(
         say.tell(f"{decisions} decides on {unknown}, which is not among these results")
     shown = sum(len(student.tried) for student in made.students)
     typer.echo(
-        f"{out}: {len(made.boards)} boards, {len(made.students):,} students, {shown:,} attempts; "
+        f"{out}: {counted(len(made.boards), 'boards')}, {counted(len(made.students), 'students')}, "
+        f"{counted(shown, 'attempts')}; "
         f"{sum(problem.count for problem in collected.problems):,} left out"
     )
 

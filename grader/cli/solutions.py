@@ -13,6 +13,7 @@ from grader import course
 from grader.cli import options, say
 from grader.course import Exercise
 from grader.errors import BrokenExercise, UsageError
+from grader.terms import counted
 
 if TYPE_CHECKING:
     from grader.publish.folder import Shown
@@ -82,7 +83,7 @@ def publish(
     for model in published if results else ():
         if model.evidence.missing:
             say.tell(f"note: {model.name}: {model.evidence.missing}")
-    say.tell(f"{out}: {len(published)} solutions, shown {_in_words(policy)}")
+    say.tell(f"{out}: {counted(len(published), 'solutions')}, shown {_in_words(policy)}")
     if len(published) < len(exercises):
         raise typer.Exit(BrokenExercise.exit_code)
 
