@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from grader import course, steps
+from grader import course, steps, stub
 from grader.arena import HostArena, view
 from grader.course import Exercise
 from grader.link import Call, KernelFailure
