@@ -7,6 +7,7 @@ is left out with its place and the reason, and nothing is left out in silence.
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -61,6 +62,18 @@ def shown(text: str, most: int = 60) -> str:
     """Hostile text for a message: one line, what cannot be printed escaped, and not too long."""
     cut = text if len(text) <= most else text[:most] + "…"
     return cut if cut and cut.isprintable() else repr(cut)
+
+
+def schema_of(text: bytes) -> str:
+    """What a JSON text says that it is. Raises Unusable."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        raise Unusable("it is no whole JSON: it may have been cut off") from None
+    schema = value.get("schema") if isinstance(value, dict) else None
+    if not isinstance(schema, str):
+        raise Unusable("it is no record of this grader: it has no schema")
+    return schema
 
 
 def files(paths: Sequence[Path]) -> tuple[list[tuple[Path, int]], list[Problem]]:

@@ -8,7 +8,6 @@ bare result names no student: it is taken to be of whoever its file is called af
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,7 +20,7 @@ from pydantic import ValidationError
 
 from grader import documents, signing
 from grader.attempts import Attempt, Signed
-from grader.documents import Unusable
+from grader.documents import Unusable, shown
 from grader.results import first_fault, from_json
 from grader.times import utc
 from grader.verdict import EXIT_CODES
@@ -71,11 +70,7 @@ def _attempts(
     student: str, trusted: Mapping[str, Ed25519PublicKey], document: bytes
 ) -> Iterator[Attempt | Unusable]:
     """What a text holds. Raises Unusable."""
-    try:
-        record = json.loads(document)
-    except (ValueError, RecursionError):
-        raise Unusable("it is no whole JSON: it may have been cut off") from None
-    schema = record.get("schema") if isinstance(record, dict) else None
+    schema = documents.schema_of(document)
     try:
         if schema == "grader/signed/v1":
             yield from map(_told, _opened(Signed.model_validate_json(document), trusted))
@@ -86,9 +81,9 @@ def _attempts(
         elif schema == "grader/result/v1":
             yield _of(document, student)
         else:
-            told = f"{schema!r:.60}" if schema is not None else "no record of this grader"
             raise Unusable(
-                f"it is {told}, and what is read here is grader/result, attempt and signed/v1"
+                f"it is a {shown(schema)}, and what is read here is grader/result, attempt and "
+                "signed/v1"
             )
     except ValidationError as error:
         raise Unusable(f"it is no whole {schema}: {first_fault(error)}") from None

@@ -435,17 +435,25 @@ def test_results_come_as_lines_documents_and_attempts(root, tmp_path):
         assert problems == []
 
 
+# In the words of the export and of the leaderboard.
+CUT = "it is no whole JSON: it may have been cut off"
+NO_RECORD = "it is no record of this grader: it has no schema"
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
         ("", "FILE: it is empty"),
-        ('{"schema": "grader/result/v1", "exer', "FILE, line 1: it is no JSON"),
-        ("[" * 100_000, "FILE, line 1: it is no JSON object"),
-        ('{"schema": "grader/result/v2"}', "FILE, line 1: its schema is 'grader/result/v2'"),
-        ('{"share": 1}', "FILE, line 1: it names no schema, and grader/result/v1 is needed"),
-        ('{"schema": "grader/result/v1"}', "FILE, line 1: it is no valid grader/result/v1:"),
-        ("[1]", "FILE, line 1: it is no JSON object"),
-        ('"a text"', "FILE, line 1: it is no JSON object"),
+        ('{"schema": "grader/result/v1", "exer', f"FILE, line 1: {CUT}"),
+        ("[" * 100_000, f"FILE, line 1: {CUT}"),
+        (
+            '{"schema": "grader/result/v2"}',
+            "FILE, line 1: it is a grader/result/v2, and grader/result/v1 is needed",
+        ),
+        ('{"share": 1}', f"FILE, line 1: {NO_RECORD}"),
+        ('{"schema": "grader/result/v1"}', "FILE, line 1: it is no whole grader/result/v1:"),
+        ("[1]", f"FILE, line 1: {NO_RECORD}"),
+        ('"a text"', f"FILE, line 1: {NO_RECORD}"),
     ],
 )
 def test_what_is_no_result_is_named(tmp_path, content, said):
@@ -473,9 +481,9 @@ def test_one_bad_line_stops_no_other(root, tmp_path, publish, capsys):
             "it is dated 2031-01-01T00:00:00Z, which",
         ),
         ({"started_at": "yesterday"}, "started_at is no time: 'yesterday'"),
-        ({"exercise": "\ud800"}, "it is no valid grader/result/v1"),
-        ({"points": "7"}, "it is no valid grader/result/v1: points:"),
-        ({"duration_s": float("nan")}, "it is no valid grader/result/v1: duration_s:"),
+        ({"exercise": "\ud800"}, "it is no whole grader/result/v1"),
+        ({"points": "7"}, "it is no whole grader/result/v1: points:"),
+        ({"duration_s": float("nan")}, "it is no whole grader/result/v1: duration_s:"),
     ],
 )
 def test_a_result_that_cannot_be_believed_is_left_out(root, tmp_path, change, said):
