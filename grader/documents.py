@@ -23,7 +23,8 @@ T = TypeVar("T")
 ENDINGS = (".json", ".jsonl")
 LARGEST = 8 << 20  # bytes of one text; that of a signed run of a whole course has some 100 thousand
 BUFFER = 64 << 10  # bytes read at a time: the lines of signed runs are long
-MOST_TOLD = 100  # texts of one file that are named one by one
+MOST_TOLD = 100  # texts of one file that are looked at one by one
+MOST_NAMED = 3  # places that one line names
 
 
 class Unusable(Exception):
@@ -52,6 +53,21 @@ class Read(Generic[T]):
     def add(self, other: Read[T]) -> None:
         self.found += other.found
         self.problems += other.problems
+
+
+def told(problems: Iterable[Problem]) -> list[str]:
+    """A line for each; of many with one reason, one line names the first and counts the others."""
+    by_reason: dict[str, list[Problem]] = {}
+    for problem in problems:
+        by_reason.setdefault(problem.reason, []).append(problem)
+    lines: list[str] = []
+    for reason, alike in by_reason.items():
+        if len(alike) <= MOST_NAMED:
+            lines += map(str, alike)
+            continue
+        first = ", ".join(problem.place for problem in alike[:MOST_NAMED])
+        lines.append(f"{first} and {len(alike) - MOST_NAMED:,} more: {reason}")
+    return lines
 
 
 # What a text holds: things to use, and an Unusable for each part that is none. May raise Unusable.

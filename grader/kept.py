@@ -49,7 +49,7 @@ def read(paths: Sequence[Path], trusted: Mapping[str, Ed25519PublicKey]) -> Kept
     """
     whole = documents.read(paths, lambda path: partial(_attempts, path.stem, trusted))
     found: dict[str, tuple[str, Attempt]] = {}
-    problems = list(map(str, whole.problems))
+    problems = documents.told(whole.problems)
     for place, attempt in whole.found:
         first, known = found.setdefault(attempt.id, (place, attempt))
         if known is not attempt:

@@ -695,8 +695,7 @@ def _in_the_course(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (
             ["01_cpoy"],
-            "error: There is no exercise named '01_cpoy'.\n"
-            "next: Did you mean 01_copy?\n",
+            "error: There is no exercise named '01_cpoy'.\nnext: Did you mean 01_copy?\n",
         ),
         (
             ["01_copy", "--kernel", "nowhere.py"],

@@ -156,6 +156,19 @@ def test_with_a_key_only_what_it_signed_counts():
     assert "not trusted" in told[2]
 
 
+def test_a_class_signed_with_another_key_is_told_in_one_line():
+    """A wrong `--trust` had a line for each student."""
+    stranger = Ed25519PrivateKey.from_private_bytes(bytes(32))
+    for number in range(5):
+        write(f"class/{number}.jsonl", signed(ADA, stranger))
+    write("class/5.jsonl", line(BOB))
+    wrong_key, unsigned = read("class", trusted=True).problems
+    first = "class/0.jsonl, line 1, class/1.jsonl, line 1, class/2.jsonl, line 1 and 2 more: "
+    assert wrong_key.startswith(first)
+    assert wrong_key.endswith("which is not trusted")
+    assert unsigned.startswith("class/5.jsonl, line 1: ")
+
+
 # -- which one counts
 
 

@@ -217,11 +217,12 @@ def _many_objects() -> Iterator[None]:
 
 def _collected(results: list[Path], trust: list[Path], now: datetime) -> Collected:
     """The attempts that can be used; each of the others is named on standard error."""
+    from grader import documents
     from grader.board import collect
 
     collected = collect.collect(results, _context(trust, now))
-    for problem in collected.problems:
-        say.tell(str(problem))
+    for line in documents.told(collected.problems):
+        say.tell(line)
     return collected
 
 

@@ -50,7 +50,7 @@ def read(paths: Sequence[Path], now: datetime) -> tuple[list[Result], list[str]]
     Raises UsageError for a path that is not there.
     """
     whole = documents.read(paths, lambda path: partial(_results, now))
-    return [result for _, result in whole.found], list(map(str, whole.problems))
+    return [result for _, result in whole.found], documents.told(whole.problems)
 
 
 def _results(now: datetime, document: bytes) -> Iterator[Result]:
