@@ -284,8 +284,15 @@ def test_what_is_left_out_is_told_in_one_line_each_and_by_the_exit_code(capsys):
     ("arguments", "told"),
     [
         (["csv-wide", "nowhere"], "There is no file or folder nowhere"),
-        (["canvas", "class.jsonl"], "--gradebook"),
-        (["csv-wide", "class.jsonl", "--gradebook", "x.csv"], "canvas fills a gradebook"),
+        (["canvas", "class.jsonl"], "canvas fills a gradebook, and none is given"),
+        (
+            ["csv-wide", "class.jsonl", "--gradebook", "x.csv"],
+            "--gradebook belongs to the format canvas, and csv-wide is asked for",
+        ),
+        (
+            ["csv-wide", "class.jsonl", "--total", "Sum"],
+            "--total belongs to the format canvas, and csv-wide is asked for",
+        ),
         (["canvas", "class.jsonl", "--gradebook", "x.csv"], "x.csv cannot be read"),
         (["csv-wide", "class.jsonl", "--trust", "x.pem"], "x.pem cannot be read"),
         (["gradescope-zip", "class.jsonl"], "packs one released course"),

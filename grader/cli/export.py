@@ -67,11 +67,7 @@ def export(
     ] = None,
 ) -> None:
     """Turn the kept results of a class into what other systems read, or into their autograder."""
-    if (form is Exported.CANVAS) != (gradebook is not None):
-        raise UsageError(
-            "canvas fills a gradebook, and nothing else does.",
-            "Export it in Canvas, and give canvas with --gradebook FILE.",
-        )
+    _must_fit(form, gradebook, total)
     if form is Exported.GRADESCOPE_ZIP:
         _export_zip(files, out)
         return
@@ -100,6 +96,23 @@ def export(
     _tell_left_out(told)
     deliver(documents)
     raise typer.Exit(int(bool(told)))
+
+
+def _must_fit(form: Exported, gradebook: Path | None, total: str) -> None:
+    """Raises UsageError for options of another format, and for canvas without a gradebook."""
+    if form is Exported.CANVAS:
+        if gradebook is None:
+            raise UsageError(
+                "The format canvas fills a gradebook, and none is given.",
+                "Export it in Canvas, and give --gradebook FILE.",
+            )
+        return
+    for option, given in (("--gradebook", gradebook is not None), ("--total", bool(total))):
+        if given:
+            raise UsageError(
+                f"{option} belongs to the format canvas, and {form} is asked for.",
+                f"Leave {option} out, or export canvas.",
+            )
 
 
 def _tell_left_out(problems: Sequence[str]) -> None:
