@@ -305,6 +305,14 @@ def test_what_cannot_be_exported_says_so(of_a_class: Path, capsys, arguments, to
     assert told in capsys.readouterr().err
 
 
+def test_whoever_opened_the_gradebook_elsewhere_is_told_how_to_save_it(of_a_class: Path, capsys):
+    Path("book.csv").write_bytes("Student,ID\nZoë,1\n".encode("latin-1"))
+    assert cli.main(["export", "canvas", str(of_a_class), "--gradebook", "book.csv"]) == 2
+    err = capsys.readouterr().err
+    assert "book.csv cannot be read: it is not UTF-8" in err
+    assert "CSV in UTF-8" in err.partition("next: ")[2]
+
+
 # -- Gradescope's autograder
 
 

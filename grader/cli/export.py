@@ -130,7 +130,9 @@ def _filled(gradebook: Path, attempts: Sequence[Attempt], total: str) -> Filled:
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise UsageError(
-            f"The gradebook {gradebook} cannot be read: {why}.", "Give the file from Canvas."
+            f"The gradebook {gradebook} cannot be read: {why}.",
+            "Give the file as Canvas exported it; a spreadsheet that saves it again must write "
+            "CSV in UTF-8.",
         ) from None
     return canvas.fill(text, attempts, total)
 
