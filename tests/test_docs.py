@@ -429,6 +429,17 @@ def test_what_ci_adds_was_measured():
     assert max(record["added_s"], record["added_cpu_s"]) < 1
 
 
+def test_how_long_verifying_takes_was_measured():
+    """README and `grader verify --help`, from the record under bench/results."""
+    record = json.loads((ROOT / "bench" / "results" / "verify_h200.json").read_text())
+    seconds, exercises = record["wall_s"]["verify"], len(record["solutions"])
+    text = " ".join(section(README, "For instructors").split())
+    assert exercises == 6
+    assert f"the six exercises took {seconds:.0f} s, a minute or two each" in text
+    assert 60 <= seconds / exercises <= 120
+    assert "in a minute or two for each" in commands_known()["verify"].help
+
+
 def test_the_kill_rates_of_mutants_were_measured():
     """The table of docs/trust.md, from the record under bench/results."""
     record = json.loads((ROOT / "bench" / "results" / "mutants_cpu.json").read_text())

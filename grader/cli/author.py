@@ -84,7 +84,7 @@ def verify(
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Prove that exercises tell right from wrong."""
+    """Prove that exercises tell right from wrong, in a minute or two for each."""
     if calibrate:
         _must_stand_alone(device, {"--mutants": mutants, "--seed": seed, "--junit": junit})
         _propose_gates(names, every, runs, json)
