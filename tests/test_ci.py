@@ -351,6 +351,14 @@ def test_on_a_terminal_they_name_what_was_handed_in(root: Path, handed_in: Path,
     assert f"write the missing part of {handed_in}/exercises/01_double/kernel.py" in out
 
 
+def test_a_file_that_is_missing_ran_nowhere(root: Path, judge, capsys):
+    """The header said `none, simulated`."""
+    judge(failing)
+    (root / "exercises/01_double/kernel.py").unlink()
+    cli.main(["ci", "01"])
+    assert re.match(r"01_double   Double · 10 points +not run\n", capsys.readouterr().out)
+
+
 @pytest.mark.parametrize(
     ("status", "code", "with_zero"),
     [

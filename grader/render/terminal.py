@@ -172,6 +172,8 @@ def _heading(result: Result, width: int) -> Text:
 
 
 def _environment(env: Environment) -> str:
+    if env.device == "none":  # of a kernel that no judge saw
+        return "not run"
     device = "CPU" if env.device == "cpu" else env.device
     parts = [f"{device}, simulated" if env.simulated else device]
     libraries = (("torch", env.torch), ("triton", env.triton), ("numba-cuda", env.numba_cuda))
