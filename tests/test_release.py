@@ -198,7 +198,9 @@ def test_students_get_the_ci_file_of_the_chosen_kind(
     (root / source).write_text("# check\n")
     build.build(order(root, ci=kind), out)
     assert (out / released).read_text() == "# check\n"
-    assert handout._ON_PUSH[kind] in (out / "README.md").read_text()
+    # In the paragraph of work: a line of its own once cut that paragraph in two.
+    told = f"Commit your kernel files as you go.\n{handout._ON_PUSH[kind]}\n\n## What is hidden"
+    assert told in (out / "README.md").read_text()
 
 
 @pytest.mark.skipif(not (ROOT / "classroom").is_dir(), reason="classroom/ is not there yet")
