@@ -137,8 +137,8 @@ def invalidate(
     reason: Annotated[str, typer.Option(help="Shown beside the attempt.")],
     decisions: Annotated[Path, typer.Option(metavar="FILE", help="Where it is written down.")],
     by: Annotated[
-        str, typer.Option(envvar="USER", help="Who decides; is not published.")
-    ] = "unknown",
+        str | None, typer.Option(envvar="USER", help="Who decides; is not published.")
+    ] = None,
 ) -> None:
     """Take one attempt back, with a reason: it no longer ranks."""
     from datetime import UTC, datetime
@@ -148,7 +148,7 @@ def invalidate(
 
     now = datetime.now(UTC)
     known = {entry.id for entry in _collected(results, trust, now).entries}
-    one = decided.Invalidated(attempt=attempt, reason=reason, by=by, at=stamp(now))
+    one = decided.Invalidated(attempt=attempt, reason=reason, by=by or _user(), at=stamp(now))
     decided.invalidate(decisions, one, known)
     typer.echo(f"{decisions}: {attempt} no longer ranks")
 
@@ -199,6 +199,18 @@ def verify(
     for line in text.lines(told):
         say.show_text(line)
     raise typer.Exit(0 if rerun.confirmed(told) else 1)
+
+
+def _user() -> str:
+    """Who runs this, where the variable USER does not say. Raises UsageError."""
+    import getpass
+
+    from grader.errors import UsageError
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        raise UsageError("This user has no name here.", "Say who decides with --by NAME.") from None
 
 
 @contextmanager
