@@ -405,6 +405,15 @@ def test_what_is_not_measured_is_said_and_why(root):
     assert puzzle.evidence.missing == "", "its speed is nobody's business"
 
 
+def test_the_index_says_of_each_solution_what_was_measured(root):
+    """Of a puzzle, which has no speed, the page said nothing while the Markdown did."""
+    for given, said in ((lines(counted(root)), "counted in simulation"), ("", "nothing measured")):
+        puzzle = model(root, "p01_transpose", given)
+        files = pages.published(settings_of(root), [puzzle]).files
+        assert said in files["index.html"]
+        assert said in files["README.md"]
+
+
 def test_simulated_results_still_tell_traffic_and_memory(root):
     files = pages.published(settings_of(root), [model(root, results=lines(simulated(root)))]).files
     assert "a call held 0 bytes, as worked out in simulation" in files["01_double/index.html"]
