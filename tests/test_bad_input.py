@@ -416,13 +416,11 @@ def grade(requests: Sequence[Request], home: Path) -> Graded:
     """Have one judge grade these."""
     survivors: dict[str, list[str]] = {}
 
-    def progress(text: str) -> None:
-        _, graded, path = text.partition("/")
-        if graded:
-            kernel = Path(path).stem
-            survivors[kernel] = [line for line in processes(home) if kernel in line]
+    def heard(result: Result) -> None:
+        kernel = Path(result.kernel.path).stem
+        survivors[kernel] = [line for line in processes(home) if kernel in line]
 
-    results = check.run(requests, progress)
+    results = check.run(requests, print, heard)
     names = [request.kernel.name for request in requests]
     return Graded(dict(zip(names, results, strict=True)), survivors)
 
