@@ -10,12 +10,13 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import count, groupby
+from itertools import groupby
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import ValidationError
 
+from grader import stub
 from grader.course import Exercise
 from grader.errors import CannotGrade, GraderError, UsageError
 from grader.results import Result, from_json
@@ -79,11 +80,16 @@ class Request:
         }
 
 
-def run(requests: Sequence[Request], progress: Callable[[str], None]) -> list[Result]:
+def run(
+    requests: Sequence[Request],
+    progress: Callable[[str], None],
+    heard: Callable[[Result], None] = lambda result: None,
+) -> list[Result]:
     """Grade the requests in their order; one judge serves neighbours of the same exercise.
 
-    `progress` is told what is being graded. Raises UsageError for a kernel file that is not there,
-    and whatever keeps a judge from judging: CannotGrade, BrokenExercise, KeyboardInterrupt.
+    `progress` is told what is being graded, `heard` each result when it comes. Raises UsageError
+    for a kernel file that is not there, and whatever keeps a judge from judging: CannotGrade,
+    BrokenExercise, KeyboardInterrupt.
     """
     for request in requests:
         _must_be_readable(request)
@@ -91,20 +97,17 @@ def run(requests: Sequence[Request], progress: Callable[[str], None]) -> list[Re
     results: list[Result] = []
     for name, group in groupby(requests, key=lambda r: r.exercise.name):
         progress(f"grading {name} …")
-        results += _graded(list(group), progress)
+        results += _graded(list(group), heard)
     return results
 
 
-def _graded(requests: Sequence[Request], progress: Callable[[str], None]) -> list[Result]:
-    numbers = count(1)
-
-    def heard(line: bytes) -> Result:
+def _graded(requests: Sequence[Request], heard: Callable[[Result], None]) -> list[Result]:
+    def read(line: bytes) -> Result:
         result = _parsed(line, from_json)
-        if len(requests) > 1:
-            progress(f"  {next(numbers)}/{len(requests)} {result.kernel.path}")
+        heard(result)
         return result
 
-    return _judge(requests, heard)
+    return _judge(requests, read)
 
 
 def trace(request: Request) -> Trace:
@@ -130,12 +133,12 @@ def must_have_threads(exercise: Exercise) -> None:
 
 
 def _must_be_readable(request: Request) -> None:
-    kernel, name = request.kernel, request.exercise.name
+    kernel = request.kernel
     if not kernel.is_file():
         what = "is a folder, not a kernel file" if kernel.is_dir() else "does not exist"
         raise UsageError(
             f"The kernel file {kernel} {what}.",
-            f"`grader stub {name}` writes the stub to start from."
+            stub.again(request.exercise, kernel)
             if kernel == request.exercise.kernel
             else "Name the kernel file with --kernel FILE.",
         )

@@ -303,7 +303,7 @@ def _graded(target: Target, request: check.Request, progress: Callable[[str], No
         return _without(target, Status.CANNOT_GRADE, _whole(error))
     except GraderError as error:
         return _without(target, Status.ERROR, _whole(error))
-    return _as_shown(result, target.shown)
+    return result
 
 
 def _whole(error: GraderError) -> str:
@@ -311,7 +311,7 @@ def _whole(error: GraderError) -> str:
 
 
 def _as_shown(result: Result, shown: str) -> Result:
-    """The result with path and commands as whoever owns the kernel file writes them."""
+    """The result with path and commands as whoever handed the kernel in writes them."""
     elsewhere = f" --kernel {shlex.quote(result.kernel.path)}"
 
     def step_as_shown(step: Step) -> Step:
@@ -332,6 +332,7 @@ def _as_shown(result: Result, shown: str) -> Result:
 def _without(target: Target, status: Status, message: str) -> Result:
     """The result of a kernel that no judge saw."""
     title, most = target.exercise.name, 0
+    own = target.kernel == target.exercise.kernel
     try:
         spec = target.exercise.spec
         title, most = spec.title, sum(spec.worth.values())
@@ -345,7 +346,7 @@ def _without(target: Target, status: Status, message: str) -> Result:
         points=0,
         max_points=most,
         message=message,
-        kernel=Kernel(path=target.shown, sha256=NO_FILE),
+        kernel=Kernel(path=target.shown if own else str(target.kernel), sha256=NO_FILE),
         environment=Environment(
             grader=grader.__version__,
             python=platform.python_version(),
@@ -366,7 +367,11 @@ def attempts_of(
     student: str,
     submitted_at: str,
 ) -> list[Attempt]:
-    """The results with whose they are, and what was found changed."""
+    """The results with whose they are, and what was found changed.
+
+    Paths and commands are as the student writes them, who reads the reports. In the results they
+    are as whoever runs `grader ci` does, whose replay would else grade the course's own kernel.
+    """
     return [
         Attempt(
             id=attempts.new_id(),
@@ -375,7 +380,7 @@ def attempts_of(
             student=student,
             submitted_at=submitted_at,
             notes=target.notes,
-            result=result,
+            result=_as_shown(result, target.shown),
         )
         for target, result in zip(targets, results, strict=True)
     ]

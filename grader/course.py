@@ -144,7 +144,8 @@ def find(root: Path, wanted: str) -> Exercise:
     if len(short) == 1:
         return short[0]
     names = [exercise.name for exercise in known]
-    close = difflib.get_close_matches(wanted, names, n=3, cutoff=0.4)
+    near = (difflib.get_close_matches(wanted, names, n=2, cutoff=cutoff) for cutoff in (0.8, 0.4))
+    close = next(filter(None, near), [])  # distant ones only where none is near
     two_digits = re.sub(r"^(\D*)(\d)$", r"\g<1>0\2", wanted)  # p4 means p04
     close = close or [name for name in names if wanted and two_digits in name]
     raise UsageError(

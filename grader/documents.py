@@ -7,6 +7,7 @@ is left out with its place and the reason, and nothing is left out in silence.
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,7 +23,8 @@ T = TypeVar("T")
 ENDINGS = (".json", ".jsonl")
 LARGEST = 8 << 20  # bytes of one text; that of a signed run of a whole course has some 100 thousand
 BUFFER = 64 << 10  # bytes read at a time: the lines of signed runs are long
-MOST_TOLD = 100  # texts of one file that are named one by one
+MOST_TOLD = 100  # texts of one file that are looked at one by one
+MOST_NAMED = 3  # places that one line names
 
 
 class Unusable(Exception):
@@ -53,6 +55,21 @@ class Read(Generic[T]):
         self.problems += other.problems
 
 
+def told(problems: Iterable[Problem]) -> list[str]:
+    """A line for each; of many with one reason, one line names the first and counts the others."""
+    by_reason: dict[str, list[Problem]] = {}
+    for problem in problems:
+        by_reason.setdefault(problem.reason, []).append(problem)
+    lines: list[str] = []
+    for reason, alike in by_reason.items():
+        if len(alike) <= MOST_NAMED:
+            lines += map(str, alike)
+            continue
+        first = ", ".join(problem.place for problem in alike[:MOST_NAMED])
+        lines.append(f"{first} and {len(alike) - MOST_NAMED:,} more: {reason}")
+    return lines
+
+
 # What a text holds: things to use, and an Unusable for each part that is none. May raise Unusable.
 Reader = Callable[[bytes], Iterable[T | Unusable]]
 
@@ -61,6 +78,18 @@ def shown(text: str, most: int = 60) -> str:
     """Hostile text for a message: one line, what cannot be printed escaped, and not too long."""
     cut = text if len(text) <= most else text[:most] + "…"
     return cut if cut and cut.isprintable() else repr(cut)
+
+
+def schema_of(text: bytes) -> str:
+    """What a JSON text says that it is. Raises Unusable."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        raise Unusable("it is no whole JSON: it may have been cut off") from None
+    schema = value.get("schema") if isinstance(value, dict) else None
+    if not isinstance(schema, str):
+        raise Unusable("it is no record of this grader: it has no schema")
+    return schema
 
 
 def files(paths: Sequence[Path]) -> tuple[list[tuple[Path, int]], list[Problem]]:

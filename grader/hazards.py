@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.results import Frame, SanitizerError
+from grader.terms import counted
 
 MOST_ERRORS = 8  # different ones that are told
 
@@ -155,7 +156,7 @@ def _invalid_access(
     thread = _THREAD.search(text)
     misaligned = "misaligned" in text
     size = int(head["size"].replace(",", ""))
-    did = f"{_VERBS[head['access'].lower()]} {_bytes(size)}"
+    did = f"{_VERBS[head['access'].lower()]} {counted(size, 'bytes')}"
     if misaligned:
         where = "at an address that is not a multiple of that size"
     elif (head["space"] or "global") != "global":
@@ -182,11 +183,7 @@ def _relative(nearest: re.Match[str] | None, arrays: Mapping[int, str]) -> str:
     distance = int(nearest["distance"].replace(",", ""))
     if distance == 1 and nearest["side"] == "after":  # the first byte that is not part of it
         return f"right after the end of {name}"
-    return f"{_bytes(distance)} {nearest['side']} {edge} of {name}"
-
-
-def _bytes(count: int) -> str:
-    return f"{count:,} byte" if count == 1 else f"{count:,} bytes"
+    return f"{counted(distance, 'bytes')} {nearest['side']} {edge} of {name}"
 
 
 def _sides(head: re.Match[str], rest: Sequence[str]) -> list[tuple[str, Place]]:

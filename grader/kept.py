@@ -8,7 +8,6 @@ bare result names no student: it is taken to be of whoever its file is called af
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -64,7 +63,7 @@ def read(paths: Sequence[Path], context: Context) -> Kept:
     """
     whole = documents.read(paths, lambda path: partial(_attempts, path.stem, context))
     found: dict[str, tuple[str, Attempt]] = {}
-    problems = list(map(str, whole.problems))
+    problems = documents.told(whole.problems)
     for place, attempt in whole.found:
         first, known = found.setdefault(attempt.id, (place, attempt))
         if known is not attempt:
@@ -96,11 +95,7 @@ def _time(attempt: Attempt) -> datetime:
 
 def _attempts(student: str, context: Context, document: bytes) -> Iterator[Attempt | Unusable]:
     """What a text holds. Raises Unusable."""
-    try:
-        record = json.loads(document)
-    except (ValueError, RecursionError):
-        raise Unusable("it is no whole JSON: it may have been cut off") from None
-    schema = record.get("schema") if isinstance(record, dict) else None
+    schema = documents.schema_of(document)
     try:
         if schema == "grader/signed/v1":
             for attempt in _opened(Signed.model_validate_json(document), context.trusted):
@@ -112,9 +107,9 @@ def _attempts(student: str, context: Context, document: bytes) -> Iterator[Attem
         elif schema == "grader/result/v1":
             yield _told(_of(document, student, context.course), context)
         else:
-            told = f"{schema!r:.60}" if schema is not None else "no record of this grader"
             raise Unusable(
-                f"it is {told}, and what is read here is grader/result, attempt and signed/v1"
+                f"it is a {shown(schema)}, and what is read here is grader/result, attempt and "
+                "signed/v1"
             )
     except ValidationError as error:
         raise Unusable(f"it is no whole {schema}: {first_fault(error)}") from None

@@ -31,7 +31,8 @@ def first_fault(error: ValidationError) -> str:
     """The first thing that is wrong with a record, without the words of the record itself."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(map(str, first["loc"]))
-    return f"{where}: {first['msg']}" if where else first["msg"]
+    what = first["msg"].removeprefix("Value error, ")  # pydantic's, before what our checks say
+    return f"{where}: {what}" if where else what
 
 
 class Frame(Record):

@@ -24,7 +24,7 @@ from grader.remote import destinations
 from grader.results import Sanitized
 from grader.session import Grading
 from grader.spec import Case, Spec
-from grader.terms import Outcome, StepName
+from grader.terms import Outcome, StepName, counted
 from grader.wire import printable
 
 PROGRAM = "compute-sanitizer"
@@ -129,7 +129,7 @@ def _judged(
 ) -> tuple[Outcome, str]:
     if read.errors:
         count = len(read.errors)
-        return Outcome.FAIL, f"{case.headline}: {count} {'error' if count == 1 else 'errors'}"
+        return Outcome.FAIL, f"{case.headline}: {counted(count, 'errors')}"
     if done.status is None:
         return (
             Outcome.CANNOT_GRADE,

@@ -377,4 +377,5 @@ def outcome_of(failure: Failure) -> Outcome:
 def _summary_of(tried: list[str], failed: list[str]) -> str:
     if failed:
         return f"{len(failed)} of {len(tried)} properties fail: {', '.join(failed)}"
-    return f"{len(tried)} properties hold: {', '.join(tried)}"
+    hold = "1 property holds" if len(tried) == 1 else f"{len(tried)} properties hold"
+    return f"{hold}: {', '.join(tried)}"

@@ -90,8 +90,10 @@ def _parsed(entries: dict[str, object]) -> Settings:
     for name, value in entries.items():
         if name not in known:
             raise ValueError(f"{name} is not one of {', '.join(known)}")
-        if not isinstance(value, str) or not value.strip():
-            raise ValueError(f"{name} is no text")
+        if not isinstance(value, str):
+            raise ValueError(f'{name} is no text: write it in quotes, such as {name} = "…"')
+        if not value.strip():
+            raise ValueError(f"{name} is empty: write it, or leave out the line")
     texts = {name: str(value) for name, value in entries.items()}
     for name in ("name", "version"):
         if name in texts and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", texts[name]):

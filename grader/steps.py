@@ -12,6 +12,7 @@ import hypothesis
 import torch
 from hypothesis import HealthCheck, Phase
 
+from grader import stub
 from grader.acceptance import Mismatch, expect, first_mismatch, shares_right
 from grader.errors import BrokenExercise, CannotGrade, GraderError
 from grader.inputs import reseeded
@@ -20,7 +21,7 @@ from grader.needless import no_kernel
 from grader.results import Failure
 from grader.session import Finding, Grading
 from grader.spec import Backend, Case
-from grader.terms import Outcome
+from grader.terms import Outcome, counted
 from grader.testing import cases
 
 T = TypeVar("T")
@@ -44,7 +45,7 @@ def load(grading: Grading) -> Finding:
             Failure(
                 kind="empty",
                 message="the kernel file is empty",
-                hint=f"`grader stub {grading.exercise.name} --force` puts the stub back.",
+                hint=stub.again(grading.exercise, grading.kernel_path),
             )
         )
     grading.executor.load()
@@ -58,7 +59,7 @@ def correctness(grading: Grading) -> Finding:
         return _finding(grading, "one case", options.case, try_case(grading, options.case))
     edges = [reseeded(case, options.seed) for case in spec.edges]
     drawn = DRAWN_SIMULATED if options.device == "cpu" else DRAWN_ON_GPU
-    tried = f"{len(edges)} edge cases and {drawn} drawn ones"
+    tried = f"{counted(len(edges), 'edge cases')} and {drawn} drawn ones"
     for number, case in enumerate(edges):
         failure = try_case(grading, case)
         if failure is not None:

@@ -23,6 +23,7 @@ import textwrap
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from grader.course import Exercise
 from grader.errors import BrokenExercise, UsageError
@@ -102,6 +103,14 @@ def write(exercise: Exercise, force: bool = False) -> bool:
         )
     exercise.kernel.write_bytes(stub.encode())
     return True
+
+
+def again(exercise: Exercise, kernel: Path) -> str:
+    """How a file that is missing or empty becomes one to work on: a learner has no solutions."""
+    if kernel == exercise.kernel and exercise.solution.is_file():
+        force = " --force" if kernel.exists() else ""
+        return f"`grader stub {exercise.name}{force}` writes the stub to start from."
+    return "Take kernel.py again from your last commit, or from the course as you got it."
 
 
 def _parse(source: str, path: str) -> ast.Module:

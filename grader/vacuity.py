@@ -18,7 +18,7 @@ from grader.results import Failure
 from grader.session import Finding, Grading
 from grader.spec import Case
 from grader.steps import trusted
-from grader.terms import Outcome
+from grader.terms import Outcome, counted
 
 # Rounding may by luck hit the right answer, and does so for a single number half of the time: a
 # case rejects it when one of so many draws does. Every other answer must be rejected by each draw.
@@ -44,7 +44,8 @@ def every_case(grading: Grading) -> Finding:
     if accepting:
         more = len(accepting) - MOST_NAMED
         named = ", ".join(accepting[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-        return Finding(f"this answer passes {len(accepting)} cases that can tell it: {named}")
+        passed = counted(len(accepting), "cases")
+        return Finding(f"this answer passes {passed} that can tell it: {named}")
     told = sum(any(verdict.values()) for verdict in verdicts)
     silent = [a.name for a in spec.arguments if a.filled and not any(v[a.name] for v in verdicts)]
     if silent:

@@ -12,6 +12,7 @@ import itertools
 import math
 import os
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ from grader.mutants import Mutant
 from grader.results import Result
 from grader.spec import Spec
 from grader.stub import make_stub
-from grader.terms import Outcome, Status, StepName
+from grader.terms import Outcome, Status, StepName, counted
 from grader.verdict import first_problem
 
 # Names of grader.pretend.ANSWERS, which is not imported here: it needs torch.
@@ -103,14 +104,34 @@ def run(
         trials = [_all_trials(e, device, sample, Path(scratch) / e.name) for e in exercises]
         size = min(BATCH, math.ceil(sum(map(len, trials)) / at_once))
         batches = [some[i : i + size] for some in trials for i in range(0, len(some), size)]
+        total = sum(map(len, trials))
+        many = f"{counted(total, 'kernels')} of {counted(len(trials), 'exercises')}"
+        progress(f"verifying with {many}, {at_once} at a time …")
+        tell = _numbered(progress, total)
         # The last begin: exercises follow puzzles and take longest, and a long one that came last
         # would have one core to itself while the others are idle.
-        verified = list(pool.map(lambda batch: _verify(batch, progress), reversed(batches)))
+        verified = list(pool.map(lambda batch: _verify(batch, tell), reversed(batches)))
         return list(itertools.chain.from_iterable(reversed(verified)))
 
 
-def _verify(trials: Sequence[_Trial], progress: Callable[[str], None]) -> list[Verified]:
-    results = check.run([trial.request for trial in trials], progress)
+def _numbered(progress: Callable[[str], None], total: int) -> Callable[[_Trial], None]:
+    """What tells of a trial that has ended: a line of its own, however many end at a time."""
+    numbers, one_at_a_time = itertools.count(1), threading.Lock()
+
+    def tell(trial: _Trial) -> None:
+        with one_at_a_time:
+            progress(f"{next(numbers)} of {total}: {trial.request.exercise.name} {trial.kernel}")
+
+    return tell
+
+
+def _verify(trials: Sequence[_Trial], tell: Callable[[_Trial], None]) -> list[Verified]:
+    ended = iter(trials)
+    results = check.run(
+        [trial.request for trial in trials],
+        lambda text: None,
+        lambda result: tell(next(ended)),
+    )
     return [_judged(trial, result) for trial, result in zip(trials, results, strict=True)]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import pwd
 import shutil
 import stat
 from pathlib import Path
@@ -267,6 +269,17 @@ def test_an_attempt_is_taken_back_with_a_reason(desk: Desk, capsys):
     assert "is invalidated already: It keeps answers." in capsys.readouterr().err
     assert invalidate(desk, "0" * 32, "Why.") == 2
     assert "No attempt in these results has the id" in capsys.readouterr().err
+
+
+def test_whoever_decides_is_known_where_no_variable_says_it(desk: Desk, monkeypatch):
+    """In a container the record said `unknown`."""
+    for name in ("USER", "LOGNAME", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    best = attempt(timed(0.9))
+    desk.put("ada.json", signed(best))
+    assert invalidate(desk, best.id, "Why.") == 0
+    decision = json.loads((desk.folder / "decisions.json").read_text())["invalidated"][0]
+    assert decision["by"] == pwd.getpwuid(os.getuid()).pw_name
 
 
 def test_a_decision_on_what_is_not_there_is_told(desk: Desk, capsys):

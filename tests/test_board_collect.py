@@ -156,10 +156,10 @@ NO_TIME = "which is no time"
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (lambda: line()[:-40], "it is no whole JSON: "),
-        (lambda: "{", "it is no whole JSON: "),
-        (lambda: b"\xff\xfe{}", "it is no whole JSON: "),
-        (lambda: "[" * 100_000, "it is no whole JSON: "),
+        (lambda: line()[:-40], "it is no whole JSON: it may have been cut off"),
+        (lambda: "{", "it is no whole JSON: it may have been cut off"),
+        (lambda: b"\xff\xfe{}", "it is no whole JSON: it may have been cut off"),
+        (lambda: "[" * 100_000, "it is no whole JSON: it may have been cut off"),
         (lambda: "[]", "it is no record of this grader: it has no schema"),
         (lambda: '{"schema": 7}', "it is no record of this grader: it has no schema"),
         (lambda: results.to_json(timed()), "it is a bare result, which says nothing of whose"),

@@ -457,6 +457,19 @@ def test_no_label_of_a_plot_lies_on_another(passing: float, great: float):
     assert "great" in names
 
 
+@pytest.mark.parametrize("great", [0.9, 0.95, 0.97, 0.99, 1.0])
+def test_no_label_lies_on_the_line_of_the_limit(great: float):
+    """On a student's page, whose plots are low, `97% great` did."""
+    site = sites.small()
+    board, tried = replace(site.boards[0], great=great), site.students[0].tried
+    scale = board_plots.attempts_scale(tried, [board])
+    plot = read(board_plots.attempts_plot(tried, board, scale, "words"))
+    line = float(plot.one("line", class_="limit").attributes["y1"] or 0)
+    text = float(plot.one("text", class_="great").attributes["y"] or 0)
+    # Of a font of 12 pixels, with the halo that keeps lines away from it.
+    assert text + 2 < line or text - 11 > line
+
+
 def test_shares_beyond_the_picture_stay_at_its_edge():
     for share in (-0.5, 0.0, 1.5, 40.0):
         row = Row("a", "a", State.RANKED, rank=1, share=share, share_low=share, share_high=share)

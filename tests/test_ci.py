@@ -17,7 +17,7 @@ import pytest
 import reported
 from cryptography.hazmat.primitives import serialization
 
-from grader import check, ci, cli, course, kept, signing
+from grader import check, ci, cli, course, kept, settings, signing
 from grader.attempts import Attempt, Signed
 from grader.check import Request
 from grader.ci import Place, System
@@ -375,10 +375,29 @@ def test_a_broken_spec_is_told_of_its_exercise_alone(root: Path, judge):
 def test_paths_are_those_of_the_students_repository(root: Path, handed_in: Path, judge):
     judge(failing)
     targets = ci.plan(course.exercises(root), handed_in)
-    result = ci.run(targets, lambda t: Request(t.exercise, t.kernel), print)[2]
+    results = ci.run(targets, lambda t: Request(t.exercise, t.kernel), print)
+    result = ci.attempts_of(targets, results, settings.read(root), "ada", "")[2].result
     assert result.kernel.path == "exercises/02_row_sum/kernel.py"
     replay = result.steps[1].failure.replay
     assert replay == "grader check 02_row_sum --case '7,float16,seed=1'"
+
+
+def test_on_a_terminal_they_name_what_was_handed_in(root: Path, handed_in: Path, judge, capsys):
+    """In the course's folder the student's commands would grade the course's own kernel."""
+    judge(failing)
+    (handed_in / "exercises/01_double/kernel.py").unlink()
+    cli.main(["ci", "01", "02", "--submission", str(handed_in)])
+    out = " ".join(capsys.readouterr().out.split())
+    assert f"--kernel '{handed_in}/exercises/02_row_sum/kernel.py' --case" in out
+    assert f"write the missing part of {handed_in}/exercises/01_double/kernel.py" in out
+
+
+def test_a_file_that_is_missing_ran_nowhere(root: Path, judge, capsys):
+    """The header said `none, simulated`."""
+    judge(failing)
+    (root / "exercises/01_double/kernel.py").unlink()
+    cli.main(["ci", "01"])
+    assert re.match(r"01_double   Double · 10 points +not run\n", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(
@@ -421,7 +440,7 @@ def test_on_a_shell_the_report_is_for_people(root: Path, judge, capsys):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--report", "xml"], "no format named 'xml'"),
+        (["--report", "xml"], "no format of reports named 'xml'"),
         (["--report", "junit="], "names no file"),
         (["--report", "junit", "--report", "autolab"], "junit, autolab all go to standard output"),
         (["--report", "attempt"], "Give --student LOGIN"),

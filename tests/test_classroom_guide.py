@@ -108,6 +108,13 @@ def test_solutions_come_on_their_day_and_not_before(after: Path):
     assert "def vector_add" not in text
 
 
+def test_a_check_of_the_solutions_exits_as_the_guide_says(after: Path):
+    """It said 3 for a machine without a GPU, on which all went well."""
+    (check,) = re.findall(r"^grader check .*(?= \|\| true$)", GUIDE, re.MULTILINE)
+    follow(check, after / "course")
+    assert "exits with 0\nwithout a GPU" in GUIDE
+
+
 def test_the_cost_of_a_submission_is_what_was_measured():
     record = json.loads((ROOT / "bench" / "results" / "verify_h200.json").read_text())
     measured = {one["exercise"]: one["wall_s"] for one in record["solutions"]}

@@ -402,6 +402,16 @@ def verdicts(monkeypatch: pytest.MonkeyPatch, *oks: bool) -> None:
     monkeypatch.setattr(verify, "run", lambda exercises, device, progress, sample: found)
 
 
+@pytest.mark.parametrize("form", [["--all"], ["01"], ["--all", "--calibrate"]])
+def test_a_learners_copy_has_nothing_to_verify(form: list[str], copy: Path, capsys):
+    """It is no broken course: whoever asks stands in the wrong folder."""
+    shutil.rmtree(copy / "solutions")
+    assert cli.main(["verify", *form]) == 2
+    err = capsys.readouterr().err
+    assert f"There is no folder {copy}/solutions" in err
+    assert "next: Run this in the course that it was made from." in err
+
+
 @pytest.mark.parametrize(
     ("oks", "code"), [((True, True, True), 0), ((True, False, True), 4), ((True, True), 4), ((), 4)]
 )

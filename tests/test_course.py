@@ -73,6 +73,12 @@ def test_a_number_without_its_zero_is_understood():
     assert raised.value.next_step == "Did you mean p04_map_2d?"
 
 
+def test_where_one_name_is_near_distant_ones_are_not_told():
+    with pytest.raises(UsageError) as raised:
+        course.find(Path(__file__).parents[1], "01_vector_ad")
+    assert raised.value.next_step == "Did you mean 01_vector_add?"
+
+
 @pytest.mark.parametrize(
     ("wanted", "next_step"),
     [

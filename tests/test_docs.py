@@ -67,9 +67,10 @@ def commands(page: str) -> Iterator[Command]:
 
 
 def shape(output: str) -> str:
-    """The words of an output, without numbers, versions and line breaks."""
-    text = re.sub(r"(torch|triton|numba\S*) [\w.+]+", r"\1 #", output)
-    return " ".join(re.sub(r"-?\d[\d.,]*(e-?\d+)?", "#", text).split())
+    """Words and numbers of an output, without line breaks, and without what differs from run to
+    run or from machine to machine: versions, seconds and seeds."""
+    text = re.sub(r"\b(torch|triton|numba-cuda) \d[\w.+]*", r"\1 #", output)
+    return " ".join(re.sub(r"\d+\.\d s\b|\bseed[ =]\d+", "#", text).split())
 
 
 def expected_exit(output: str) -> int:
@@ -79,7 +80,7 @@ def expected_exit(output: str) -> int:
 
 def learners_copy(folder: Path) -> Path:
     """The course as a learner finds it: with untouched stubs."""
-    for shelf in ("exercises", "solutions"):
+    for shelf in (*course.SHELVES, "solutions"):
         unwanted = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / shelf, folder / shelf, ignore=unwanted)
     run(folder, "grader stub --force")
@@ -198,6 +199,15 @@ def test_readme_names_every_command_and_option():
         for parameter in command.params:
             for option in (o for o in parameter.opts if o.startswith("--")):
                 assert f"`{option}" in rows[0], f"grader {name} {option} is not in README"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_samples_name_the_versions_that_the_course_is_tested_with(page: Path):
+    """README once showed the Triton of the machine on which its samples were made."""
+    pins = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    printed = "\n".join(command.output for command in commands(page.read_text(encoding="utf-8")))
+    for library, version in set(re.findall(r"(torch|triton|numba-cuda) (\d[\d.]*)", printed)):
+        assert re.search(rf"^{library}=={re.escape(version)}(;.*)?$", pins, re.MULTILINE), library
 
 
 # -- tables
@@ -422,6 +432,17 @@ def test_what_ci_adds_was_measured():
     assert "less than a\nsecond" in section(ROOT / "docs" / "formats.md", REPORTS)
     assert all(run["exit_code"] == 0 for run in record["runs"])
     assert max(record["added_s"], record["added_cpu_s"]) < 1
+
+
+def test_how_long_verifying_takes_was_measured():
+    """README and `grader verify --help`, from the record under bench/results."""
+    record = json.loads((ROOT / "bench" / "results" / "verify_h200.json").read_text())
+    seconds, exercises = record["wall_s"]["verify"], len(record["solutions"])
+    text = " ".join(section(README, "For instructors").split())
+    assert exercises == 6
+    assert f"the six exercises took {seconds:.0f} s, a minute or two each" in text
+    assert 60 <= seconds / exercises <= 120
+    assert "in a minute or two for each" in commands_known()["verify"].help
 
 
 def test_the_kill_rates_of_mutants_were_measured():

@@ -630,6 +630,7 @@ def test_each_thing_that_walls_are_made_of_is_a_fact(monkeypatch: pytest.MonkeyP
     ("named", "expected"),
     [
         (COURSES / "small", [("course", "ok", "3 exercises load", None)]),
+        (COURSES / "counted", [("course", "ok", "1 exercise loads", None)]),
         (
             *("/usr",),
             [
@@ -640,7 +641,7 @@ def test_each_thing_that_walls_are_made_of_is_a_fact(monkeypatch: pytest.MonkeyP
             ],
         ),
     ],
-    ids=["small", "none"],
+    ids=["small", "one", "none"],
 )
 def test_the_course_loads_or_not(named, expected, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("GRADER_COURSE", str(named))

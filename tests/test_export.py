@@ -95,8 +95,8 @@ def test_folders_are_read_in_all_depths_and_each_file_once():
         (b"[" * 100_000, "no whole JSON"),
         (b"[1, 2]", "no record of this grader"),
         (b"{}", "no record of this grader"),
-        (b'{"schema": "grader/result/v2"}', "'grader/result/v2', and what is read here"),
-        (b'{"schema": 7}', "it is 7"),
+        (b'{"schema": "grader/result/v2"}', "it is a grader/result/v2, and what is read here"),
+        (b'{"schema": 7}', "no record of this grader"),
         (b'{"schema": "grader/result/v1"}', "no whole grader/result/v1: exercise"),
         (line(ADA).replace('"ada"', '" "').encode(), "it names no student"),
         (signed(ADA).encode(), "name the public key"),
@@ -189,6 +189,19 @@ def test_logins_that_differ_in_case_are_one_student_s_in_every_format(capsys):
     text = exported(capsys, "csv-wide", "a.jsonl")
     assert [row["student"] for row in csv.DictReader(io.StringIO(text))] == ["ada"]
     assert {one.student for one in read("a.jsonl").attempts} == {"ada"}
+
+
+def test_a_class_signed_with_another_key_is_told_in_one_line():
+    """A wrong `--trust` had a line for each student."""
+    stranger = Ed25519PrivateKey.from_private_bytes(bytes(32))
+    for number in range(5):
+        write(f"class/{number}.jsonl", signed(ADA, stranger))
+    write("class/5.jsonl", line(BOB))
+    wrong_key, unsigned = read("class", trusted=True).problems
+    first = "class/0.jsonl, line 1, class/1.jsonl, line 1, class/2.jsonl, line 1 and 2 more: "
+    assert wrong_key.startswith(first)
+    assert wrong_key.endswith("which is not trusted")
+    assert unsigned.startswith("class/5.jsonl, line 1: ")
 
 
 # -- which one counts
@@ -411,8 +424,15 @@ def test_no_folder_is_made_of_a_mistyped_path(
     ("arguments", "told"),
     [
         (["csv-wide", "nowhere"], "There is no file or folder nowhere"),
-        (["canvas", "class.jsonl"], "--gradebook"),
-        (["csv-wide", "class.jsonl", "--gradebook", "x.csv"], "canvas fills a gradebook"),
+        (["canvas", "class.jsonl"], "canvas fills a gradebook, and none is given"),
+        (
+            ["csv-wide", "class.jsonl", "--gradebook", "x.csv"],
+            "--gradebook belongs to the format canvas, and csv-wide is asked for",
+        ),
+        (
+            ["csv-wide", "class.jsonl", "--total", "Sum"],
+            "--total belongs to the format canvas, and csv-wide is asked for",
+        ),
         (["canvas", "class.jsonl", "--gradebook", "x.csv"], "x.csv cannot be read"),
         (["csv-wide", "class.jsonl", "--trust", "x.pem"], "x.pem cannot be read"),
         (["gradescope-zip", "class.jsonl"], "packs one released course"),
@@ -423,6 +443,14 @@ def test_no_folder_is_made_of_a_mistyped_path(
 def test_what_cannot_be_exported_says_so(of_a_class: Path, capsys, arguments, told: str):
     assert cli.main(["export", *arguments]) == 2
     assert told in capsys.readouterr().err
+
+
+def test_whoever_opened_the_gradebook_elsewhere_is_told_how_to_save_it(of_a_class: Path, capsys):
+    Path("book.csv").write_bytes("Student,ID\nZoë,1\n".encode("latin-1"))
+    assert cli.main(["export", "canvas", str(of_a_class), "--gradebook", "book.csv"]) == 2
+    err = capsys.readouterr().err
+    assert "book.csv cannot be read: it is not UTF-8" in err
+    assert "CSV in UTF-8" in err.partition("next: ")[2]
 
 
 # -- Gradescope's autograder

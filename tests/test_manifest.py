@@ -122,6 +122,7 @@ def test_what_is_no_manifest_is_refused_by_name(folder: Path, change: dict, faul
         manifest.read(folder)
     assert fault in raised.value.message
     assert str(folder / manifest.FILE) in raised.value.message
+    assert "Value error" not in raised.value.message, "a word of pydantic's"
 
 
 def test_two_files_of_one_path_are_refused():

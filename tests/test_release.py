@@ -117,8 +117,8 @@ def test_a_file_that_the_author_names_is_released(root: Path, out: Path):
         ("README.md", "a release has a file of this name of its own"),
         ("release.json", "no file of a release can have this name"),
         (".git/config", "no file of a release can have this name"),
-        ("missing.csv", "cannot be read: No such file or directory"),
-        ("exercises", "cannot be read: Is a directory"),
+        ("missing.csv", "has no such file"),
+        ("exercises", "has no such file"),
     ],
 )
 def test_a_file_that_cannot_be_added_is_named(root: Path, out: Path, name: str, fault: str):
@@ -198,7 +198,9 @@ def test_students_get_the_ci_file_of_the_chosen_kind(
     (root / source).write_text("# check\n")
     build.build(order(root, ci=kind), out)
     assert (out / released).read_text() == "# check\n"
-    assert handout._ON_PUSH[kind] in (out / "README.md").read_text()
+    # In the paragraph of work: a line of its own once cut that paragraph in two.
+    told = f"Commit your kernel files as you go.\n{handout._ON_PUSH[kind]}\n\n## What is hidden"
+    assert told in (out / "README.md").read_text()
 
 
 @pytest.mark.skipif(not (ROOT / "classroom").is_dir(), reason="classroom/ is not there yet")
@@ -602,6 +604,13 @@ def test_the_command_tells_what_it_made(root: Path, out: Path, monkeypatch, caps
         "no line of 3 solutions stands in any file",
     ]
     assert "note: exercises/01_double/data.csv: not released" in told.err
+
+
+def test_one_exercise_is_told_as_one(root: Path, out: Path, monkeypatch, capsys):
+    monkeypatch.setenv("GRADER_COURSE", str(root))
+    command = ["release", "--out", str(out), "--only", "02", "--no-git"]
+    assert cli.main([*command, "--grader", "kernel-grader==0.1.0"]) == 0
+    assert "\n1 exercise, " in capsys.readouterr().out
 
 
 def test_the_command_names_what_does_not_exist(root: Path, out: Path, monkeypatch, capsys):

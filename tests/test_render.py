@@ -527,7 +527,7 @@ def test_a_verification_reads_like_this():
     assert (
         terminal.verification([*sound("01_double"), *unsound]).plain
         == """\
-✔ 01_double  stub ok · solution passes · 2 wrong kernels rejected · 1 degenerate answers rejected
+✔ 01_double  stub ok · solution passes · 2 wrong kernels rejected · 1 degenerate answer rejected
 ✘ 02_row_sum  stub not ok · solution does not pass · 1 of 2 wrong kernels rejected
       stub
       expected  not_started

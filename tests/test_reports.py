@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from grader import results
 from grader.attempts import Attempt, Signed
+from grader.cli.export import Exported
 from grader.errors import UsageError
 from grader.render.reports import (
     autolab,
@@ -34,7 +35,7 @@ from grader.render.reports import (
     texts,
 )
 from grader.render.reports.apportion import apportion, scaled
-from grader.render.reports.registry import FORMATS, Report
+from grader.render.reports.registry import FORMATS, OF_A_CLASS, Report
 from grader.results import Failure, Frame
 from grader.signing import fingerprint, opened
 from grader.terms import Outcome, Status, StepName
@@ -236,6 +237,17 @@ def test_a_class_that_was_graded_later_counts():
 
 
 # -- no text gets out of its place
+
+
+def test_junit_names_a_function_only_where_one_is_known():
+    result = reported.wrong("out[3] is 1", exercise="02_row_sum")
+    assert result.steps[1].failure is not None
+    failure = result.steps[1].failure.model_copy(
+        update={"frames": (Frame(line=3, function="", code="import nothing"),)}
+    )
+    steps = (result.steps[0], result.steps[1].model_copy(update={"failure": failure}))
+    made = reported.attempt(result.model_copy(update={"steps": steps}))
+    assert "line 3: import nothing" in junit.document([made])
 
 
 @few
@@ -468,7 +480,15 @@ def test_a_report_is_a_format_and_a_path():
     assert Report.parse("autolab").prints
     assert not Report.parse("junit=x").prints
     assert not Report.parse("gitlab").prints
-    with pytest.raises(UsageError, match=r"no format named 'xml'"):
+    with pytest.raises(UsageError, match=r"no format of reports named 'xml'"):
         Report.parse("xml=x")
     with pytest.raises(UsageError, match="names no file"):
         Report.parse("junit=")
+
+
+def test_what_only_export_makes_is_said_to_be_its():
+    """`grader ci --report canvas` heard that there is no such format, which is not so."""
+    assert set(Exported) - set(FORMATS) == set(OF_A_CLASS)
+    with pytest.raises(UsageError) as caught:
+        Report.parse("canvas")
+    assert "canvas and gradescope-zip are made by `grader export`" in caught.value.next_step

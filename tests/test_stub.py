@@ -285,6 +285,21 @@ def test_a_course_without_solutions_makes_no_stub(copy: Path):
         stub.write(course.find(copy, "01_double"))
 
 
+def test_who_has_solutions_is_told_how_to_make_the_stub_again(copy: Path):
+    exercise = course.find(copy, "01_double")
+    assert stub.again(exercise, exercise.kernel).startswith("`grader stub 01_double --force` ")
+    exercise.kernel.unlink()
+    assert stub.again(exercise, exercise.kernel).startswith("`grader stub 01_double` ")
+
+
+def test_who_has_none_is_not_told_to_make_a_stub(copy: Path):
+    """Students and what they handed in: `grader stub` answered them that there is no solution."""
+    exercise = course.find(copy, "01_double")
+    assert "grader stub" not in stub.again(exercise, copy / "handed_in" / "kernel.py")
+    shutil.rmtree(copy / "solutions")
+    assert "grader stub" not in stub.again(exercise, exercise.kernel)
+
+
 def function(*lines: str) -> str:
     return "def f():\n" + "".join(f"    {line}".rstrip() + "\n" for line in lines)
 

@@ -290,6 +290,16 @@ def test_a_folder_that_is_no_release_is_refused(student: Path, root: Path, tmp_p
     assert not Path("hacked").exists()
 
 
+def test_what_git_said_comes_after_what_to_do(student: Path, tmp_path: Path):
+    with pytest.raises(UsageError) as raised:
+        update.run(student, str(tmp_path / "nowhere"))
+    assert raised.value.message.startswith("Nothing was updated: ")
+    assert "fatal:" not in raised.value.message
+    advice, _, said = raised.value.next_step.partition("\ngit said: ")
+    assert advice == "Name the one or the other, and see that you may read it."
+    assert said.startswith("fatal:")
+
+
 def test_a_repository_that_no_release_made_is_refused(student: Path, newer: Path):
     (student / "release.json").unlink()
     assert f"{student} is no release of a course" in refused(student, newer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import groupby
 from pathlib import Path
 
@@ -105,7 +106,14 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Verified]]
     blind = exercise(root, "05_blind", spec=nothing)
     said: list[str] = []
     everything = verify.run([twice, idle, declared, loose, blind], "cpu", said.append, EACH_MUTANT)
-    assert "grading 01_twice …" in said
+    # One line for each, numbered in the order of lines, although judges work beside each other.
+    first, *lines = said
+    assert first.startswith(f"verifying with {len(everything)} kernels of 5 exercises, ")
+    told = [re.fullmatch(r"(\d+) of (\d+): (\d\d_\w+) (.+)", line) for line in lines]
+    assert [line[1] for line in told] == [str(n + 1) for n in range(len(everything))]
+    assert {line[2] for line in told} == {str(len(everything))}
+    tried = sorted((one.exercise, one.kernel) for one in everything)
+    assert sorted((line[3], line[4]) for line in told) == tried
     return {name: list(some) for name, some in groupby(everything, key=lambda one: one.exercise)}
 
 
@@ -273,7 +281,7 @@ def test_an_error_of_the_grader_is_never_the_rejection_that_was_expected():
 def test_a_solution_that_fails_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     twice = exercise(tmp_path)
     failed = result(Status.FAIL, P, F, N, N, N)
-    monkeypatch.setattr(verify.check, "run", lambda requests, progress: [failed] * len(requests))
+    monkeypatch.setattr(verify.check, "run", lambda requests, *_: [failed] * len(requests))
     found = {v.kernel: v for v in verify.run([twice], "cpu", print)}
     assert (found["solution"].ok, found["solution"].actual) == (False, "correctness")
     assert (found["stub"].ok, found["stub"].actual) == (False, "correctness")
@@ -289,7 +297,7 @@ def test_kernels_that_only_a_simulator_shows_to_be_wrong_are_simulated(
         (twice.answers / f"{name}.py").write_text(text)
     asked = {}
 
-    def note(requests: list[verify.check.Request], progress: object) -> list[Result]:
+    def note(requests: list[verify.check.Request], *_: object) -> list[Result]:
         asked.update({request.kernel.stem: request for request in requests})
         return [PASSED] * len(requests)
 
@@ -305,7 +313,7 @@ def test_mutants_that_are_declared_slower_are_tried_only_with_all(
 ):
     twice = exercise(tmp_path)
     twice.survivors.write_text(DECLARED.replace("equivalent", "slower"))
-    monkeypatch.setattr(verify.check, "run", lambda requests, _: [PASSED] * len(requests))
+    monkeypatch.setattr(verify.check, "run", lambda requests, *_: [PASSED] * len(requests))
     found = verify.run([twice], "cpu", print, sample)
     assert len(by_kind(found, "slower")) == tried
     assert len(by_kind(found, "mutant")) > 0

@@ -14,14 +14,13 @@ from typing import Annotated, Literal, NamedTuple, NotRequired
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import Field, TypeAdapter, ValidationError, with_config
-from pydantic_core import from_json
 from typing_extensions import TypedDict  # pydantic asks for it before Python 3.12
 
 from grader import signing
 from grader.attempts import Signed
 from grader.board.records import State
 from grader.decision import IMPOSSIBLE
-from grader.documents import Unusable, shown
+from grader.documents import Unusable, schema_of, shown
 from grader.results import Record, first_fault
 from grader.terms import Outcome, Status, StepName, percent
 from grader.times import stamp, to_come, utc
@@ -197,18 +196,6 @@ class Reader:
             )
         digest = hashlib.sha256(document.strip()).hexdigest()
         return _entry(_attempt(document), digest, self.context, signed=False)
-
-
-def schema_of(document: bytes) -> str:
-    """What a JSON document says that it is. Raises Unusable."""
-    try:
-        value = from_json(document)
-    except ValueError as error:
-        raise Unusable(f"it is no whole JSON: {shown(str(error), 120)}") from None
-    schema = value.get("schema") if isinstance(value, dict) else None
-    if not isinstance(schema, str):
-        raise Unusable("it is no record of this grader: it has no schema")
-    return schema
 
 
 def _attempt(document: bytes) -> _Attempt:

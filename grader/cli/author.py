@@ -10,7 +10,9 @@ import typer
 
 from grader import stub
 from grader.cli import options, say
+from grader.course import Exercise
 from grader.errors import BrokenExercise, GraderError, UsageError
+from grader.terms import counted
 
 
 def make_new(
@@ -46,7 +48,7 @@ def write_stubs(
                 f"{', '.join(drifted)}: kernel.py is not the stub that the solution makes.",
                 f"`grader stub {' '.join(drifted)} --force` writes it again.",
             )
-        typer.echo(f"{len(exercises)} stubs are what their solutions make of them.")
+        typer.echo(f"{counted(len(exercises), 'stubs')}, each as its solution makes it.")
         return
     refused = []
     for exercise in exercises:
@@ -83,7 +85,7 @@ def verify(
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Prove that exercises tell right from wrong."""
+    """Prove that exercises tell right from wrong, in a minute or two for each."""
     if calibrate:
         _must_stand_alone(device, {"--mutants": mutants, "--seed": seed, "--junit": junit})
         _propose_gates(names, every, runs, json)
@@ -91,7 +93,7 @@ def verify(
         raise UsageError("--runs is for --calibrate.", "Give both, or neither.")
     if mutants not in (None, "all") and not (mutants.isascii() and mutants.isdigit()):
         raise UsageError(f"--mutants {mutants!r} is no number.", "Give a number, or all.")
-    exercises = options.selected(names, every)
+    exercises = _with_solutions(names, every)
     wanted = [exercise.name for exercise in exercises]
     from pydantic import TypeAdapter
 
@@ -123,6 +125,21 @@ def verify(
     )
 
 
+def _with_solutions(names: list[str] | None, every: bool) -> list[Exercise]:
+    """The exercises that are named. Raises UsageError in a learner's copy, which has no solutions.
+
+    In a course that has some, an exercise without one is broken.
+    """
+    exercises = options.selected(names, every)
+    if not (answers := exercises[0].answers.parent).is_dir():
+        raise UsageError(
+            f"There is no folder {answers}: a learner's copy of a course has no solutions, and "
+            "nothing to verify.",
+            "Run this in the course that it was made from.",
+        )
+    return exercises
+
+
 def _must_stand_alone(device: options.Device, given: Mapping[str, object]) -> None:
     """Raises UsageError for options that make no sense beside --calibrate."""
     for option, value in given.items():
@@ -141,7 +158,7 @@ def _propose_gates(names: list[str] | None, every: bool, runs: int | None, json:
     from grader import calibrate
     from grader.render import calibration
 
-    exercises = options.selected(names, every)
+    exercises = _with_solutions(names, every)
     if every:  # of the puzzles, speed is not graded
         exercises = [exercise for exercise in exercises if exercise.spec.scored is not None]
     if not exercises:

@@ -12,6 +12,7 @@ import typer
 
 from grader.cli import options, say
 from grader.cli.deliver import make_folder
+from grader.terms import counted
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -118,7 +119,8 @@ def build(
         say.tell(sentence)
     shown = sum(len(student.tried) for student in made.students)
     typer.echo(
-        f"{out}: {len(made.boards)} boards, {len(made.students):,} students, {shown:,} attempts; "
+        f"{out}: {counted(len(made.boards), 'boards')}, {counted(len(made.students), 'students')}, "
+        f"{counted(shown, 'attempts')}; "
         f"{sum(problem.count for problem in collected.problems):,} left out"
     )
 
@@ -133,8 +135,8 @@ def invalidate(
     reason: Annotated[str, typer.Option(help="Shown beside the attempt.")],
     decisions: Annotated[Path, typer.Option(metavar="FILE", help="Where it is written down.")],
     by: Annotated[
-        str, typer.Option(envvar="USER", help="Who decides; is not published.")
-    ] = "unknown",
+        str | None, typer.Option(envvar="USER", help="Who decides; is not published.")
+    ] = None,
 ) -> None:
     """Take one attempt back, with a reason: it no longer ranks."""
     from datetime import UTC, datetime
@@ -145,7 +147,7 @@ def invalidate(
     now = datetime.now(UTC)
     known = {entry.id for entry in _collected(results, trust, now).entries}
     whole = decided.whole_id(attempt, known)
-    one = decided.Invalidated(attempt=whole, reason=reason, by=by, at=stamp(now))
+    one = decided.Invalidated(attempt=whole, reason=reason, by=by or _user(), at=stamp(now))
     decided.invalidate(decisions, one)
     typer.echo(f"{decisions}: {whole} no longer counts")
     say.tell(
@@ -202,6 +204,18 @@ def verify(
     raise typer.Exit(0 if rerun.confirmed(told) else 1)
 
 
+def _user() -> str:
+    """Who runs this, where the variable USER does not say. Raises UsageError."""
+    import getpass
+
+    from grader.errors import UsageError
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        raise UsageError("This user has no name here.", "Say who decides with --by NAME.") from None
+
+
 @contextmanager
 def _many_objects() -> Iterator[None]:
     """While a class is held in memory, nobody looks for rings of objects: there are none.
@@ -218,11 +232,12 @@ def _many_objects() -> Iterator[None]:
 
 def _collected(results: list[Path], trust: list[Path], now: datetime) -> Collected:
     """The attempts that can be used; each of the others is named on standard error."""
+    from grader import documents
     from grader.board import collect
 
     collected = collect.collect(results, _context(trust, now))
-    for problem in collected.problems:
-        say.tell(str(problem))
+    for line in documents.told(collected.problems):
+        say.tell(line)
     return collected
 
 

@@ -70,11 +70,7 @@ def export(
     decisions: options.Decided = None,
 ) -> None:
     """Turn the kept results of a class into what other systems read, or into their autograder."""
-    if (form is Exported.CANVAS) != (gradebook is not None):
-        raise UsageError(
-            "canvas fills a gradebook, and nothing else does.",
-            "Export it in Canvas, and give canvas with --gradebook FILE.",
-        )
+    _must_fit(form, gradebook, total)
     if form is Exported.GRADESCOPE_ZIP:
         _export_zip(files, out)
         return
@@ -120,6 +116,23 @@ def _taken_back(attempts: Sequence[Attempt], reasons: Collection[str]) -> Iterat
             yield f"{whose}: {attempt.id} counts 0 points. {attempt.result.message}"
 
 
+def _must_fit(form: Exported, gradebook: Path | None, total: str) -> None:
+    """Raises UsageError for options of another format, and for canvas without a gradebook."""
+    if form is Exported.CANVAS:
+        if gradebook is None:
+            raise UsageError(
+                "The format canvas fills a gradebook, and none is given.",
+                "Export it in Canvas, and give --gradebook FILE.",
+            )
+        return
+    for option, given in (("--gradebook", gradebook is not None), ("--total", bool(total))):
+        if given:
+            raise UsageError(
+                f"{option} belongs to the format canvas, and {form} is asked for.",
+                f"Leave {option} out, or export canvas.",
+            )
+
+
 def _tell_left_out(problems: Sequence[str]) -> None:
     _tell(f"left out: {problem}" for problem in problems)
 
@@ -139,7 +152,9 @@ def _filled(gradebook: Path, attempts: Sequence[Attempt], total: str) -> Filled:
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise UsageError(
-            f"The gradebook {gradebook} cannot be read: {why}.", "Give the file from Canvas."
+            f"The gradebook {gradebook} cannot be read: {why}.",
+            "Give the file as Canvas exported it; a spreadsheet that saves it again must write "
+            "CSV in UTF-8.",
         ) from None
     return canvas.fill(text, attempts, total)
 

@@ -13,6 +13,7 @@ from grader import course
 from grader.course import Exercise
 from grader.errors import UsageError
 from grader.spec import Case
+from grader.terms import counted
 
 
 class Device(StrEnum):
@@ -83,7 +84,7 @@ def require_case(exercise: Exercise, text: str) -> None:
     spec = exercise.spec
     if len(case.shape) != len(spec.largest):
         raise UsageError(
-            f"--case {text!r} has {len(case.shape)} dimensions; {spec.signature} takes "
+            f"--case {text!r} has {counted(len(case.shape), 'dimensions')}; {spec.signature} takes "
             f"{len(spec.largest)}.",
             example,
         )

@@ -10,6 +10,7 @@ import typer
 
 from grader import course
 from grader.cli import options, say
+from grader.terms import counted
 
 if TYPE_CHECKING:
     from grader.release.build import Order, Release
@@ -65,9 +66,11 @@ def _tell_release(made: Release, order: Order, out: Path) -> None:
         say.tell(f"note: {line}")
     about = made.manifest
     say.show_text(f"{out}: {about.course}, version {about.version}")
-    say.show_text(f"{len(order.exercises)} exercises, {len(about.files)} files")
+    exercises = counted(len(order.exercises), "exercises")
+    say.show_text(f"{exercises}, {counted(len(about.files), 'files')}")
     searched = "file or git object" if order.git else "file"
-    say.show_text(f"no line of {made.solutions} solutions stands in any {searched}")
+    solutions = counted(made.solutions, "solutions")
+    say.show_text(f"no line of {solutions} stands in any {searched}")
 
 
 def update(

@@ -14,6 +14,7 @@ from grader import course
 from grader.cli import options, say
 from grader.course import Exercise
 from grader.errors import BrokenExercise, UsageError
+from grader.terms import counted
 
 if TYPE_CHECKING:
     from grader.publish.folder import Shown
@@ -90,7 +91,7 @@ def publish(
         )
     for missing, names in _unmeasured(published).items() if results else ():
         say.tell(f"note: {', '.join(names)}: {missing}")
-    say.tell(f"{out}: {len(published)} solutions, shown {_in_words(policy)}")
+    say.tell(f"{out}: {counted(len(published), 'solutions')}, shown {_in_words(policy)}")
     if len(published) < len(exercises):
         raise typer.Exit(BrokenExercise.exit_code)
 

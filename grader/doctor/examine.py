@@ -28,6 +28,7 @@ from grader.doctor.records import (
 )
 from grader.errors import BrokenExercise, UsageError
 from grader.sandbox import describe_end
+from grader.terms import counted
 
 LIMIT_S = 300.0  # for one part: importing torch from a slow disk, and compiling
 # Where the driver of a GPU can be reached; the second is that of WSL 2.
@@ -160,4 +161,5 @@ def exercises() -> list[Finding]:
         return [note(Group.COURSE, "course", "it has no exercises yet", "add one")]
     if broken:
         return broken
-    return [ok(Group.COURSE, "course", f"{len(found)} exercises load")]
+    verb = "loads" if len(found) == 1 else "load"
+    return [ok(Group.COURSE, "course", f"{counted(len(found), 'exercises')} {verb}")]

@@ -6,7 +6,6 @@ whose checksum is the solution's.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,7 +16,7 @@ from pydantic import ValidationError
 
 from grader import documents
 from grader.attempts import Attempt
-from grader.documents import Unusable
+from grader.documents import Unusable, schema_of, shown
 from grader.results import Result, Speed, first_fault, from_json
 from grader.terms import Status, StepName
 from grader.times import utc
@@ -51,7 +50,7 @@ def read(paths: Sequence[Path], now: datetime) -> tuple[list[Result], list[str]]
     Raises UsageError for a path that is not there.
     """
     whole = documents.read(paths, lambda path: partial(_results, now))
-    return [result for _, result in whole.found], list(map(str, whole.problems))
+    return [result for _, result in whole.found], documents.told(whole.problems)
 
 
 def _results(now: datetime, document: bytes) -> Iterator[Result]:
@@ -63,22 +62,15 @@ def _results(now: datetime, document: bytes) -> Iterator[Result]:
 
 def _result(document: bytes) -> Result:
     """Raises Unusable for what is no result of this version."""
-    try:
-        value = json.loads(document)
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, dict):
-        raise Unusable("it is no JSON object: it may be cut off")
-    schema = value.get("schema")
+    schema = schema_of(document)
     if schema not in (RESULT, ATTEMPT):
-        said = "it names no schema" if schema is None else f"its schema is {str(schema)[:80]!r}"
-        raise Unusable(f"{said}, and {RESULT} is needed")
+        raise Unusable(f"it is a {shown(schema)}, and {RESULT} is needed")
     try:
         if schema == ATTEMPT:
             return Attempt.model_validate_json(document).result
         return from_json(document)
     except ValidationError as error:
-        raise Unusable(f"it is no valid {schema}: {first_fault(error)}") from None
+        raise Unusable(f"it is no whole {schema}: {first_fault(error)}") from None
 
 
 def started(result: Result) -> datetime:

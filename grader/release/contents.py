@@ -110,6 +110,12 @@ def _take_extra(found: Contents, root: Path, path: Path) -> None:
         ) from None
     if released in found.files:
         raise UsageError(f"--with {path}: it is released anyway.", f"Leave out --with {path}.")
+    if not inside.is_file():
+        raise UsageError(
+            f"--with {path}: the course {root} has no such file.",
+            "Name a file as it is called from the top of the course; a folder is given file by "
+            "file.",
+        )
     found.files[released] = _read(inside)
 
 

@@ -60,7 +60,7 @@ def requirement_files(grader: str) -> dict[str, bytes]:
 def readme(settings: Settings, exercises: Sequence[Exercise], ci: str | None) -> str:
     """What a student reads first. `exercises` are the released ones, at least one."""
     first = exercises[0]
-    checked = f"{_ON_PUSH[ci]}\n\n" if ci is not None else ""
+    checked = f"\n{_ON_PUSH[ci]}" if ci is not None else ""
     shown = {
         "grader list": "what there is",
         f"grader show {first.name}": "what an exercise asks for",
@@ -93,8 +93,8 @@ what works there and what is missing. In a new terminal, `. .venv/bin/activate` 
 {commands}
 
 Each exercise is a folder with a lesson, `README.md`, and a file that you fill in, `kernel.py`. The
-first is [{first.name}]({first.folder.parent.name}/{first.name}/). {checked}Commit your kernel files
-as you go.
+first is [{first.name}]({first.folder.parent.name}/{first.name}/).
+Commit your kernel files as you go.{checked}
 
 ## What is hidden, and what is not
 

@@ -49,9 +49,9 @@ def clone(source: str, folder: Path) -> None:
         _run([*options, "--", source, str(folder)], dict(os.environ), None)
     except _Failed as error:
         raise UsageError(
-            f"{source} is neither a folder with a release nor a repository that git clones: "
-            f"{error}",
-            "Name one or the other.",
+            f"Nothing was updated: {source} is neither a folder with a release nor a repository "
+            "that git clones.",
+            f"Name the one or the other, and see that you may read it.\n{error}",
         ) from None
 
 
@@ -72,13 +72,13 @@ def _git(folder: Path, *arguments: str) -> bytes:
         return _run(list(arguments), environment, folder)
     except _Failed as error:
         raise CannotGrade(
-            f"git {arguments[0]} failed: {error}",
-            "`grader release --no-git` makes the folder without a history.",
+            f"git {arguments[0]} failed.",
+            f"`grader release --no-git` makes the folder without a history.\n{error}",
         ) from None
 
 
 class _Failed(Exception):
-    """What git said."""
+    """What git said: raw, and so to be told after our own words."""
 
 
 def _run(arguments: list[str], environment: dict[str, str], folder: Path | None) -> bytes:
@@ -93,5 +93,6 @@ def _run(arguments: list[str], environment: dict[str, str], folder: Path | None)
             "and `grader update` takes such a folder.",
         ) from None
     except subprocess.CalledProcessError as error:
-        raise _Failed(error.stderr.decode(errors="replace").strip()) from None
+        said = error.stderr.decode(errors="replace").strip()
+        raise _Failed(f"git said: {said}" if said else "git said nothing.") from None
     return done.stdout

@@ -17,6 +17,7 @@ from grader.board.records import Board, Row, State, Tried
 
 MARKS = ("diamond", "triangle", "square", "plus")  # of baselines, in turn; board.html draws them
 LINE = 13  # pixels between two lines of text
+UNDER = 12  # pixels from a line down to the foot of a text that does not touch it
 REACH = 1.04  # shares above are drawn at this edge
 BIN = 0.02  # of the small histograms, in shares
 WITHOUT_SHARE = 16  # pixels below the axis of an attempt's plot
@@ -158,11 +159,12 @@ def _ruler(scale: Scale, passing: float, great: float, limit: str) -> str:
         for tick in ticks
         if tick >= scale.low and all(abs(tick - share) >= step / 2.5 for share, _, _ in named)
     ]
-    lowest, parts = -math.inf, []
+    lowest, above, parts = -math.inf, -math.inf, []
     for share, kind, name in sorted(named + free, reverse=True):
         y = scale.y(share)
         parts.append(f'<line class="{kind}" x1="0" x2="100%" y1="{y}" y2="{y}"/>')
-        lowest = max(y - 5, lowest + LINE)
+        # Over its own line; where the one above is too near for that, right under that one.
+        lowest, above = max(y - 5, lowest + LINE, above + UNDER), y
         parts.append(f'<text class="{kind}" y="{lowest:g}">{gate(share)} {name}</text>')
     return "".join(parts)
 

@@ -73,7 +73,7 @@ def _rows(rows: Sequence[tuple[str, str]], width: int) -> str:
 
 def _hints_left(exercise: Exercise) -> str:
     first = f"`grader show {exercise.name} --hints 1`"
-    return f"{len(exercise.spec.hints)} hints; {first} prints the first"
+    return f"{counted(len(exercise.spec.hints), 'hints')}; {first} prints the first"
 
 
 def hints(exercise: Exercise, count: int, width: int = WIDEST) -> Text:

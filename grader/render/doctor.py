@@ -9,6 +9,7 @@ from rich.text import Text
 
 from grader.doctor.records import Examination, Finding, Group, State
 from grader.render.layout import WIDEST, filled
+from grader.terms import counted
 
 _MARKS = {State.OK: ("✔", "green"), State.NOTE: ("–", "yellow"), State.PROBLEM: ("‼", "bold red")}
 _TITLES = {
@@ -58,10 +59,9 @@ def _line(finding: Finding, width: int) -> Text:
 
 def _sum(examination: Examination, problems: Sequence[Finding]) -> str:
     notes = sum(one.state is State.NOTE for one in examination.findings)
-    many = len(problems)
-    found = {0: "NO PROBLEM", 1: "1 PROBLEM"}.get(many, f"{many} PROBLEMS")
-    counted = f"{notes} note{'s' * (notes != 1)}, {len(examination.findings)} findings"
-    return f"{found}  {counted}\n"
+    found = counted(len(problems), "problems").upper() if problems else "NO PROBLEM"
+    findings = counted(len(examination.findings), "findings")
+    return f"{found}  {counted(notes, 'notes')}, {findings}\n"
 
 
 def can(examination: Examination) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from grader.new import Draft
+from grader.terms import counted
 
 _NEXT = """\
 
@@ -35,5 +36,5 @@ def _listed(files: Mapping[Path, bytes]) -> str:
     """Such as `kernel.py, survivors.toml, 11 wrong kernels`."""
     wrong = [path for path in files if path.match("wrong_*.py")]
     others = sorted(path.as_posix() for path in files if path not in wrong)
-    mistakes = f"{len(wrong)} wrong kernel{'s' if len(wrong) > 1 else ''}"
-    return ", ".join([*others, mistakes] if wrong else others)
+    mistakes = [counted(len(wrong), "wrong kernels")] if wrong else []
+    return ", ".join([*others, *mistakes])

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from grader.lint.records import Level, LintFinding, Review
 from grader.render.layout import WIDEST, filled
+from grader.terms import counted
 
 _STYLES = {Level.NOTE: "yellow", Level.WARNING: "bold red"}
 _INDENT = " " * 6
@@ -47,12 +48,9 @@ def _finding(finding: LintFinding, explain: bool, width: int) -> Text:
 
 def _sum(reviews: Sequence[Review]) -> str:
     levels = [finding.level for review in reviews for finding in review.findings]
-    files = _counted(len(reviews), "file")
+    files = counted(len(reviews), "files")
     if not levels:
         return f"NOTHING FOUND  in {files}\n"
-    counts = (_counted(levels.count(level), level.value) for level in (Level.WARNING, Level.NOTE))
-    return f"{_counted(len(levels), 'FINDING', 'S')}  {', '.join(counts)} in {files}\n"
-
-
-def _counted(number: int, word: str, plural: str = "s") -> str:
-    return f"{number} {word}{plural if number != 1 else ''}"
+    counts = (counted(levels.count(level), f"{level}s") for level in (Level.WARNING, Level.NOTE))
+    findings = counted(len(levels), "findings").upper()
+    return f"{findings}  {', '.join(counts)} in {files}\n"

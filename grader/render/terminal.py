@@ -25,7 +25,7 @@ from grader.results import (
     Speed,
     Step,
 )
-from grader.terms import Outcome, Status, StepName, percent
+from grader.terms import Outcome, Status, StepName, counted, percent
 from grader.verdict import first_problem
 
 if TYPE_CHECKING:
@@ -55,13 +55,14 @@ _WORDS = {
     Status.INTERRUPTED: ("INTERRUPTED", "bold yellow"),
     Status.UNFINISHED: ("UNFINISHED", "bold magenta"),
 }
+# What is counted of each kind, and what became of it.
 _KINDS = {
-    "wrong": "wrong kernels rejected",
-    "no_work": "degenerate answers rejected",
-    "mutant": "mutants rejected",
-    "equivalent": "equivalent",
-    "slower": "only slower",
-    "out_of_reach": "out of reach",
+    "wrong": ("wrong kernels", " rejected"),
+    "no_work": ("degenerate answers", " rejected"),
+    "mutant": ("mutants", " rejected"),
+    "equivalent": ("equivalent", ""),
+    "slower": ("only slower", ""),
+    "out_of_reach": ("out of reach", ""),
 }
 
 
@@ -173,6 +174,8 @@ def _heading(result: Result, width: int) -> Text:
 
 
 def _environment(env: Environment) -> str:
+    if env.device == "none":  # of a kernel that no judge saw
+        return "not run"
     device = "CPU" if env.device == "cpu" else env.device
     parts = [f"{device}, simulated" if env.simulated else device]
     libraries = (("torch", env.torch), ("triton", env.triton), ("numba-cuda", env.numba_cuda))
@@ -381,8 +384,9 @@ def _tally(kernels: Sequence[Verified]) -> Iterator[str]:
             case "solution":
                 yield "solution passes" if good else "solution does not pass"
             case _:
-                count = f"{good}" if good == len(group) else f"{good} of {len(group)}"
-                yield f"{count} {_KINDS[kind]}"
+                some = f"{good} of " if good != len(group) else ""
+                what, became = _KINDS[kind]
+                yield f"{some}{counted(len(group), what)}{became}"
 
 
 def _labelled(label: str, text: str) -> str:

@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from grader.attempts import Attempt
 from grader.render.reports import facts, texts
-from grader.results import Failure, Result, Sanitized, Step
+from grader.results import Failure, Frame, Result, Sanitized, Step
 from grader.terms import Outcome, Status
 
 MOST_CHARACTERS = 20_000  # of one long text
@@ -137,9 +137,14 @@ def _seconds(step: Step) -> float:
 def _detail(failure: Failure) -> str:
     rows = [("", failure.message), ("case", failure.case), ("expected", failure.expected)]
     rows += [("got", failure.got), ("where", failure.where), ("replay", failure.replay)]
-    rows += [("at", f"line {f.line} in {f.function}: {f.code}") for f in failure.frames]
+    rows += [("at", _frame(frame)) for frame in failure.frames]
     rows += [("hint", failure.hint)]
     return _long("\n".join(f"{word}  {text}".strip() for word, text in rows if text))
+
+
+def _frame(frame: Frame) -> str:
+    function = f" in {frame.function}" if frame.function else ""
+    return f"line {frame.line}{function}: {frame.code}"
 
 
 def _long(text: str) -> str:

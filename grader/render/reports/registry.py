@@ -82,7 +82,9 @@ class Report:
         name, equals, path = text.partition("=")
         if name not in FORMATS:
             raise UsageError(
-                f"There is no format named {name!r}.", f"There are {', '.join(FORMATS)}."
+                f"There is no format of reports named {name!r}.",
+                f"There are {', '.join(FORMATS)}; {' and '.join(OF_A_CLASS)} are made by "
+                "`grader export`.",
             )
         if equals and not path:
             raise UsageError(f"--report {text!r} names no file.", f"Such as {name}=FILE.")
@@ -144,6 +146,7 @@ def _classroom50(
     return [Document(path, text)]
 
 
+OF_A_CLASS = ("canvas", "gradescope-zip")  # no reports of one run, and known to `grader export`
 FORMATS: dict[str, Format] = {
     "result": Format(_text(records.result_lines)),
     "attempt": Format(_text(records.attempt_lines)),
