@@ -508,7 +508,7 @@ def test_results_of_which_none_can_be_used_are_refused_at_once(tmp_path, publish
     (tmp_path / "ada.jsonl").write_text('{"schema": "grader/signed/v1"}\n')
     assert publish("--results", tmp_path / "ada.jsonl") == 2
     err = capsys.readouterr().err
-    assert "line 1: its schema is 'grader/signed/v1', and grader/result/v1 is needed" in err
+    assert "line 1: it is a grader/signed/v1, and grader/result/v1 is needed" in err
     assert "error: None of what --results names is a result of a solution." in err
     assert "note:" not in err
     assert not (tmp_path / "out").exists()
