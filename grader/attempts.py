@@ -45,6 +45,11 @@ class Signed(Record):
     payload: str = Field(description="the attempts as JSON, one a line: the very text signed")
 
 
+def login_of(student: str) -> str:
+    """What is the same of one student: case and blanks around a login make no difference."""
+    return student.strip().casefold()
+
+
 def new_id() -> str:
     return secrets.token_hex(16)
 

@@ -23,8 +23,8 @@ T = TypeVar("T")
 ENDINGS = (".json", ".jsonl")
 LARGEST = 8 << 20  # bytes of one text; that of a signed run of a whole course has some 100 thousand
 BUFFER = 64 << 10  # bytes read at a time: the lines of signed runs are long
-MOST_TOLD = 100  # texts of one file that are looked at one by one
-MOST_NAMED = 3  # places that one line names
+MOST_TOLD = 100  # texts of one file that are told with the reason why they are left out
+MOST_ALIKE = 3  # texts with one reason that have a line each
 
 
 class Unusable(Exception):
@@ -62,11 +62,10 @@ def told(problems: Iterable[Problem]) -> list[str]:
         by_reason.setdefault(problem.reason, []).append(problem)
     lines: list[str] = []
     for reason, alike in by_reason.items():
-        if len(alike) <= MOST_NAMED:
+        if len(alike) <= MOST_ALIKE:
             lines += map(str, alike)
-            continue
-        first = ", ".join(problem.place for problem in alike[:MOST_NAMED])
-        lines.append(f"{first} and {len(alike) - MOST_NAMED:,} more: {reason}")
+        else:
+            lines.append(f"{alike[0].place} and {len(alike) - 1:,} more: {reason}")
     return lines
 
 

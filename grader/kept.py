@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import ValidationError
 
 from grader import documents, signing
-from grader.attempts import Attempt, Signed
+from grader.attempts import Attempt, Signed, login_of
 from grader.board.people import Forbidden, cleaned
 from grader.documents import Unusable, shown
 from grader.results import first_fault, from_json
@@ -73,10 +73,10 @@ def read(paths: Sequence[Path], context: Context) -> Kept:
 
 
 def _spelt_alike(attempts: Sequence[Attempt]) -> Iterator[Attempt]:
-    """Logins that differ only in case are one student's, and stand as in the first attempt."""
+    """One student's attempts stand under the login of the first."""
     spelt: dict[str, str] = {}
     for attempt in attempts:
-        student = spelt.setdefault(attempt.student.casefold(), attempt.student)
+        student = spelt.setdefault(login_of(attempt.student), attempt.student)
         same = attempt.student == student
         yield attempt if same else attempt.model_copy(update={"student": student})
 
@@ -125,7 +125,7 @@ def _opened(signed: Signed, trusted: Mapping[str, Ed25519PublicKey]) -> list[Att
 
 
 def _told(attempt: Attempt, context: Context) -> Attempt | Unusable:
-    """The attempt, or why it does not count: what a board leaves out for it stands in no export."""
+    """The attempt, or why neither a board nor an export counts it."""
     if attempt.course != context.course:
         return Unusable(f"it is of another course: {shown(attempt.course)}")
     if not attempt.student.strip():

@@ -376,6 +376,11 @@ def outcome_of(failure: Failure) -> Outcome:
 
 def _summary_of(tried: list[str], failed: list[str]) -> str:
     if failed:
-        return f"{len(failed)} of {len(tried)} properties fail: {', '.join(failed)}"
+        of = (
+            "1 property fails"
+            if len(tried) == 1
+            else f"{len(failed)} of {len(tried)} properties fail"
+        )
+        return f"{of}: {', '.join(failed)}"
     hold = "1 property holds" if len(tried) == 1 else f"{len(tried)} properties hold"
     return f"{hold}: {', '.join(tried)}"

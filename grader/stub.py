@@ -110,7 +110,7 @@ def again(exercise: Exercise, kernel: Path) -> str:
     if kernel == exercise.kernel and exercise.solution.is_file():
         force = " --force" if kernel.exists() else ""
         return f"`grader stub {exercise.name}{force}` writes the stub to start from."
-    return "Take kernel.py again from your last commit, or from the course as you got it."
+    return f"Take {kernel.name} again from your last commit, or begin with the course's stub."
 
 
 def _parse(source: str, path: str) -> ast.Module:

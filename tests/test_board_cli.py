@@ -324,11 +324,21 @@ def test_leaders_are_run_again_where_there_is_a_gpu(desk: Desk, monkeypatch, cap
     made = attempt(timed(0.9, kernel=kernel), student="ada")
     desk.put("ada.json", signed(made))
     monkeypatch.setattr(machine, "choose_device", lambda wanted: wanted)
-    monkeypatch.setattr(check, "run", lambda requests, progress: [timed(0.9) for _ in requests])
+
+    def measuring(share: float):
+        def run(requests, progress, heard):
+            found = [timed(share) for _ in requests]
+            for result in found:
+                heard(result)
+            return found
+
+        return run
+
+    monkeypatch.setattr(check, "run", measuring(0.9))
     assert verify(desk) == 0
     assert "  confirmed  ada: measured 90 % (89 % to 91 %)" in (said := capsys.readouterr()).out
     assert "MARKER" not in said.out
-    monkeypatch.setattr(check, "run", lambda requests, progress: [timed(0.5) for _ in requests])
+    monkeypatch.setattr(check, "run", measuring(0.5))
     assert verify(desk) == 1
     assert "  lower      ada: measured 50 %" in capsys.readouterr().out
     (desk.folder / "decisions.json").unlink(missing_ok=True)

@@ -408,10 +408,10 @@ def test_the_whole_class_is_known_to_the_teacher_alone(tmp_path: Path):
     named, _ = people.named(["ada", "bob"], SECRET, {"bob": people.Wish(hidden=True)})
     told = site.who_is_who(site.Class(TASKS, entries, named))
 
-    def tried(made: attempts.Attempt, shown: bool) -> dict[str, object]:
+    def tried(made: attempts.Attempt, counts: bool) -> dict[str, object]:
         when = made.submitted_at
         of = {"exercise": TIMED, "when": when, "state": "ranked", "points": made.result.points}
-        return {"id": made.id, **of, "shown": shown}
+        return {"id": made.id, **of, "counts": counts}
 
     assert told == [
         {
@@ -419,13 +419,13 @@ def test_the_whole_class_is_known_to_the_teacher_alone(tmp_path: Path):
             "student": "bob",
             "page": "",
             "hidden": True,
-            "attempts": [tried(hidden, shown=False)],
+            "attempts": [tried(hidden, counts=False)],
         },
         {
             "who": name("ada"),
             "student": "ada",
             "page": named["ada"].key,
             "hidden": False,
-            "attempts": [tried(best, shown=True), tried(later, shown=False)],
+            "attempts": [tried(best, counts=True), tried(later, counts=False)],
         },
     ]

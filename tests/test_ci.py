@@ -21,7 +21,9 @@ from grader import check, ci, cli, course, kept, settings, signing
 from grader.attempts import Attempt, Signed
 from grader.check import Request
 from grader.ci import Place, System
+from grader.cli import deliver
 from grader.errors import BrokenExercise, CannotGrade, GraderError, UsageError
+from grader.render.reports.registry import Document
 from grader.results import Result, from_json
 from grader.terms import Status
 
@@ -297,6 +299,28 @@ def test_a_zip_file_may_hold_one_folder_around_all(root: Path, handed_in: Path, 
 def test_a_submission_that_is_no_folder_is_a_usage_error(root: Path):
     with pytest.raises(UsageError, match="is no folder"):
         ci.plan(course.exercises(root), root / "course.toml")
+
+
+@pytest.mark.parametrize("name", ["there/x.json", "x" * 300 + "/x.json"])
+def test_a_file_that_has_no_place_is_told_before_there_is_work_to_lose(name: str, tmp_path: Path):
+    """A name that is too long was told as a fault of the grader."""
+    with pytest.raises(UsageError, match="cannot be written: there is no folder"):
+        deliver.must_have_place(tmp_path / name)
+
+
+def test_a_name_that_is_too_long_is_a_usage_error(tmp_path: Path):
+    deliver.must_have_place(tmp_path / ("x" * 300))  # which only the system can tell
+    with pytest.raises(UsageError, match="cannot be written: File name too long"):
+        deliver.write(tmp_path / ("x" * 300), b"")
+
+
+def test_what_is_added_may_go_to_a_pipe(tmp_path: Path):
+    """As with GITHUB_STEP_SUMMARY=/dev/stdout; it has no last line that could be looked at."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True)
+    deliver.deliver([Document(pipe, "one\n", append=True)])
+    assert reader.communicate()[0] == "one\n"
 
 
 @pytest.mark.parametrize("inside", ["", "exercises/99_own", "src"])

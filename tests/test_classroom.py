@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from fnmatch import fnmatch
 from functools import partial
 from importlib import resources
@@ -253,8 +254,8 @@ def test_a_machine_without_a_gpu_is_no_fault_of_the_kernel(student: Path, bin_fo
     assert "::error" not in done.stdout
 
 
-def committed(folder: Path) -> None:
-    when = {"GIT_COMMITTER_DATE": "2026-11-20T10:00:00+01:00"}
+def committed(folder: Path, at: str = "2026-11-20T10:00:00+01:00") -> None:
+    when = {"GIT_COMMITTER_DATE": at}
     who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"]
     for arguments in (["init", "-q"], ["add", "-A"], [*who, "commit", "-qm", "Done"]):
         subprocess.run(["git", *arguments], cwd=folder, check=True, env={**os.environ, **when})
@@ -291,6 +292,24 @@ def test_the_trusted_run_signs_what_it_finds(student: Path, bin_folder: Path, tm
     assert attempt.notes == ("exercises/01_copy/spec.py was changed: graded with the course's own",)
     assert attempt.result.status == ("pass" if done.returncode == 0 else "cannot_grade")
     assert "PRIVATE KEY" not in done.stdout
+
+
+def test_a_students_clock_that_is_ahead_stops_no_grading(student: Path, tmp_path: Path):
+    """`--submitted-at` refuses what is yet to come, and a commit has its maker's clock."""
+    committed(student, "2099-01-01T00:00:00Z")
+    grading = next(
+        s for s in steps(CLASSROOM / "github/grade.yml") if s["name"] == "Grade and sign"
+    )
+    script, mark, _ = grading["run"].partition("mkdir")
+    assert mark
+    (tmp_path / "course").mkdir()
+    (tmp_path / "submission").symlink_to(student)
+    done = run(f'{script}\necho "$when"', tmp_path / "course", tmp_path, {})
+    assert datetime.fromisoformat(done.stdout.strip()) <= datetime.now(UTC)
+    called = "import autograder, pathlib, sys; print(autograder.committed_at(pathlib.Path('.')))"
+    asked = [sys.executable, "-c", called]
+    found = partial(subprocess.check_output, asked, cwd=student, text=True)
+    assert found(env={**os.environ, "PYTHONPATH": str(AUTOGRADER.parent)}) == "\n"
 
 
 @pytest.fixture

@@ -161,7 +161,7 @@ def test_with_a_key_only_what_it_signed_counts():
     assert "not trusted" in told[2]
 
 
-def test_what_a_board_leaves_out_stands_in_no_export():
+def test_another_course_and_the_future_stand_in_no_export():
     """Attempts of another course and of the future had points in exports and none on boards."""
     late = "2026-11-22T12:05:01Z"
     other, later = (
@@ -198,8 +198,7 @@ def test_a_class_signed_with_another_key_is_told_in_one_line():
         write(f"class/{number}.jsonl", signed(ADA, stranger))
     write("class/5.jsonl", line(BOB))
     wrong_key, unsigned = read("class", trusted=True).problems
-    first = "class/0.jsonl, line 1, class/1.jsonl, line 1, class/2.jsonl, line 1 and 2 more: "
-    assert wrong_key.startswith(first)
+    assert wrong_key.startswith("class/0.jsonl, line 1 and 4 more: ")
     assert wrong_key.endswith("which is not trusted")
     assert unsigned.startswith("class/5.jsonl, line 1: ")
 

@@ -13,6 +13,7 @@ import os
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 LIMIT_S = 13 * 60  # Classroom 50 ends a job after 15 minutes; the rest is for installing
@@ -50,11 +51,15 @@ def install(course: Path) -> None:
 
 
 def committed_at(checkout: Path) -> str:
-    """When the graded commit was made, which stays the same whenever it is graded again."""
+    """When the graded commit was made, which stays the same whenever it is graded again.
+
+    Nothing where that is not known, or is yet to come: the clock of who made it may be ahead.
+    """
     asked = ["git", "log", "-1", "--no-show-signature", "--format=%cI"]
     try:
-        return subprocess.check_output(asked, cwd=checkout, text=True).strip()
-    except (OSError, subprocess.CalledProcessError):
+        when = subprocess.check_output(asked, cwd=checkout, text=True).strip()
+        return when if datetime.fromisoformat(when) <= datetime.now(UTC) else ""
+    except (OSError, subprocess.CalledProcessError, ValueError):
         return ""
 
 

@@ -17,7 +17,7 @@ from pydantic import Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict  # pydantic asks for it before Python 3.12
 
 from grader import signing
-from grader.attempts import Signed
+from grader.attempts import Signed, login_of
 from grader.board.records import State
 from grader.decision import IMPOSSIBLE
 from grader.documents import Unusable, schema_of, shown
@@ -223,7 +223,7 @@ def _entry(attempt: _Attempt, digest: str, context: Context, *, signed: bool) ->
     return Entry(
         id=attempt["id"],
         digest=digest,
-        student=attempt["student"],
+        student=login_of(attempt["student"]),
         exercise=result["exercise"],
         when=_when(attempt["submitted_at"], context.now),
         signed=signed,

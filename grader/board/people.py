@@ -12,12 +12,12 @@ import os
 import re
 import secrets
 import unicodedata
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from grader.attempts import login_of
 from grader.board.words import ADJECTIVES, NOUNS
 from grader.documents import shown
 from grader.errors import UsageError
@@ -109,13 +109,13 @@ def _wishes(path: Path, rows: csv.DictReader[str]) -> dict[str, Wish]:
         where = f"{path}, line {rows.line_num}"
         if not student:
             raise UsageError(f"{where} names no student.", _COLUMNS)
-        if student.casefold() in seen:
+        if login_of(student) in seen:
             raise UsageError(f"{where}: {shown(student)} stands there twice.", "Keep one line.")
         if hidden not in YES + NO:
             raise UsageError(
                 f"{where}: hidden is {shown(hidden)}.", f"Write {YES[0]}, or leave it empty."
             )
-        seen.add(student.casefold())
+        seen.add(login_of(student))
         found[student] = Wish((row.get("nickname") or "").strip(), hidden in YES)
     return found
 
@@ -125,41 +125,39 @@ def named(
 ) -> tuple[dict[str, Person], list[str]]:
     """Everybody who is on the board by login, and what is told of wishes that cannot be met.
 
-    Logins that differ only in case have one wish. Nobody loses a nickname to one who comes later in
-    `wanted`.
+    Nobody loses a nickname to one who comes later in `wanted`.
     """
     who, told, hidden = _pseudonyms(logins, key), [], set()
     forbidden = Forbidden({*logins, *wanted})
     taken = {_skeleton(name) for name in TAKEN}
-    spelt = defaultdict(list)
-    for login in logins:
-        spelt[login.casefold()].append(login)
     for student, wish in wanted.items():
         if not wish.hidden and not wish.nickname:
             continue
-        theirs = spelt[student.casefold()]
-        if not theirs:
+        theirs = login_of(student)
+        if theirs not in logins:
             wants = "not to be shown" if wish.hidden else f"to be called {shown(wish.nickname)}"
             told.append(
                 f"{shown(student)} wants {wants}, and nobody here has that login: it is misspelt, "
                 "or nothing is handed in yet"
             )
+            continue
         if wish.hidden:
-            hidden |= set(theirs)
+            hidden.add(theirs)
             continue
         nickname = cleaned(wish.nickname)
-        for login in theirs:
-            problem = _problem(nickname, forbidden)
-            if problem is None and _skeleton(nickname) in taken:
-                problem = "it is taken"
-            if problem is None:
-                who[login] = nickname
-                taken.add(_skeleton(nickname))
-            else:
-                refused = f"the nickname {shown(wish.nickname)} of {shown(login)} is not used"
-                told.append(f"{refused}: {problem}")
+        problem = _problem(nickname, forbidden)
+        if problem is None and _skeleton(nickname) in taken:
+            problem = "it is taken"
+        if problem is None:
+            who[theirs] = nickname
+            taken.add(_skeleton(nickname))
+        else:
+            refused = f"the nickname {shown(wish.nickname)} of {shown(student)} is not used"
+            told.append(f"{refused}: {problem}")
     people = {
-        login: Person(name, page(login, key)) for login, name in who.items() if login not in hidden
+        theirs: Person(name, page(theirs, key))
+        for theirs, name in who.items()
+        if theirs not in hidden
     }
     return people, told
 

@@ -234,9 +234,9 @@ def _tried(entry: Entry) -> Tried:
 def who_is_who(group: Class) -> list[dict[str, object]]:
     """For the teacher alone: everybody who handed in, and each attempt by its id, oldest first.
 
-    Who is hidden has neither a name nor a page. What is `shown` stands for its student.
+    Who is hidden has neither a name nor a page. What `counts` stands for its student on a board.
     """
-    shown = {best.id for own in rank.best_of(group.entries).values() for best, _ in own.values()}
+    counting = {best.id for own in rank.best_of(group.entries).values() for best, _ in own.values()}
     attempts = defaultdict(list)
     for entry in group.entries:
         attempts[entry.student].append(
@@ -246,7 +246,7 @@ def who_is_who(group: Class) -> list[dict[str, object]]:
                 "when": entry.when,
                 "state": entry.state.value,
                 "points": entry.points,
-                "shown": entry.id in shown and entry.student in group.people,
+                "counts": entry.id in counting and entry.student in group.people,
             }
         )
     nobody = Person("", "")

@@ -195,7 +195,9 @@ def verify(
             top,
             rerun.sources(sources),
             rounds,
-            lambda requests: check.run(requests, progress),
+            lambda requests: check.run(
+                requests, progress, lambda result: progress(f"graded {result.kernel.path}")
+            ),
         )
     if not told:
         raise UsageError("No attempt ranks on any board.", "See what was left out, above.")

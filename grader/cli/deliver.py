@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -50,10 +50,13 @@ def deliver(documents: Sequence[Document]) -> None:
 
 def must_have_place(path: Path) -> None:
     """Raises UsageError where no file of this name can be written, before there is work to lose."""
-    if path.is_dir():
+    # Of os.path, whose answer is no where pathlib's raise PermissionError.
+    if os.path.isdir(path):
         raise _unwritten(path, "it is a folder")
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         raise _unwritten(path, f"there is no folder {path.parent}")
+    if not os.access(path.parent, os.W_OK):
+        raise _unwritten(path, f"nothing can be written to {path.parent}")
 
 
 def make_folder(path: Path) -> None:
@@ -79,18 +82,20 @@ def _write(path: Path, document: Document) -> None:
         path.unlink(missing_ok=True)
         return
     if document.append:
-        with path.open("a+b") as file:
-            file.write(_after(file) + document.text.encode())
+        text = _after(path) + document.text.encode()
+        with path.open("ab") as file:
+            file.write(text)
         return
     _replace(path, document.text.encode())
 
 
-def _after(file: BinaryIO) -> bytes:
+def _after(path: Path) -> bytes:
     """What ends the last line where a run was cut off within it, so that it costs no other."""
-    if not file.seek(0, os.SEEK_END):
+    if not path.is_file() or not path.stat().st_size:  # a pipe has no end to look at
         return b""
-    file.seek(-1, os.SEEK_END)
-    return b"" if file.read(1) == b"\n" else b"\n"
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return b"" if file.read(1) == b"\n" else b"\n"
 
 
 def write(path: Path, content: bytes) -> None:

@@ -24,8 +24,8 @@ WORD = 4  # bytes: Triton counts what it spills in registers
 class Launches:
     """The launches seen so far. One kernel launched with two block sizes counts as two."""
 
+    _read: Callable[[Any, int, int, int], Launched]
     _seen: Counter[tuple[Any, int, int]] = field(default_factory=Counter)
-    _read: Callable[[Any, int, int, int], Launched] | None = None
 
     def note(self, kernel: Any, threads: int, shared: int = 0) -> None:
         """`kernel` starts with so many threads per block, and bytes of dynamic shared memory."""
@@ -34,8 +34,6 @@ class Launches:
     def told(self) -> tuple[Launched, ...]:
         """At most MOST_KERNELS kernels, the most launched first. Read after the launches: some
         figures exist only once a kernel is loaded."""
-        if self._read is None:
-            return ()
         found = []
         for (kernel, threads, shared), launches in self._seen.most_common(MOST_KERNELS):
             with suppress(AttributeError):  # a version that names it otherwise

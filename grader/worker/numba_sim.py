@@ -11,7 +11,6 @@ Importing this module raises CannotGrade when the installed numba-cuda does not 
 from __future__ import annotations
 
 import difflib
-import gc
 import importlib
 import importlib.metadata
 import itertools
@@ -593,9 +592,6 @@ def install() -> None:
 
     Call it once, in a process that set NUMBA_ENABLE_CUDASIM=1 before importing numba.
     """
-    # The libraries' objects stay: looking through all of them, each time that a launch has made
-    # some thousand records of accesses, would take a quarter of its time.
-    gc.freeze()
     kernel.BlockManager = _Block
     kernel.FakeCUDAModule = _Cuda
     kernel.FakeWithinKernelCUDAArray = _as_kernels_see_it
