@@ -135,7 +135,7 @@ TRITON = (
     Bad(
         "empty.py",
         *(LOAD, "empty", "the kernel file is empty"),
-        hint="Take kernel.py again from your last commit, or from the course as you got it.",
+        hint="Take empty.py again from your last commit, or begin with the course's stub.",
     ),
     Bad(
         "launches_nothing.py",
