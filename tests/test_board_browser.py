@@ -393,8 +393,9 @@ def test_hostile_text_runs_nothing(show):
     assert "<script>alert(1)</script>" in shown.names()
 
 
-@pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("scheme", "device"), [("light", DESKTOP), ("dark", PHONE)], ids=["desktop", "phone"]
+)
 @pytest.mark.parametrize(
     ("name", "kind"), [("class_of_40", "index"), ("small", "exercise"), ("small", "student")]
 )
