@@ -2,8 +2,9 @@
 
 One go: the worker gets the argument lists and is stopped, the inputs are put where they point, and
 it is told to call the kernel on every slot. The clock starts before it runs again, and stops when
-the judge has looked at a secret sample of the outputs. The worker says how long each call took by
-CUDA events. Those are the more precise, and believed only as far as the judge's own clock allows.
+the judge has looked at a secret sample of the outputs. Only then is the worker asked how long each
+call took by CUDA events: what an honest one does to find out must not be time that a liar saves.
+Its times are the more precise, and believed only as far as the judge's own clock allows.
 """
 
 from __future__ import annotations
@@ -56,9 +57,10 @@ def timed(kernel: WorkerLink, calls: int, probes: Sequence[Probe]) -> tuple[Go, 
     all_right(probes)  # for whatever the judge does for the first time takes it longer
     kernel.get_set()
     began = time.perf_counter()
-    claims = kernel.go()
+    kernel.go()
     right = all_right(probes)
     window_s = time.perf_counter() - began
+    claims = kernel.times()
     # Not the sum: the first call begins late, for its process slept.
     claimed_s = calls * statistics.median(claims) if len(claims) == calls else window_s
     return Go(window_s, min(max(claimed_s, LEAST_CLAIM * window_s), window_s)), right

@@ -74,12 +74,8 @@ class Executor(Protocol):
     def load(self) -> None:
         """Make ready. Raises KernelFailure when the kernel file is at fault."""
 
-    def call(self, calls: Sequence[Call]) -> Sequence[float]:
-        """Call the entry with each argument list in turn, and wait for all the work.
-
-        Returns the seconds of each call by the worker's own clock: nothing in simulation, and on a
-        GPU no more than a claim.
-        """
+    def call(self, calls: Sequence[Call]) -> None:
+        """Call the entry with each argument list in turn, and wait for all the work."""
 
     def without_kernels(self, call: Call) -> None:
         """Call the entry once, with every launch of a kernel left without effect."""
@@ -147,10 +143,9 @@ class WorkerLink:
                 "On a GPU, see with `nvidia-smi` whether other programs hold its memory.",
             ) from None
 
-    def call(self, calls: Sequence[Call]) -> Sequence[float]:
+    def call(self, calls: Sequence[Call]) -> None:
         self._make_ready()
-        sent = [_sent(call) for call in calls]
-        return self._exchange("call", self._limit_s(len(calls)), calls=sent).seconds
+        self._exchange("call", self._limit_s(len(calls)), calls=[_sent(call) for call in calls])
 
     def prepare(self, calls: Sequence[Call]) -> None:
         """Hand over the argument lists for `go`, so that the way there is not timed."""
@@ -174,9 +169,16 @@ class WorkerLink:
         self._send("go")
         self._nursery.wake()
 
-    def go(self) -> Sequence[float]:
+    def go(self) -> None:
         """As `call`, with the argument lists that were handed over before."""
-        return self._answer("go", self._limit_s(self._prepared)).seconds
+        self._answer("go", self._limit_s(self._prepared))
+
+    def times(self) -> Sequence[float]:
+        """Seconds of each call of the last go, by the worker's own clock.
+
+        Nothing in simulation, and on a GPU no more than a claim.
+        """
+        return self._exchange("times", self._entry.limits.call_s).seconds
 
     def _limit_s(self, calls: int) -> float:
         return self._entry.limits.call_s * max(1, calls)

@@ -121,9 +121,9 @@ class Reply:
     """A worker's answer to the message numbered `seq`. An acknowledgement is only a hint.
 
     `peak` is the most bytes that the kernel file held beside the arena, in simulation. `seconds`
-    are those of each call by the worker's own clock, where it has one. `walls` are those that were
-    tried, before a kernel file was read, and whether they hold. `traced` is what threads did, where
-    that was asked for.
+    are those of each call of the last go by the worker's own clock, where it has one. `walls` are
+    those that were tried, before a kernel file was read, and whether they hold. `traced` is what
+    threads did, where that was asked for.
     """
 
     seq: int

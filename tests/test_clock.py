@@ -22,6 +22,7 @@ from grader.link import Entry, KernelFailure, WorkerLink
 from grader.sandbox import Nursery
 from grader.slots import Plan
 from grader.wire import TensorRef
+from grader.worker.loop import Worker
 
 OVERHEAD = 0.001
 # One was lucky, two were disturbed.
@@ -64,7 +65,7 @@ def test_whatever_is_claimed_can_be_divided_by(
 ):
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     worker = SimpleNamespace(
-        prepare=list, stop=lambda: None, get_set=lambda: None, go=lambda: claims
+        prepare=list, stop=lambda: None, get_set=lambda: None, go=lambda: None, times=lambda: claims
     )
     done, right = go(worker, [[1.0]], [])
     assert right
@@ -74,6 +75,33 @@ def test_whatever_is_claimed_can_be_divided_by(
 def test_what_is_seen_is_a_quiet_window_less_a_quiet_overhead_of_a_trusted_worker():
     lied = goes(0.02, 0.01, [0.004])
     assert correction(lied, TRUSTED) == pytest.approx((1 - TRUST) * 2)
+
+
+class Timed:
+    """A worker's backend whose clock goes on by a second with each look, and by none by itself."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def before_call(self, refs: object) -> None: ...
+
+    def synchronize(self) -> None: ...
+
+    def mark(self) -> SimpleNamespace:
+        self.looks += 1
+        at_s = self.looks
+        return SimpleNamespace(at_s=at_s, elapsed_time=lambda end: (end.at_s - at_s) * 1e3)
+
+
+def test_a_worker_looks_at_its_events_when_the_judges_clock_has_stopped():
+    """What reading them takes would be counted as the overhead of every go, and a liar saves it."""
+    worker = Worker(Timed(), None)
+    worker._entry = lambda: None
+    assert worker.do({"op": "call", "calls": [[], []]}) == {}
+    assert worker.do({"op": "times"}) == {"seconds": (1.0, 1.0)}
+    worker.do({"op": "prepare", "calls": [[]]})
+    assert worker.do({"op": "go"}) == {}
+    assert worker.do({"op": "times"}) == {"seconds": (1.0,)}
 
 
 # -- nothing begins before the clock
@@ -114,6 +142,7 @@ def test_a_thread_that_works_ahead_is_stopped_while_the_inputs_come(ahead):
     assert out.eq(-1.0).all()
     link.go()
     assert out.eq(7.0).all()
+    assert link.times() == (), "a simulated kernel is not timed"
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -159,7 +188,8 @@ class Order:
             prepare=lambda calls: self.note("prepared"),
             stop=lambda: self.note("stopped"),
             get_set=lambda: self.note("set"),
-            go=lambda: self.note("went", [0.0, 0.0]),
+            go=lambda: self.note("went"),
+            times=lambda: self.note("claimed", [0.0, 0.0]),
             close=lambda: self.note("closed"),
         )
 
@@ -175,6 +205,7 @@ def test_the_inputs_come_when_the_worker_is_stopped_and_its_gpu_idle(
     clock.right_go(order.kernel, order.slots)
     assert order.done == [
         "planned", "prepared", "stopped", "looked", "filled", "probed", "set", "went", "probed",
+        "claimed",
     ]  # fmt: skip
 
 

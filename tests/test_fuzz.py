@@ -420,7 +420,8 @@ class JudgeAndLiar(RuleBasedStateMachine):
         def go(grading: Grading) -> Finding:
             self.link.prepare([])
             self.link.get_set()
-            assert all(math.isfinite(seconds) for seconds in self.link.go())
+            self.link.go()
+            assert all(math.isfinite(seconds) for seconds in self.link.times())
             assert isinstance(self.link.resources([]), tuple)
             return Finding("")
 

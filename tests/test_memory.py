@@ -564,8 +564,7 @@ def test_numba_frees_what_it_put_off(monkeypatch: pytest.MonkeyPatch):
     put_off = SimpleNamespace(clear=lambda: done.append("numba"))
     context = SimpleNamespace(memory_manager=SimpleNamespace(deallocations=put_off))
     monkeypatch.setattr(torch.cuda, "empty_cache", lambda: done.append("torch"))
-    cuda = SimpleNamespace(current_context=lambda: context)
-    monkeypatch.setattr(numba_compiled, "cuda", cuda)
+    monkeypatch.setattr(numba_compiled.cuda, "current_context", lambda: context)
     numba_compiled.Compiled().settle()
     assert done == ["numba", "torch"]
 

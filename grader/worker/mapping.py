@@ -42,13 +42,6 @@ class Views:
         return self._made[key]
 
 
-def record_event() -> torch.cuda.Event:
-    """A point in time on the stream that kernels are launched on by default."""
-    event = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
-    event.record()
-    return event
-
-
 def tensor_at(memory: torch.Tensor, ref: Mapping[str, Any]) -> torch.Tensor:
     """The tensor of a `wire.TensorRef`."""
     dtype = getattr(torch, ref["dtype"])

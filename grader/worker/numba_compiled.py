@@ -2,44 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from contextlib import AbstractContextManager
 
 import torch
 from numba import cuda
 
 from grader.worker import compiled
-from grader.worker.allocations import Allocations
 from grader.worker.compiled import Launches
-from grader.worker.ledger import Ledger
-from grader.worker.mapping import Views, map_arena, record_event
+from grader.worker.on_gpu import OnGpu
 
 
-class Compiled:
-    """Kernels are compiled for this GPU."""
+class Compiled(OnGpu):
+    """Kernels of numba's."""
 
-    def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
-        self._views = Views(map_arena(ticket, fd), cuda.as_cuda_array)
-        self.allocations = Allocations()
-
-    def argument(self, ref: Mapping[str, Any]) -> object:
-        return self._views.at(ref)
-
-    def before_call(self, refs: list[Mapping[str, Any]]) -> None:
-        """Nothing to prepare."""
-
-    def watching(self) -> AbstractContextManager[object]:
-        return nullcontext()  # the judge sees from outside what a GPU's memory holds
-
-    def counting(self, refs: list[Mapping[str, Any]]) -> AbstractContextManager[Ledger]:
-        return nullcontext(Ledger([]))
-
-    def logging(self) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    def mark(self) -> torch.cuda.Event:
-        return record_event()
+    def __init__(self) -> None:
+        super().__init__(wrap=cuda.as_cuda_array)
 
     def observing(self) -> AbstractContextManager[Launches]:
         return compiled.numba_launches()
@@ -54,9 +31,6 @@ class Compiled:
         """Numba puts off freeing what nobody needs; a file may use torch, too."""
         cuda.current_context().memory_manager.deallocations.clear()  # type: ignore[no-untyped-call]
         torch.cuda.empty_cache()
-
-    def root_cause(self, error: BaseException) -> BaseException:
-        return error
 
 
 def install() -> type[Compiled]:

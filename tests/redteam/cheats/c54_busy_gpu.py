@@ -47,7 +47,7 @@ if torch.cuda.is_initialized():  # not where it is simulated
 def _go_undisturbed(self, message):
     _turn.clear()
     done = _go(self, message)
-    if done["seconds"]:
+    if torch.cuda.is_initialized():
         _turn.set()
     return done
 
