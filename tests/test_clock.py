@@ -81,15 +81,16 @@ class Timed:
     """A worker's backend whose clock goes on by a second with each look, and by none by itself."""
 
     def __init__(self) -> None:
-        self.looks = 0
+        self.done: list[str] = []
 
     def before_call(self, refs: object) -> None: ...
 
-    def synchronize(self) -> None: ...
+    def synchronize(self) -> None:
+        self.done.append("waited")
 
     def mark(self) -> SimpleNamespace:
-        self.looks += 1
-        at_s = self.looks
+        self.done.append("marked")
+        at_s = self.done.count("marked")
         return SimpleNamespace(at_s=at_s, elapsed_time=lambda end: (end.at_s - at_s) * 1e3)
 
 
@@ -102,6 +103,16 @@ def test_a_worker_looks_at_its_events_when_the_judges_clock_has_stopped():
     worker.do({"op": "prepare", "calls": [[]]})
     assert worker.do({"op": "go"}) == {}
     assert worker.do({"op": "times"}) == {"seconds": (1.0,)}
+
+
+def test_a_go_is_its_calls_and_nothing_else():
+    """Whatever else every worker did would be taken off the time of one that leaves it out."""
+    backend = Timed()
+    worker = Worker(backend, None)
+    worker._entry = lambda: backend.done.append("called")
+    worker.do({"op": "prepare", "calls": [[], []]})
+    worker.do({"op": "go"})
+    assert backend.done == ["marked", "called", "marked", "called", "marked", "waited"]
 
 
 # -- nothing begins before the clock

@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -105,7 +106,6 @@ LIMITS = {
     resource.RLIMIT_NOFILE: 4096,
     resource.RLIMIT_CPU: 3600,  # seconds, of each process; far beyond the limits of all calls
 }
-WAKE_UPS = 3  # looks at the GPU before a go: a process that slept is slow at first
 HOST_MEMORY = 8 << 30  # bytes that a process may take beyond what the libraries hold at the start
 
 
@@ -160,7 +160,7 @@ class Worker:
         self._arena_fd = arena_fd
         self._entry: Callable[..., object] | None = None
         self._prepared: list[tuple[list[Mapping[str, Any]], list[object]]] = []
-        self._marks: list[tuple[Any, Any]] = []  # the begin and the end of each call of the last go
+        self._marks: list[Any] = []  # before the first call of the last go, and after each
         self._file = ""
 
     def do(self, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -212,22 +212,20 @@ class Worker:
     def _go(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Call the entry once for each prepared argument list, then wait for all the work."""
         assert self._entry is not None
-        for _ in range(WAKE_UPS):
-            self._backend.mark()
-            self._backend.synchronize()
-        self._marks = []
+        # Nothing but the calls and the marks between them: whatever else a go did would be counted
+        # as the clock's overhead, and a worker that left it out would be believed to be faster.
+        self._marks = [self._backend.mark()]
         for refs, arguments in self._prepared:
             self._backend.before_call(refs)
-            begin = self._backend.mark()
             self._entry(*arguments)
-            self._marks.append((begin, self._backend.mark()))
+            self._marks.append(self._backend.mark())
         self._backend.synchronize()
         return {}
 
     def _times(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """How long each call of the last go took. Asked for apart: the go's own answer is timed."""
-        marks = [(begin, end) for begin, end in self._marks if begin is not None]
-        return {"seconds": tuple(begin.elapsed_time(end) / 1e3 for begin, end in marks)}
+        marks = [mark for mark in self._marks if mark is not None]
+        return {"seconds": tuple(a.elapsed_time(b) / 1e3 for a, b in pairwise(marks))}
 
     def _count(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Call the entry once; what it reads and writes, and what the file allocated so far.
