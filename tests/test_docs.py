@@ -377,14 +377,9 @@ def test_what_red_team_and_honest_corpus_came_to_was_measured():
     assert f"{ends['stopped']} were stopped where they say, {ends['harmless']} around" in text
     assert f"gained at most {100 * (max(gains) - 1):.2f} %" in text
     assert ends["undecided"] == 1
-    again = json.loads((folder / "redteam_clock_h200.json").read_text())
-    ends = again["counts"]
-    gains = {one["name"]: one["gain"] for one in again["cheats"] if one["status"] == "harmless"}
-    (too_much,) = (one for one in again["cheats"] if one["status"] == "gained")
-    assert f"The {len(again['cheats'])} of them that try the clock" in text
-    assert f"{ends['stopped']} were stopped, the speed of {ends['undecided']} could not" in text
-    assert f"{len(gains)} gained at most {100 * (max(gains.values()) - 1):.2f} %" in text
-    assert f"`{too_much['name']}` gained {100 * (too_much['gain'] - 1):.2f} %" in text
+    busy = json.loads((folder / "accuracy_busy_h200.json").read_text())["liars"]["rows"]
+    (gain,) = (row["gain"] for row in busy if row["kernel"] == "does_nothing_but_the_calls")
+    assert f"on that machine it gained {100 * gain:.2f} %" in text
     honest = json.loads((folder / "honest_cpu.json").read_text())
     text = " ".join(section(ROOT / "docs" / "trust.md", "The honest corpus").split())
     assert f"{honest['runs']:,} runs of {len(honest['kernels'])} kernels" in text
