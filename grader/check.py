@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -10,7 +11,6 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import groupby
 from pathlib import Path
 from typing import TypeVar
 
@@ -85,7 +85,7 @@ def run(
     progress: Callable[[str], None],
     heard: Callable[[Result], None] = lambda result: None,
 ) -> list[Result]:
-    """Grade the requests in their order; one judge serves neighbours of the same exercise.
+    """Have one judge grade the requests, in their order.
 
     `progress` is told what is being graded, `heard` each result when it comes. Raises UsageError
     for a kernel file that is not there, and whatever keeps a judge from judging: CannotGrade,
@@ -94,19 +94,22 @@ def run(
     for request in requests:
         _must_be_readable(request)
         _ = request.exercise.spec  # a broken spec is told before anything starts
-    results: list[Result] = []
-    for name, group in groupby(requests, key=lambda r: r.exercise.name):
-        progress(f"grading {name} …")
-        results += _graded(list(group), heard)
-    return results
+    if not requests:
+        return []
+    names = [request.exercise.name for request in requests]
+    numbers = itertools.count(1)
 
+    def begin(number: int) -> None:
+        if number < len(names) and names[number] not in names[:number][-1:]:
+            progress(f"grading {names[number]} …")
 
-def _graded(requests: Sequence[Request], heard: Callable[[Result], None]) -> list[Result]:
     def read(line: bytes) -> Result:
         result = _parsed(line, from_json)
         heard(result)
+        begin(next(numbers))
         return result
 
+    begin(0)
     return _judge(requests, read)
 
 

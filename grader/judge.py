@@ -172,11 +172,19 @@ def _grade(request: Mapping[str, Any], device: str, workshop: Workshop) -> tuple
             plugins=[plugin, watch],
         )
     interrupted = code == pytest.ExitCode.INTERRUPTED
+    _forget(exercise.tests)
     found = () if sanitizer is None or interrupted else sanitize.sanitize(grading, sanitizer)
     result = grading.result(interrupted, found)
     if result.status is Status.UNFINISHED:
         print(said.getvalue(), file=sys.stderr)  # a fault of ours: pytest knows more
     return to_json(result), interrupted
+
+
+def _forget(tests: Path) -> None:
+    """The next request's tests have the same name: pytest would take these for them."""
+    for name, module in list(sys.modules.items()):
+        if getattr(module, "__file__", None) == str(tests):
+            del sys.modules[name]
 
 
 class _Watch:

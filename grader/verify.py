@@ -39,7 +39,7 @@ NO_WORK = (
     "lower_precision",
 )
 NO_WORK_SEED = 20  # any: what is found of these answers must not change from run to run
-BATCH = 32  # trials of one exercise that one judge serves: its start costs about one of them
+BATCH = 32  # trials that one judge serves: its start takes about as long as three of them
 REJECTED = "rejected"  # expected of a mutant: which step does it is no matter
 
 
@@ -101,13 +101,16 @@ def run(
     on_gpu = device == "cuda" or (device == "auto" and machine.has_driver())
     at_once = 1 if on_gpu else os.cpu_count() or 1
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(at_once) as pool:
-        trials = [_all_trials(e, device, sample, Path(scratch) / e.name) for e in exercises]
-        size = min(BATCH, math.ceil(sum(map(len, trials)) / at_once))
-        batches = [some[i : i + size] for some in trials for i in range(0, len(some), size)]
-        total = sum(map(len, trials))
-        many = f"{counted(total, 'kernels')} of {counted(len(trials), 'exercises')}"
+        trials = [
+            trial
+            for exercise in exercises
+            for trial in _all_trials(exercise, device, sample, Path(scratch) / exercise.name)
+        ]
+        size = min(BATCH, math.ceil(len(trials) / at_once))
+        batches = [trials[i : i + size] for i in range(0, len(trials), size)]
+        many = f"{counted(len(trials), 'kernels')} of {counted(len(exercises), 'exercises')}"
         progress(f"verifying with {many}, {at_once} at a time …")
-        tell = _numbered(progress, total)
+        tell = _numbered(progress, len(trials))
         # The last begin: exercises follow puzzles and take longest, and a long one that came last
         # would have one core to itself while the others are idle.
         verified = list(pool.map(lambda batch: _verify(batch, tell), reversed(batches)))

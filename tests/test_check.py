@@ -10,6 +10,8 @@ import pytest
 
 from grader import check, course
 from grader.errors import GraderError
+from grader.results import Result
+from grader.terms import StepName
 
 ROOT = course.find_root(Path(__file__).parent)
 ADD = course.find(ROOT, "01_vector_add")
@@ -74,3 +76,41 @@ def test_a_verdict_that_something_else_may_have_written_is_none(judge, results: 
     assert caught.value.message == (
         f"The judge ended (exit status {code}) before it had graded everything: {results} of 1."
     )
+
+
+def properties(result: Result) -> str:
+    (step,) = (step for step in result.steps if step.name is StepName.PROPERTIES)
+    return step.summary
+
+
+def test_one_judge_grades_several_exercises_each_by_its_own_tests():
+    """All of their files are called test_kernel.py: pytest took the first for those of the rest."""
+    exercises = [course.find(ROOT, name) for name in ("p01_map", "p02_zip")]
+    told: list[str] = []
+    requests = [check.Request(one, one.solution, device="cpu") for one in exercises]
+    results = check.run(
+        [requests[0], requests[0], requests[1]],
+        told.append,
+        lambda result: told.append(f"{result.exercise}: {result.status}"),
+    )
+    assert told == [
+        *("grading p01_map …", "p01_map: pass", "p01_map: pass"),
+        *("grading p02_zip …", "p02_zip: pass"),
+    ]
+    first, again, second = map(properties, results)
+    assert first == again
+    assert "own place only" in first
+    assert "swapped arrays turn the sign" in second
+
+
+def test_several_exercises_have_one_judge(monkeypatch: pytest.MonkeyPatch):
+    """What it imports takes as long as to grade two puzzles."""
+    started: list[int] = []
+    monkeypatch.setattr(check, "_judge", lambda requests, heard: started.append(len(requests)))
+    check.run([check.Request(one, one.solution) for one in course.exercises(ROOT)], print)
+    assert started == [len(course.exercises(ROOT))]
+
+
+def test_nothing_to_grade_starts_no_judge(judge):
+    judge(results=0, code=1)
+    assert check.run([], print) == []
