@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.worker import numba_sim
+from grader.worker import numba_device_arrays, numba_sim
 from grader.worker.allocations import Allocations
 from grader.worker.guard import Access, Span
 from grader.worker.ledger import Ledger
@@ -36,7 +36,7 @@ class Simulated:
 
     def argument(self, ref: Mapping[str, Any]) -> object:
         note = partial(self._note, ref["name"])
-        return numba_sim.device_array(self._array(ref), note, ref["name"])
+        return numba_device_arrays.device_array(self._array(ref), note, ref["name"])
 
     def _array(self, ref: Mapping[str, Any]) -> NDArray[Any]:
         """The array of a `wire.TensorRef`."""
@@ -59,7 +59,7 @@ class Simulated:
         numba_sim.run_blocks(runs_backwards(ref["shape"] for ref in refs))
 
     def watching(self) -> AbstractContextManager[object]:
-        return numba_sim.watching(self.allocations.see_array)
+        return numba_device_arrays.watching(self.allocations.see_array)
 
     @contextmanager
     def counting(self, refs: list[Mapping[str, Any]]) -> Iterator[Ledger]:

@@ -8,6 +8,7 @@ from numba import cuda, float32, int32
 
 from grader.worker import numba_counts, numba_sim
 from grader.worker.guard import OutOfBounds
+from grader.worker.numba_device_arrays import device_array
 from grader.worker.numba_log import KINDS, MARKS, Log
 from grader.worker.races import Race, Uninitialised
 
@@ -23,7 +24,7 @@ def line_of(text: str) -> int:
 
 def logged(kernel, grid, block, *arrays: np.ndarray, error=None) -> Log:
     named = zip("xyz", arrays, strict=False)
-    given = [numba_sim.device_array(array, lambda *_: None, name) for name, array in named]
+    given = [device_array(array, lambda *_: None, name) for name, array in named]
     with numba_sim.logging() as log:
         if error is None:
             kernel[grid, block](*given)
@@ -118,7 +119,7 @@ def second(left, y):
 
 def test_scratch_has_the_name_that_a_kernel_first_gives_it():
     scratch = cuda.device_array(4, np.float32)
-    x, y = (numba_sim.device_array(zeros(4), lambda *_: None, name) for name in "xy")
+    x, y = (device_array(zeros(4), lambda *_: None, name) for name in "xy")
     with numba_sim.logging() as log:
         first[1, 4](x, scratch)
         second[1, 4](scratch, y)
@@ -188,7 +189,7 @@ def test_nothing_is_logged_unless_somebody_asks():
     x, y = zeros(4), zeros(4)
     log = logged(reverse, 1, 2, x, y)
     before = len(log.accesses)
-    reverse[2, 2](*(numba_sim.device_array(a, lambda *_: None, n) for a, n in ((x, "x"), (y, "y"))))
+    reverse[2, 2](*(device_array(a, lambda *_: None, n) for a, n in ((x, "x"), (y, "y"))))
     assert len(log.accesses) == before
 
 

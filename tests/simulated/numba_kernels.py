@@ -14,6 +14,8 @@ from numba import cuda, float32, int32
 from grader.worker import numba_sim
 from grader.worker.guard import OutOfBounds
 from grader.worker.launches import LaunchRefused
+from grader.worker.numba_device_arrays import device_array
+from grader.worker.numba_module import NotSimulated
 from grader.worker.races import DivergentBarrier, DivergentShuffle, Race, Uninitialised
 
 numba_sim.install()
@@ -29,7 +31,7 @@ NOTED: list[tuple[int, str]] = []  # accesses since the last launch: bytes, and 
 
 
 def observed(array: np.ndarray):
-    return numba_sim.device_array(array, lambda size, what: NOTED.append((size, what)), "x")
+    return device_array(array, lambda size, what: NOTED.append((size, what)), "x")
 
 
 def run(kernel, grid, block, *arrays, dynamic_bytes=0):
@@ -644,7 +646,7 @@ def test_a_grid_barrier_works_in_one_block_and_is_refused_in_two():
     out = filled(8)
     run(across_the_grid, 1, 8, out)
     assert out.tolist() == [1.0] * 8
-    with pytest.raises(numba_sim.NotSimulated, match="across several blocks needs a GPU"):
+    with pytest.raises(NotSimulated, match="across several blocks needs a GPU"):
         run(across_the_grid, 2, 4, out)
 
 
@@ -1008,7 +1010,7 @@ def ballots(out):
 
 
 def test_what_the_simulator_lacks_is_said():
-    with pytest.raises(numba_sim.NotSimulated, match=r"cuda\.ballot_sync"):
+    with pytest.raises(NotSimulated, match=r"cuda\.ballot_sync"):
         run(ballots, 1, 1, filled(1))
 
 

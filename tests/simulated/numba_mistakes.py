@@ -7,6 +7,7 @@ from numba import cuda, float32
 from grader.failures import told
 from grader.worker import numba_sim
 from grader.worker.faults import describe
+from grader.worker.numba_device_arrays import device_array
 
 numba_sim.install()
 
@@ -108,7 +109,7 @@ def nothing(x):
     ],
 )
 def test_a_common_mistake_has_a_hint(kernel, grid, block, hint):
-    array = numba_sim.device_array(np.zeros(4, np.float32), lambda size, what: None, "x")
+    array = device_array(np.zeros(4, np.float32), lambda size, what: None, "x")
     with pytest.raises((TypeError, ValueError, IndexError)) as caught:
         kernel[grid, block](array)
     failure = told(describe(caught.value, __file__), "numba")
@@ -130,7 +131,7 @@ def asks_for_what_is_known(x):
 
 def test_a_constant_of_the_file_is_known_before_the_kernel_runs():
     held = np.zeros(4, np.float32)
-    asks_for_what_is_known[1, 1](numba_sim.device_array(held, lambda size, what: None, "x"))
+    asks_for_what_is_known[1, 1](device_array(held, lambda size, what: None, "x"))
     assert held[0] == 7
     assert held[1] == 4 * 5 + 4 * 2 + 4
 

@@ -1,0 +1,130 @@
+"""Device arrays as a kernel file holds them outside of kernels, and what a launch makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.worker.numba_arrays import Array, Note
+from grader.worker.numba_internals import (
+    FakeCUDAArray,
+    FakeWithinKernelCUDAArray,
+    launched,
+    make_device_array,
+)
+from grader.worker.numba_memory import uninitialised
+from grader.worker.numba_races import Memory
+from grader.worker.whole import Whole
+
+_init = FakeCUDAArray.__init__
+
+
+def device_array(array: NDArray[Any], note: Note, name: str) -> Any:
+    """A device array over the same memory: what an entry receives in place of one on a GPU.
+
+    Has `shape`, `size`, `dtype`, `copy_to_host()` and the rest of a device array, and is what
+    simulated kernels take. `note` is told of every access; errors call the array `name`.
+    """
+    return _Observed(array, note, Whole.of(array, name))
+
+
+class _Observed(FakeCUDAArray):  # type: ignore[misc]  # numba-cuda has no types
+    """A device array that tells how many bytes are read or written.
+
+    A part of it, or the same memory in another shape, tells what is done with it by itself.
+    """
+
+    def __init__(self, array: NDArray[Any], note: Note, whole: Whole, stream: int = 0) -> None:
+        super().__init__(array, stream)
+        self._note = note
+        self._whole = whole
+
+    def _again(self, array: NDArray[Any]) -> _Observed:
+        return _Observed(array, self._note, self._whole, self.stream)
+
+    def in_kernel(self, memory: Memory) -> Array:
+        return Array(self._ary, memory, self._whole, self._note)
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._ary[index]
+        if type(found) is np.ndarray:
+            return self._again(found)
+        self._note(found.nbytes, "load")
+        return found
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._note(self._ary[index].nbytes, "store")
+        self._ary[index] = value
+
+    def bind(self, stream: Any = 0) -> Any:
+        return self
+
+    def transpose(self, axes: Any = None) -> Any:
+        return self._again(self._ary.transpose(axes))
+
+    def squeeze(self, axis: Any = None) -> Any:
+        return self._again(self._ary.squeeze(axis))
+
+    def ravel(self, *args: Any, **kwargs: Any) -> Any:
+        return self._again(self._ary.ravel(*args, **kwargs))
+
+    def reshape(self, *args: Any, **kwargs: Any) -> Any:
+        return self._again(self._ary.reshape(*args, **kwargs))
+
+    def view(self, *args: Any, **kwargs: Any) -> Any:
+        return self._again(self._ary.view(*args, **kwargs))
+
+    def split(self, section: int, stream: Any = 0) -> Any:
+        return [self[start : start + section] for start in range(0, len(self), section)]
+
+    def copy_to_host(self, *args: Any, **kwargs: Any) -> Any:
+        self._note(self._ary.nbytes, "load")
+        return super().copy_to_host(*args, **kwargs)
+
+    def copy_to_device(self, *args: Any, **kwargs: Any) -> Any:
+        self._note(self._ary.nbytes, "store")
+        return super().copy_to_device(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        """What else numpy's array has: `sum`, `__array__` and the like look at every element."""
+        found = getattr(self._ary, name)
+        if callable(found) or name.startswith("__array"):
+            self._note(self._ary.nbytes, "load")
+        return found
+
+
+def as_kernels_see_it(item: Any) -> Any:
+    """What a launch makes of a device array that it gets."""
+    if item.dtype.names is not None:
+        return FakeWithinKernelCUDAArray(item)  # of records: the simulator's own, not looked at
+    memory = launched().launch.memory
+    if isinstance(item, _Observed):
+        return item.in_kernel(memory)
+    return Array(item._ary, memory, Whole.scratch(item._ary))
+
+
+def new_device_array(*args: Any, **kwargs: Any) -> Any:
+    """What `cuda.device_array` gives."""
+    made = make_device_array(*args, **kwargs)
+    uninitialised(made._ary)
+    return made
+
+
+@contextmanager
+def watching(watcher: Callable[[NDArray[Any]], None]) -> Iterator[None]:
+    """Tell `watcher` the memory of every device array that is made meanwhile."""
+
+    def init(self: Any, ary: Any, stream: int = 0) -> None:
+        _init(self, ary, stream)
+        if isinstance(ary, np.ndarray):
+            watcher(ary)
+
+    FakeCUDAArray.__init__ = init  # all device arrays, and all views of them, are made by it
+    try:
+        yield
+    finally:
+        FakeCUDAArray.__init__ = _init
