@@ -346,6 +346,10 @@ def test_how_exact_measuring_is_said_to_be_was_measured():
         f"caught, or gain at most {100 * max(gains):.2f} %",
         f"{steps['median_s']:.1f} s, the slowest {steps['slowest_s']:.1f} s",
     ]
+    slowest = max(exact["events"]["rows"], key=lambda row: row["duration_s"])
+    assert f"{slowest['exercise'][:2]} takes longest there, {slowest['duration_s']:.1f} s" in page
+    quiet = json.loads((folder / "accuracy_quiet_h200.json").read_text())["duration"]
+    assert f"a step took {quiet['median_s']:.1f} s, the slowest {quiet['slowest_s']:.1f} s" in page
 
 
 def test_runs_lie_as_near_to_each_other_as_intervals_say():
@@ -377,8 +381,8 @@ def test_what_red_team_and_honest_corpus_came_to_was_measured():
     assert f"{ends['stopped']} were stopped where they say, {ends['harmless']} around" in text
     assert f"gained at most {100 * (max(gains) - 1):.2f} %" in text
     assert ends["undecided"] == 1
-    busy = json.loads((folder / "accuracy_busy_h200.json").read_text())["liars"]["rows"]
-    (gain,) = (row["gain"] for row in busy if row["kernel"] == "does_nothing_but_the_calls")
+    lies = json.loads((folder / "accuracy_h200.json").read_text())["liars"]["rows"]
+    (gain,) = (row["gain"] for row in lies if row["kernel"] == "does_nothing_but_the_calls")
     assert f"on that machine it gained {100 * gain:.2f} %" in text
     honest = json.loads((folder / "honest_cpu.json").read_text())
     text = " ".join(section(ROOT / "docs" / "trust.md", "The honest corpus").split())
