@@ -20,6 +20,7 @@ from grader.terms import Outcome, Status, StepName
 HERE = Path(__file__).parent
 PUBLISHED = HERE.parent / "docs" / "result.schema.json"
 SCHEMA = json.loads(PUBLISHED.read_text(encoding="utf-8"))
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)  # made once: to check the schema takes long
 PASSED = from_json((HERE / "courses" / "result.json").read_bytes())
 
 FAILURE = Failure(
@@ -84,7 +85,7 @@ def test_a_result_survives_json_and_satisfies_the_schema(result: results.Result)
     assert "\n" not in text
     assert json.loads(text)["schema"] == "grader/result/v1"
     assert from_json(text) == result
-    jsonschema.validate(json.loads(text), SCHEMA)
+    VALIDATOR.validate(json.loads(text))
 
 
 @pytest.mark.parametrize("outcome", Outcome)
@@ -92,7 +93,7 @@ def test_a_result_survives_json_and_satisfies_the_schema(result: results.Result)
 def test_every_word_of_a_verdict_is_in_the_schema(status: Status, outcome: Outcome):
     steps = [step.model_copy(update={"outcome": outcome}) for step in PASSED.steps]
     made = PASSED.model_copy(update={"status": status, "steps": tuple(steps)})
-    jsonschema.validate(json.loads(to_json(made)), SCHEMA)
+    VALIDATOR.validate(json.loads(to_json(made)))
 
 
 def edited(edit: Callable[[dict[str, Any]], object]) -> str:
@@ -133,7 +134,7 @@ def edited(edit: Callable[[dict[str, Any]], object]) -> str:
 def test_a_broken_result_is_refused_by_schema_and_reader(edit: Callable[[dict[str, Any]], object]):
     text = edited(edit)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(json.loads(text), SCHEMA)
+        VALIDATOR.validate(json.loads(text))
     with pytest.raises(ValidationError):
         from_json(text)
 
@@ -150,7 +151,7 @@ def test_unknown_fields_are_ignored_for_the_sake_of_older_readers():
         record["steps"][0]["colour"] = "red"
 
     text = edited(add)
-    jsonschema.validate(json.loads(text), SCHEMA)
+    VALIDATOR.validate(json.loads(text))
     assert from_json(text) == FULL
 
 

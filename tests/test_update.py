@@ -18,30 +18,48 @@ from grader.release.update import Action
 DOUBLE = "exercises/01_double"
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return small_course(tmp_path / "course")
-
-
-@pytest.fixture
-def student(root: Path, tmp_path: Path) -> Path:
-    """A student's repository of version 1.0."""
-    build.build(order(root), tmp_path / "student")
-    return tmp_path / "student"
-
-
-@pytest.fixture
-def newer(root: Path, student: Path, tmp_path: Path) -> Path:
-    """Version 2.0: a lesson and a stub changed, one exercise gone and one new."""
-    set_version(root, "2.0")
-    (root / DOUBLE / "README.md").write_text("# Double\n\nTwice a vector, explained.\n")
-    (root / DOUBLE / "test_kernel.py").write_text("def test_new(kernel): ...\n")
-    replace(root / "solutions/01_double/kernel.py", '"""Twice a vector."""', '"""Two vectors."""')
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A course and its release, 1.0; and both of 2.0: `student` and `newer` say what differs."""
+    folder = tmp_path_factory.mktemp("releases")
+    course = small_course(folder / "course")
+    build.build(order(course), folder / "student")
+    shutil.copytree(course, folder / "course of 1.0", symlinks=True)
+    set_version(course, "2.0")
+    (course / DOUBLE / "README.md").write_text("# Double\n\nTwice a vector, explained.\n")
+    (course / DOUBLE / "test_kernel.py").write_text("def test_new(kernel): ...\n")
+    replace(course / "solutions/01_double/kernel.py", '"""Twice a vector."""', '"""Two vectors."""')
     for shelf in ("exercises", "solutions"):
-        shutil.copytree(root / shelf / "02_row_sum", root / shelf / "03_row_sum")
-        shutil.rmtree(root / shelf / "02_row_sum")
-    build.build(order(root), tmp_path / "newer")
-    return tmp_path / "newer"
+        (course / shelf / "02_row_sum").rename(course / shelf / "03_row_sum")
+    build.build(order(course), folder / "newer")
+    return folder
+
+
+@pytest.fixture
+def root(made: Path, tmp_path: Path) -> Path:
+    """The course, of which 1.0 was released."""
+    return copied(made / "course of 1.0", tmp_path / "course")
+
+
+@pytest.fixture
+def student(made: Path, tmp_path: Path) -> Path:
+    """A student's repository of version 1.0."""
+    return copied(made / "student", tmp_path / "student")
+
+
+@pytest.fixture
+def newer(made: Path, root: Path, tmp_path: Path) -> Path:
+    """Version 2.0: a lesson and a stub changed, one exercise gone and one new.
+
+    The course is that of 2.0 from then on.
+    """
+    shutil.rmtree(root)
+    copied(made / "course", root)
+    return copied(made / "newer", tmp_path / "newer")
+
+
+def copied(folder: Path, to: Path) -> Path:
+    return Path(shutil.copytree(folder, to, symlinks=True))
 
 
 def set_version(root: Path, version: str) -> None:
