@@ -20,6 +20,7 @@ from grader import stub
 from grader.course import Exercise
 from grader.errors import CannotGrade, GraderError, UsageError
 from grader.results import Result, from_json
+from grader.terms import Status
 from grader.trace import Trace
 from grader.trace import from_json as trace_from_json
 
@@ -100,13 +101,14 @@ def run(
     numbers = itertools.count(1)
 
     def begin(number: int) -> None:
-        if number < len(names) and names[number] not in names[:number][-1:]:
+        if number < len(names) and (number == 0 or names[number] != names[number - 1]):
             progress(f"grading {names[number]} …")
 
     def read(line: bytes) -> Result:
         result = _parsed(line, from_json)
         heard(result)
-        begin(next(numbers))
+        if result.status is not Status.INTERRUPTED:
+            begin(next(numbers))
         return result
 
     begin(0)

@@ -16,7 +16,7 @@ import secrets
 import signal
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -43,7 +43,7 @@ def main(argv: list[str]) -> int:
     results = os.fdopen(int(argv[0]), "w", encoding="utf-8")
     os.set_inheritable(results.fileno(), False)
     requests = json.load(sys.stdin)
-    if requests[0]["device"] != "cpu" and machine.has_driver():
+    if any(request["device"] != "cpu" for request in requests) and machine.has_driver():
         processes.come_first()  # for a process that waits for its turn seems to be a slow kernel
     # The worker's imports run while ours do: both are seconds long.
     early = _early_nursery(requests)
@@ -157,7 +157,11 @@ def _grade(request: Mapping[str, Any], device: str, workshop: Workshop) -> tuple
             return trace.to_json(tracing.trace_of(grading, options.case)), False
     watch = _Watch(gradings, grading)
     said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+    with (
+        contextlib.redirect_stdout(said),
+        contextlib.redirect_stderr(said),
+        _imports_of(exercise.folder),
+    ):
         code = pytest.main(
             [
                 *("-c", os.devnull, "--rootdir", str(exercise.folder), "--noconftest"),
@@ -172,7 +176,6 @@ def _grade(request: Mapping[str, Any], device: str, workshop: Workshop) -> tuple
             plugins=[plugin, watch],
         )
     interrupted = code == pytest.ExitCode.INTERRUPTED
-    _forget(exercise.tests)
     found = () if sanitizer is None or interrupted else sanitize.sanitize(grading, sanitizer)
     result = grading.result(interrupted, found)
     if result.status is Status.UNFINISHED:
@@ -180,11 +183,21 @@ def _grade(request: Mapping[str, Any], device: str, workshop: Workshop) -> tuple
     return to_json(result), interrupted
 
 
-def _forget(tests: Path) -> None:
-    """The next request's tests have the same name: pytest would take these for them."""
-    for name, module in list(sys.modules.items()):
-        if getattr(module, "__file__", None) == str(tests):
-            del sys.modules[name]
+@contextlib.contextmanager
+def _imports_of(folder: Path) -> Iterator[None]:
+    """What tests import of their exercise's folder is forgotten after them, and where they look.
+
+    All are called test_kernel.py: the next exercise's would be taken for these.
+    """
+    before, path = set(sys.modules), list(sys.path)
+    try:
+        yield
+    finally:
+        for name in sys.modules.keys() - before:
+            file = getattr(sys.modules[name], "__file__", None)
+            if file is not None and Path(file).is_relative_to(folder):
+                del sys.modules[name]
+        sys.path[:] = path
 
 
 class _Watch:

@@ -196,11 +196,12 @@ class Nursery:
         """
         if self._folder is None:  # it has not started yet
             return
-        for folder, inner, _ in os.walk(self._home):
-            for path in (Path(folder, name) for name in inner):
-                if not path.is_symlink():
-                    path.chmod(0o700)
         with suppress(FileNotFoundError):  # it may have removed its home
+            self._home.chmod(0o700)
+            for folder, inner, _ in os.walk(self._home):
+                for path in (Path(folder, name) for name in inner):
+                    if not path.is_symlink():
+                        path.chmod(0o700)
             for path in list(self._home.iterdir()):
                 if path.is_dir() and not path.is_symlink():
                     shutil.rmtree(path)

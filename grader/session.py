@@ -116,7 +116,9 @@ class Workshop:
         """
         key = (exercise.folder, device)
         if key not in self._walls:
-            self._walls[key] = walls.hold(self.nursery(exercise.spec.backend, device), exercise)
+            nursery = self.nursery(exercise.spec.backend, device)
+            nursery.clear_home()  # or the trials meet what another exercise's kernel left there
+            self._walls[key] = walls.hold(nursery, exercise)
         return self._walls[key]
 
     def adopt(self, nursery: Nursery) -> None:

@@ -106,7 +106,7 @@ def run(
             for exercise in exercises
             for trial in _all_trials(exercise, device, sample, Path(scratch) / exercise.name)
         ]
-        size = min(BATCH, math.ceil(len(trials) / at_once))
+        size = max(1, min(BATCH, math.ceil(len(trials) / at_once)))
         batches = [trials[i : i + size] for i in range(0, len(trials), size)]
         many = f"{counted(len(trials), 'kernels')} of {counted(len(exercises), 'exercises')}"
         progress(f"verifying with {many}, {at_once} at a time …")

@@ -1,4 +1,4 @@
-"""Which walls hold around a worker on this machine: each is tried before a kernel file is read."""
+"""Which walls hold around a worker on this machine, each tried before its kernel file is read."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ import json
 import os
 import subprocess
 import sys
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -105,20 +104,41 @@ def test_what_is_judged_before_is_as_it_should_be(before: list[dict[str, Any]]):
 def test_what_cheats_leave_behind_changes_no_later_verdict(
     before: list[dict[str, Any]], zeros: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """Not even of the next cheat: those that attack one exercise have one judge."""
+    """Not even of the next cheat: all of them have one judge."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    cheats = sorted((CHEATS / f"{name}.py" for name in PLANTING), key=attacked)
-    fates = {}
-    for exercise, together in groupby(cheats, key=attacked):
-        requests = [
-            check.Request(course.find(ROOT, exercise), cheat, device="cpu", shrink=False)
-            for cheat in together
-        ]
-        for request, result in zip(requests, check.run(requests, lambda text: None), strict=True):
-            fates[request.kernel.stem] = str(result.status)
-        assert processes_of(tmp_path) == [], f"left by a cheat that attacks {exercise}"
-    assert fates == dict.fromkeys(PLANTING, "fail")
+    cheats = [CHEATS / f"{name}.py" for name in PLANTING]
+    requests = [
+        check.Request(course.find(ROOT, attacked(cheat)), cheat, device="cpu", shrink=False)
+        for cheat in cheats
+    ]
+    results = check.run(requests, lambda text: None)
+    assert processes_of(tmp_path) == []
+    assert [str(result.status) for result in results] == ["fail"] * len(PLANTING)
     assert judged(zeros, ADD.solution) == before
+
+
+# Right, and opens its home to others, in which a name that a trial writes to is taken.
+OPENS_ITS_HOME = """
+import os
+
+os.chmod(os.environ["HOME"], 0o777)
+os.makedirs(os.path.join(os.environ["HOME"], "large"), exist_ok=True)
+"""
+
+
+def test_what_a_kernel_leaves_in_its_home_opens_no_wall_of_the_next_exercise(tmp_path: Path):
+    """One judge tries the walls for each exercise, behind which another's kernel may have run."""
+    first, second = (course.find(ROOT, name) for name in ("p01_map", "p02_zip"))
+    opens = tmp_path / "opens.py"
+    opens.write_text(first.solution.read_text(encoding="utf-8") + OPENS_ITS_HOME)
+    requests = [
+        check.Request(first, opens, device="cpu"),
+        check.Request(second, second.solution, device="cpu"),
+    ]
+    opened, after = check.run(requests, lambda text: None)
+    assert [str(opened.status), str(after.status)] == ["pass", "pass"]
+    assert after.walls == opened.walls
+    assert opened.walls
 
 
 def test_one_judge_clears_up_between_two_checks_of_one_file(tmp_path: Path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -101,6 +102,34 @@ def test_one_judge_grades_several_exercises_each_by_its_own_tests():
     assert first == again
     assert "own place only" in first
     assert "swapped arrays turn the sign" in second
+
+
+HELPED = """
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import helper
+
+
+def test_its_own_helper(kernel):
+    assert Path(helper.__file__).parent == Path(__file__).parent
+"""
+
+
+def test_what_an_exercises_tests_import_is_not_the_nexts(tmp_path: Path):
+    """Nor where they look for it: two exercises may each have a helper.py beside their tests."""
+    for name in ("p01_map", "p02_zip"):
+        one = course.find(ROOT, name)
+        for folder in (one.folder, one.answers):
+            shutil.copytree(folder, tmp_path / folder.relative_to(ROOT))
+        tests = tmp_path / one.tests.relative_to(ROOT)
+        tests.write_text(HELPED)
+        tests.with_name("helper.py").write_text("")
+    made = [course.find(tmp_path, name) for name in ("p01_map", "p02_zip")]
+    requests = [check.Request(one, one.solution, device="cpu") for one in made]
+    results = check.run(requests, lambda text: None)
+    assert [str(result.status) for result in results] == ["pass", "pass"]
 
 
 def test_several_exercises_have_one_judge(monkeypatch: pytest.MonkeyPatch):
