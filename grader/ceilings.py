@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 
 from grader.arena import CudaArena
-from grader.clock import Go, timed
+from grader.clock import Go, claimed, window
 from grader.link import WorkerLink
 from grader.sandbox import Nursery
 from grader.sizing import Gpu, size
@@ -40,15 +40,15 @@ class Yardstick:
         self._link.prepare(self._stream.calls)
         self._link.stop()
 
-    def go(self, probes: Sequence[Probe] = ()) -> Go:
-        """Call it on every slot, once ready. The probes' answers may be wrong: looking counts."""
-        return timed(self._link, len(self._stream.calls), probes)[0]
-
-    def rested_go(self, probes: Sequence[Probe]) -> Go:
-        """A go after a rest, as a kernel has while its inputs come (`clock.right_go`)."""
+    def rest(self) -> None:
+        """Get ready, and rest as a kernel does while its inputs come (`clock.right_go`)."""
         self.get_ready()
         time.sleep(REST_S)
-        return self.go(probes)
+
+    def go(self, probes: Sequence[Probe] = ()) -> Go:
+        """Call it on every slot, once ready. The probes' answers may be wrong: looking counts."""
+        window_s, _ = window(self._link, probes)
+        return claimed(self._link, len(self._stream.calls), window_s)
 
     def bandwidth(self, done: Go) -> float:
         """Bytes per second of one go."""

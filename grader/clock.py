@@ -28,6 +28,9 @@ ROUND_TRIPS = 15
 # How much less than by the judge's clock a worker may claim: what that clock may be wrong by, and
 # so what a lie can gain.
 TRUST = 0.01
+# How many of a go's sampled answers may be there before its clock starts: an output that begins as
+# an input may happen to be right, and who computes a hundredth ahead gains no more than that.
+EARLY = 0.01
 LEAST_CLAIM = 1e-3  # of the judge's own time: a smaller claim is a lie, and must not divide by zero
 
 
@@ -42,28 +45,34 @@ class Go:
 def go(kernel: WorkerLink, calls: Sequence[Call], probes: Sequence[Probe]) -> tuple[Go, bool]:
     """Carry the calls out; the times, and whether the sampled outputs are right.
 
-    What a worker does not claim counts as what the judge's clock shows.
+    Who answers wrong is asked for no times: they count as what the judge's clock shows.
     """
     kernel.prepare(calls)
     kernel.stop()
-    return timed(kernel, len(calls), probes)
+    window_s, right = window(kernel, probes)
+    return claimed(kernel, len(calls), window_s) if right else Go(window_s, window_s), right
 
 
-def timed(kernel: WorkerLink, calls: int, probes: Sequence[Probe]) -> tuple[Go, bool]:
+def window(kernel: WorkerLink, probes: Sequence[Probe]) -> tuple[float, bool]:
     """Have a stopped worker carry out the calls that it holds.
 
-    Returns what `go` does.
+    Returns the seconds by the judge's clock, and whether the sampled outputs are right.
     """
     all_right(probes)  # for whatever the judge does for the first time takes it longer
     kernel.get_set()
     began = time.perf_counter()
     kernel.go()
     right = all_right(probes)
-    window_s = time.perf_counter() - began
+    return time.perf_counter() - began, right
+
+
+def claimed(kernel: WorkerLink, calls: int, window_s: float) -> Go:
+    """What the worker says of the calls that took so long by the judge's clock, which is what they
+    count as if it says nothing."""
     claims = kernel.times()
     # Not the sum: the first call begins late, for its process slept.
     claimed_s = calls * statistics.median(claims) if len(claims) == calls else window_s
-    return Go(window_s, min(max(claimed_s, LEAST_CLAIM * window_s), window_s)), right
+    return Go(window_s, min(max(claimed_s, LEAST_CLAIM * window_s), window_s))
 
 
 def all_right(probes: Sequence[Probe]) -> bool:
@@ -82,16 +91,21 @@ def right_go(kernel: WorkerLink, slots: Slots) -> Go:
     plan = slots.plan()
     kernel.prepare(plan.calls)
     kernel.stop()
-    _must_be_idle(kernel)
+    must_be_idle(kernel)
     probes = slots.fill(plan)
-    done, right = timed(kernel, len(plan.calls), probes)
+    if any(probe.share_right() > EARLY for probe in probes):
+        raise KernelFailure(RESIDENT)
+    window_s, right = window(kernel, probes)
     if not right:
         raise KernelFailure(why_wrong(probes))
-    return done
+    return claimed(kernel, len(plan.calls), window_s)
 
 
-def _must_be_idle(kernel: WorkerLink) -> None:
-    """Who stops a process does not stop what it has queued on the GPU."""
+def must_be_idle(kernel: WorkerLink) -> None:
+    """To be asked of a stopped worker, for that does not stop what it has queued on the GPU.
+
+    Raises KernelFailure when its work goes on there, CannotGrade when another program's does.
+    """
     if _round_trip_s() < BUSY_S:
         return
     kernel.close()

@@ -18,7 +18,7 @@ from torch import Tensor
 from grader import ballast, exclusive, explain, nvml
 from grader.arena import CudaArena
 from grader.ceilings import Yardstick
-from grader.clock import Go, correction, go, right_go, unsteadiness
+from grader.clock import Go, correction, go, must_be_idle, right_go, unsteadiness
 from grader.decision import IMPOSSIBLE, decide, interval, interval_of_runs, spread
 from grader.link import Call, KernelFailure, WorkerLink, entry_of
 from grader.needless import no_kernel
@@ -180,10 +180,12 @@ def _alternate(kernel: WorkerLink, yardstick: Yardstick, slots: Slots, gate: flo
         for _ in range(GOES_OF_A_CYCLE):
             # Each has rested, the kernel while its inputs came: who did is slow at first, and what
             # the trusted one loses by that is taken off the other's time. While one is timed,
-            # nothing of the other runs.
+            # nothing of the other runs, on the GPU neither.
             goes.append(right_go(kernel, slots))
             kernel.stop()
-            trusted.append(yardstick.rested_go(probes))
+            yardstick.rest()
+            must_be_idle(kernel)
+            trusted.append(yardstick.go(probes))
         ceiling = statistics.geometric_mean(map(yardstick.bandwidth, trusted))
         claimed_s = statistics.geometric_mean(one.claimed_s for one in goes)
         samples.goes += goes

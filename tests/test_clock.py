@@ -91,18 +91,26 @@ class Timed:
     def mark(self) -> SimpleNamespace:
         self.done.append("marked")
         at_s = self.done.count("marked")
-        return SimpleNamespace(at_s=at_s, elapsed_time=lambda end: (end.at_s - at_s) * 1e3)
+
+        def elapsed_time(end: SimpleNamespace) -> float:
+            self.done.append("looked")
+            return (end.at_s - at_s) * 1e3
+
+        return SimpleNamespace(at_s=at_s, elapsed_time=elapsed_time)
 
 
 def test_a_worker_looks_at_its_events_when_the_judges_clock_has_stopped():
     """What reading them takes would be counted as the overhead of every go, and a liar saves it."""
-    worker = Worker(Timed(), None)
+    backend = Timed()
+    worker = Worker(backend, None)
     worker._entry = lambda: None
-    assert worker.do({"op": "call", "calls": [[], []]}) == {}
-    assert worker.do({"op": "times"}) == {"seconds": (1.0, 1.0)}
-    worker.do({"op": "prepare", "calls": [[]]})
-    assert worker.do({"op": "go"}) == {}
-    assert worker.do({"op": "times"}) == {"seconds": (1.0,)}
+    for calls in ([[], []], [[]]):
+        worker.do({"op": "prepare", "calls": calls})
+        assert worker.do({"op": "go"}) == {}
+        assert "looked" not in backend.done
+        assert worker.do({"op": "times"}) == {"seconds": (1.0,) * len(calls)}
+        assert backend.done.count("looked") == len(calls)
+        backend.done.clear()
 
 
 def test_a_go_is_its_calls_and_nothing_else():
@@ -190,7 +198,12 @@ class Order:
         took = iter(round_trips_s)
         monkeypatch.setattr(clock.torch.cuda, "synchronize", lambda: None)
         monkeypatch.setattr(clock, "_round_trip_s", lambda: self.note("looked", next(took)))
-        right = SimpleNamespace(right=lambda: self.note("probed", True))
+        self.early = 0.0  # of the answers that are there before the clock starts
+        self.right = True
+        right = SimpleNamespace(
+            right=lambda: self.note("probed", self.right),
+            share_right=lambda: self.note("not there yet", self.early),
+        )
         self.slots = SimpleNamespace(
             plan=lambda: self.note("planned", Plan([["a"], ["b"]], [1, 2])),
             fill=lambda plan: self.note("filled", [right]),
@@ -215,9 +228,38 @@ def test_the_inputs_come_when_the_worker_is_stopped_and_its_gpu_idle(
     order = Order(monkeypatch, BUSY_S / 2)
     clock.right_go(order.kernel, order.slots)
     assert order.done == [
-        "planned", "prepared", "stopped", "looked", "filled", "probed", "set", "went", "probed",
-        "claimed",
-    ]  # fmt: skip
+        *("planned", "prepared", "stopped", "looked", "filled", "not there yet"),
+        *("probed", "set", "went", "probed", "claimed"),
+    ]
+
+
+def test_answers_that_are_there_before_the_clock_starts_are_early(monkeypatch: pytest.MonkeyPatch):
+    """What is queued on the GPU until its inputs come runs without its process, and keeps no GPU
+    busy before."""
+    order = Order(monkeypatch, BUSY_S / 2)
+    order.early = 1 / 16
+    with pytest.raises(KernelFailure) as caught:
+        clock.right_go(order.kernel, order.slots)
+    assert caught.value.failure.kind == "early_start"
+    assert order.done[-1] == "not there yet"
+
+
+def test_a_few_answers_may_be_right_before_they_are_computed(monkeypatch: pytest.MonkeyPatch):
+    """Where an output begins as an input."""
+    order = Order(monkeypatch, BUSY_S / 2)
+    order.early = clock.EARLY
+    clock.right_go(order.kernel, order.slots)
+    assert order.done[-1] == "claimed"
+
+
+def test_who_answers_wrong_is_asked_for_no_times(monkeypatch: pytest.MonkeyPatch):
+    """Of one that answers early, the events are not over: that would be told in their place."""
+    order = Order(monkeypatch)
+    order.right = False
+    done, right = clock.go(order.kernel, [["a"]], order.slots.fill(None))
+    assert not right
+    assert done.claimed_s == done.window_s
+    assert order.done[-1] == "probed"
 
 
 def test_a_kernel_that_stays_on_the_gpu_fails(monkeypatch: pytest.MonkeyPatch):

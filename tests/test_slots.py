@@ -17,6 +17,7 @@ import torch
 
 from grader import course
 from grader.arena import view
+from grader.clock import EARLY
 from grader.errors import BrokenExercise
 from grader.inputs import LargeDraw
 from grader.link import Call
@@ -34,7 +35,8 @@ from grader.slots import (
     scored_case,
     stream_bytes,
 )
-from grader.spec import Argument, Inputs, Spec, reads, updates, writes
+from grader.spec import Argument, Case, Inputs, Spec, reads, updates, writes
+from grader.timing import SMALL
 from grader.wire import TensorRef
 
 ROOT = Path(__file__).parents[1]
@@ -201,6 +203,28 @@ def test_outputs_hold_a_pattern_before_a_go():
     slots, arena = slots_of(small(SPECS["01_vector_add"]))
     for call in slots.refill()[0]:
         assert bool(view(arena.memory, call[2]).isnan().all())
+
+
+@pytest.mark.parametrize("name", SPECS)
+@pytest.mark.parametrize("small", [False, True], ids=["rows as scored", "the latency's case"])
+def test_before_a_go_hardly_an_answer_is_there(name: str, small: bool):
+    """Where an output begins as an input, some may happen to be right: no kernel worked early."""
+    spec = SPECS[name]
+    rows = 2 if spec.scored.columns else 30_000
+    of_one_row = () if spec.scored.columns is None else (1,)
+    case = Case((*of_one_row, SMALL), spec.scored.dtype) if small else scored_case(spec, rows)
+    memory = torch.zeros(arena_bytes(spec, rows, CALLS), dtype=torch.uint8)
+    slots = Slots(spec, case, CALLS, memory)
+    for _ in range(5):
+        assert all(probe.share_right() <= EARLY for probe in slots.refill()[1])
+
+
+def test_one_slot_that_was_answered_early_shows():
+    spec = small(SPECS["03_three_pass_softmax"])
+    slots, arena = slots_of(spec, calls=16)
+    calls, probes = slots.refill()
+    Pretender(spec, right_answer, arena).call(calls[:1])
+    assert max(probe.share_right() for probe in probes) > EARLY
 
 
 # -- bytes

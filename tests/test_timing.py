@@ -254,11 +254,16 @@ def test_while_one_is_timed_nothing_of_the_other_runs(monkeypatch: pytest.Monkey
     monkeypatch.setattr(timing, "right_go", lambda kernel, slots: went("kernel"))
     monkeypatch.setattr(timing.nvml, "read", lambda uuid: None)
     monkeypatch.setattr(timing.exclusive, "uuid", str)
-    yardstick = SimpleNamespace(rested_go=lambda probes: went("ceiling"), bandwidth=lambda go: 1e9)
+    monkeypatch.setattr(timing, "must_be_idle", lambda kernel: done.append("GPU idle"))
+    yardstick = SimpleNamespace(
+        rest=lambda: done.append("rest"),
+        go=lambda probes: went("ceiling"),
+        bandwidth=lambda go: 1e9,
+    )
     kernel = SimpleNamespace(stop=lambda: done.append("kernel stops"))
     slots = SimpleNamespace(least_bytes=1 << 20, calls=16, refill=lambda: ([], []))
     found = timing._alternate(kernel, yardstick, slots, 0.5)
-    one = ["kernel", "kernel stops", "ceiling"]
+    one = ["kernel", "kernel stops", "rest", "GPU idle", "ceiling"]
     assert done == one * (timing.GOES_OF_A_CYCLE * timing.LEAST_CYCLES)
     assert len(found.shares) == timing.LEAST_CYCLES
 
@@ -267,15 +272,14 @@ def test_the_trusted_kernel_rests_before_it_goes(monkeypatch: pytest.MonkeyPatch
     """As the learner's does while its inputs come: what it loses by that is taken off the other's
     time."""
     done: list[str] = []
-    monkeypatch.setattr(ceilings, "timed", lambda *_: (done.append("goes"), True))
     monkeypatch.setattr(ceilings.time, "sleep", lambda seconds: done.append(f"rests {seconds} s"))
     yardstick = object.__new__(ceilings.Yardstick)
     yardstick._stream = SimpleNamespace(calls=[])
     yardstick._link = SimpleNamespace(
         prepare=lambda calls: done.append("is told"), stop=lambda: done.append("stops")
     )
-    yardstick.rested_go([])
-    assert done == ["is told", "stops", f"rests {ceilings.REST_S} s", "goes"]
+    yardstick.rest()
+    assert done == ["is told", "stops", f"rests {ceilings.REST_S} s"]
 
 
 # -- in hardened mode, what the kernel does not get
