@@ -74,8 +74,8 @@ def survey(cap: int | None = None) -> Gpu:
     count = min(1 << 28, free // 8)
     source, target = torch.empty((2, count), dtype=torch.uint8, device="cuda")
     target.copy_(source)
-    start = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
-    stop = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
+    start = torch.cuda.Event(enable_timing=True)
+    stop = torch.cuda.Event(enable_timing=True)
     start.record()
     for _ in range(8):
         target.copy_(source)

@@ -14,7 +14,7 @@ from grader.worker.guard import Access, Span
 from grader.worker.ledger import Ledger
 
 
-class _Dispatched(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class _Dispatched(TorchDispatchMode):
     """A mode that torch's compiler is not told to leave out.
 
     To tell it torch would import it, which takes a second of every check.
@@ -28,7 +28,7 @@ class _Dispatched(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return False
 
 
-class Allocating(_Dispatched):  # type: ignore[no-untyped-call]
+class Allocating(_Dispatched):
     """Notes the memory of every tensor that a torch operation makes while it is entered.
 
     Tensors that lie in the arena are arguments, and nothing that the kernel file holds.
@@ -49,15 +49,15 @@ class Allocating(_Dispatched):  # type: ignore[no-untyped-call]
     def _see(self, storage: torch.UntypedStorage) -> None:
         if not self._arena.start <= storage.data_ptr() < self._arena.stop:
             # A weak reference to the storage itself: Python's object for it comes and goes.
-            reference = StorageWeakRef(storage)  # type: ignore[no-untyped-call]
+            reference = StorageWeakRef(storage)
             self._allocations.see(
                 reference.cdata,
                 storage.nbytes(),
-                lambda: not reference.expired(),  # type: ignore[no-untyped-call]
+                lambda: not reference.expired(),
             )
 
 
-class Moving(_Dispatched):  # type: ignore[no-untyped-call]
+class Moving(_Dispatched):
     """Notes what torch reads and writes of a call's arguments while it is entered."""
 
     def __init__(self, ledger: Ledger) -> None:

@@ -25,11 +25,11 @@ class Compiled(OnGpu):
         return compiled.numba_without_launches()
 
     def synchronize(self) -> None:
-        cuda.synchronize()  # type: ignore[no-untyped-call]
+        cuda.synchronize()
 
     def settle(self) -> None:
         """Numba puts off freeing what nobody needs; a file may use torch, too."""
-        cuda.current_context().memory_manager.deallocations.clear()  # type: ignore[no-untyped-call]
+        cuda.current_context().memory_manager.deallocations.clear()
         torch.cuda.empty_cache()
 
 

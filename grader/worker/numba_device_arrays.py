@@ -32,7 +32,7 @@ def device_array(array: NDArray[Any], note: Note, name: str) -> Any:
     return _Observed(array, note, Whole.of(array, name))
 
 
-class _Observed(FakeCUDAArray):  # type: ignore[misc]  # numba-cuda has no types
+class _Observed(FakeCUDAArray):
     """A device array that tells how many bytes are read or written.
 
     A part of it, or the same memory in another shape, tells what is done with it by itself.

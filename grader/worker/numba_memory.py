@@ -40,7 +40,7 @@ def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
     return known
 
 
-class Local(FakeCUDALocal):  # type: ignore[misc]  # numba-cuda has no types
+class Local(FakeCUDALocal):
     """The local memory of each thread, as `cuda.local`."""
 
     def array(self, shape: Shape, dtype: Any, alignment: int | None = None) -> NDArray[Any]:
@@ -49,7 +49,7 @@ class Local(FakeCUDALocal):  # type: ignore[misc]  # numba-cuda has no types
         return _new_array(shape, dtype)
 
 
-class Shared(FakeCUDAShared):  # type: ignore[misc]  # numba-cuda has no types
+class Shared(FakeCUDAShared):
     """The shared memory of one block: one array for each call in the kernel's text."""
 
     def __init__(self, dynamic_bytes: int, memory: Memory) -> None:

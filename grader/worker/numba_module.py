@@ -22,7 +22,7 @@ class NotSimulated(Exception):
     """The kernel uses something that exists on a GPU but not in the simulator."""
 
 
-class Cuda(FakeCUDAModule):  # type: ignore[misc]  # numba-cuda has no types
+class Cuda(FakeCUDAModule):
     """The `cuda` of one launch, which speaks to the thread that runs."""
 
     # Plain attributes, set before a thread runs. The simulator asks the operating system's thread.
@@ -84,7 +84,7 @@ for _name in SOURCES:
     setattr(Cuda, _name, _shuffling(_name))
 
 
-class _Atomic(FakeCUDAAtomic):  # type: ignore[misc]  # numba-cuda has no types
+class _Atomic(FakeCUDAAtomic):
     """Atomic operations, which read and write their element as one."""
 
     def __init__(self, threads: Threads) -> None:

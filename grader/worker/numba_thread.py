@@ -21,7 +21,7 @@ from grader.worker.numba_warps import Exchange
 from grader.worker.sites import Place, Site, place_of
 
 
-class Index(Dim3):  # type: ignore[misc]  # numba-cuda has no types
+class Index(Dim3):
     """Where a thread or a block is, told along as many axes as the launch has."""
 
     def __init__(self, index: races.Index, extents: races.Index) -> None:
@@ -37,7 +37,7 @@ _QUIET = copy_context()
 _QUIET.run(np.seterr, all="ignore")
 
 
-class Thread(greenlet):  # type: ignore[misc]  # greenlet has no types here
+class Thread(greenlet):
     """One CUDA thread. Every switch into it hands over what its barrier or shuffle found out."""
 
     def __init__(self, call: tuple[Any, ...], index: Index, number: int, lane: int) -> None:

@@ -43,7 +43,7 @@ class OnGpu:
 
     def mark(self) -> torch.cuda.Event:
         """A point in time on the stream that kernels are launched on by default."""
-        event = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
+        event = torch.cuda.Event(enable_timing=True)
         event.record()
         return event
 

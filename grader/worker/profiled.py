@@ -25,10 +25,10 @@ def main(path: str) -> None:
     entry = load_entry(Path(job["kernel"]), job["entry"], job["parameters"])
     entry(*arguments)
     torch.cuda.synchronize()
-    torch.cuda.profiler.start()  # type: ignore[no-untyped-call]
+    torch.cuda.profiler.start()
     entry(*arguments)
     torch.cuda.synchronize()
-    torch.cuda.profiler.stop()  # type: ignore[no-untyped-call]
+    torch.cuda.profiler.stop()
 
 
 def _argument(
@@ -47,7 +47,7 @@ def _adapted(value: torch.Tensor | float, backend: str) -> object:
     if backend == "numba" and isinstance(value, torch.Tensor):
         from numba import cuda
 
-        return cuda.as_cuda_array(value)  # type: ignore[no-untyped-call]
+        return cuda.as_cuda_array(value)
     return value
 
 

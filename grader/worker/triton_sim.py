@@ -133,7 +133,7 @@ def _active(lanes: NDArray[Any], mask: Any) -> NDArray[Any]:
 _LIBRARIES = (os.path.dirname(triton.__file__), os.path.dirname(__file__))
 
 
-class _Builder(interpreter.InterpreterBuilder):  # type: ignore[misc]  # Triton has no types
+class _Builder(interpreter.InterpreterBuilder):
     guard: AddressGuard
     programs: Programs  # of the launch that runs
     backwards = False  # whether programs run from the last of the grid to the first
@@ -285,7 +285,7 @@ class _BlockAsTruth(BaseException):
     """
 
 
-class _ReduceOps(interpreter.ReduceOps):  # type: ignore[misc]  # Triton has no types
+class _ReduceOps(interpreter.ReduceOps):
     combining_blocks = False
 
     def apply_impl(self, input: Any) -> Any:
@@ -335,7 +335,7 @@ class _ReduceOps(interpreter.ReduceOps):  # type: ignore[misc]  # Triton has no 
         return [np.broadcast_to(each.handle.data, shape) for each in combined]
 
 
-class _ScanOps(interpreter.ScanOps):  # type: ignore[misc]  # Triton has no types
+class _ScanOps(interpreter.ScanOps):
     def cumsum(self, input: Any) -> Any:
         if input.dtype == tl.bfloat16:
             return self.generic_scan((input,))
@@ -350,7 +350,7 @@ class _ScanOps(interpreter.ScanOps):  # type: ignore[misc]  # Triton has no type
 # --- a launch -----------------------------------------------------------------------------------
 
 
-class _GridExecutor(interpreter.GridExecutor):  # type: ignore[misc]  # Triton has no types
+class _GridExecutor(interpreter.GridExecutor):
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         named = {**dict(zip(self.arg_names, args, strict=False)), **kwargs}
         scratch = [span for name, value in named.items() for span in _storage(name, value)]
@@ -443,7 +443,7 @@ def _truth(tensor: Any) -> bool:
     return True  # Triton's own code asks `if mask` and means `if mask is not None`
 
 
-class _Transformer(interpreter.ASTTransformer):  # type: ignore[misc]  # Triton has no types
+class _Transformer(interpreter.ASTTransformer):
     """Rewrites a kernel's text before it is run."""
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
@@ -501,7 +501,7 @@ def _neither(operand: Any) -> Any:
     return operand == 0 if _is_block(operand) else not operand
 
 
-class _Autotuner(autotuner.Autotuner):  # type: ignore[misc]  # Triton has no types
+class _Autotuner(autotuner.Autotuner):
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """Take the first configuration: trying which is fastest needs a GPU."""
         del self.configs[1:]
