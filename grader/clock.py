@@ -25,8 +25,8 @@ from grader.slots import Probe, Slots
 # of 2 ms and more: what of the GPU is our turn is ours alone.
 BUSY_S = 1e-3
 ROUND_TRIPS = 15
-# How much less than by the judge's clock a worker may claim: what that clock may be wrong by, and
-# so what a lie can gain.
+# How much less than by the judge's clock a worker may claim and be believed: what that clock may be
+# wrong by, and so what a lie can gain.
 TRUST = 0.01
 # How many of a go's sampled answers may be there before its clock starts: an output that begins as
 # an input may happen to be right, and who computes a hundredth ahead gains no more than that.
@@ -53,13 +53,19 @@ def go(kernel: WorkerLink, calls: Sequence[Call], probes: Sequence[Probe]) -> tu
     return claimed(kernel, len(calls), window_s) if right else Go(window_s, window_s), right
 
 
-def window(kernel: WorkerLink, probes: Sequence[Probe]) -> tuple[float, bool]:
+def window(
+    kernel: WorkerLink, probes: Sequence[Probe], *, fresh: bool = False
+) -> tuple[float, bool]:
     """Have a stopped worker carry out the calls that it holds.
 
-    Returns the seconds by the judge's clock, and whether the sampled outputs are right.
+    Returns the seconds by the judge's clock, and whether the sampled outputs are right. Raises
+    KernelFailure when some of them are right before the clock starts, although `fresh`.
     """
     all_right(probes)  # for whatever the judge does for the first time takes it longer
     kernel.get_set()
+    # The last look: what begins after it, unseen, would be saved.
+    if fresh and any(probe.share_right() > EARLY for probe in probes):
+        raise KernelFailure(RESIDENT)
     began = time.perf_counter()
     kernel.go()
     right = all_right(probes)
@@ -91,26 +97,25 @@ def right_go(kernel: WorkerLink, slots: Slots) -> Go:
     plan = slots.plan()
     kernel.prepare(plan.calls)
     kernel.stop()
-    must_be_idle(kernel)
     probes = slots.fill(plan)
-    if any(probe.share_right() > EARLY for probe in probes):
-        raise KernelFailure(RESIDENT)
-    window_s, right = window(kernel, probes)
+    must_be_idle(kernel)  # for what it left on the GPU may have waited there for the inputs
+    window_s, right = window(kernel, probes, fresh=True)
     if not right:
         raise KernelFailure(why_wrong(probes))
     return claimed(kernel, len(plan.calls), window_s)
 
 
-def must_be_idle(kernel: WorkerLink) -> None:
+def must_be_idle(kernel: WorkerLink | None) -> None:
     """To be asked of a stopped worker, for that does not stop what it has queued on the GPU.
 
     Raises KernelFailure when its work goes on there, CannotGrade when another program's does.
     """
     if _round_trip_s() < BUSY_S:
         return
-    kernel.close()
-    if _round_trip_s() < BUSY_S:
-        raise KernelFailure(RESIDENT)
+    if kernel is not None:
+        kernel.close()
+        if _round_trip_s() < BUSY_S:
+            raise KernelFailure(RESIDENT)
     raise CannotGrade(
         "The GPU computes, although nothing of this check runs on it.",
         "See with `nvidia-smi` which other program does, and check again without it.",
@@ -138,33 +143,56 @@ RESIDENT = Failure(
 )
 
 
-def correction(goes: Sequence[Go], trusted: Sequence[Go]) -> float:
+@dataclass(frozen=True)
+class Goes:
+    """What the judge's clock is held against: a kernel's goes, and those of a trusted worker.
+
+    The trusted ones are `beside` the kernel's, in alternation with them, and some from before its
+    process was started, when it was `alone`.
+    """
+
+    kernel: Sequence[Go]
+    beside: Sequence[Go]
+    alone: Sequence[Go]
+
+
+def correction(goes: Goes) -> float:
     """By what factor, at least 1, a worker's claims have to be raised to be believed.
 
-    `trusted` are as many goes of a trusted worker, in alternation with these: what they show beyond
-    their claims is the overhead of waking a stopped worker, of switching the GPU between processes
-    and of looking at answers. It is that of these goes, too, if both rested equally long. What a
-    quiet go took by the judge's clock, less a quiet overhead, was the work of one go.
+    What a trusted worker's goes show beyond its claims is the overhead of waking a stopped worker,
+    of switching the GPU between processes and of looking at answers. It is that of the kernel's
+    goes, too, if both rested equally long. What a quiet go took by the judge's clock, less a quiet
+    overhead, was the work of one go. Of the trusted ones those count that had less: work that a
+    kernel left on the GPU can make those beside it longer, but none that were before it.
+
+    Claims within TRUST of that are believed. Others count as what the judge saw, for who was caught
+    lying is owed no trust.
     """
-    overhead_s = _quiet(one.window_s - one.claimed_s for one in trusted)
-    seen = _quiet(one.window_s for one in goes) - overhead_s
-    claimed = statistics.median(one.claimed_s for one in goes)
-    return max(1.0, (1 - TRUST) * seen / claimed) if claimed > 0 else float("inf")
+    overhead_s = min(_quiet(_overheads(goes.beside)), _quiet(_overheads(goes.alone)))
+    seen = _quiet(one.window_s for one in goes.kernel) - overhead_s
+    claimed = statistics.median(one.claimed_s for one in goes.kernel)
+    factor = seen / claimed if claimed > 0 else float("inf")
+    return factor if factor > 1 + TRUST else 1.0
 
 
-def unsteadiness(goes: Sequence[Go], trusted: Sequence[Go]) -> float:
+def unsteadiness(goes: Goes) -> float:
     """What part of a go's time `correction` may be off by, as its overhead comes and goes.
 
-    In either list, half of the goes had that much more overhead than the one that had least, or a
-    worker claims now more, now less.
+    Half of the kernel's goes, or of the trusted ones, had that much more overhead than the one that
+    had least, or a worker claims now more, now less.
     """
+    trusted = _overheads([*goes.beside, *goes.alone])
+    usual_s = statistics.median(one.window_s for one in goes.kernel)
+    return (_wander(_overheads(goes.kernel)) + _wander(trusted)) / usual_s
 
-    def wander(some: Sequence[Go]) -> float:
-        overhead_s = [one.window_s - one.claimed_s for one in some]
-        return statistics.median(overhead_s) - min(overhead_s)
 
-    usual_s = statistics.median(one.window_s for one in goes)
-    return (wander(goes) + wander(trusted)) / usual_s
+def _overheads(goes: Iterable[Go]) -> list[float]:
+    """Seconds of each go beyond what the worker claims."""
+    return [one.window_s - one.claimed_s for one in goes]
+
+
+def _wander(seconds: Sequence[float]) -> float:
+    return statistics.median(seconds) - min(seconds)
 
 
 def _quiet(seconds: Iterable[float]) -> float:

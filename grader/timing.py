@@ -17,8 +17,8 @@ from torch import Tensor
 
 from grader import ballast, exclusive, explain, nvml
 from grader.arena import CudaArena
-from grader.ceilings import Yardstick
-from grader.clock import Go, correction, go, must_be_idle, right_go, unsteadiness
+from grader.ceilings import GOES, Yardstick
+from grader.clock import Go, Goes, correction, go, must_be_idle, right_go, unsteadiness
 from grader.decision import IMPOSSIBLE, decide, interval, interval_of_runs, spread
 from grader.link import Call, KernelFailure, WorkerLink, entry_of
 from grader.needless import no_kernel
@@ -34,7 +34,7 @@ from grader.wire import Launched
 GOES_OF_A_CYCLE = 2  # of the kernel, and as many of the ceiling
 LEAST_CYCLES = 5  # the fewest that give an interval, and a deviation to decide with
 MOST_CYCLES = 24
-BUDGET_S = 4.0  # after which no further cycle begins, if LEAST_CYCLES are done
+BUDGET_S = 3.0  # after which no further cycle begins, if LEAST_CYCLES are done
 NARROW = 0.003  # an interval this wide, relative to the share, needs no further cycle
 HOPELESS = 0.1  # of the ceiling: a kernel that slow by its first call needs no precision
 # How far a trusted kernel's bandwidth may wander, over the cycles or from before to after.
@@ -53,8 +53,9 @@ SMALL, SMALL_CALLS = 1024, 64  # elements, and calls, of the case that shows the
 
 @dataclass
 class Samples:
-    """What the cycles found so far."""
+    """What the cycles found so far; `alone` is from before the learner's worker started."""
 
+    alone: Sequence[Go]  # of the trusted kernel
     shares: list[float] = field(default_factory=list)
     ceilings: list[float] = field(default_factory=list)  # bytes per second
     goes: list[Go] = field(default_factory=list)  # of the learner's kernel
@@ -86,7 +87,8 @@ def _measure(
     trusted = nursery("triton", grading.options.device, trusted=True)
     with closing(Yardstick(slots.stream(), trusted, arena)) as yardstick:
         calls, probes = slots.refill()
-        before = yardstick.ceiling(probes)
+        alone = [_trusted_go(yardstick, probes) for _ in range(GOES)]
+        before = yardstick.ceiling(alone)
         kernel = WorkerLink(
             entry_of(spec), grading.kernel, nursery(spec.backend, grading.options.device), arena
         )
@@ -97,12 +99,12 @@ def _measure(
             rough = slots.least_bytes / once_s / before
             if rough < HOPELESS:
                 return _hopeless(rough)
-            samples = _alternate(kernel, yardstick, slots, gates.passing)
+            samples = _alternate(kernel, yardstick, slots, gates.passing, alone)
             latency = _latency(kernel, spec, arena)
             needless = _without_kernels(kernel, slots, arena) if spec.kernels else None
         del held_back
-        after = yardstick.ceiling(probes)
-        raised = correction(samples.goes, samples.trusted)
+        after = yardstick.ceiling(yardstick.goes(probes))
+        raised = correction(_clocked(samples))
     ceiling = max(statistics.median(samples.ceilings), (1 - HELD_DOWN) * max(before, after))
     lowered = raised * ceiling / statistics.median(samples.ceilings)
     shares = [share / lowered for share in samples.shares]
@@ -170,22 +172,18 @@ def _hopeless(rough: float) -> Finding:
     return Finding(told, failure, Outcome.FAIL)
 
 
-def _alternate(kernel: WorkerLink, yardstick: Yardstick, slots: Slots, gate: float) -> Samples:
+def _alternate(
+    kernel: WorkerLink, yardstick: Yardstick, slots: Slots, gate: float, alone: Sequence[Go]
+) -> Samples:
     """Cycles of two goes each of kernel and ceiling, until the share is told from the gate."""
-    samples, began = Samples(), time.monotonic()
+    samples, began = Samples(alone), time.monotonic()
     per_go = slots.least_bytes * slots.calls
     _, probes = slots.refill()
     while not _enough(samples, gate, began):
         trusted, goes = [], []
         for _ in range(GOES_OF_A_CYCLE):
-            # Each has rested, the kernel while its inputs came: who did is slow at first, and what
-            # the trusted one loses by that is taken off the other's time. While one is timed,
-            # nothing of the other runs, on the GPU neither.
             goes.append(right_go(kernel, slots))
-            kernel.stop()
-            yardstick.rest()
-            must_be_idle(kernel)
-            trusted.append(yardstick.go(probes))
+            trusted.append(_trusted_go(yardstick, probes, kernel))
         ceiling = statistics.geometric_mean(map(yardstick.bandwidth, trusted))
         claimed_s = statistics.geometric_mean(one.claimed_s for one in goes)
         samples.goes += goes
@@ -197,6 +195,21 @@ def _alternate(kernel: WorkerLink, yardstick: Yardstick, slots: Slots, gate: flo
     return samples
 
 
+def _trusted_go(
+    yardstick: Yardstick, probes: Sequence[Probe], kernel: WorkerLink | None = None
+) -> Go:
+    """One of the ceiling, while nothing of the kernel's runs, on the GPU neither.
+
+    It has rested before, as the kernel does while its inputs come: who did is slow at first, and
+    what the trusted one loses by that is taken off the other's time.
+    """
+    if kernel is not None:
+        kernel.stop()
+    yardstick.rest()
+    must_be_idle(kernel)
+    return yardstick.go(probes)
+
+
 def _enough(samples: Samples, gate: float, began: float) -> bool:
     """Whether no further cycle is needed, or none is left to try."""
     done = len(samples.shares)
@@ -204,7 +217,7 @@ def _enough(samples: Samples, gate: float, began: float) -> bool:
         return False
     if done >= MOST_CYCLES or time.monotonic() - began > BUDGET_S:
         return True
-    if _clock_in_doubt(samples):
+    if correction(_clocked(samples)) > 1:  # the more goes, the surer is the judge's clock
         return False
     low, high = interval(samples.shares)
     narrow = (high - low) / statistics.median(samples.shares) <= NARROW
@@ -216,8 +229,12 @@ def _clock_in_doubt(samples: Samples) -> bool:
 
     Where other programs keep the processors busy, workers are woken late, and not equally late.
     """
-    both = samples.goes, samples.trusted
-    return correction(*both) > 1 + DOUBTED and unsteadiness(*both) > UNSTEADY
+    clocked = _clocked(samples)
+    return correction(clocked) > 1 + DOUBTED and unsteadiness(clocked) > UNSTEADY
+
+
+def _clocked(samples: Samples) -> Goes:
+    return Goes(samples.goes, samples.trusted, samples.alone)
 
 
 def _latency(kernel: WorkerLink, spec: Spec, arena: CudaArena) -> tuple[Case, float]:
@@ -262,7 +279,7 @@ def _noise(
     if wander > STEADY:
         return f"the GPU's own bandwidth wandered by {wander:.1%} during the measurement"
     if _clock_in_doubt(samples):
-        wander = unsteadiness(samples.goes, samples.trusted)
+        wander = unsteadiness(_clocked(samples))
         return (
             f"the time that goes by beside the calls wandered by {wander:.0%} of a go, as it does "
             "where other programs keep the processors busy"
