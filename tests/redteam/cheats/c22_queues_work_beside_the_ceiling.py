@@ -1,8 +1,4 @@
-"""Leaves work queued that begins when the ceiling is timed, so that the judge's clock looks slow.
-
-What the ceiling's goes take beyond its calls is taken off this kernel's time, which is claimed to
-be a fifth less than it is.
-"""
+"""Queues work that begins when the ceiling is timed, so that the judge's clock looks slow."""
 # attacks: 01_vector_add
 # stopped: speed noisy
 # harmless: at most 1.02
@@ -65,6 +61,7 @@ _times = loop.Worker._times
 
 
 def _lies(worker, message):
+    """What the ceiling's goes take beyond its calls is taken off the time of these."""
     seconds = _times(worker, message)["seconds"]
     if 8 <= len(seconds) <= 16:  # not the calls that show the latency
         _queue().burst()

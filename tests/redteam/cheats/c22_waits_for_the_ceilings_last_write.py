@@ -1,8 +1,4 @@
-"""Has the GPU wait until the ceiling's last call writes, and keeps it busy when the judge looks.
-
-A stream that waits for a value in memory leaves the GPU idle. What the judge's look takes longer
-then is taken off this kernel's time, which is claimed to be a sixth less than it is.
-"""
+"""Has the GPU wait until the ceiling's last call writes, and keeps it busy when the judge looks."""
 # attacks: 01_vector_add
 # stopped: speed noisy
 # harmless: at most 1.02
@@ -45,7 +41,10 @@ def _stream() -> torch.cuda.Stream:
 
 
 def _burst_when_written(out: torch.Tensor) -> None:
-    """The ceiling adds the same, so that its write shows only where a zero is."""
+    """A stream that waits for a value leaves the GPU idle.
+
+    The ceiling adds as this kernel does, so that its write shows only where a zero is.
+    """
     last = out.view(torch.int32)[-1:]
     last.zero_()
     torch.cuda.synchronize()
@@ -65,6 +64,7 @@ _times = loop.Worker._times
 
 
 def _lies(worker, message):
+    """What the judge's look took longer is taken off the time of these calls."""
     seconds = _times(worker, message)["seconds"]
     if 8 <= len(seconds) <= 16:  # not the calls that show the latency
         outs = [arguments[-1] for _, arguments in worker._prepared]
