@@ -141,7 +141,7 @@ def test_one_module_reaches_into_numbas_simulator():
         for name, path in FILES.items()
         if "numba.cuda.simulator" in path.read_text(encoding="utf-8")
     }
-    assert inside == {"worker.numba_internals"}
+    assert inside == {"worker.sim_numba.internals"}
 
 
 @pytest.mark.parametrize(
