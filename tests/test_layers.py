@@ -135,13 +135,16 @@ def test_no_imports_run_in_a_ring():
     TopologicalSorter(GRAPH).prepare()
 
 
-def test_one_module_reaches_into_numbas_simulator():
-    inside = {
-        name
-        for name, path in FILES.items()
-        if "numba.cuda.simulator" in path.read_text(encoding="utf-8")
-    }
-    assert inside == {"worker.numba_internals"}
+@pytest.mark.parametrize(
+    ("simulator", "module"),
+    [
+        ("numba.cuda.simulator", "worker.sim_numba.internals"),
+        ("from triton.runtime import", "worker.sim_triton.internals"),
+    ],
+)
+def test_one_module_reaches_into_each_simulator(simulator: str, module: str):
+    inside = {name for name, path in FILES.items() if simulator in path.read_text(encoding="utf-8")}
+    assert inside == {module}
 
 
 @pytest.mark.parametrize(

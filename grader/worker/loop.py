@@ -22,14 +22,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from grader.wire import Channel, Closed, Fault, Reply
-from grader.worker import faults, numba_counts, walls
+from grader.worker import faults, walls
 from grader.worker.load import LoadError, load_entry
+from grader.worker.sim_numba.counts import facts
 
 if TYPE_CHECKING:
     from grader.worker.allocations import Allocations
     from grader.worker.compiled import Launches
     from grader.worker.ledger import Ledger
-    from grader.worker.numba_log import Log
+    from grader.worker.sim_numba.log import Log
 
 
 class Backend(Protocol):
@@ -245,7 +246,7 @@ class Worker:
             self._entry(*arguments)
         counts = ledger.facts()
         if log is not None:
-            counts |= numba_counts.facts(log, self._file)
+            counts |= facts(log, self._file)
         return {"counts": counts, "peak": self._backend.allocations.peak}
 
     def _trace(self, message: Mapping[str, Any]) -> dict[str, Any]:

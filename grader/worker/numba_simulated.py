@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.worker import numba_device_arrays, numba_sim
 from grader.worker.allocations import Allocations
 from grader.worker.guard import Access, Span
 from grader.worker.ledger import Ledger
-from grader.worker.numba_log import Log
 from grader.worker.races import runs_backwards
+from grader.worker.sim_numba import device_arrays, simulator
+from grader.worker.sim_numba.log import Log
 from grader.worker.whole import address_of
 
 
@@ -36,7 +36,7 @@ class Simulated:
 
     def argument(self, ref: Mapping[str, Any]) -> object:
         note = partial(self._note, ref["name"])
-        return numba_device_arrays.device_array(self._array(ref), note, ref["name"])
+        return device_arrays.device_array(self._array(ref), note, ref["name"])
 
     def _array(self, ref: Mapping[str, Any]) -> NDArray[Any]:
         """The array of a `wire.TensorRef`."""
@@ -56,10 +56,10 @@ class Simulated:
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
         """The simulator checks every index against its array itself."""
-        numba_sim.run_blocks(runs_backwards(ref["shape"] for ref in refs))
+        simulator.run_blocks(runs_backwards(ref["shape"] for ref in refs))
 
     def watching(self) -> AbstractContextManager[object]:
-        return numba_device_arrays.watching(self.allocations.see_array)
+        return device_arrays.watching(self.allocations.see_array)
 
     @contextmanager
     def counting(self, refs: list[Mapping[str, Any]]) -> Iterator[Ledger]:
@@ -70,7 +70,7 @@ class Simulated:
             self._ledger = None
 
     def logging(self) -> AbstractContextManager[Log]:
-        return numba_sim.logging()
+        return simulator.logging()
 
     def mark(self) -> None:
         """Simulated kernels are not timed."""
@@ -79,7 +79,7 @@ class Simulated:
         return nullcontext()  # nothing is compiled
 
     def without_kernels(self) -> AbstractContextManager[object]:
-        return numba_sim.undoing()
+        return simulator.undoing()
 
     def synchronize(self) -> None:
         """Simulated kernels have finished when they return."""
@@ -93,5 +93,5 @@ class Simulated:
 
 def install() -> type[Simulated]:
     """Prepare this process, before workers are forked, and say how a worker makes its backend."""
-    numba_sim.install()
+    simulator.install()
     return Simulated

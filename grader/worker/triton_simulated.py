@@ -8,13 +8,13 @@ from typing import Any
 
 import torch
 
-from grader.worker import triton_sim
 from grader.worker.allocations import Allocations
 from grader.worker.dispatch import Allocating, Moving
 from grader.worker.guard import AddressGuard, Span
 from grader.worker.ledger import Ledger
 from grader.worker.mapping import map_arena, span_of, tensor_at
 from grader.worker.races import runs_backwards
+from grader.worker.sim_triton import launch, simulator, unwrap
 
 
 class Simulated:
@@ -34,7 +34,7 @@ class Simulated:
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
         self._guard.allow([span_of(ref, tensor_at(self._memory, ref)) for ref in refs])
-        triton_sim.run_programs(runs_backwards(ref["shape"] for ref in refs))
+        simulator.run_programs(runs_backwards(ref["shape"] for ref in refs))
 
     def watching(self) -> AbstractContextManager[object]:
         assert self._guard.arena is not None
@@ -61,7 +61,7 @@ class Simulated:
         return nullcontext()  # nothing is compiled
 
     def without_kernels(self) -> AbstractContextManager[object]:
-        return triton_sim.undoing()
+        return launch.undoing()
 
     def synchronize(self) -> None:
         """Simulated kernels have finished when they return."""
@@ -70,12 +70,12 @@ class Simulated:
         """A simulator holds no memory of a GPU."""
 
     def root_cause(self, error: BaseException) -> BaseException:
-        return triton_sim.root_cause(error)
+        return unwrap.root_cause(error)
 
 
 def install() -> Callable[[], Simulated]:
     """Prepare this process, before workers are forked, and say how a worker makes its backend."""
     torch.set_num_threads(1)
     guard = AddressGuard()
-    triton_sim.install(guard)
+    simulator.install(guard)
     return lambda: Simulated(guard)

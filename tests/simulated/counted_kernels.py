@@ -7,12 +7,12 @@ import torch
 import triton
 import triton.language as tl
 
-from grader.worker import triton_sim
 from grader.worker.guard import AddressGuard, Span
 from grader.worker.ledger import Ledger
+from grader.worker.sim_triton import simulator
 
 GUARD = AddressGuard()
-triton_sim.install(GUARD)
+simulator.install(GUARD)
 
 
 def counted(kernel, grid, x, out, *args, **options) -> tuple[dict[str, int], dict[str, int]]:

@@ -1,4 +1,4 @@
-"""Kernels whose accesses are logged; tests/test_numba_sim.py runs this file by itself."""
+"""Kernels whose accesses are logged; tests/test_sim_numba.py runs this file by itself."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from numba import cuda, float32, int32
 
-from grader.worker import numba_counts, numba_sim
 from grader.worker.guard import OutOfBounds
-from grader.worker.numba_device_arrays import device_array
-from grader.worker.numba_log import KINDS, MARKS, Log
 from grader.worker.races import Race, Uninitialised
+from grader.worker.sim_numba import simulator
+from grader.worker.sim_numba.counts import facts
+from grader.worker.sim_numba.device_arrays import device_array
+from grader.worker.sim_numba.log import KINDS, MARKS, Log
 
-numba_sim.install()
+simulator.install()
 
 
 def line_of(text: str) -> int:
@@ -25,7 +26,7 @@ def line_of(text: str) -> int:
 def logged(kernel, grid, block, *arrays: np.ndarray, error=None) -> Log:
     named = zip("xyz", arrays, strict=False)
     given = [device_array(array, lambda *_: None, name) for name, array in named]
-    with numba_sim.logging() as log:
+    with simulator.logging() as log:
         if error is None:
             kernel[grid, block](*given)
         else:
@@ -120,7 +121,7 @@ def second(left, y):
 def test_scratch_has_the_name_that_a_kernel_first_gives_it():
     scratch = cuda.device_array(4, np.float32)
     x, y = (device_array(zeros(4), lambda *_: None, name) for name in "xy")
-    with numba_sim.logging() as log:
+    with simulator.logging() as log:
         first[1, 4](x, scratch)
         second[1, 4](scratch, y)
     told = log.told(__file__)
@@ -158,7 +159,7 @@ def test_an_atomic_operation_is_one_access():
         (t, "x", element, "update") for t in range(3) for element in (t % 2, 0)
     ]
     assert rows(log)[0][7] == line_of("update")
-    counts = numba_counts.facts(log, __file__)
+    counts = facts(log, __file__)
     assert (counts["counts.global_reads"], counts["counts.global_writes"]) == (2, 2)
     # Three threads at once, twice: one piece of memory each time.
     assert counts["counts.transactions"] == 2
@@ -174,7 +175,7 @@ def in_a_loop(x, y):
 
 def test_a_loop_is_counted_turn_by_turn_however_often_python_specialises_it():
     log = logged(in_a_loop, 1, 32, zeros(32 * 40), zeros(32))
-    counts = numba_counts.facts(log, __file__)
+    counts = facts(log, __file__)
     x, y = (array.__array_interface__["data"][0] for array in _arrays_of(log))
     across = [4 + (x % 32 != 0), 4 + (y % 32 != 0)]  # numpy's arrays begin anywhere
     assert counts["counts.transactions"] == 40 * across[0] + across[1]
@@ -291,7 +292,7 @@ def test_every_read_of_what_nobody_wrote_is_marked():
 
 
 def test_of_too_many_accesses_the_first_and_the_faulty_are_told(monkeypatch):
-    monkeypatch.setattr("grader.worker.numba_log.MOST_ACCESSES", 5)
+    monkeypatch.setattr("grader.worker.sim_numba.log.MOST_ACCESSES", 5)
     log = logged(one_too_far, 2, 3, zeros(6), zeros(6), error=OutOfBounds)
     found = rows(log)
     assert len(found) == 5

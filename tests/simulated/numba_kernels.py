@@ -1,4 +1,4 @@
-"""Kernels in numba's CUDA simulator; tests/test_numba_sim.py runs this file by itself."""
+"""Kernels in numba's CUDA simulator; tests/test_sim_numba.py runs this file by itself."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from numba import cuda, float32, int32
 
-from grader.worker import numba_sim
 from grader.worker.guard import OutOfBounds
 from grader.worker.launches import LaunchRefused
-from grader.worker.numba_device_arrays import device_array
-from grader.worker.numba_module import NotSimulated
 from grader.worker.races import DivergentBarrier, DivergentShuffle, Race, Uninitialised
+from grader.worker.sim_numba import simulator
+from grader.worker.sim_numba.device_arrays import device_array
+from grader.worker.sim_numba.module import NotSimulated
 
-numba_sim.install()
+simulator.install()
 
 THREADS = 64
 
@@ -416,13 +416,13 @@ def test_blocks_run_in_two_orders():
         return filled(3, value=1.0), filled(3), np.zeros(1, np.int32), filled(1)
 
     run(last_number_adds_up, 3, 1, *arrays())
-    numba_sim.run_blocks(backwards=True)
+    simulator.run_blocks(backwards=True)
     try:
         with pytest.raises(Race, match=r"block 1 writes .*block 2 read"):
             run(last_number_adds_up, 3, 1, *arrays())
         run(last_block_adds_up_thread_0_fences, 3, 1, *arrays())
     finally:
-        numba_sim.run_blocks(backwards=False)
+        simulator.run_blocks(backwards=False)
 
 
 @cuda.jit
@@ -605,11 +605,11 @@ def test_threads_run_in_the_order_of_their_number_also_through_device_functions(
 
 def test_threads_run_in_two_orders():
     order, lane = (np.zeros((1, 61), dtype=np.int32) for _ in range(2))
-    numba_sim.run_blocks(backwards=True)
+    simulator.run_blocks(backwards=True)
     try:
         run(positions, 1, (5, 4, 3), order, lane)
     finally:
-        numba_sim.run_blocks(backwards=False)
+        simulator.run_blocks(backwards=False)
     np.testing.assert_array_equal(order[0, :60], np.arange(60)[::-1])
     np.testing.assert_array_equal(lane[0, :60], np.arange(60) % 32)
 

@@ -1,15 +1,15 @@
-"""Common slips in numba's CUDA simulator; tests/test_numba_sim.py runs this file by itself."""
+"""Common slips in numba's CUDA simulator; tests/test_sim_numba.py runs this file by itself."""
 
 import numpy as np
 import pytest
 from numba import cuda, float32
 
 from grader.failures import told
-from grader.worker import numba_sim
 from grader.worker.faults import describe
-from grader.worker.numba_device_arrays import device_array
+from grader.worker.sim_numba import simulator
+from grader.worker.sim_numba.device_arrays import device_array
 
-numba_sim.install()
+simulator.install()
 
 WIDTH = 4
 PAIR = (4, 5)

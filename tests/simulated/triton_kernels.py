@@ -1,4 +1,4 @@
-"""Kernels in Triton's interpreter; tests/test_triton_sim.py runs this file by itself."""
+"""Kernels in Triton's interpreter; tests/test_sim_triton.py runs this file by itself."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ import triton.language as tl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.worker import triton_sim
 from grader.worker.guard import AddressGuard, OutOfBounds, Span
 from grader.worker.races import Race
+from grader.worker.sim_triton import simulator
+from grader.worker.sim_triton.bfloat16 import from_bfloat16, to_bfloat16
+from grader.worker.sim_triton.builder import NotSimulated
+from grader.worker.sim_triton.unwrap import root_cause
 
 GUARD = AddressGuard()
-triton_sim.install(GUARD)
+simulator.install(GUARD)
 
 BF16 = torch.bfloat16
 
@@ -40,7 +43,7 @@ def run(kernel, grid, *args, **options):
 def caught_by(kernel, grid, *args, **options) -> BaseException:
     with pytest.raises(Exception) as caught:  # noqa: PT011  what it is, the caller asserts
         run(kernel, grid, *args, **options)
-    return triton_sim.root_cause(caught.value)
+    return root_cause(caught.value)
 
 
 def lines_of(error: BaseException) -> list[str]:
@@ -91,7 +94,7 @@ def test_a_comparison_of_int64_and_one_of_int32_make_a_mask():
 
 
 def test_every_bfloat16_becomes_the_float32_of_the_same_value():
-    assert_same(torch.from_numpy(triton_sim.from_bfloat16(bits(ALL))), ALL.float())
+    assert_same(torch.from_numpy(from_bfloat16(bits(ALL))), ALL.float())
 
 
 def float32_patterns() -> np.ndarray:
@@ -103,12 +106,12 @@ def float32_patterns() -> np.ndarray:
 
 def test_float32_rounds_to_bfloat16_as_in_torch():
     values = float32_patterns().view(np.float32)
-    assert_same(bfloat16(triton_sim.to_bfloat16(values)), torch.from_numpy(values).to(BF16))
+    assert_same(bfloat16(to_bfloat16(values)), torch.from_numpy(values).to(BF16))
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False, min_value=-3e38, max_value=3e38))
 def test_float64_rounds_once_to_the_nearest_bfloat16(value):
-    pattern = int(triton_sim.to_bfloat16(np.array([value]))[0])
+    pattern = int(to_bfloat16(np.array([value]))[0])
     got = Fraction(float(bfloat16(np.array([pattern]))))
     for neighbour in (pattern - 1, pattern + 1):
         other = bfloat16(np.array([neighbour % 65_536]))
@@ -122,7 +125,7 @@ def test_float64_rounds_once_to_the_nearest_bfloat16(value):
 
 
 def test_float64_just_above_a_tie_is_not_rounded_to_the_tie_first():
-    assert float(bfloat16(triton_sim.to_bfloat16(np.array([1 + 2**-8 + 2**-40])))) == 1 + 2**-7
+    assert float(bfloat16(to_bfloat16(np.array([1 + 2**-8 + 2**-40])))) == 1 + 2**-7
 
 
 @triton.jit
@@ -715,13 +718,13 @@ def last_number_adds_up(x, partials, counter, out):
 def test_programs_run_in_two_orders():
     arrays = torch.ones(4), torch.empty(4), torch.zeros(1, dtype=torch.int32), torch.zeros(1)
     run(last_number_adds_up, (4,), *arrays)
-    triton_sim.run_programs(backwards=True)
+    simulator.run_programs(backwards=True)
     try:
         error = caught_by(last_number_adds_up, (4,), *arrays)
         assert "program 2 writes element 2 of argument1, which program 3" in str(error)
         assert isinstance(error, Race)
     finally:
-        triton_sim.run_programs(backwards=False)
+        simulator.run_programs(backwards=False)
 
 
 @triton.jit
@@ -793,7 +796,7 @@ def test_the_root_cause_of_an_error_in_a_helper_has_all_lines_that_led_there():
 
 def test_the_root_cause_of_any_other_error_is_itself():
     error = ValueError("of the learner's own")
-    assert triton_sim.root_cause(error) is error
+    assert root_cause(error) is error
 
 
 @triton.autotune(
@@ -843,7 +846,7 @@ def assembly(out):
 )
 def test_what_cannot_be_simulated_is_said(kernel, message):
     error = caught_by(kernel, (1,), torch.zeros(1, dtype=BF16))
-    assert isinstance(error, triton_sim.NotSimulated)
+    assert isinstance(error, NotSimulated)
     assert str(error).startswith(message)
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.worker.launches import check_shared
-from grader.worker.numba_arrays import Array
-from grader.worker.numba_internals import FakeCUDALocal, FakeCUDAShared, numpy_type
-from grader.worker.numba_races import Memory
-from grader.worker.numba_text import require_constant_shape
+from grader.worker.sim_numba.arrays import Array
+from grader.worker.sim_numba.internals import FakeCUDALocal, FakeCUDAShared, numpy_type
+from grader.worker.sim_numba.races import Memory
+from grader.worker.sim_numba.text import require_constant_shape
 from grader.worker.sites import Site
 from grader.worker.whole import Whole
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.worker.numba_counts import facts, most_of_a_thread, passes, pieces, requests
-from grader.worker.numba_log import Access, Log
+from grader.worker.sim_numba.counts import facts, most_of_a_thread, passes, pieces, requests
+from grader.worker.sim_numba.log import Access, Log
 from grader.worker.whole import Whole
 
 X = np.zeros(4096, dtype=np.uint8)

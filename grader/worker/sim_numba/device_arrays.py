@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.worker.numba_arrays import Array, Note
-from grader.worker.numba_internals import (
+from grader.worker.sim_numba.arrays import Array, Note
+from grader.worker.sim_numba.internals import (
     FakeCUDAArray,
     FakeWithinKernelCUDAArray,
     launched,
     make_device_array,
 )
-from grader.worker.numba_memory import uninitialised
-from grader.worker.numba_races import Memory
+from grader.worker.sim_numba.memory import uninitialised
+from grader.worker.sim_numba.races import Memory
 from grader.worker.whole import Whole
 
 _init = FakeCUDAArray.__init__

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from grader.worker.numba_log import Access, Kind, Log
+from grader.worker.sim_numba.log import Access, Kind, Log
 from grader.worker.sites import Place, line_of, place_of
 
 WARP = 32  # threads, as on every CUDA GPU

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from grader.worker.numba_block import Block
-from grader.worker.numba_device_arrays import as_kernels_see_it, new_device_array
-from grader.worker.numba_internals import FakeCUDAKernel, launched, put_in_place
-from grader.worker.numba_launch import Launch
-from grader.worker.numba_log import Log
-from grader.worker.numba_module import Cuda
+from grader.worker.sim_numba.block import Block
+from grader.worker.sim_numba.device_arrays import as_kernels_see_it, new_device_array
+from grader.worker.sim_numba.internals import FakeCUDAKernel, launched, put_in_place
+from grader.worker.sim_numba.launch import Launch
+from grader.worker.sim_numba.log import Log
+from grader.worker.sim_numba.module import Cuda
 
 _launch = FakeCUDAKernel.__call__
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.worker.guard import Access
-from grader.worker.numba_log import Kind
-from grader.worker.numba_races import Memory, Outside
+from grader.worker.sim_numba.log import Kind
+from grader.worker.sim_numba.races import Memory, Outside
 from grader.worker.sites import Site
 from grader.worker.whole import Whole, address_of
 

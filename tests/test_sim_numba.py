@@ -45,6 +45,8 @@ def test_simulated_kernels(file: str):
     ids=["not-simulated", "other-version"],
 )
 def test_says_when_it_cannot_grade(simulated, before, message):
-    done = python("-c", f"{before}from grader.worker import numba_sim", simulated=simulated)
+    done = python(
+        "-c", f"{before}from grader.worker.sim_numba import simulator", simulated=simulated
+    )
     assert "grader.errors.CannotGrade" in done.stderr
     assert message in done.stderr

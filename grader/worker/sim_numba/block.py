@@ -1,6 +1,6 @@
 """One block of a launch: its threads run one after the other, each up to its next barrier.
 
-What threads do to one element with nothing to order it is refused (numba_races.py), and every time
+What threads do to one element with nothing to order it is refused (races.py), and every time
 at the same place.
 """
 
@@ -16,13 +16,13 @@ import numpy as np
 
 from grader.worker import races
 from grader.worker.guard import OutOfBounds
-from grader.worker.numba_internals import launched
-from grader.worker.numba_memory import Shared
-from grader.worker.numba_module import Cuda
-from grader.worker.numba_races import Memory
-from grader.worker.numba_text import has_return
-from grader.worker.numba_thread import Index, Thread
-from grader.worker.numba_warps import exchanged
+from grader.worker.sim_numba.internals import launched
+from grader.worker.sim_numba.memory import Shared
+from grader.worker.sim_numba.module import Cuda
+from grader.worker.sim_numba.races import Memory
+from grader.worker.sim_numba.text import has_return
+from grader.worker.sim_numba.thread import Index, Thread
+from grader.worker.sim_numba.warps import exchanged
 from grader.worker.sites import quoted
 
 _NUMPY_INDEX_ERROR = re.compile(r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from grader.worker.numba_arrays import Array
-from grader.worker.numba_log import Log
-from grader.worker.numba_races import Memory, Outside, Paused, Threads
 from grader.worker.races import Index
+from grader.worker.sim_numba.arrays import Array
+from grader.worker.sim_numba.log import Log
+from grader.worker.sim_numba.races import Memory, Outside, Paused, Threads
 
 
 class Launch:

@@ -2,7 +2,7 @@
 
 The simulator starts an operating system thread for every CUDA thread, which is slow, and whose
 order changes from run to run. Here a CUDA thread is a greenlet. Whoever runs its block switches to
-it (numba_block.py), and it switches back where it waits.
+it (block.py), and it switches back where it waits.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from greenlet import greenlet
 
 from grader.worker import races
-from grader.worker.numba_internals import Dim3
-from grader.worker.numba_races import Paused
-from grader.worker.numba_warps import Exchange
+from grader.worker.sim_numba.internals import Dim3
+from grader.worker.sim_numba.races import Paused
+from grader.worker.sim_numba.warps import Exchange
 from grader.worker.sites import Place, Site, place_of
 
 

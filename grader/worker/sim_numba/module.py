@@ -9,13 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 from grader.worker.launches import check_launch
-from grader.worker.numba_internals import FakeCUDAAtomic, FakeCUDAModule
-from grader.worker.numba_launch import Launch
-from grader.worker.numba_memory import Local, Shared
-from grader.worker.numba_races import Threads
-from grader.worker.numba_thread import Thread
-from grader.worker.numba_warps import SOURCES
 from grader.worker.races import Index
+from grader.worker.sim_numba.internals import FakeCUDAAtomic, FakeCUDAModule
+from grader.worker.sim_numba.launch import Launch
+from grader.worker.sim_numba.memory import Local, Shared
+from grader.worker.sim_numba.races import Threads
+from grader.worker.sim_numba.thread import Thread
+from grader.worker.sim_numba.warps import SOURCES
 
 
 class NotSimulated(Exception):

@@ -19,15 +19,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from grader.worker.numba_log import Kind, Log
-from grader.worker.numba_text import parted_in_a_turn, uncalled_barrier
 from grader.worker.races import Heard, Moments, Order, Race, Uninitialised, merge
+from grader.worker.sim_numba.log import Kind, Log
+from grader.worker.sim_numba.text import parted_in_a_turn, uncalled_barrier
 from grader.worker.sites import Site, line_of, quoted
 from grader.worker.whole import Whole
 
 
 class Array(Protocol):
-    """An array as threads see it (numba_arrays.py), which is the whole of it or a part."""
+    """An array as threads see it (arrays.py), which is the whole of it or a part."""
 
     shape: tuple[int, ...]
     itemsize: int

@@ -1,6 +1,6 @@
 """Every access of every thread of one simulated call, one after the other.
 
-A log is kept only while somebody asks for it: to count (numba_counts.py), and to draw what threads
+A log is kept only while somebody asks for it: to count (counts.py), and to draw what threads
 do. What the entry does itself, outside of kernels, is no thread's and is not in it.
 """
 
@@ -56,7 +56,7 @@ class Log:
         self.outside: tuple[int, ...] = ()  # the index that led out of its array, as written
         self.barriers = 0  # the most that any thread passed
         self._here = (0, 0, 0, 0)  # launch, step, block, thread
-        self._moments: list[int] = []  # of each access, as numba_races.py counts them
+        self._moments: list[int] = []  # of each access, as races.py counts them
         self._atomic: Site | None = None
         self._wholes: dict[Whole, None] = {}  # in the order in which they were met
         self._parameters: dict[Whole, str] = {}
