@@ -25,9 +25,10 @@ from grader.slots import Probe, Slots
 # of 2 ms and more: what of the GPU is our turn is ours alone.
 BUSY_S = 1e-3
 ROUND_TRIPS = 15
-# How much less than by the judge's clock a worker may claim and be believed: what that clock may be
-# wrong by, and so what a lie can gain.
-TRUST = 0.01
+# How much less than by the judge's clock a worker may claim, and so what a lie can gain. That clock
+# may be wrong: on an H200 whose machine graded on three others, too, by 1.0 % in a liar's favour at
+# most, and once, of 40 runs of honest kernels, by 1.7 % against one.
+TRUST = 0.0075
 # How many of a go's sampled answers may be there before its clock starts: an output that begins as
 # an input may happen to be right, and who computes a hundredth ahead gains no more than that.
 EARLY = 0.01
@@ -164,15 +165,11 @@ def correction(goes: Goes) -> float:
     goes, too, if both rested equally long. What a quiet go took by the judge's clock, less a quiet
     overhead, was the work of one go. Of the trusted ones those count that had less: work that a
     kernel left on the GPU can make those beside it longer, but none that were before it.
-
-    Claims within TRUST of that are believed. Others count as what the judge saw, for who was caught
-    lying is owed no trust.
     """
     overhead_s = min(_quiet(_overheads(goes.beside)), _quiet(_overheads(goes.alone)))
     seen = _quiet(one.window_s for one in goes.kernel) - overhead_s
     claimed = statistics.median(one.claimed_s for one in goes.kernel)
-    factor = seen / claimed if claimed > 0 else float("inf")
-    return factor if factor > 1 + TRUST else 1.0
+    return max(1.0, (1 - TRUST) * seen / claimed) if claimed > 0 else float("inf")
 
 
 def unsteadiness(goes: Goes) -> float:

@@ -25,7 +25,7 @@ OUTLIER = 4.0  # deviations beyond which a sample counts as if it were that far
 RESAMPLES = 2000
 # Relative: so near to their median lie 95 % of the runs of one kernel in fresh processes. Those of
 # bench/results/accuracy_repeats_h200.json do; a deviation is half of it.
-RERUN = 0.002
+RERUN = 0.003
 CONFIDENCE = 0.95
 
 

@@ -55,12 +55,6 @@ def test_a_lie_gains_at_most_the_trust(took: float, late: list[float], factor: f
     assert believed >= took * (1 - TRUST) * (1 - 1e-9)
 
 
-@given(took=durations, late=delays, factor=st.floats(0.01, 1 - 2 * TRUST))
-def test_who_is_caught_lying_is_owed_no_trust(took: float, late: list[float], factor: float):
-    lied = goes(took, took * factor, late)
-    assert correction(lied) * took * factor == pytest.approx(took)
-
-
 @given(took=durations, factor=st.floats(1.0, 3.0))
 def test_who_claims_more_than_the_judge_saw_is_taken_at_his_word(took: float, factor: float):
     assert correction(goes(took, took * factor, [0.0])) == 1.0
@@ -90,7 +84,7 @@ def test_whatever_is_claimed_can_be_divided_by(
 
 
 def test_what_is_seen_is_a_quiet_window_less_a_quiet_overhead_of_a_trusted_worker():
-    assert correction(goes(0.02, 0.01, [0.004])) == pytest.approx(2)
+    assert correction(goes(0.02, 0.01, [0.004])) == pytest.approx((1 - TRUST) * 2)
 
 
 class Timed:

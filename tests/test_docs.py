@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from grader import attempts, cli, course, decision, errors, manifest, trace
+from grader import attempts, cli, clock, course, decision, errors, manifest, trace
 from grader.bench import Benchmark
 from grader.doctor import records as doctor
 from grader.lint import records as lint
@@ -334,11 +334,12 @@ def test_how_exact_measuring_is_said_to_be_was_measured():
     folder = ROOT / "bench" / "results"
     exact = json.loads((folder / "accuracy_h200.json").read_text())
     repeats = json.loads((folder / "accuracy_repeats_h200.json").read_text())["repeats"]
+    liars = json.loads((folder / "accuracy_liars_h200.json").read_text())
     steps = exact["duration"]
     page = (ROOT / "docs" / "measuring.md").read_text(encoding="utf-8")
     told = [row[1] for row in rows(page) if len(row) == 2][-5:]
     page = " ".join(page.split())
-    gains = [row["gain"] for row in exact["liars"]["rows"] if not row["caught"]]
+    gains = [row["gain"] for row in liars["liars"]["rows"] if not row["caught"]]
     assert len(repeats["quiet"]["shares"]) + len(repeats["loaded"]["shares"]) == 30
     assert told == [
         ", ".join(f"{100 * row['off']:+.2f}" for row in exact["events"]["rows"]) + " %",
@@ -347,12 +348,18 @@ def test_how_exact_measuring_is_said_to_be_was_measured():
         f"caught, or gain at most {100 * max(gains):.2f} %",
         f"{steps['median_s']:.1f} s, the slowest {steps['slowest_s']:.1f} s",
     ]
-    assert exact["ok"] or "within the targets but the last line" in page
-    assert all(exact[part]["ok"] for part in ("events", "itself", "liars"))
-    slowest = max(exact["events"]["rows"], key=lambda row: row["duration_s"])
-    assert f"{slowest['exercise'][:2]} takes longest there, {slowest['duration_s']:.1f} s" in page
-    quiet = json.loads((folder / "accuracy_quiet_h200.json").read_text())["duration"]
-    assert f"a step took {quiet['median_s']:.1f} s, the slowest {quiet['slowest_s']:.1f} s" in page
+    assert liars["ok"]
+    assert all(exact[part]["ok"] for part in ("itself", "duration"))
+    worst, *others = sorted((row["off"] for row in exact["events"]["rows"]), key=abs, reverse=True)
+    assert abs(others[0]) < 0.01 < abs(worst), "one figure is told to have missed its target"
+    # What today's rule makes of the same measurements.
+    trust = clock.TRUST
+    assert f"come out {-100 * ((1 + worst) / (1 - trust) - 1):.2f} % low" in page
+    assert f"a gain of {100 * ((1 + max(gains)) / (1 - trust) - 1):.2f} % at most" in page
+    assert f"left {100 * trust:g} % since" in page
+    assert f"max(median E, {1 - trust:g} · (quiet W - h))" in page
+    details = (ROOT / "docs" / "measuring-details.md").read_text(encoding="utf-8")
+    assert f"`clock.TRUST` = {100 * trust:g} %" in details
 
 
 def test_runs_lie_as_near_to_each_other_as_intervals_say():
@@ -384,12 +391,11 @@ def test_what_red_team_and_honest_corpus_came_to_was_measured():
     assert f"{ends['stopped']} were stopped where they say, {ends['harmless']} around" in text
     assert f"gained at most {100 * (max(gains) - 1):.2f} %" in text
     assert ends["undecided"] == 1
-    lies = json.loads((folder / "accuracy_h200.json").read_text())["liars"]["rows"]
-    (gain,) = (row["gain"] for row in lies if row["kernel"] == "does_nothing_but_the_calls")
-    assert f"on that machine it gained {100 * gain:.2f} %" in text
+    lies = json.loads((folder / "accuracy_liars_h200.json").read_text())["liars"]["rows"]
     largest = max((row for row in lies if not row["caught"]), key=lambda row: row["gain"])
-    assert largest["kernel"] == "lies_a_little"
-    assert f"claims 3 % less than its calls took, was {100 * largest['gain']:.2f} %" in text
+    assert largest["kernel"] == "does_nothing_but_the_calls"
+    assert f"it gained {100 * largest['gain']:.2f} %, which was the most" in text
+    assert f"is left {100 * clock.TRUST:g} % more" in text
     honest = json.loads((folder / "honest_cpu.json").read_text())
     text = " ".join(section(ROOT / "docs" / "trust.md", "The honest corpus").split())
     assert f"{honest['runs']:,} runs of {len(honest['kernels'])} kernels" in text
