@@ -216,6 +216,7 @@ def events() -> dict[str, Any]:
                 "off": published / plain["gbps"] - 1,
                 "outcome": step["outcome"],
                 "share": step["speed"]["share"],
+                "raised": step["speed"]["raised"],
                 "duration_s": step["duration_s"],
             }
         )
@@ -242,6 +243,7 @@ def repeats(exercise: Exercise, runs: int) -> dict[str, Any]:
         shares = [step["speed"]["share"] for step in steps]
         found[name] = {
             "shares": shares,
+            "raised": [step["speed"]["raised"] for step in steps],
             "spread": (max(shares) - min(shares)) / statistics.median(shares),
             "outcomes": sorted({step["outcome"] for step in steps}),
         }
@@ -274,8 +276,15 @@ def liars() -> dict[str, Any]:
         step = graded_text("01_vector_add", f"{honest_text}\n\n{kernel.read_text()}")
         speed, caught = step["speed"], step["failure"]
         gain = speed["share"] / honest["speed"]["share"] - 1 if speed and not caught else None
-        told = step["message"]
-        rows.append({"kernel": kernel.stem, "caught": caught, "message": told, "gain": gain})
+        rows.append(
+            {
+                "kernel": kernel.stem,
+                "caught": caught,
+                "message": step["message"],
+                "raised": speed and speed["raised"],
+                "gain": gain,
+            }
+        )
         steps.append(step)
     ok = all(row["caught"] or row["gain"] <= TARGETS["liars"] for row in rows)
     return {"rows": rows, "ok": ok, "steps": steps}

@@ -12,7 +12,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 
@@ -60,7 +60,7 @@ def window(
     """Have a stopped worker carry out the calls that it holds.
 
     Returns the seconds by the judge's clock, and whether the sampled outputs are right. Raises
-    KernelFailure when some of them are right before the clock starts, although `fresh`.
+    KernelFailure when they are `fresh`, and some are right before the clock starts.
     """
     all_right(probes)  # for whatever the judge does for the first time takes it longer
     kernel.get_set()
@@ -107,7 +107,8 @@ def right_go(kernel: WorkerLink, slots: Slots) -> Go:
 
 
 def must_be_idle(kernel: WorkerLink | None) -> None:
-    """To be asked of a stopped worker, for that does not stop what it has queued on the GPU.
+    """To be asked of a stopped worker, for that does not stop what it has queued on the GPU; or of
+    none, before the first is started.
 
     Raises KernelFailure when its work goes on there, CannotGrade when another program's does.
     """
@@ -145,19 +146,19 @@ RESIDENT = Failure(
 
 
 @dataclass(frozen=True)
-class Goes:
-    """What the judge's clock is held against: a kernel's goes, and those of a trusted worker.
+class Evidence:
+    """The goes by which a worker's claims are judged.
 
-    The trusted ones are `beside` the kernel's, in alternation with them, and some from before its
-    process was started, when it was `alone`.
+    Those of a trusted worker are from before the kernel's process was started, when it was `alone`,
+    and from `beside` the kernel's, in alternation with them.
     """
 
-    kernel: Sequence[Go]
-    beside: Sequence[Go]
     alone: Sequence[Go]
+    kernel: list[Go] = field(default_factory=list)
+    beside: list[Go] = field(default_factory=list)
 
 
-def correction(goes: Goes) -> float:
+def correction(seen: Evidence) -> float:
     """By what factor, at least 1, a worker's claims have to be raised to be believed.
 
     What a trusted worker's goes show beyond its claims is the overhead of waking a stopped worker,
@@ -166,21 +167,32 @@ def correction(goes: Goes) -> float:
     overhead, was the work of one go. Of the trusted ones those count that had less: work that a
     kernel left on the GPU can make those beside it longer, but none that were before it.
     """
-    overhead_s = min(_quiet(_overheads(goes.beside)), _quiet(_overheads(goes.alone)))
-    seen = _quiet(one.window_s for one in goes.kernel) - overhead_s
-    claimed = statistics.median(one.claimed_s for one in goes.kernel)
-    return max(1.0, (1 - TRUST) * seen / claimed) if claimed > 0 else float("inf")
+    overhead_s = min(_quiet(_overheads(seen.beside)), _quiet(_overheads(seen.alone)))
+    took_s = _quiet(one.window_s for one in seen.kernel) - overhead_s
+    claimed_s = statistics.median(one.claimed_s for one in seen.kernel)
+    return max(1.0, (1 - TRUST) * took_s / claimed_s) if claimed_s > 0 else float("inf")
 
 
-def unsteadiness(goes: Goes) -> float:
+def unsteadiness(seen: Evidence) -> float:
     """What part of a go's time `correction` may be off by, as its overhead comes and goes.
 
     Half of the kernel's goes, or of the trusted ones, had that much more overhead than the one that
     had least, or a worker claims now more, now less.
     """
-    trusted = _overheads([*goes.beside, *goes.alone])
-    usual_s = statistics.median(one.window_s for one in goes.kernel)
-    return (_wander(_overheads(goes.kernel)) + _wander(trusted)) / usual_s
+    trusted = _overheads([*seen.beside, *seen.alone])
+    return (_wander(_overheads(seen.kernel)) + _wander(trusted)) / _usual_s(seen)
+
+
+def shift(seen: Evidence) -> float:
+    """What part of a go's time the overhead has grown by since the kernel's process was started.
+
+    The machine may have become busier; or the kernel left work on the GPU, to make it seem so.
+    """
+    return (_quiet(_overheads(seen.beside)) - _quiet(_overheads(seen.alone))) / _usual_s(seen)
+
+
+def _usual_s(seen: Evidence) -> float:
+    return statistics.median(one.window_s for one in seen.kernel)
 
 
 def _overheads(goes: Iterable[Go]) -> list[float]:

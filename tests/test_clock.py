@@ -15,7 +15,17 @@ from hypothesis import strategies as st
 
 from grader import clock, processes
 from grader.arena import HostArena, view
-from grader.clock import BUSY_S, LEAST_CLAIM, TRUST, Go, Goes, correction, go, unsteadiness
+from grader.clock import (
+    BUSY_S,
+    LEAST_CLAIM,
+    TRUST,
+    Evidence,
+    Go,
+    correction,
+    go,
+    shift,
+    unsteadiness,
+)
 from grader.errors import CannotGrade
 from grader.link import Entry, KernelFailure, WorkerLink
 from grader.sandbox import Nursery
@@ -32,14 +42,14 @@ durations = st.floats(0.005, 0.2)
 delays = st.lists(st.floats(0, 0.05), min_size=4, max_size=20)
 
 
-def goes(took_s: float, claimed_s: float, late_s: list[float], beside_s: float = 0.0) -> Goes:
+def goes(took_s: float, claimed_s: float, late_s: list[float], beside_s: float = 0.0) -> Evidence:
     """Goes of a kernel whose work takes `took_s`, half of them on a machine that disturbs them.
 
     The trusted ones beside it take `beside_s` longer than those before it was started.
     """
     kernel = [Go(took_s + OVERHEAD + late, claimed_s) for late in [*late_s, *(0.0 for _ in late_s)]]
     beside = [Go(one.window_s + beside_s, one.claimed_s) for one in TRUSTED]
-    return Goes(kernel, beside, alone=TRUSTED)
+    return Evidence(TRUSTED, kernel, beside)
 
 
 @given(took=durations, late=delays)
@@ -62,6 +72,22 @@ def test_who_claims_more_than_the_judge_saw_is_taken_at_his_word(took: float, fa
 
 def test_who_claims_no_time_at_all_gets_no_finite_speed():
     assert correction(goes(0.02, 0.0, [0.0])) == float("inf")
+
+
+def test_the_trusted_goes_that_had_less_overhead_count():
+    """Those beside the kernel show what the machine is like by then."""
+    calmer = goes(0.02, 0.01, [0.0], beside_s=-OVERHEAD / 2)
+    believed = correction(calmer) * 0.01
+    assert believed == pytest.approx((1 - TRUST) * (0.02 + OVERHEAD / 2))
+    assert correction(goes(0.02, 0.01, [0.0], beside_s=0.003)) == correction(
+        goes(0.02, 0.01, [0.0])
+    )
+
+
+def test_overhead_that_came_when_the_kernel_was_started_is_a_shift():
+    assert shift(goes(0.019, 0.019, [0.0])) == 0
+    assert shift(goes(0.019, 0.019, [0.0], beside_s=0.001)) == pytest.approx(0.05)
+    assert shift(goes(0.019, 0.019, [0.0], beside_s=-OVERHEAD / 2)) == pytest.approx(-0.025)
 
 
 def test_an_overhead_that_came_with_the_kernels_process_makes_the_clock_unsteady():

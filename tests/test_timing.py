@@ -12,7 +12,7 @@ import torch
 
 from grader import ceilings, course, timing
 from grader.arena import view
-from grader.clock import Go
+from grader.clock import Evidence, Go
 from grader.link import Call, KernelFailure
 from grader.nvml import Process, Reading
 from grader.results import Failure, Memory, Speed
@@ -56,8 +56,7 @@ STEADY = Go(0.0166, 0.0151)
 
 def samples(*ceilings: float, reading: Reading = QUIET) -> Samples:
     readings, goes = [reading] * len(ceilings), [STEADY] * len(ceilings)
-    found = {"goes": goes, "trusted": goes, "readings": readings}
-    return Samples(alone=goes, ceilings=list(ceilings), **found)
+    return Samples(Evidence(goes, goes, goes), ceilings=list(ceilings), readings=readings)
 
 
 def went(overheads_ms: list[float], claimed_ms: float) -> list[Go]:
@@ -78,9 +77,10 @@ TAKEN_TRUSTED = [5.46, 8.85, 10.93, 9.21, 7.14, 7.23, 8.09, 8.89, 5.55, 1.12]
 
 
 def timed(honest: list[float], trusted: list[float], claimed_ms: float = 15.8) -> Samples:
+    """Whose trusted goes beside the kernel are as they were before it was started."""
     beside = went(trusted, 15.2)
-    goes = {"goes": went(honest, claimed_ms), "trusted": beside, "alone": beside}
-    return replace(samples(*[100.0] * 10), **goes)
+    seen = Evidence(beside, went(honest, claimed_ms), beside)
+    return replace(samples(*[100.0] * 10), evidence=seen)
 
 
 # -- what disturbs a measurement
@@ -132,6 +132,20 @@ def test_a_clock_that_contradicts_the_worker_on_a_busy_host_is_noise():
         "programs keep the processors busy"
     )
     assert _noise(timed(TAKEN_HONEST, TAKEN_TRUSTED), 100.0, 100.0, []) == told
+
+
+def test_a_machine_that_became_busy_when_the_kernel_was_started_is_noise():
+    """All goes have 0.6 ms more by then, which the judge's clock would hold against the kernel."""
+    later = [1.3 + 0.6] * 10
+    found = timed(later, [1.3] * 10)
+    beside = went(later, 15.2)
+    shifted = replace(found, evidence=replace(found.evidence, beside=beside))
+    assert _noise(shifted, 100.0, 100.0, []) is not None
+    little = went([1.3 + 0.1] * 10, 15.8)
+    near = replace(found.evidence, beside=little, kernel=little)
+    assert _noise(replace(found, evidence=near), 100.0, 100.0, []) is None
+    believed = replace(found.evidence, beside=beside, kernel=went([1.3] * 10, 15.8))
+    assert _noise(replace(found, evidence=believed), 100.0, 100.0, []) is None
 
 
 @pytest.mark.parametrize(
@@ -282,7 +296,8 @@ def test_while_one_is_timed_nothing_of_the_other_runs(monkeypatch: pytest.Monkey
     one = ["kernel", "kernel stops", "rest", "GPU idle of the kernel", "ceiling"]
     assert turns.done == one * (timing.GOES_OF_A_CYCLE * timing.LEAST_CYCLES)
     assert len(found.shares) == timing.LEAST_CYCLES
-    assert found.alone == alone
+    assert found.evidence.alone == alone
+    assert len(found.evidence.kernel) == len(found.evidence.beside) == 10
 
 
 def test_before_the_kernel_is_started_the_trusted_one_goes_as_it_does_beside_it(
