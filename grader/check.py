@@ -1,4 +1,7 @@
-"""`grader check`: start a judge for some kernel files and collect what it decides."""
+"""`grader check`: start a judge for some kernel files and collect what it decides.
+
+What reads its answers is imported while it starts, for either takes long.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +15,19 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, TypeVar
 
 from grader import stub
 from grader.course import Exercise
 from grader.errors import CannotGrade, GraderError, UsageError
-from grader.results import Result, from_json
 from grader.terms import Status
-from grader.trace import Trace
-from grader.trace import from_json as trace_from_json
+
+if TYPE_CHECKING:
+    from grader.results import Result
+    from grader.trace import Trace
 
 T = TypeVar("T")
+Reader = Callable[[bytes], T]  # of one line of a judge's
 
 JUDGE_ENVIRONMENT = {
     "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
@@ -104,15 +107,20 @@ def run(
         if number < len(names) and (number == 0 or names[number] != names[number - 1]):
             progress(f"grading {names[number]} …")
 
-    def read(line: bytes) -> Result:
-        result = _parsed(line, from_json)
-        heard(result)
-        if result.status is not Status.INTERRUPTED:
-            begin(next(numbers))
-        return result
+    def reader() -> Reader[Result]:
+        from grader.results import from_json
+
+        def read(line: bytes) -> Result:
+            result = _parsed(line, from_json)
+            heard(result)
+            if result.status is not Status.INTERRUPTED:
+                begin(next(numbers))
+            return result
+
+        return read
 
     begin(0)
-    return _judge(requests, read)
+    return _judge(requests, reader)
 
 
 def trace(request: Request) -> Trace:
@@ -123,7 +131,13 @@ def trace(request: Request) -> Trace:
     _must_be_readable(request)
     must_have_threads(request.exercise)
     asked = replace(request, trace=True, device="cpu")  # only a simulator sees every access
-    (told,) = _judge([asked], lambda line: _parsed(line, trace_from_json))
+
+    def reader() -> Reader[Trace]:
+        from grader.trace import from_json
+
+        return lambda line: _parsed(line, from_json)
+
+    (told,) = _judge([asked], reader)
     return told
 
 
@@ -162,9 +176,9 @@ def _must_be_readable(request: Request) -> None:
         )
 
 
-def _judge(requests: Sequence[Request], heard: Callable[[bytes], T]) -> list[T]:
-    """What a judge answers to each request, as `heard` reads it."""
-    reader, writer = os.pipe()
+def _judge(requests: Sequence[Request], reader: Callable[[], Reader[T]]) -> list[T]:
+    """What a judge answers to each request, as read by what `reader` imports."""
+    answers, writer = os.pipe()
     judge = subprocess.Popen(
         [sys.executable, "-I", "-m", "grader.judge", str(writer)],
         stdin=subprocess.PIPE,
@@ -179,10 +193,10 @@ def _judge(requests: Sequence[Request], heard: Callable[[bytes], T]) -> list[T]:
         with suppress(BrokenPipeError):
             judge.stdin.write(json.dumps([r.to_json() for r in requests]).encode())
             judge.stdin.close()
-        results = []
-        with os.fdopen(reader, "rb") as lines:
+        read, results = reader(), []
+        with os.fdopen(answers, "rb") as lines:
             for line in lines:
-                results.append(heard(line))
+                results.append(read(line))
         code = judge.wait()
     except BaseException:
         _stop(judge)
@@ -213,9 +227,11 @@ def _has_descriptor(stream: object) -> bool:
         return False
 
 
-def _parsed(line: bytes, reader: Callable[[bytes], T]) -> T:
+def _parsed(line: bytes, read: Reader[T]) -> T:
+    from pydantic import ValidationError
+
     try:
-        return reader(line)
+        return read(line)
     except ValidationError:
         message = json.loads(line)
     kind = CannotGrade if message.get("exit_code") == CannotGrade.exit_code else GraderError

@@ -86,11 +86,13 @@ def check(
 
 
 def _check(requests: Sequence[Request], json: bool) -> int:
-    from grader import check, results, verdict
-    from grader.render import terminal
+    from grader import check
 
     with say.progress() as progress:
         graded = check.run(requests, progress)
+    from grader import results, verdict
+    from grader.render import terminal
+
     for number, result in enumerate(graded):
         if result.output:
             say.tell(f"printed by {result.kernel.path}:\n{result.output.rstrip()}")
