@@ -295,7 +295,7 @@ def _ceiling(workshop: Workshop, spec: Spec, largest: Size, arena: CudaArena) ->
     slots.refill()
     nursery = workshop.nursery("triton", "cuda", trusted=True)
     with closing(Yardstick(slots.stream(), nursery, arena)) as yardstick:
-        return yardstick.ceiling(yardstick.goes())
+        return yardstick.ceiling()
 
 
 def _peak_flops() -> float | None:

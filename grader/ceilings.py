@@ -54,15 +54,15 @@ class Yardstick:
         """Bytes per second of one go."""
         return self._stream.bytes_moved * len(self._stream.calls) / done.claimed_s
 
-    def goes(self, probes: Sequence[Probe] = ()) -> list[Go]:
-        """As many as one ceiling takes, with no rest in between."""
+    def ceiling(self, probes: Sequence[Probe] = ()) -> float:
+        """Bytes per second, the median of some goes with no rest in between."""
         done = []
         for _ in range(GOES):
             self.get_ready()
             done.append(self.go(probes))
-        return done
+        return self.ceiling_of(done)
 
-    def ceiling(self, goes: Sequence[Go]) -> float:
+    def ceiling_of(self, goes: Sequence[Go]) -> float:
         """Bytes per second, the median of these goes."""
         return statistics.median(map(self.bandwidth, goes))
 
@@ -102,4 +102,4 @@ def measure_all(nursery: Nursery) -> Iterator[tuple[Mix, float]]:
         for mix in STREAMS:
             stream = flat_stream(mix, sizing.rows, sizing.calls)
             with closing(Yardstick(stream, nursery, arena)) as yardstick:
-                yield mix, yardstick.ceiling(yardstick.goes())
+                yield mix, yardstick.ceiling()

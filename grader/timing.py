@@ -98,7 +98,7 @@ def _measure(
     with closing(Yardstick(slots.stream(), trusted, arena)) as yardstick:
         calls, probes = slots.refill()
         alone = [_trusted_go(yardstick, probes) for _ in range(GOES)]
-        before = yardstick.ceiling(alone)
+        before = yardstick.ceiling_of(alone)
         kernel = WorkerLink(
             entry_of(spec), grading.kernel, nursery(spec.backend, grading.options.device), arena
         )
@@ -113,7 +113,7 @@ def _measure(
             latency = _latency(kernel, spec, arena)
             needless = _without_kernels(kernel, slots, arena) if spec.kernels else None
         del held_back
-        after = yardstick.ceiling(yardstick.goes(probes))
+        after = yardstick.ceiling(probes)
         raised = correction(samples.evidence)
     ceiling = max(statistics.median(samples.ceilings), (1 - HELD_DOWN) * max(before, after))
     lowered = raised * ceiling / statistics.median(samples.ceilings)
