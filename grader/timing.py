@@ -242,8 +242,10 @@ def _clock_in_doubt(samples: Samples) -> bool:
     and where those began when the kernel had been started, all are.
     """
     seen = samples.evidence
-    unsteady = correction(seen) > 1 + DOUBTED and unsteadiness(seen) > UNSTEADY
-    return unsteady or (correction(seen) > 1 and shift(seen) > SHIFTED)
+    raised = correction(seen)
+    unsteady = raised > 1 + DOUBTED and unsteadiness(seen) > UNSTEADY
+    shifted = raised > 1 and shift(seen) > SHIFTED
+    return unsteady or shifted
 
 
 def _latency(kernel: WorkerLink, spec: Spec, arena: CudaArena) -> tuple[Case, float]:
