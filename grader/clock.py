@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import torch
 
 from grader.errors import CannotGrade
+from grader.late import Late
 from grader.link import Call, KernelFailure, WorkerLink
 from grader.results import Failure
 from grader.slots import Probe, Slots
@@ -55,18 +56,21 @@ def go(kernel: WorkerLink, calls: Sequence[Call], probes: Sequence[Probe]) -> tu
 
 
 def window(
-    kernel: WorkerLink, probes: Sequence[Probe], *, fresh: bool = False
+    kernel: WorkerLink, probes: Sequence[Probe], late: Sequence[Late] | None = None
 ) -> tuple[float, bool]:
     """Have a stopped worker carry out the calls that it holds.
 
-    Returns the seconds by the judge's clock, and whether the sampled outputs are right. Raises
-    KernelFailure when they are `fresh`, and some are right before the clock starts.
+    Returns the seconds by the judge's clock, and whether the sampled outputs are right. Where the
+    inputs are fresh but for what is `late`, raises KernelFailure when some are right before that.
     """
     all_right(probes)  # for whatever the judge does for the first time takes it longer
     kernel.get_set()
-    # The last look: what begins after it, unseen, would be saved.
-    if fresh and any(probe.share_right() > EARLY for probe in probes):
-        raise KernelFailure(RESIDENT)
+    if late is not None:
+        if any(probe.share_right() > EARLY for probe in probes):
+            raise KernelFailure(RESIDENT)
+        for part in late:  # last of all: what is computed before is wrong
+            part.write()
+        torch.cuda.synchronize()
     began = time.perf_counter()
     kernel.go()
     right = all_right(probes)
@@ -98,9 +102,9 @@ def right_go(kernel: WorkerLink, slots: Slots) -> Go:
     plan = slots.plan()
     kernel.prepare(plan.calls)
     kernel.stop()
-    probes = slots.fill(plan)
+    probes, late = slots.fill(plan)
     must_be_idle(kernel)  # for what it left on the GPU may have waited there for the inputs
-    window_s, right = window(kernel, probes, fresh=True)
+    window_s, right = window(kernel, probes, late)
     if not right:
         raise KernelFailure(why_wrong(probes))
     return claimed(kernel, len(plan.calls), window_s)

@@ -1,14 +1,15 @@
 """The scored case, many times over in one arena: fresh inputs, and a secret sample of answers.
 
 Each go of the speed step calls the kernel once for each slot. Before it, the judge fills every slot
-anew and computes, in its own memory, what a few secret places of every output must hold.
+anew, all but what comes late (`late.py`), and computes, in its own memory, what a few secret places
+of every output must hold.
 """
 
 from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -19,6 +20,7 @@ from grader.acceptance import expect, limits
 from grader.arena import REDZONE, Placed, place
 from grader.errors import BrokenExercise
 from grader.inputs import LargeDraw, NumberDraw
+from grader.late import Late, Withheld, stand_in, withhold
 from grader.link import Call, Entry
 from grader.remote import Poison, destinations
 from grader.spec import Case, Spec
@@ -29,6 +31,7 @@ from grader.wire import TensorRef
 SAMPLED_ROWS = 16
 SAMPLED_COLUMNS = 64
 SAMPLED_ELEMENTS = 1024
+SAMPLED_LATE = 64  # of these elements, for each input: where what comes late decides
 # Where an answer takes the whole input, as a sum does, that of so many slots is computed. A kernel
 # that leaves one slot of 16 out is found out in half of its ten goes and more.
 SAMPLED_SLOTS = 8
@@ -129,7 +132,10 @@ class Slots:
         Returns the argument lists, in a new random order, and the probes of all of them.
         """
         plan = self.plan()
-        return plan.calls, self.fill(plan)
+        probes, late = self.fill(plan)
+        for part in late:
+            part.write()
+        return plan.calls, probes
 
     def plan(self) -> Plan:
         """What the next calls will be, of which nothing lies in the slots yet."""
@@ -146,56 +152,116 @@ class Slots:
             numbers = {name: value for name, value in inputs.items() if isinstance(value, float)}
         return [refs.get(a.name) or numbers[a.name] for a in self.spec.arguments]
 
-    def fill(self, plan: Plan) -> list[Probe]:
-        """Put the inputs of these calls into the slots, and poison the outputs; their probes."""
-        pieces: dict[torch.dtype, list[tuple[Tensor, Tensor, Tensor]]] = {}
+    def fill(self, plan: Plan) -> tuple[list[Probe], list[Late]]:
+        """Put the inputs of these calls into the slots, and poison the outputs.
+
+        Returns their probes, which are right for what the slots hold once what is late is written.
+        """
+        pieces: dict[torch.dtype, list[tuple[Tensor, ...]]] = {}
+        late_pieces: dict[torch.dtype, list[tuple[Tensor, ...]]] = {}
         sampled = self._slots
         if not self.spec.independent_rows:
             sampled = random.SystemRandom().sample(sampled, min(SAMPLED_SLOTS, len(sampled)))
         for slot, seed in zip(self._slots, plan.seeds, strict=True):
             inputs = dict(self.spec.inputs(self.case, self._draw(seed)))
+            late = self._withheld(inputs, slot)
+            if slot in sampled:
+                for placed, piece in self._sampled(inputs, late, slot):
+                    pieces.setdefault(placed.view.dtype, []).append(piece)
             poison = Poison.fresh()
             for placed in slot:
+                name = placed.argument.name
                 if placed.argument.role == "out":
                     poison.fill(placed.view)
-                else:
-                    placed.view.copy_(_tensor(inputs[placed.argument.name]))
-            by_name = {p.argument.name: p for p in slot}
-            if slot in sampled:
-                for placed, piece in self._sampled(inputs, by_name):
-                    pieces.setdefault(placed.view.dtype, []).append(piece)
-        return [self._probe(dtype, parts) for dtype, parts in pieces.items()]
+                    continue
+                if name in late:
+                    stand_in(_tensor(inputs[name]), late[name])
+                    there = _in_arena(placed, late[name].places)
+                    late_pieces.setdefault(placed.view.dtype, []).append((there, late[name].values))
+                placed.view.copy_(_tensor(inputs[name]))
+        return (
+            [self._probe(dtype, parts) for dtype, parts in pieces.items()],
+            [self._late(dtype, parts) for dtype, parts in late_pieces.items()],
+        )
 
-    def _probe(self, dtype: torch.dtype, parts: list[tuple[Tensor, Tensor, Tensor]]) -> Probe:
+    def _probe(self, dtype: torch.dtype, parts: Sequence[tuple[Tensor, ...]]) -> Probe:
+        index, answer, limit = _joined(parts)
+        return Probe(index, answer, limit, self._as(dtype))
+
+    def _late(self, dtype: torch.dtype, parts: Sequence[tuple[Tensor, ...]]) -> Late:
+        index, values = _joined(parts)
+        return Late(index, values, self._as(dtype))
+
+    def _as(self, dtype: torch.dtype) -> Tensor:
         whole = self._memory.numel() // dtype.itemsize * dtype.itemsize
-        index, answer, limit = (torch.cat(column) for column in zip(*parts, strict=True))
-        return Probe(index, answer, limit, self._memory[:whole].view(dtype))
+        return self._memory[:whole].view(dtype)
+
+    def _withheld(
+        self, inputs: dict[str, Tensor | float], slot: Sequence[Placed]
+    ) -> dict[str, Withheld]:
+        """What is late of each large input. Makes those contiguous, if a spec has other ones."""
+        found = {}
+        for placed in self._large(slot):
+            value = inputs.get(placed.argument.name)
+            if isinstance(value, Tensor) and value.is_floating_point() and value.ndim <= 2:
+                inputs[placed.argument.name] = value = value.contiguous()
+                found[placed.argument.name] = withhold(value)
+        return found
 
     def _sampled(
-        self, inputs: Mapping[str, Tensor | float], slot: Mapping[str, Placed]
-    ) -> list[tuple[Placed, tuple[Tensor, Tensor, Tensor]]]:
+        self,
+        inputs: Mapping[str, Tensor | float],
+        late: Mapping[str, Withheld],
+        slot: Sequence[Placed],
+    ) -> Iterator[tuple[Placed, tuple[Tensor, Tensor, Tensor]]]:
         """For each output: places in the arena, answers and limits, each flat."""
         device = self._memory.device
-        rows = torch.arange(1, device=device)
+        rows = torch.zeros(1, dtype=torch.int64, device=device)
         known = dict(inputs)
         if self.spec.independent_rows:
-            count = SAMPLED_ROWS if len(self.case.shape) > 1 else SAMPLED_ELEMENTS
-            rows = torch.randint(self.case.shape[0], (count,), device=device)
+            rows = self._sampled_rows(late)
             known = {k: v[rows] if isinstance(v, Tensor) else v for k, v in inputs.items()}
         expected = expect(self.spec, self.case, known)
-        sampled = []
+        placed_by_name = {placed.argument.name: placed for placed in slot}
         for name, answer in expected.answer.items():
-            placed = slot[name]
-            dtype = placed.view.dtype
+            placed = placed_by_name[name]
             own = expected.own[name].double()
-            limit, _ = limits(dtype, answer, own, expected.magnitude[name], expected.terms)
-            index = placed.ref.offset // dtype.itemsize + rows * placed.ref.strides[0]
+            limit, _ = limits(
+                placed.view.dtype, answer, own, expected.magnitude[name], expected.terms
+            )
+            index = rows
             if answer.ndim > 1:
-                columns = torch.randint(answer.shape[-1], (SAMPLED_COLUMNS,), device=device)
-                index = index[:, None] + columns
-                answer, limit = answer[:, columns], limit[:, columns]
-            sampled.append((placed, (index.flatten(), answer.flatten(), limit.flatten())))
-        return sampled
+                columns = self._sampled_columns(answer.shape[-1], rows, inputs, late)
+                index = rows[:, None] * answer.shape[-1] + columns
+                answer, limit = answer.gather(1, columns), limit.gather(1, columns)
+            there = _in_arena(placed, index.flatten())
+            yield placed, (there, answer.flatten(), limit.flatten())
+
+    def _sampled_rows(self, late: Mapping[str, Withheld]) -> Tensor:
+        """Random ones; of vectors, whose rows are elements, some of those that are late, too."""
+        device, (length, *columns) = self._memory.device, self.case.shape
+        rows = torch.randint(
+            length, (SAMPLED_ROWS if columns else SAMPLED_ELEMENTS,), device=device
+        )
+        if not columns:
+            for turn, one in enumerate(late.values()):
+                some = torch.randint(len(one.places), (SAMPLED_LATE,), device=device)
+                rows[turn * SAMPLED_LATE : (turn + 1) * SAMPLED_LATE] = one.places[some]
+        return rows
+
+    def _sampled_columns(
+        self,
+        count: int,
+        rows: Tensor,
+        inputs: Mapping[str, Tensor | float],
+        late: Mapping[str, Withheld],
+    ) -> Tensor:
+        """Random ones of each row, and that which is late in each input that has as many."""
+        columns = torch.randint(count, (len(rows), SAMPLED_COLUMNS), device=rows.device)
+        alike = [one for name, one in late.items() if _tensor(inputs[name]).shape[-1] == count]
+        for turn, one in enumerate(alike):
+            columns[:, turn] = one.places[rows] % count
+        return columns
 
     # -- the ceiling's view of the same memory
 
@@ -216,7 +282,7 @@ class Slots:
         calls = [[_flat(p.ref.offset, length) for p in self._large(s)] for s in self._slots]
         return _stream(mix, calls, length)
 
-    def _large(self, slot: list[Placed]) -> list[Placed]:
+    def _large(self, slot: Sequence[Placed]) -> list[Placed]:
         """The tensors that matter for bandwidth, read ones first; the others are under 1/16."""
         largest = max(_bytes(p) for p in slot)
         order = ("in", "out", "inout")
@@ -227,6 +293,18 @@ class Slots:
 def _tensor(value: Tensor | float) -> Tensor:
     assert isinstance(value, Tensor)
     return value
+
+
+def _in_arena(placed: Placed, elements: Tensor) -> Tensor:
+    """Where elements of a placed tensor, counted row by row, lie in its arena, in its own dtype."""
+    start = placed.ref.offset // placed.view.element_size()
+    places = torch.unravel_index(elements, placed.view.shape)
+    strides = zip(places, placed.ref.strides, strict=True)
+    return start + torch.stack([place * stride for place, stride in strides]).sum(0)
+
+
+def _joined(parts: Sequence[tuple[Tensor, ...]]) -> Iterator[Tensor]:
+    return (torch.cat(column) for column in zip(*parts, strict=True))
 
 
 def _bytes(placed: Placed) -> int:

@@ -240,9 +240,10 @@ class Order:
             right=lambda: self.note("probed", self.right),
             share_right=lambda: self.note("not there yet", self.early),
         )
+        late = SimpleNamespace(write=lambda: self.note("all there"))
         self.slots = SimpleNamespace(
             plan=lambda: self.note("planned", Plan([["a"], ["b"]], [1, 2])),
-            fill=lambda plan: self.note("filled", [right]),
+            fill=lambda plan: self.note("filled", ([right], [late])),
         )
         self.kernel = SimpleNamespace(
             prepare=lambda calls: self.note("prepared"),
@@ -266,7 +267,7 @@ def test_the_worker_is_stopped_before_the_inputs_come_and_its_gpu_idle_after(
     clock.right_go(order.kernel, order.slots)
     assert order.done == [
         *("planned", "prepared", "stopped", "filled", "looked"),
-        *("probed", "set", "not there yet", "went", "probed", "claimed"),
+        *("probed", "set", "not there yet", "all there", "went", "probed", "claimed"),
     ]
 
 
@@ -293,14 +294,14 @@ def test_answers_may_be_there_before_the_trusted_kernel_goes(monkeypatch: pytest
     """Those of the learner's kernel lie there; looking at them is what counts."""
     order = Order(monkeypatch)
     order.early = 1.0
-    assert clock.window(order.kernel, order.slots.fill(None))[1]
+    assert clock.window(order.kernel, order.slots.fill(None)[0])[1]
 
 
 def test_who_answers_wrong_is_asked_for_no_times(monkeypatch: pytest.MonkeyPatch):
     """Of one that answers early, the events are not over: that would be told in their place."""
     order = Order(monkeypatch)
     order.right = False
-    done, right = clock.go(order.kernel, [["a"]], order.slots.fill(None))
+    done, right = clock.go(order.kernel, [["a"]], order.slots.fill(None)[0])
     assert not right
     assert done.claimed_s == done.window_s
     assert order.done[-1] == "probed"

@@ -43,6 +43,7 @@ FLOORS = (
     {
         "sizing",
         "slots",
+        "late",
         "clock",
         "exclusive",
         "ceilings",

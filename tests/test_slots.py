@@ -23,6 +23,9 @@ from grader.inputs import LargeDraw
 from grader.link import Call
 from grader.pretend import Pretender
 from grader.slots import (
+    SAMPLED_COLUMNS,
+    SAMPLED_ELEMENTS,
+    SAMPLED_LATE,
     STREAMS,
     Mix,
     Probe,
@@ -79,10 +82,68 @@ def test_the_calls_are_known_before_anything_lies_in_the_slots(name: str):
     before = arena.memory.clone()
     plan = slots.plan()
     assert torch.equal(arena.memory, before)
-    probes = slots.fill(plan)
+    probes, late = slots.fill(plan)
     assert not all_right(probes)
+    for part in late:
+        part.write()
     do_all(spec, arena, plan.calls)
     assert all_right(probes)
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_what_was_computed_before_the_last_inputs_came_is_wrong(name: str):
+    """A stream that waits on the GPU for a slot to be filled could compute it, and be done."""
+    spec = small(SPECS[name])
+    slots, arena = slots_of(spec)
+    plan = slots.plan()
+    probes, late = slots.fill(plan)
+    do_all(spec, arena, plan.calls)
+    for part in late:
+        part.write()
+    assert not all_right(probes)
+    do_all(spec, arena, plan.calls[:1])  # the others are as they were, and would be enough
+    assert not all_right(probes)
+
+
+def test_of_a_softmax_no_rows_sum_outlives_the_last_inputs():
+    """What a kernel knows of a row before is wrong for all of it: to know it takes all reads."""
+    spec = small(SPECS["04_online_softmax"])
+    slots, arena = slots_of(spec, rows=100)
+    plan = slots.plan()
+    (probe,), late = slots.fill(plan)
+    before = [view(arena.memory, x).double() for x, _ in plan.calls]
+    for part in late:
+        part.write()
+    for (x, out), stale in zip(plan.calls, before, strict=True):
+        now = view(arena.memory, x).double()
+        answer = (now - stale.logsumexp(-1, keepdim=True)).exp()
+        view(arena.memory, out).copy_(answer)
+    assert probe.share_right() == 0.0
+
+
+@pytest.mark.parametrize(
+    ("name", "share"),
+    [("01_vector_add", 2 * SAMPLED_LATE / SAMPLED_ELEMENTS), ("05_swiglu", 2 / SAMPLED_COLUMNS)],
+)
+def test_where_an_answer_takes_one_element_of_each_input_late_ones_are_sampled(
+    name: str, share: float
+):
+    """Elsewhere, what was computed before is right."""
+    spec = small(SPECS[name])
+    slots, arena = slots_of(spec)
+    plan = slots.plan()
+    (probe,), _ = slots.fill(plan)
+    do_all(spec, arena, plan.calls)
+    assert 1 - probe.share_right() > 0.5 * share
+
+
+def test_small_inputs_and_whole_numbers_come_at_once():
+    """Only what takes long to read is worth reading before."""
+    slots, _ = slots_of(small(SPECS["06_cross_entropy"]))
+    plan = slots.plan()
+    _, (late,) = slots.fill(plan)
+    assert late.memory.dtype == torch.bfloat16
+    assert len(late.index) == CALLS * 9, "one of each row of logits"
 
 
 def all_right(probes: Sequence[Probe]) -> bool:
