@@ -109,7 +109,7 @@ def _measure(
             rough = slots.least_bytes / once_s / before
             if rough < HOPELESS:
                 return _hopeless(rough)
-            samples = _alternate(kernel, yardstick, slots, gates.passing, alone)
+            samples = _alternate(kernel, yardstick, slots, probes, gates.passing, alone)
             latency = _latency(kernel, spec, arena)
             needless = _without_kernels(kernel, slots, arena) if spec.kernels else None
         del held_back
@@ -184,12 +184,16 @@ def _hopeless(rough: float) -> Finding:
 
 
 def _alternate(
-    kernel: WorkerLink, yardstick: Yardstick, slots: Slots, gate: float, alone: Sequence[Go]
+    kernel: WorkerLink,
+    yardstick: Yardstick,
+    slots: Slots,
+    probes: Sequence[Probe],
+    gate: float,
+    alone: Sequence[Go],
 ) -> Samples:
     """Cycles of two goes each of kernel and ceiling, until the share is told from the gate."""
     samples, began = Samples(Evidence(alone)), time.monotonic()
     per_go = slots.least_bytes * slots.calls
-    _, probes = slots.refill()
     while not _enough(samples, gate, began):
         trusted, goes = [], []
         for _ in range(GOES_OF_A_CYCLE):

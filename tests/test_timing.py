@@ -291,8 +291,8 @@ def test_while_one_is_timed_nothing_of_the_other_runs(monkeypatch: pytest.Monkey
     monkeypatch.setattr(timing.nvml, "read", lambda uuid: None)
     monkeypatch.setattr(timing.exclusive, "uuid", str)
     turns, alone = Turns(monkeypatch), [Go(window_s=0.02, claimed_s=0.016)]
-    slots = SimpleNamespace(least_bytes=1 << 20, calls=16, refill=lambda: ([], []))
-    found = timing._alternate(turns.kernel, turns.yardstick, slots, 0.5, alone)
+    slots = SimpleNamespace(least_bytes=1 << 20, calls=16)
+    found = timing._alternate(turns.kernel, turns.yardstick, slots, [], 0.5, alone)
     one = ["kernel", "kernel stops", "rest", "GPU idle of the kernel", "ceiling"]
     assert turns.done == one * (timing.GOES_OF_A_CYCLE * timing.LEAST_CYCLES)
     assert len(found.shares) == timing.LEAST_CYCLES
