@@ -348,19 +348,25 @@ def test_how_exact_measuring_is_said_to_be_was_measured():
         f"caught, or gain at most {100 * max(gains):.2f} %",
         f"{steps['median_s']:.1f} s, the slowest {steps['slowest_s']:.1f} s",
     ]
-    assert liars["ok"]
-    assert all(exact[part]["ok"] for part in ("itself", "duration"))
-    loaded = json.loads((folder / "accuracy_repeats_h200.json").read_text())["duration"]
-    assert (
-        f"Beside processes that load every core it took up to {loaded['slowest_s']:.1f} s" in page
-    )
-    worst, *others = sorted((row["off"] for row in exact["events"]["rows"]), key=abs, reverse=True)
-    assert abs(others[0]) < 0.01 < abs(worst), "one figure is told to have missed its target"
-    # What today's rule makes of the same measurements.
+    assert liars["liars"]["ok"]
+    assert all(exact[part]["ok"] for part in ("events", "itself"))
+    alone = json.loads((folder / "accuracy_alone_h200.json").read_text())
+    worst, *others = sorted(alone["events"]["rows"], key=lambda row: abs(row["off"]), reverse=True)
+    assert (worst["exercise"], worst["outcome"]) == ("02_dot_reduction", "noisy")
+    assert f"Alone it came out {-100 * worst['off']:.2f} % low, as `noisy`" in page
     trust = clock.TRUST
-    assert f"come out {-100 * ((1 + worst) / (1 - trust) - 1):.2f} % low" in page
-    assert f"would have been {100 * ((1 + max(gains)) / (1 - trust) - 1):.2f} %" in page
-    assert f"left {100 * trust:g} % since" in page
+    assert (
+        f"contradicted an honest worker by {100 * (worst['raised'] - 1):.1f} % beyond the "
+        f"{100 * trust:g} % that it is left" in page
+    )
+    assert f"The other five were within {100 * abs(others[0]['off']):.2f} %" in page
+    assert {*repeats["quiet"]["outcomes"], *repeats["loaded"]["outcomes"]} == {"pass"}
+    loaded = json.loads((folder / "accuracy_repeats_h200.json").read_text())["duration"]
+    slow = [f"{one['slowest_s']:.1f} s" for one in (steps, alone["duration"], loaded)]
+    assert (
+        f"up to {slow[0]} on the four GPUs, up to {slow[1]} alone, and up to {slow[2]} beside "
+        "processes that load every core" in page
+    )
     assert f"max(median E, {1 - trust:g} · (quiet W - h))" in page
     details = (ROOT / "docs" / "measuring-details.md").read_text(encoding="utf-8")
     assert f"`clock.TRUST` = {100 * trust:g} %" in details
@@ -394,12 +400,11 @@ def test_what_red_team_and_honest_corpus_came_to_was_measured():
     assert {one["name"] for one in there["cheats"]} >= set(cheats["left_out"])
     assert f"{ends['stopped']} were stopped where they say, {ends['harmless']} around" in text
     assert f"gained at most {100 * (max(gains) - 1):.2f} %" in text
-    assert ends["undecided"] == 1
+    assert f"and {ends['undecided']} got no points" in text
     lies = json.loads((folder / "accuracy_liars_h200.json").read_text())["liars"]["rows"]
-    largest = max((row for row in lies if not row["caught"]), key=lambda row: row["gain"])
-    assert largest["kernel"] == "does_nothing_but_the_calls"
-    assert f"it gained {100 * largest['gain']:.2f} %, which was the most" in text
-    assert f"claims {100 * clock.TRUST:g} % less than that clock shows" in text
+    largest = max(row["gain"] for row in lies if not row["caught"])
+    assert f"one that was not caught was {100 * largest:.2f} %" in text
+    assert f"All these gains are the {100 * clock.TRUST:g} % less than the judge's clock" in text
     honest = json.loads((folder / "honest_cpu.json").read_text())
     text = " ".join(section(ROOT / "docs" / "trust.md", "The honest corpus").split())
     assert f"{honest['runs']:,} runs of {len(honest['kernels'])} kernels" in text
@@ -444,9 +449,10 @@ def test_the_table_of_figures_is_what_the_records_hold():
         f"{seconds:.1f} on a CPU, {seconds_there:.1f} on an H200",
         f"{100 * bandwidth:.2f} %",
     ]
-    # Which the text explains: without any walls it was the same.
+    # Which the text explains: without any walls it was more.
     seconds_open = cost_there["compared"]["open"]["seconds_more_than_plain"]
-    assert round(seconds_open, 1) == round(seconds_there, 1)
+    text = " ".join(section(ROOT / "docs" / "trust.md", "In figures").split())
+    assert f"without any walls took {seconds_open:.1f} s longer than a plain one" in text
 
 
 def test_what_ci_adds_was_measured():
