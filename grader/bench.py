@@ -32,7 +32,7 @@ from grader.profile import sizes as tensor_sizes
 from grader.results import Environment, Record
 from grader.session import Workshop
 from grader.sizing import L2_MULTIPLE, MEMORY_SHARE, Gpu, size
-from grader.slots import Slots, arena_bytes, bytes_per_row, rounds, scored_case
+from grader.slots import Filled, Slots, arena_bytes, bytes_per_row, rounds, scored_case
 from grader.spec import Spec
 
 SMALLEST = 2**20  # bytes of arguments
@@ -283,9 +283,9 @@ def measured(
 
 def _timed(kernel: WorkerLink, slots: Slots) -> tuple[float, bool]:
     """Median seconds of a call, and whether the sampled outputs of the first go were right."""
-    calls, probes = slots.refill()
-    _, right = go(kernel, calls, probes)  # compiles and warms up
-    goes = [go(kernel, calls, ())[0] for _ in range(GOES)]
+    calls, filled = slots.refill()
+    _, right = go(kernel, calls, filled)  # compiles and warms up
+    goes = [go(kernel, calls, Filled())[0] for _ in range(GOES)]
     return statistics.median(one.claimed_s for one in goes) / len(calls), right
 
 

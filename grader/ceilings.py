@@ -19,11 +19,12 @@ from grader.clock import Go, claimed, window
 from grader.link import WorkerLink
 from grader.sandbox import Nursery
 from grader.sizing import Gpu, size
-from grader.slots import STREAMS, Mix, Probe, Stream, flat_stream, stream_bytes
+from grader.slots import STREAMS, Filled, Mix, Stream, flat_stream, stream_bytes
 
 GOES = 5  # for one ceiling and for the clock's overhead, after one to compile and warm up
 # After which a process is as slow to begin as after 0.4 s: on an H200, 0.2 ms slower than at once.
 REST_S = 0.05
+EMPTY = Filled()  # nothing to look at
 STREAMS_FILE = Path(__file__).parent / "worker" / "streams.py"
 
 
@@ -45,21 +46,21 @@ class Yardstick:
         self.get_ready()
         time.sleep(REST_S)
 
-    def go(self, probes: Sequence[Probe] = ()) -> Go:
-        """Call it on every slot, once ready. The probes' answers may be wrong: looking counts."""
-        window_s, _ = window(self._link, probes)
-        return claimed(self._link, len(self._stream.calls), window_s)
+    def go(self, filled: Filled = EMPTY) -> Go:
+        """Call it on every slot, once ready. The answers may be wrong: looking at them counts."""
+        seen = window(self._link, filled)
+        return claimed(self._link, len(self._stream.calls), seen.window_s)
 
     def bandwidth(self, done: Go) -> float:
         """Bytes per second of one go."""
         return self._stream.bytes_moved * len(self._stream.calls) / done.claimed_s
 
-    def ceiling(self, probes: Sequence[Probe] = ()) -> float:
+    def ceiling(self, filled: Filled = EMPTY) -> float:
         """Bytes per second, the median of some goes with no rest in between."""
         done = []
         for _ in range(GOES):
             self.get_ready()
-            done.append(self.go(probes))
+            done.append(self.go(filled))
         return self.ceiling_of(done)
 
     def ceiling_of(self, goes: Sequence[Go]) -> float:

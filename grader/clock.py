@@ -1,9 +1,11 @@
 """The judge's clock: how long a worker took for some calls, and what of its claim to believe.
 
-One go: the worker gets the argument lists and is stopped, the inputs are put where they point, and
-it is told to call the kernel on every slot. The clock starts before it runs again, and stops when
-the judge has looked at a secret sample of the outputs. Only then is the worker asked how long each
-call took by CUDA events: what an honest one does to find out must not be time that a liar saves.
+One go: the worker gets the argument lists and is stopped, and the inputs are put where they point,
+all but what is late. It runs again and stands by, for a process that slept begins now sooner, now
+later. The clock starts, what is late is written, without which whatever was computed before is
+wrong, and the worker is told to call the kernel on every slot. The clock stops when the judge has
+looked at a secret sample of the outputs. Only then is the worker asked how long each call took by
+CUDA events: what an honest one does to find out must not be time that a liar saves.
 Its times are the more precise, and believed only as far as the judge's own clock allows.
 """
 
@@ -17,10 +19,9 @@ from dataclasses import dataclass, field
 import torch
 
 from grader.errors import CannotGrade
-from grader.late import Late
 from grader.link import Call, KernelFailure, WorkerLink
 from grader.results import Failure
-from grader.slots import Probe, Slots
+from grader.slots import Filled, Slots
 
 # A round trip to an idle GPU takes 20 µs. When another process computes there, the two take turns,
 # of 2 ms and more: what of the GPU is our turn is ours alone.
@@ -44,37 +45,43 @@ class Go:
     claimed_s: float
 
 
-def go(kernel: WorkerLink, calls: Sequence[Call], probes: Sequence[Probe]) -> tuple[Go, bool]:
+def go(kernel: WorkerLink, calls: Sequence[Call], filled: Filled) -> tuple[Go, bool]:
     """Carry the calls out; the times, and whether the sampled outputs are right.
 
     Who answers wrong is asked for no times: they count as what the judge's clock shows.
     """
     kernel.prepare(calls)
     kernel.stop()
-    window_s, right = window(kernel, probes)
-    return claimed(kernel, len(calls), window_s) if right else Go(window_s, window_s), right
+    seen = window(kernel, filled)
+    if not seen.right:
+        return Go(seen.window_s, seen.window_s), False
+    return claimed(kernel, len(calls), seen.window_s), True
 
 
-def window(
-    kernel: WorkerLink, probes: Sequence[Probe], late: Sequence[Late] | None = None
-) -> tuple[float, bool]:
+@dataclass(frozen=True)
+class Window:
+    """One go by the judge's clock: its seconds, what share of the sampled answers was there when it
+    began, and whether all were in the end."""
+
+    window_s: float
+    early: float
+    right: bool
+
+
+def window(kernel: WorkerLink, filled: Filled) -> Window:
     """Have a stopped worker carry out the calls that it holds.
 
-    Returns the seconds by the judge's clock, and whether the sampled outputs are right. Where the
-    inputs are fresh but for what is `late`, raises KernelFailure when some are right before that.
+    It runs when the clock starts: answers that it writes from the first look on take their time.
     """
-    all_right(probes)  # for whatever the judge does for the first time takes it longer
-    kernel.get_set()
-    if late is not None:
-        if any(probe.share_right() > EARLY for probe in probes):
-            raise KernelFailure(RESIDENT)
-        for part in late:  # last of all: what is computed before is wrong
-            part.write()
-        torch.cuda.synchronize()
+    filled.all_right()  # for whatever the judge does for the first time takes it longer
+    kernel.stand_by()
     began = time.perf_counter()
+    early = filled.share_right()
+    filled.complete()
+    torch.cuda.synchronize()
     kernel.go()
-    right = all_right(probes)
-    return time.perf_counter() - began, right
+    right = filled.all_right()
+    return Window(time.perf_counter() - began, early, right)
 
 
 def claimed(kernel: WorkerLink, calls: int, window_s: float) -> Go:
@@ -86,28 +93,24 @@ def claimed(kernel: WorkerLink, calls: int, window_s: float) -> Go:
     return Go(window_s, min(max(claimed_s, LEAST_CLAIM * window_s), window_s))
 
 
-def all_right(probes: Sequence[Probe]) -> bool:
-    verdicts = [probe.right() for probe in probes]
-    torch.cuda.synchronize()
-    return all(bool(verdict) for verdict in verdicts)
-
-
 def right_go(kernel: WorkerLink, slots: Slots) -> Go:
     """A go with fresh inputs, whose answers must be right.
 
-    Nothing of the worker's runs while the inputs come, so that none can begin before the clock.
-    Raises KernelFailure when an answer is wrong, or when the worker's GPU work goes on although its
-    calls were over; CannotGrade when another program's does.
+    Nothing of the worker's runs while the inputs come. Raises KernelFailure when an answer is there
+    before they are complete, or wrong in the end, or when the worker's GPU work goes on although
+    its calls were over; CannotGrade when another program's does.
     """
     plan = slots.plan()
     kernel.prepare(plan.calls)
     kernel.stop()
-    probes, late = slots.fill(plan)
+    filled = slots.fill(plan)
     must_be_idle(kernel)  # for what it left on the GPU may have waited there for the inputs
-    window_s, right = window(kernel, probes, late)
-    if not right:
-        raise KernelFailure(why_wrong(probes))
-    return claimed(kernel, len(plan.calls), window_s)
+    seen = window(kernel, filled)
+    if seen.early > EARLY:
+        raise KernelFailure(RESIDENT)
+    if not seen.right:
+        raise KernelFailure(why_wrong(filled))
+    return claimed(kernel, len(plan.calls), seen.window_s)
 
 
 def must_be_idle(kernel: WorkerLink | None) -> None:
@@ -214,17 +217,17 @@ def _quiet(seconds: Iterable[float]) -> float:
     return ordered[len(ordered) // 4]
 
 
-def why_wrong(probes: Sequence[Probe]) -> Failure:
+def why_wrong(filled: Filled) -> Failure:
     """Outputs that were wrong when the worker said it was done: not there yet, or just wrong?"""
     time.sleep(0.5)
-    if all_right(probes):
+    if filled.all_right():
         return Failure(
             kind="early_answer",
             message="the kernel's outputs were not written yet when its call was over",
             hint="All work must be done when the entry returns and its stream is synchronised: "
             "no side stream, no thread, may still be writing.",
         )
-    for probe in probes:
+    for probe in filled.probes:
         error = probe.error()
         wrong = ~(error <= probe.limit)
         if bool(wrong.any()):

@@ -164,14 +164,13 @@ class WorkerLink:
             raise KernelFailure(failures.UNSTOPPABLE)
         self._stopped = True
 
-    def get_set(self) -> None:
-        """Put the message that starts `go` where a stopped worker finds it when it runs again."""
-        self._send("go")
-        self._nursery.wake()
+    def stand_by(self) -> None:
+        """Have the worker run again, and look out for `go` without sleeping."""
+        self._exchange("stand_by", self._entry.limits.call_s)
 
     def go(self) -> None:
         """As `call`, with the argument lists that were handed over before."""
-        self._answer("go", self._limit_s(self._prepared))
+        self._exchange("go", self._limit_s(self._prepared))
 
     def times(self) -> Sequence[float]:
         """Seconds of each call of the last go, by the worker's own clock.

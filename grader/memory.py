@@ -121,18 +121,18 @@ def _held(kernel: WorkerLink, slots: Slots) -> int:
     Raises KernelFailure when the call fails, or its answer is wrong: who does nothing where it is
     watched holds nothing.
     """
-    calls, probes = slots.refill()
-    clock.all_right(probes)  # loads what the judge's own work needs, before it looks
+    calls, filled = slots.refill()
+    filled.all_right()  # loads what the judge's own work needs, before it looks
     kernel.start()
     before = free_bytes() + torch.cuda.memory_reserved()
     kernel.load()
     kernel.call(calls)
     kernel.settle()
-    calls, probes = slots.refill()
+    calls, filled = slots.refill()
     torch.cuda.empty_cache()  # what the judge needed to fill the slot, the kernel may take
     least = _least_free_during(lambda: kernel.call(calls)) + torch.cuda.memory_reserved()
-    if not clock.all_right(probes):
-        raise KernelFailure(clock.why_wrong(probes))
+    if not filled.all_right():
+        raise KernelFailure(clock.why_wrong(filled))
     return before - least
 
 

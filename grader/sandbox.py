@@ -234,15 +234,6 @@ class Nursery:
         self._control.sendall(b"s")
         return self._expect(END_S) == "stopped"
 
-    def wake(self) -> None:
-        """Have the parent of workers awake, which is slow to hear after a rest.
-
-        Raises NoWorker when it does not answer.
-        """
-        assert self._control is not None
-        self._control.sendall(b"a")
-        self._expect(END_S)
-
     def go_on(self) -> None:
         """Let the stopped worker run again. Does not wait until it does."""
         assert self._control is not None

@@ -100,6 +100,29 @@ class Probe:
 
 
 @dataclass(frozen=True)
+class Filled:
+    """What is in the slots for a go: what its answers must be, and what of its inputs is late."""
+
+    probes: Sequence[Probe] = ()
+    late: Sequence[Late] = ()
+
+    def complete(self) -> None:
+        """Put in what is late. Without effect where that was done."""
+        for part in self.late:
+            part.write()
+
+    def share_right(self) -> float:
+        """Of how many sampled places the answer is there, from 0 to 1: the most of any dtype."""
+        return max((probe.share_right() for probe in self.probes), default=0.0)
+
+    def all_right(self) -> bool:
+        """Whether every sampled place holds its answer."""
+        verdicts = [probe.right() for probe in self.probes]
+        torch.cuda.synchronize()
+        return all(bool(verdict) for verdict in verdicts)
+
+
+@dataclass(frozen=True)
 class Stream:
     """A trusted kernel's calls, one for each slot."""
 
@@ -126,16 +149,15 @@ class Slots:
     def _draw(self, seed: int) -> LargeDraw:
         return LargeDraw(self.case, self._memory.device, seed)
 
-    def refill(self) -> tuple[list[Call], list[Probe]]:
-        """Fresh inputs and poisoned outputs in every slot.
+    def refill(self) -> tuple[list[Call], Filled]:
+        """Fresh inputs, complete, and poisoned outputs in every slot.
 
-        Returns the argument lists, in a new random order, and the probes of all of them.
+        Returns the argument lists, in a new random order, and what their answers must be.
         """
         plan = self.plan()
-        probes, late = self.fill(plan)
-        for part in late:
-            part.write()
-        return plan.calls, probes
+        filled = self.fill(plan)
+        filled.complete()
+        return plan.calls, filled
 
     def plan(self) -> Plan:
         """What the next calls will be, of which nothing lies in the slots yet."""
@@ -152,11 +174,9 @@ class Slots:
             numbers = {name: value for name, value in inputs.items() if isinstance(value, float)}
         return [refs.get(a.name) or numbers[a.name] for a in self.spec.arguments]
 
-    def fill(self, plan: Plan) -> tuple[list[Probe], list[Late]]:
-        """Put the inputs of these calls into the slots, and poison the outputs.
-
-        Returns their probes, which are right for what the slots hold once what is late is written.
-        """
+    def fill(self, plan: Plan) -> Filled:
+        """Put the inputs of these calls into the slots, all but what is late, and poison the
+        outputs."""
         pieces: dict[torch.dtype, list[tuple[Tensor, ...]]] = {}
         late_pieces: dict[torch.dtype, list[tuple[Tensor, ...]]] = {}
         sampled = self._slots
@@ -179,7 +199,7 @@ class Slots:
                     there = _in_arena(placed, late[name].places)
                     late_pieces.setdefault(placed.view.dtype, []).append((there, late[name].values))
                 placed.view.copy_(_tensor(inputs[name]))
-        return (
+        return Filled(
             [self._probe(dtype, parts) for dtype, parts in pieces.items()],
             [self._late(dtype, parts) for dtype, parts in late_pieces.items()],
         )

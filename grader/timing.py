@@ -35,7 +35,7 @@ from grader.occupancy import this_gpu
 from grader.results import Clocks, Failure, Speed
 from grader.session import Finding, Grading
 from grader.sizing import Sizing
-from grader.slots import Probe, Slots, arena_bytes, scored_case
+from grader.slots import Filled, Slots, arena_bytes, scored_case
 from grader.spec import Case, Spec
 from grader.terms import Outcome, StepName
 from grader.wire import Launched
@@ -96,8 +96,8 @@ def _measure(
     _, gates = spec.timed
     trusted = nursery("triton", grading.options.device, trusted=True)
     with closing(Yardstick(slots.stream(), trusted, arena)) as yardstick:
-        calls, probes = slots.refill()
-        alone = [_trusted_go(yardstick, probes) for _ in range(GOES)]
+        calls, filled = slots.refill()
+        alone = [_trusted_go(yardstick, filled) for _ in range(GOES)]
         before = yardstick.ceiling_of(alone)
         kernel = WorkerLink(
             entry_of(spec), grading.kernel, nursery(spec.backend, grading.options.device), arena
@@ -105,15 +105,15 @@ def _measure(
         with closing(kernel):
             kernel.start()
             held_back = _held_back(grading)
-            first_s, once_s, launched = _first_calls(kernel, calls, probes)
+            first_s, once_s, launched = _first_calls(kernel, calls, filled)
             rough = slots.least_bytes / once_s / before
             if rough < HOPELESS:
                 return _hopeless(rough)
-            samples = _alternate(kernel, yardstick, slots, probes, gates.passing, alone)
+            samples = _alternate(kernel, yardstick, slots, filled, gates.passing, alone)
             latency = _latency(kernel, spec, arena)
             needless = _without_kernels(kernel, slots, arena) if spec.kernels else None
         del held_back
-        after = yardstick.ceiling(probes)
+        after = yardstick.ceiling(filled)
         raised = correction(samples.evidence)
     ceiling = max(statistics.median(samples.ceilings), (1 - HELD_DOWN) * max(before, after))
     lowered = raised * ceiling / statistics.median(samples.ceilings)
@@ -159,7 +159,7 @@ def _held_back(grading: Grading) -> Tensor | None:
 
 
 def _first_calls(
-    kernel: WorkerLink, calls: Sequence[Call], probes: Sequence[Probe]
+    kernel: WorkerLink, calls: Sequence[Call], filled: Filled
 ) -> tuple[float, float, tuple[Launched, ...]]:
     """Seconds of the first call, loading and compiling included, and of one after it.
 
@@ -169,7 +169,7 @@ def _first_calls(
     began = time.monotonic()
     kernel.call([first])
     first_s = time.monotonic() - began
-    once_s = go(kernel, [second], probes)[0].claimed_s
+    once_s = go(kernel, [second], filled)[0].claimed_s
     return first_s, once_s, kernel.resources(third)
 
 
@@ -187,7 +187,7 @@ def _alternate(
     kernel: WorkerLink,
     yardstick: Yardstick,
     slots: Slots,
-    probes: Sequence[Probe],
+    filled: Filled,
     gate: float,
     alone: Sequence[Go],
 ) -> Samples:
@@ -198,7 +198,7 @@ def _alternate(
         trusted, goes = [], []
         for _ in range(GOES_OF_A_CYCLE):
             goes.append(right_go(kernel, slots))
-            trusted.append(_trusted_go(yardstick, probes, kernel))
+            trusted.append(_trusted_go(yardstick, filled, kernel))
         ceiling = statistics.geometric_mean(map(yardstick.bandwidth, trusted))
         claimed_s = statistics.geometric_mean(one.claimed_s for one in goes)
         samples.evidence.kernel.extend(goes)
@@ -210,9 +210,7 @@ def _alternate(
     return samples
 
 
-def _trusted_go(
-    yardstick: Yardstick, probes: Sequence[Probe], kernel: WorkerLink | None = None
-) -> Go:
+def _trusted_go(yardstick: Yardstick, filled: Filled, kernel: WorkerLink | None = None) -> Go:
     """One of the ceiling, while nothing of the kernel's runs, nor does on the GPU.
 
     It has rested before, as the kernel does while its inputs come: who did is slow at first, and
@@ -222,7 +220,7 @@ def _trusted_go(
         kernel.stop()
     yardstick.rest()
     must_be_idle(kernel)
-    return yardstick.go(probes)
+    return yardstick.go(filled)
 
 
 def _enough(samples: Samples, gate: float, began: float) -> bool:
@@ -269,12 +267,14 @@ def _without_kernels(kernel: WorkerLink, slots: Slots, arena: CudaArena) -> Fail
 
     The last call of this worker, for what it records meanwhile is worth nothing.
     """
-    (call,), probes = Slots(slots.spec, slots.case, 1, arena.memory).refill()
+    (call,), filled = Slots(slots.spec, slots.case, 1, arena.memory).refill()
     try:
         kernel.without_kernels(call)
     except KernelFailure:
         return None
-    return no_kernel(slots.spec, (("the sampled outputs", probe.share_right()) for probe in probes))
+    return no_kernel(
+        slots.spec, (("the sampled outputs", probe.share_right()) for probe in filled.probes)
+    )
 
 
 def _noise(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import select
 import socket
 import time
 from collections.abc import Mapping, Sequence
@@ -304,6 +305,13 @@ class Channel:
         if not isinstance(message, dict):
             raise WireError("a line that is not a JSON object")
         return message
+
+    def watch(self, limit_s: float) -> None:
+        """Look for a message, without sleeping, until one is there or the time is over."""
+        until = time.monotonic() + limit_s
+        while time.monotonic() < until:
+            if self._buffer or select.select([self._sock], [], [], 0)[0]:
+                return
 
     def _chunk(self, deadline: float | None) -> bytes:
         left = None if deadline is None else deadline - time.monotonic()

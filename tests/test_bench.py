@@ -49,7 +49,7 @@ from grader.remote import destinations
 from grader.render import bench as rendered
 from grader.results import Environment, Failure
 from grader.sizing import L2_MULTIPLE, MEMORY_SHARE, Gpu, size
-from grader.slots import Probe, Slots, arena_bytes, rounds, scored_case
+from grader.slots import Filled, Slots, arena_bytes, rounds, scored_case
 from grader.spec import Inputs, Spec
 from grader.wire import TensorRef
 from grader.worker.mapping import Views
@@ -370,13 +370,13 @@ def measured_points(
     memory = torch.zeros(max(arena_bytes(spec, s.rows, s.calls) for s in sizes), dtype=torch.uint8)
     goes = iter([])
 
-    def go(kernel: Pretender, calls: Sequence[Call], probes: Sequence[Probe]) -> tuple[Go, bool]:
+    def go(kernel: Pretender, calls: Sequence[Call], filled: Filled) -> tuple[Go, bool]:
         nonlocal goes
-        if probes:
+        if filled.probes:
             goes = iter([9.0, 6.0, 2.0, 4.0])
         kernel.call(calls)
         seconds = next(goes)
-        return Go(seconds, seconds), all(bool(probe.right()) for probe in probes)
+        return Go(seconds, seconds), all(bool(probe.right()) for probe in filled.probes)
 
     monkeypatch.setattr(bench, "go", go)
     kernel = Pretender(spec, answer, SimpleNamespace(memory=memory))

@@ -29,8 +29,9 @@ from grader.clock import (
 from grader.errors import CannotGrade
 from grader.link import Entry, KernelFailure, WorkerLink
 from grader.sandbox import Nursery
-from grader.slots import Plan
-from grader.wire import TensorRef
+from grader.slots import Filled, Plan
+from grader.wire import Closed, TensorRef
+from grader.worker import loop
 from grader.worker.loop import Worker
 
 OVERHEAD = 0.001
@@ -102,9 +103,13 @@ def test_whatever_is_claimed_can_be_divided_by(
 ):
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     worker = SimpleNamespace(
-        prepare=list, stop=lambda: None, get_set=lambda: None, go=lambda: None, times=lambda: claims
+        prepare=list,
+        stop=lambda: None,
+        stand_by=lambda: None,
+        go=lambda: None,
+        times=lambda: claims,
     )
-    done, right = go(worker, [[1.0]], [])
+    done, right = go(worker, [[1.0]], Filled())
     assert right
     assert LEAST_CLAIM * done.window_s <= done.claimed_s <= done.window_s
 
@@ -159,6 +164,41 @@ def test_a_go_is_its_calls_and_nothing_else():
     assert backend.done == ["marked", "called", "marked", "called", "marked", "waited"]
 
 
+def test_who_stands_by_has_its_gpu_awake():
+    backend = Timed()
+    worker = Worker(backend, None)
+    assert worker.do({"op": "stand_by"}) == {}
+    assert backend.done == ["marked", "waited"]
+
+
+def test_who_stands_by_looks_out_for_the_next_message_and_for_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """Asleep, it would hear of it now sooner, now later; at other times it would only be busy."""
+    done: list[str] = []
+    sent = iter([{"op": "settle", "seq": 1}, {"op": "stand_by", "seq": 2}])
+
+    class Judge:
+        def __init__(self, sock: object) -> None: ...
+
+        def receive(self) -> dict[str, object]:
+            if (message := next(sent, None)) is None:
+                raise Closed("")
+            return message
+
+        def send(self, reply: dict[str, object]) -> None:
+            done.append(f"answered {reply['seq']}")
+
+        def watch(self, limit_s: float) -> None:
+            done.append("watched")
+
+    monkeypatch.setattr(loop, "Channel", Judge)
+    monkeypatch.setattr(loop, "limit_resources", lambda simulated: None)
+    monkeypatch.setattr(Worker, "do", lambda worker, message: {})
+    loop.serve(loop.Toolbox(Timed, simulated=True), None, None)
+    assert done == ["answered 1", "answered 2", "watched"]
+
+
 # -- nothing begins before the clock
 
 X, OUT = (
@@ -192,9 +232,8 @@ def test_a_thread_that_works_ahead_is_stopped_while_the_inputs_come(ahead):
     x.fill_(7.0)
     out.fill_(-1.0)
     time.sleep(0.2)
-    link.get_set()
-    time.sleep(0.05)
     assert out.eq(-1.0).all()
+    link.stand_by()
     link.go()
     assert out.eq(7.0).all()
     assert link.times() == (), "a simulated kernel is not timed"
@@ -241,14 +280,15 @@ class Order:
             share_right=lambda: self.note("not there yet", self.early),
         )
         late = SimpleNamespace(write=lambda: self.note("all there"))
+        filled = Filled([right], [late])
         self.slots = SimpleNamespace(
             plan=lambda: self.note("planned", Plan([["a"], ["b"]], [1, 2])),
-            fill=lambda plan: self.note("filled", ([right], [late])),
+            fill=lambda plan: self.note("filled", filled),
         )
         self.kernel = SimpleNamespace(
             prepare=lambda calls: self.note("prepared"),
             stop=lambda: self.note("stopped"),
-            get_set=lambda: self.note("set"),
+            stand_by=lambda: self.note("stands by"),
             go=lambda: self.note("went"),
             times=lambda: self.note("claimed", [0.0, 0.0]),
             close=lambda: self.note("closed"),
@@ -266,8 +306,8 @@ def test_the_worker_is_stopped_before_the_inputs_come_and_its_gpu_idle_after(
     order = Order(monkeypatch, BUSY_S / 2)
     clock.right_go(order.kernel, order.slots)
     assert order.done == [
-        *("planned", "prepared", "stopped", "filled", "looked"),
-        *("probed", "set", "not there yet", "all there", "went", "probed", "claimed"),
+        *("planned", "prepared", "stopped", "filled", "looked", "probed", "stands by"),
+        *("not there yet", "all there", "went", "probed", "claimed"),
     ]
 
 
@@ -279,7 +319,7 @@ def test_answers_that_are_there_before_the_clock_starts_are_early(monkeypatch: p
     with pytest.raises(KernelFailure) as caught:
         clock.right_go(order.kernel, order.slots)
     assert caught.value.failure.kind == "early_start"
-    assert order.done[-1] == "not there yet"
+    assert order.done[-1] == "probed", "nobody is asked for the times"
 
 
 def test_a_few_answers_may_be_right_before_they_are_computed(monkeypatch: pytest.MonkeyPatch):
@@ -294,14 +334,14 @@ def test_answers_may_be_there_before_the_trusted_kernel_goes(monkeypatch: pytest
     """Those of the learner's kernel lie there; looking at them is what counts."""
     order = Order(monkeypatch)
     order.early = 1.0
-    assert clock.window(order.kernel, order.slots.fill(None)[0])[1]
+    assert clock.window(order.kernel, order.slots.fill(None)).right
 
 
 def test_who_answers_wrong_is_asked_for_no_times(monkeypatch: pytest.MonkeyPatch):
     """Of one that answers early, the events are not over: that would be told in their place."""
     order = Order(monkeypatch)
     order.right = False
-    done, right = clock.go(order.kernel, [["a"]], order.slots.fill(None)[0])
+    done, right = clock.go(order.kernel, [["a"]], order.slots.fill(None))
     assert not right
     assert done.claimed_s == done.window_s
     assert order.done[-1] == "probed"

@@ -326,9 +326,6 @@ class Liars:
     def kill(self, *, patient: bool = False) -> int | None:
         return self.status
 
-    def wake(self) -> None:
-        """Its threads are always awake."""
-
     def home_for(self, kernel: bytes) -> Path:
         return Path("kernel.py")
 
@@ -419,7 +416,7 @@ class JudgeAndLiar(RuleBasedStateMachine):
     def prepared(self, script: list[Act]) -> None:
         def go(grading: Grading) -> Finding:
             self.link.prepare([])
-            self.link.get_set()
+            self.link.stand_by()
             self.link.go()
             assert all(math.isfinite(seconds) for seconds in self.link.times())
             assert isinstance(self.link.resources([]), tuple)

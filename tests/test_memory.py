@@ -370,12 +370,12 @@ class Card:
         self.cached = 0
 
     def slots(self, rows: int) -> SimpleNamespace:
-        def refill() -> tuple[list[int], list[object]]:
+        def refill() -> tuple[list[int], SimpleNamespace]:
             self.done.append("refill")
             more = (7 if rows > 50 else 3) * MIB
             self.judges += more
             self.free -= more
-            return [rows], [SimpleNamespace(right=lambda: torch.tensor(self.right))]
+            return [rows], SimpleNamespace(all_right=lambda: self.right)
 
         return SimpleNamespace(refill=refill)
 
@@ -416,7 +416,7 @@ def test_the_judge_sees_from_outside_what_a_second_call_holds(
 def test_a_kernel_that_is_wrong_where_it_is_watched_fails(seen, monkeypatch: pytest.MonkeyPatch):
     """Who does nothing there holds nothing."""
     monkeypatch.setattr(
-        clock, "why_wrong", lambda probes: Failure(kind="wrong_at_scale", message="")
+        clock, "why_wrong", lambda filled: Failure(kind="wrong_at_scale", message="")
     )
     with pytest.raises(KernelFailure) as caught:
         seen(Card(right=False))

@@ -27,6 +27,7 @@ from grader.slots import (
     SAMPLED_ELEMENTS,
     SAMPLED_LATE,
     STREAMS,
+    Filled,
     Mix,
     Probe,
     Slots,
@@ -82,12 +83,11 @@ def test_the_calls_are_known_before_anything_lies_in_the_slots(name: str):
     before = arena.memory.clone()
     plan = slots.plan()
     assert torch.equal(arena.memory, before)
-    probes, late = slots.fill(plan)
-    assert not all_right(probes)
-    for part in late:
-        part.write()
+    filled = slots.fill(plan)
+    assert not all_right(filled)
+    filled.complete()
     do_all(spec, arena, plan.calls)
-    assert all_right(probes)
+    assert all_right(filled)
 
 
 @pytest.mark.parametrize("name", SPECS)
@@ -96,13 +96,12 @@ def test_what_was_computed_before_the_last_inputs_came_is_wrong(name: str):
     spec = small(SPECS[name])
     slots, arena = slots_of(spec)
     plan = slots.plan()
-    probes, late = slots.fill(plan)
+    filled = slots.fill(plan)
     do_all(spec, arena, plan.calls)
-    for part in late:
-        part.write()
-    assert not all_right(probes)
+    filled.complete()
+    assert not all_right(filled)
     do_all(spec, arena, plan.calls[:1])  # the others are as they were, and would be enough
-    assert not all_right(probes)
+    assert not all_right(filled)
 
 
 def test_of_a_softmax_no_rows_sum_outlives_the_last_inputs():
@@ -110,15 +109,14 @@ def test_of_a_softmax_no_rows_sum_outlives_the_last_inputs():
     spec = small(SPECS["04_online_softmax"])
     slots, arena = slots_of(spec, rows=100)
     plan = slots.plan()
-    (probe,), late = slots.fill(plan)
+    filled = slots.fill(plan)
     before = [view(arena.memory, x).double() for x, _ in plan.calls]
-    for part in late:
-        part.write()
+    filled.complete()
     for (x, out), stale in zip(plan.calls, before, strict=True):
         now = view(arena.memory, x).double()
         answer = (now - stale.logsumexp(-1, keepdim=True)).exp()
         view(arena.memory, out).copy_(answer)
-    assert probe.share_right() == 0.0
+    assert filled.probes[0].share_right() == 0.0
 
 
 @pytest.mark.parametrize(
@@ -132,7 +130,7 @@ def test_where_an_answer_takes_one_element_of_each_input_late_ones_are_sampled(
     spec = small(SPECS[name])
     slots, arena = slots_of(spec)
     plan = slots.plan()
-    (probe,), _ = slots.fill(plan)
+    (probe,) = slots.fill(plan).probes
     do_all(spec, arena, plan.calls)
     assert 1 - probe.share_right() > 0.5 * share
 
@@ -141,13 +139,13 @@ def test_small_inputs_and_whole_numbers_come_at_once():
     """Only what takes long to read is worth reading before."""
     slots, _ = slots_of(small(SPECS["06_cross_entropy"]))
     plan = slots.plan()
-    _, (late,) = slots.fill(plan)
+    (late,) = slots.fill(plan).late
     assert late.memory.dtype == torch.bfloat16
     assert len(late.index) == CALLS * 9, "one of each row of logits"
 
 
-def all_right(probes: Sequence[Probe]) -> bool:
-    return all(bool(probe.right()) for probe in probes)
+def all_right(filled: Filled) -> bool:
+    return all(bool(probe.right()) for probe in filled.probes)
 
 
 @pytest.mark.parametrize("name", SPECS)
@@ -155,19 +153,19 @@ def test_the_sample_is_right_once_the_work_is_done(name: str):
     spec = small(SPECS[name])
     slots, arena = slots_of(spec)
     for _ in range(2):
-        calls, probes = slots.refill()
-        assert not all_right(probes)
+        calls, filled = slots.refill()
+        assert not all_right(filled)
         do_all(spec, arena, calls)
-        assert all_right(probes)
+        assert all_right(filled)
 
 
 @pytest.mark.parametrize("name", SPECS)
 def test_one_call_left_out_of_many_shows(name: str):
     spec = small(SPECS[name])
     slots, arena = slots_of(spec)
-    calls, probes = slots.refill()
+    calls, filled = slots.refill()
     do_all(spec, arena, calls[:-1])
-    assert not all_right(probes)
+    assert not all_right(filled)
 
 
 @pytest.mark.parametrize("name", SPECS)
@@ -177,9 +175,9 @@ def test_answers_of_the_last_go_are_of_no_use(name: str):
     calls, _ = slots.refill()
     do_all(spec, arena, calls)
     kept = arena.memory.clone()
-    _, probes = slots.refill()
+    _, filled = slots.refill()
     arena.memory.copy_(kept)
-    assert not all_right(probes)
+    assert not all_right(filled)
 
 
 @pytest.mark.parametrize("name", [n for n, spec in SPECS.items() if spec.independent_rows])
@@ -189,13 +187,13 @@ def test_a_third_of_one_slot_left_undone_shows(name: str):
     for seed in range(10):
         torch.manual_seed(seed)
         slots, arena = slots_of(spec, rows=30 if spec.scored.columns else 3000)
-        calls, probes = slots.refill()
+        calls, filled = slots.refill()
         do_all(spec, arena, calls)
         for sent, argument in zip(calls[-1], spec.arguments, strict=True):
             if argument.filled:
                 done = view(arena.memory, sent)
                 done[2 * len(done) // 3 :] = torch.nan
-        caught += not all_right(probes)
+        caught += not all_right(filled)
     # 16 rows are looked at: none of them in the last third has a chance of 0.15 %.
     assert caught == 10
 
@@ -204,10 +202,10 @@ def test_a_third_of_one_slot_left_undone_shows(name: str):
 def test_the_share_that_is_right_is_that_of_the_work_done(name: str):
     spec = small(SPECS[name])
     slots, arena = slots_of(spec)
-    calls, probes = slots.refill()
-    assert [probe.share_right() for probe in probes] == [0.0] * len(probes)
+    calls, filled = slots.refill()
+    assert [probe.share_right() for probe in filled.probes] == [0.0] * len(filled.probes)
     do_all(spec, arena, calls)
-    assert [probe.share_right() for probe in probes] == [1.0] * len(probes)
+    assert [probe.share_right() for probe in filled.probes] == [1.0] * len(filled.probes)
 
 
 def test_places_where_zero_is_right_take_no_work():
@@ -220,7 +218,8 @@ def test_places_where_zero_is_right_take_no_work():
 def test_a_wrong_value_in_a_sampled_place_shows():
     spec = small(SPECS["01_vector_add"])
     slots, arena = slots_of(spec)
-    calls, (probe,) = slots.refill()
+    calls, filled = slots.refill()
+    (probe,) = filled.probes
     do_all(spec, arena, calls)
     probe.memory[probe.index[5]] *= 1 + 2.0**-18
     assert not bool(probe.right())
@@ -230,7 +229,8 @@ def test_a_wrong_value_in_a_sampled_place_shows():
 def test_a_nan_in_a_sampled_place_shows():
     spec = small(SPECS["01_vector_add"])
     slots, arena = slots_of(spec)
-    calls, (probe,) = slots.refill()
+    calls, filled = slots.refill()
+    (probe,) = filled.probes
     do_all(spec, arena, calls)
     probe.memory[probe.index[-1]] = torch.nan
     assert not bool(probe.right())
@@ -277,15 +277,15 @@ def test_before_a_go_hardly_an_answer_is_there(name: str, small: bool):
     memory = torch.zeros(arena_bytes(spec, rows, CALLS), dtype=torch.uint8)
     slots = Slots(spec, case, CALLS, memory)
     for _ in range(5):
-        assert all(probe.share_right() <= EARLY for probe in slots.refill()[1])
+        assert all(probe.share_right() <= EARLY for probe in slots.refill()[1].probes)
 
 
 def test_one_slot_that_was_answered_early_shows():
     spec = small(SPECS["03_three_pass_softmax"])
     slots, arena = slots_of(spec, calls=16)
-    calls, probes = slots.refill()
+    calls, filled = slots.refill()
     Pretender(spec, right_answer, arena).call(calls[:1])
-    assert max(probe.share_right() for probe in probes) > EARLY
+    assert max(probe.share_right() for probe in filled.probes) > EARLY
 
 
 # -- bytes

@@ -274,7 +274,7 @@ class Turns:
         monkeypatch.setattr(timing, "must_be_idle", self.looked_for)
         self.yardstick = SimpleNamespace(
             rest=lambda: self.done.append("rest"),
-            go=lambda probes: self.went("ceiling"),
+            go=lambda filled: self.went("ceiling"),
             bandwidth=lambda go: 1e9,
         )
         self.kernel = SimpleNamespace(stop=lambda: self.done.append("kernel stops"))

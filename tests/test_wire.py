@@ -163,6 +163,25 @@ def test_a_message_that_is_there_needs_no_time(ends: Ends):
     assert channel.receive(0) == {"seq": 2}
 
 
+def test_who_watches_sees_at_once_what_is_there(ends: Ends):
+    channel, theirs = ends
+    began = time.monotonic()
+    theirs.sendall(b'{"seq":1}\n{"seq":2}\n')
+    channel.watch(60)  # not received yet
+    channel.receive(5)
+    channel.watch(60)  # received with the one before
+    assert time.monotonic() - began < 30
+    assert channel.receive(0) == {"seq": 2}
+
+
+def test_who_watches_does_not_sleep_and_ends_in_time(ends: Ends):
+    channel, _ = ends
+    began, busy = time.monotonic(), time.process_time()
+    channel.watch(0.2)
+    assert time.monotonic() - began >= 0.2
+    assert time.process_time() > busy
+
+
 @settings(max_examples=300)
 @given(
     st.lists(

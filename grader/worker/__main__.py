@@ -69,7 +69,7 @@ def _obey(control: socket.socket, toolbox: loop.Toolbox, walls: _Walls) -> None:
 
     Answers with the worker's pid, or with its wait status, which is None if it had to be killed.
     At an `s` the worker and all that it started are stopped, and the answer says whether that was
-    seen; at a `c`, which has no answer, they go on. An `a` asks whether anybody is awake.
+    seen; at a `c`, which has no answer, they go on.
     """
     woken, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(waker)
@@ -102,8 +102,6 @@ def _obey(control: socket.socket, toolbox: loop.Toolbox, walls: _Walls) -> None:
         elif request == b"s":
             stopped = processes.stop_descendants(STOP_S)
             control.sendall(b"running\n" if stopped is None else b"stopped\n")
-        elif request == b"a":
-            control.sendall(b"awake\n")
         elif request == b"c":
             processes.go_on(stopped or ())
 

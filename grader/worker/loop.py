@@ -107,6 +107,7 @@ LIMITS = {
     resource.RLIMIT_NOFILE: 4096,
     resource.RLIMIT_CPU: 3600,  # seconds, of each process; far beyond the limits of all calls
 }
+STAND_BY_S = 1.0  # after which it may sleep: the judge is about to say go
 HOST_MEMORY = 8 << 30  # bytes that a process may take beyond what the libraries hold at the start
 
 
@@ -131,6 +132,8 @@ def serve(toolbox: Toolbox, sock: socket.socket, arena_fd: int | None) -> None:
         _flush()
         try:
             channel.send(reply.dump())
+            if message["op"] == "stand_by":
+                channel.watch(STAND_BY_S)
         except Closed:
             return
 
@@ -172,6 +175,7 @@ class Worker:
             "load": self._load,
             "call": self._call,
             "prepare": self._prepare,
+            "stand_by": self._stand_by,
             "go": self._go,
             "times": self._times,
             "count": self._count,
@@ -208,6 +212,12 @@ class Worker:
     def _prepare(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Take the argument lists of the next go, so that reading them is not timed."""
         self._prepared = [(_refs(call), self._arguments(call)) for call in message["calls"]]
+        return {}
+
+    def _stand_by(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Be as quick to begin as who has just worked, here and on the GPU."""
+        self._backend.mark()
+        self._backend.synchronize()
         return {}
 
     def _go(self, message: Mapping[str, Any]) -> dict[str, Any]:
