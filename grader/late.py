@@ -2,9 +2,10 @@
 
 To fill all slots takes the judge a tenth of a second and more, and a stream that waits on the GPU
 for one of them can go over it while the others are filled: no process has to run for that. So the
-greatest element of every row holds a stand-in until the clock is about to start. Where it lies
-nobody knows who has not read the whole row again by then; and a maximum, a sum of exponentials or a
-sum of products that was computed without it is wrong.
+greatest element of every row comes when the clock is about to start, and with it some that are
+nearly as great. A maximum, a sum of exponentials or a sum of products that was computed without
+them is wrong. Where they lie nobody knows who has not read the row again, and as nobody knows how
+many there are, all of it.
 """
 
 from __future__ import annotations
@@ -14,18 +15,24 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-SPAN = 4096  # elements of a vector, of which one is late: as many as a short row has
+SPAN = 16384  # elements of a vector that count as a row
+# Elements of a row that may be late: the greatest is, and each other by the toss of a coin. Who has
+# found this many may stop to look for more: in an eighth of the rows, after four fifths of them.
+MOST = 4
+NEAR = 0.01  # of the way from the greatest to what lay there before: how far the others fall short
 
 
 @dataclass(frozen=True)
 class Withheld:
-    """What is late of one tensor, one element of each row (of each SPAN, of a vector).
+    """What is late of one tensor: (rows, MOST) each, and a vector's SPANs count as rows.
 
-    `places` (int64) count its elements row by row; `values` are what belongs there.
+    `places` (int64) count the tensor's elements row by row, `values` are what belongs there, and
+    `before` what lies there until then.
     """
 
     places: Tensor
     values: Tensor
+    before: Tensor
 
 
 @dataclass(frozen=True)
@@ -45,19 +52,32 @@ class Late:
 
 
 def withhold(values: Tensor) -> Withheld:
-    """Choose what is late of a contiguous tensor of one dimension or two."""
+    """Choose what will be late of a contiguous tensor of one dimension or two.
+
+    Changes some of its elements to be nearly as great as the greatest of their rows: that a small
+    one was missing would show in no sum.
+    """
     rows = _rows(values)
-    greatest, columns = rows.max(dim=1)
-    first = torch.arange(len(rows), device=values.device) * rows.shape[1]
-    return Withheld(first + columns, greatest)
+    device, dtype = values.device, values.dtype
+    greatest, place = rows.max(dim=1, keepdim=True)
+    anywhere = torch.randint(rows.shape[1], (len(rows), MOST + 1), device=device)
+    drawn = rows.gather(1, anywhere).float()
+    # A mean of two might be an element; a copy of one could be looked for.
+    instead, others = drawn[:, :2].mean(dim=1, keepdim=True), drawn[:, 2:]
+    short = NEAR * torch.rand_like(others)
+    near = torch.lerp(greatest.float(), others, short)
+    late = torch.where(torch.rand_like(others) < 0.5, near, others)
+    rows.scatter_(1, anywhere[:, 2:], late.to(dtype))
+    columns = torch.cat((place, anywhere[:, 2:]), dim=1)
+    before = torch.where(columns == place, instead, drawn[:, 1:]).to(dtype)
+    first = torch.arange(len(rows), device=device)[:, None] * rows.shape[1]
+    # Read again, for of two that fell on one place either may have been written last.
+    return Withheld(first + columns, rows.gather(1, columns), before)
 
 
 def stand_in(values: Tensor, late: Withheld) -> None:
-    """Overwrite what is late with the mean of two others of its row, as an element might be."""
-    rows = _rows(values)
-    of_each = torch.randint(rows.shape[1], (len(rows), 2), device=values.device)
-    mean = rows.gather(1, of_each).float().mean(dim=1)
-    values.view(-1)[late.places] = mean.to(values.dtype)
+    """Overwrite what is late with what lies there until it comes."""
+    values.view(-1)[late.places] = late.before
 
 
 def _rows(values: Tensor) -> Tensor:

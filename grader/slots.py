@@ -196,8 +196,9 @@ class Slots:
                     continue
                 if name in late:
                     stand_in(_tensor(inputs[name]), late[name])
-                    there = _in_arena(placed, late[name].places)
-                    late_pieces.setdefault(placed.view.dtype, []).append((there, late[name].values))
+                    there = _in_arena(placed, late[name].places.flatten())
+                    values = late[name].values.flatten()
+                    late_pieces.setdefault(placed.view.dtype, []).append((there, values))
                 placed.view.copy_(_tensor(inputs[name]))
         return Filled(
             [self._probe(dtype, parts) for dtype, parts in pieces.items()],
@@ -219,7 +220,7 @@ class Slots:
     def _withheld(
         self, inputs: dict[str, Tensor | float], slot: Sequence[Placed]
     ) -> dict[str, Withheld]:
-        """What is late of each large input. Makes those contiguous, if a spec has other ones."""
+        """What is late of each large input. Changes them for it, and makes them contiguous."""
         found = {}
         for placed in self._large(slot):
             value = inputs.get(placed.argument.name)
@@ -266,7 +267,7 @@ class Slots:
         if not columns:
             for turn, one in enumerate(late.values()):
                 some = torch.randint(len(one.places), (SAMPLED_LATE,), device=device)
-                rows[turn * SAMPLED_LATE : (turn + 1) * SAMPLED_LATE] = one.places[some]
+                rows[turn * SAMPLED_LATE : (turn + 1) * SAMPLED_LATE] = one.places[some, 0]
         return rows
 
     def _sampled_columns(
@@ -280,7 +281,7 @@ class Slots:
         columns = torch.randint(count, (len(rows), SAMPLED_COLUMNS), device=rows.device)
         alike = [one for name, one in late.items() if _tensor(inputs[name]).shape[-1] == count]
         for turn, one in enumerate(alike):
-            columns[:, turn] = one.places[rows] % count
+            columns[:, turn] = one.places[rows, 0] % count
         return columns
 
     # -- the ceiling's view of the same memory
