@@ -3,9 +3,8 @@
 To fill all slots takes the judge a tenth of a second and more, and a stream that waits on the GPU
 for one of them can go over it while the others are filled: no process has to run for that. So the
 greatest element of every row comes when the clock is about to start, and with it some that are
-nearly as great. A maximum, a sum of exponentials or a sum of products that was computed without
-them is wrong. Where they lie nobody knows who has not read the row again, and as nobody knows how
-many there are, all of it.
+nearly as great. A maximum or a sum of exponentials that was computed without them is wrong. Only
+reading the row again tells where they lie; and as their number is secret, only reading all of it.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ from torch import Tensor
 
 SPAN = 16384  # elements of a vector that count as a row
 # Elements of a row that may be late: the greatest is, and each other by the toss of a coin. Who has
-# found this many may stop to look for more: in an eighth of the rows, after four fifths of them.
+# found this many may stop looking: in an eighth of the rows, after four fifths of the row.
 MOST = 4
-NEAR = 0.01  # of the way from the greatest to what lay there before: how far the others fall short
+NEAR = 0.01  # of the way to what lay there before: how far the others fall short at most
 
 
 @dataclass(frozen=True)
 class Withheld:
     """What is late of one tensor: (rows, MOST) each, and a vector's SPANs count as rows.
 
-    `places` (int64) count the tensor's elements row by row, `values` are what belongs there, and
-    `before` what lies there until then.
+    `places` (int64) count the tensor's elements row by row, that of the greatest first; `values`
+    are what belongs there, and `before` what lies there until then, which may be the same.
     """
 
     places: Tensor
@@ -59,14 +58,17 @@ def withhold(values: Tensor) -> Withheld:
     """
     rows = _rows(values)
     device, dtype = values.device, values.dtype
-    greatest, place = rows.max(dim=1, keepdim=True)
+    # What weighs in a sum of products is great in size; in one of exponentials, great.
+    place = (rows.abs() if values.ndim == 1 else rows).argmax(dim=1, keepdim=True)
+    greatest = rows.gather(1, place)
     anywhere = torch.randint(rows.shape[1], (len(rows), MOST + 1), device=device)
     drawn = rows.gather(1, anywhere).float()
     # A mean of two might be an element; a copy of one could be looked for.
     instead, others = drawn[:, :2].mean(dim=1, keepdim=True), drawn[:, 2:]
     short = NEAR * torch.rand_like(others)
     near = torch.lerp(greatest.float(), others, short)
-    late = torch.where(torch.rand_like(others) < 0.5, near, others)
+    planted = (torch.rand_like(others) < 0.5) & near.isfinite()
+    late = torch.where(planted, near, others)
     rows.scatter_(1, anywhere[:, 2:], late.to(dtype))
     columns = torch.cat((place, anywhere[:, 2:]), dim=1)
     before = torch.where(columns == place, instead, drawn[:, 1:]).to(dtype)

@@ -225,7 +225,9 @@ class Slots:
         for placed in self._large(slot):
             value = inputs.get(placed.argument.name)
             if isinstance(value, Tensor) and value.is_floating_point() and value.ndim <= 2:
-                inputs[placed.argument.name] = value = value.contiguous()
+                # A copy: others may share its memory, or the spec may keep it.
+                value = value.clone(memory_format=torch.contiguous_format)
+                inputs[placed.argument.name] = value
                 found[placed.argument.name] = withhold(value)
         return found
 
@@ -319,9 +321,13 @@ def _tensor(value: Tensor | float) -> Tensor:
 def _in_arena(placed: Placed, elements: Tensor) -> Tensor:
     """Where elements of a placed tensor, counted row by row, lie in its arena, in its own dtype."""
     start = placed.ref.offset // placed.view.element_size()
-    places = torch.unravel_index(elements, placed.view.shape)
-    strides = zip(places, placed.ref.strides, strict=True)
-    return start + torch.stack([place * stride for place, stride in strides]).sum(0)
+    there = torch.full_like(elements, start)
+    # torch.unravel_index would import sympy, which takes half a second.
+    sizes = zip(reversed(placed.view.shape), reversed(placed.ref.strides), strict=True)
+    for length, stride in sizes:
+        there += elements % length * stride
+        elements = elements // length
+    return there
 
 
 def _joined(parts: Sequence[tuple[Tensor, ...]]) -> Iterator[Tensor]:

@@ -365,6 +365,19 @@ def test_what_goes_wrong_with_one_stops_none_of_the_others(
     assert from_json(graded[1].model_dump_json(by_alias=True)) == graded[1]
 
 
+@pytest.mark.parametrize(("noisy", "tries"), [(0, 1), (1, 2), (9, 2)])
+def test_what_something_disturbed_is_checked_once_more(root: Path, judge, noisy: int, tries: int):
+    """Nobody sits at a class's machine to try again; but a machine that is busy stays so."""
+    told: list[str] = []
+    answers = iter([reported.noisy()] * noisy)
+    asked = judge(lambda request: next(answers, None) or passing(request))
+    (target,) = ci.plan(course.exercises(root)[1:2], None)
+    (graded,) = ci.run([target], lambda t: Request(t.exercise, t.kernel), told.append)
+    assert len(asked) == tries
+    assert graded.status is (Status.PASS if noisy < tries else Status.CANNOT_GRADE)
+    assert told == ["something disturbed the measurement: once more"] * (tries - 1)
+
+
 def test_an_interruption_leaves_nothing_undecided(root: Path, judge):
     judge(raising(KeyboardInterrupt()))
     targets = ci.plan(course.exercises(root), None)

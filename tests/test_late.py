@@ -83,6 +83,25 @@ def test_what_is_late_weighs_something():
         assert bool(((values.double().logsumexp(dim=1) - complete).abs() > 1e-5).all())
 
 
+def test_of_a_vector_it_is_the_greatest_in_size():
+    """In a sum of products, a large negative element weighs as much as a positive one."""
+    values = drawn((2 * SPAN,))
+    values[7] = -100.0
+    late = withhold(values)
+    assert int(late.places[0, 0]) == 7
+    assert float(late.values[0, 0]) == -100.0
+
+
+def test_infinite_elements_make_nothing_that_is_none():
+    """exp(-inf) is 0, and legal; but a step from -inf to -inf is no number."""
+    values = drawn((40, 100))
+    values[:20], values[20:, ::2] = -torch.inf, torch.inf
+    late = withhold(values)
+    assert not bool(values.isnan().any())
+    stand_in(values, late)
+    assert not bool(values[:20].isnan().any())
+
+
 @pytest.mark.parametrize("length", [SPAN // 2, SPAN, 2 * SPAN + 7])
 def test_of_a_vector_each_span_is_a_row(length: int):
     places = withhold(torch.randn(length)).places

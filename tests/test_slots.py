@@ -136,6 +136,26 @@ def test_where_an_answer_takes_one_element_of_each_input_late_ones_are_sampled(
     assert 1 - probe.share_right() > 0.5 * share
 
 
+@pytest.mark.parametrize("share", ["the same tensor", "parts of one", "one that the spec keeps"])
+def test_inputs_may_share_their_memory(share: str):
+    """What stands in for one's elements must not change the other's, nor the next call's."""
+    kept = torch.randn(3001)
+
+    def inputs(case: Case, draw: object) -> Inputs:
+        whole = kept if share == "one that the spec keeps" else torch.randn(len(kept))
+        length = case.shape[0]
+        return {"x": whole[:length], "y": whole[:length] if share[0] == "t" else whole[-length:]}
+
+    spec = replace(SPECS["01_vector_add"], inputs=inputs)
+    slots, arena = slots_of(spec)
+    before = kept.clone()
+    for _ in range(3):
+        calls, probes = slots.refill()
+        do_all(spec, arena, calls)
+        assert all_right(probes)
+    assert torch.equal(kept, before)
+
+
 def test_small_inputs_and_whole_numbers_come_at_once():
     """Only what takes long to read is worth reading before."""
     slots, _ = slots_of(small(SPECS["06_cross_entropy"]))
