@@ -107,8 +107,9 @@ def plain_events(exercise: Exercise) -> dict[str, Any]:
 
     from grader.arena import CudaArena, view
     from grader.ceilings import survey
+    from grader.scored import arena_bytes, bytes_per_row, rounds, scored_case
     from grader.sizing import size
-    from grader.slots import Slots, arena_bytes, bytes_per_row, rounds, scored_case
+    from grader.slots import Slots
     from grader.wire import TensorRef
 
     spec = exercise.spec

@@ -27,7 +27,7 @@ from grader.check import Request
 from grader.course import Exercise
 from grader.environment import environment
 from grader.results import Result
-from grader.slots import bytes_per_row
+from grader.scored import bytes_per_row
 from grader.terms import Status, StepName
 
 ROOT = Path(__file__).parents[1]

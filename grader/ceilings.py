@@ -17,9 +17,10 @@ import torch
 from grader.arena import CudaArena
 from grader.clock import Go, claimed, window
 from grader.link import WorkerLink
+from grader.mixes import STREAMS, Mix, Stream, flat_stream, stream_bytes
+from grader.probes import Filled
 from grader.sandbox import Nursery
 from grader.sizing import Gpu, size
-from grader.slots import STREAMS, Filled, Mix, Stream, flat_stream, stream_bytes
 
 GOES = 5  # for one ceiling and for the clock's overhead, after one to compile and warm up
 # After which a process is as slow to begin as after 0.4 s: on an H200, 0.2 ms slower than at once.

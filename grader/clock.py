@@ -20,8 +20,9 @@ import torch
 
 from grader.errors import CannotGrade
 from grader.link import Call, KernelFailure, WorkerLink
+from grader.probes import Filled
 from grader.results import Failure
-from grader.slots import Filled, Slots
+from grader.slots import Slots
 
 # A round trip to an idle GPU takes 20 µs. When another process computes there, the two take turns,
 # of 2 ms and more: what of the GPU is our turn is ours alone.
@@ -31,9 +32,6 @@ ROUND_TRIPS = 15
 # may be wrong: on an H200 whose machine graded on three others, too, by 1.0 % in a liar's favour at
 # most, and once, of 40 runs of honest kernels, by 1.7 % against one.
 TRUST = 0.0075
-# How many of a go's sampled answers may be there before its clock starts: an output that begins as
-# an input may happen to be right, and who computes a hundredth ahead gains no more than that.
-EARLY = 0.01
 LEAST_CLAIM = 1e-3  # of the judge's own time: a smaller claim is a lie, and must not divide by zero
 
 
@@ -60,28 +58,28 @@ def go(kernel: WorkerLink, calls: Sequence[Call], filled: Filled) -> tuple[Go, b
 
 @dataclass(frozen=True)
 class Window:
-    """One go by the judge's clock: its seconds, what share of the sampled answers was there when it
-    began, and whether all were in the end."""
+    """One go by the judge's clock: its seconds, whether the slots were as the judge had left them
+    when it began, and whether the sampled answers were right in the end."""
 
     window_s: float
-    early: float
+    untouched: bool
     right: bool
 
 
 def window(kernel: WorkerLink, filled: Filled) -> Window:
     """Have a stopped worker carry out the calls that it holds.
 
-    It runs when the clock starts: answers that it writes from the first look on take their time.
+    It runs when the clock starts: what it writes from the first look on takes its time.
     """
     filled.all_right()  # for whatever the judge does for the first time takes it longer
     kernel.stand_by()
     began = time.perf_counter()
-    early = filled.share_right()
+    untouched = filled.untouched()
     filled.complete()
     torch.cuda.synchronize()
     kernel.go()
     right = filled.all_right()
-    return Window(time.perf_counter() - began, early, right)
+    return Window(time.perf_counter() - began, untouched, right)
 
 
 def claimed(kernel: WorkerLink, calls: int, window_s: float) -> Go:
@@ -96,9 +94,9 @@ def claimed(kernel: WorkerLink, calls: int, window_s: float) -> Go:
 def right_go(kernel: WorkerLink, slots: Slots) -> Go:
     """A go with fresh inputs, whose answers must be right.
 
-    Nothing of the worker's runs while the inputs come. Raises KernelFailure when an answer is there
-    before they are complete, or wrong in the end, or when the worker's GPU work goes on although
-    its calls were over; CannotGrade when another program's does.
+    Nothing of the worker's runs while the inputs come. Raises KernelFailure when anything was
+    written before they were complete, when an answer is wrong, or when the worker's GPU work goes
+    on although its calls were over; CannotGrade when another program's does.
     """
     plan = slots.plan()
     kernel.prepare(plan.calls)
@@ -106,7 +104,7 @@ def right_go(kernel: WorkerLink, slots: Slots) -> Go:
     filled = slots.fill(plan)
     must_be_idle(kernel)  # for what it left on the GPU may have waited there for the inputs
     seen = window(kernel, filled)
-    if seen.early > EARLY:
+    if not seen.untouched:
         raise KernelFailure(RESIDENT)
     if not seen.right:
         raise KernelFailure(why_wrong(filled))

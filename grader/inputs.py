@@ -71,7 +71,7 @@ class CaseDraw:
         return torch.tensor(value, dtype=torch.float32).item()
 
 
-SPIKES = 16  # in a vector, or in each row, of the scored case
+SPIKES = 16  # in a vector, or in each row, of the scored case; and up to as many again
 
 
 class LargeDraw:
@@ -80,7 +80,8 @@ class LargeDraw:
     Of the distributions only `rows`; no target is ignored, so that the least traffic is exact.
     Spikes keep a part from standing for the whole, as it does among many like numbers: each weighs
     as much as a quarter of all that are none, in a sum of products (vectors) or of exponentials
-    (rows), which is more than the rounding of so long a sum is permitted to cost.
+    (rows), which is more than the rounding of so long a sum is permitted to cost. Who knew their
+    number could stop looking for them at the last.
     """
 
     def __init__(self, case: Case, device: torch.device | str, seed: int) -> None:
@@ -101,11 +102,14 @@ class LargeDraw:
         scale = self._uniform(of_rows, low, high).exp().to(values.dtype)
         shift = self._uniform(of_rows, -8.0, 8.0).to(values.dtype)
         torch.addcmul(shift, values, scale, out=values)
-        where = self._below(shape[-1], (*shape[:-1], SPIKES))
+        where = self._below(shape[-1], (*shape[:-1], 2 * SPIKES))
         weight = max(1.0, shape[-1] / 4)
-        spikes = values.gather(-1, where).double()
-        spikes = spikes * weight if len(shape) == 1 else spikes + math.log(weight)
-        return values.scatter_(-1, where, spikes.clamp(-limit, limit).to(values.dtype))
+        plain = values.gather(-1, where).double()
+        spikes = plain * weight if len(shape) == 1 else plain + math.log(weight)
+        chosen = self._below(2, where.shape).bool()
+        chosen[..., :SPIKES] = True
+        there = torch.where(chosen, spikes.clamp(-limit, limit), plain)
+        return values.scatter_(-1, where, there.to(values.dtype))
 
     def _below(self, limit: int, shape: tuple[int, ...]) -> Tensor:
         return torch.randint(limit, shape, generator=self._random, device=self._device)

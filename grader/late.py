@@ -50,7 +50,7 @@ class Late:
         self.memory[self.index] = self.values
 
 
-def withhold(values: Tensor) -> Withheld:
+def withhold(values: Tensor, random: torch.Generator) -> Withheld:
     """Choose what will be late of a contiguous tensor of one dimension or two.
 
     Changes some of its elements to be nearly as great as the greatest of their rows: that a small
@@ -61,13 +61,13 @@ def withhold(values: Tensor) -> Withheld:
     # What weighs in a sum of products is great in size; in one of exponentials, great.
     place = (rows.abs() if values.ndim == 1 else rows).argmax(dim=1, keepdim=True)
     greatest = rows.gather(1, place)
-    anywhere = torch.randint(rows.shape[1], (len(rows), MOST + 1), device=device)
+    anywhere = torch.randint(rows.shape[1], (len(rows), MOST + 1), generator=random, device=device)
     drawn = rows.gather(1, anywhere).float()
     # A mean of two might be an element; a copy of one could be looked for.
     instead, others = drawn[:, :2].mean(dim=1, keepdim=True), drawn[:, 2:]
-    short = NEAR * torch.rand_like(others)
-    near = torch.lerp(greatest.float(), others, short)
-    planted = (torch.rand_like(others) < 0.5) & near.isfinite()
+    short, coin = torch.rand((2, *others.shape), generator=random, device=device)
+    near = torch.lerp(greatest.float(), others, NEAR * short)
+    planted = (coin < 0.5) & near.isfinite()
     late = torch.where(planted, near, others)
     rows.scatter_(1, anywhere[:, 2:], late.to(dtype))
     columns = torch.cat((place, anywhere[:, 2:]), dim=1)

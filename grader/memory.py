@@ -22,8 +22,9 @@ from grader.arena import CudaArena
 from grader.ballast import FIXED, MIB, free_bytes
 from grader.link import KernelFailure, WorkerLink, entry_of
 from grader.results import Failure, Memory
+from grader.scored import arena_bytes, bytes_per_row, scored_case
 from grader.session import Finding, Grading
-from grader.slots import Slots, arena_bytes, bytes_per_row, scored_case
+from grader.slots import Slots
 from grader.spec import ITEMSIZE, Case
 from grader.steps import with_case
 from grader.terms import Outcome

@@ -23,8 +23,8 @@ from grader.ceilings import survey
 from grader.errors import GraderError
 from grader.inputs import NAMES, LargeDraw
 from grader.results import Record
+from grader.scored import arguments, bytes_per_row, scored_case
 from grader.sizing import L2_MULTIPLE, MEMORY_SHARE
-from grader.slots import arguments, bytes_per_row, scored_case
 from grader.spec import ITEMSIZE, Spec
 
 LIMIT_S = 180.0  # ncu runs each launch once for every group of counters

@@ -41,8 +41,8 @@ from grader.results import (
     Wall,
 )
 from grader.sandbox import Nursery
+from grader.scored import bytes_per_row, rounds
 from grader.sizing import Sizing, size
-from grader.slots import bytes_per_row, rounds
 from grader.spec import Case
 from grader.terms import Outcome, Status, StepName
 from grader.verdict import status_of

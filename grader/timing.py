@@ -32,10 +32,12 @@ from grader.decision import IMPOSSIBLE, decide, interval, interval_of_runs, spre
 from grader.link import Call, KernelFailure, WorkerLink, entry_of
 from grader.needless import no_kernel
 from grader.occupancy import this_gpu
+from grader.probes import Filled
 from grader.results import Clocks, Failure, Speed
+from grader.scored import arena_bytes, scored_case
 from grader.session import Finding, Grading
 from grader.sizing import Sizing
-from grader.slots import Filled, Slots, arena_bytes, scored_case
+from grader.slots import Slots
 from grader.spec import Case, Spec
 from grader.terms import Outcome, StepName
 from grader.wire import Launched

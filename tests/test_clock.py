@@ -28,8 +28,9 @@ from grader.clock import (
 )
 from grader.errors import CannotGrade
 from grader.link import Entry, KernelFailure, WorkerLink
+from grader.probes import Filled
 from grader.sandbox import Nursery
-from grader.slots import Filled, Plan
+from grader.slots import Plan
 from grader.wire import Closed, TensorRef
 from grader.worker import loop
 from grader.worker.loop import Worker
@@ -271,16 +272,14 @@ class Order:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *round_trips_s: float) -> None:
         self.done: list[str] = []
         took = iter(round_trips_s)
-        monkeypatch.setattr(clock.torch.cuda, "synchronize", lambda: None)
+        monkeypatch.setattr(clock.torch.cuda, "synchronize", lambda: self.note("waited"))
         monkeypatch.setattr(clock, "_round_trip_s", lambda: self.note("looked", next(took)))
-        self.early = 0.0  # of the answers that are there before the clock starts
+        self.untouched = True  # when the clock starts
         self.right = True
-        right = SimpleNamespace(
-            right=lambda: self.note("probed", self.right),
-            share_right=lambda: self.note("not there yet", self.early),
-        )
+        seal = SimpleNamespace(unbroken=lambda: self.note("untouched", self.untouched))
         late = SimpleNamespace(write=lambda: self.note("all there"))
-        filled = Filled([right], [late])
+        probe = SimpleNamespace(right=lambda: self.note("probed", self.right))
+        filled = Filled([seal], [late], [probe])
         self.slots = SimpleNamespace(
             plan=lambda: self.note("planned", Plan([["a"], ["b"]], [1, 2])),
             fill=lambda plan: self.note("filled", filled),
@@ -307,33 +306,25 @@ def test_the_worker_is_stopped_before_the_inputs_come_and_its_gpu_idle_after(
     clock.right_go(order.kernel, order.slots)
     assert order.done == [
         *("planned", "prepared", "stopped", "filled", "looked", "probed", "stands by"),
-        *("not there yet", "all there", "went", "probed", "claimed"),
+        *("untouched", "all there", "waited", "went", "probed", "claimed"),
     ]
 
 
-def test_answers_that_are_there_before_the_clock_starts_are_early(monkeypatch: pytest.MonkeyPatch):
+def test_who_wrote_anything_before_the_clock_started_is_early(monkeypatch: pytest.MonkeyPatch):
     """What is queued on the GPU until its inputs come runs without its process, and keeps no GPU
     busy before."""
     order = Order(monkeypatch, BUSY_S / 2)
-    order.early = 1 / 16
+    order.untouched = False
     with pytest.raises(KernelFailure) as caught:
         clock.right_go(order.kernel, order.slots)
     assert caught.value.failure.kind == "early_start"
     assert order.done[-1] == "probed", "nobody is asked for the times"
 
 
-def test_a_few_answers_may_be_right_before_they_are_computed(monkeypatch: pytest.MonkeyPatch):
-    """Where an output begins as an input."""
-    order = Order(monkeypatch, BUSY_S / 2)
-    order.early = clock.EARLY
-    clock.right_go(order.kernel, order.slots)
-    assert order.done[-1] == "claimed"
-
-
-def test_answers_may_be_there_before_the_trusted_kernel_goes(monkeypatch: pytest.MonkeyPatch):
-    """Those of the learner's kernel lie there; looking at them is what counts."""
+def test_the_trusted_kernel_goes_over_slots_that_were_written_to(monkeypatch: pytest.MonkeyPatch):
+    """The learner's kernel did; looking at them is what counts."""
     order = Order(monkeypatch)
-    order.early = 1.0
+    order.untouched = False
     assert clock.window(order.kernel, order.slots.fill(None)).right
 
 

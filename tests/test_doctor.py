@@ -38,10 +38,10 @@ from grader.doctor.records import (
 )
 from grader.errors import CannotGrade
 from grader.link import KernelFailure
+from grader.mixes import STREAMS
 from grader.render import doctor as render
 from grader.results import Failure, Wall
 from grader.sandbox import NoWorker
-from grader.slots import STREAMS
 
 ROOT = Path(__file__).parent.parent
 COURSES = Path(__file__).parent / "courses"

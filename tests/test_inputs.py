@@ -19,13 +19,14 @@ from grader.acceptance import expect, limits
 from grader.inputs import (
     DISTRIBUTIONS,
     DTYPES,
+    SPIKES,
     CaseDraw,
     LargeDraw,
     NumberDraw,
     reseeded,
     with_layout,
 )
-from grader.slots import scored_case
+from grader.scored import scored_case
 from grader.spec import LARGEST, Case
 
 ROOT = Path(__file__).parents[1]
@@ -313,3 +314,13 @@ def test_numbers_of_the_scored_case_are_in_range():
     assert all(1 / 64 <= n <= 4.0 for n in numbers)
     assert min(numbers) < 0.1
     assert max(numbers) > 1.0
+
+
+def test_nobody_knows_how_many_spikes_make_up_the_sum_of_a_large_vector():
+    """Who did could stop reading where the last of them was found."""
+    case, counts = Case((100_000,), "float32"), set()
+    for seed in range(20):
+        size = LargeDraw(case, "cpu", seed).tensor(case.shape).abs()
+        counts.add(int((size > 1000 * size.median()).sum()))
+    assert len(counts) > 5
+    assert max(counts) <= 2 * SPIKES

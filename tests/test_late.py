@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from grader.inputs import LargeDraw
 from grader.late import MOST, SPAN, Late, stand_in, withhold
+from grader.spec import Case
 
 SHAPES = st.one_of(
     st.tuples(st.integers(1, 2 * SPAN + 100)), st.tuples(st.integers(1, 9), st.integers(1, 50))
@@ -25,7 +27,7 @@ def test_with_what_is_late_the_tensor_is_as_it_was_before_the_stand_ins(
     shape: tuple[int, ...], dtype: torch.dtype, seed: int
 ):
     values = drawn(shape, dtype, seed)
-    late = withhold(values)
+    late = withhold(values, torch.default_generator)
     complete = values.clone()
     stand_in(values, late)
     elsewhere = torch.ones(values.numel(), dtype=torch.bool)
@@ -42,7 +44,7 @@ def test_no_element_leaves_the_range_of_what_was_drawn(
     """An exercise may take a logarithm of it, or what else is not defined everywhere."""
     values = drawn(shape, dtype, seed)
     least, greatest = values.min(), values.max()
-    late = withhold(values)
+    late = withhold(values, torch.default_generator)
     for _ in range(2):
         assert least <= values.min()
         assert values.max() <= greatest
@@ -55,7 +57,7 @@ def test_the_greatest_element_of_each_row_is_late():
     torch.manual_seed(1)  # of a hundred times a hundred rows, one is its own mean of two
     values = drawn((200, 100))
     greatest = values.max(dim=1)
-    late = withhold(values)
+    late = withhold(values, torch.default_generator)
     assert torch.equal(late.places[:, 0] % 100, greatest.indices)
     assert torch.equal(late.values[:, 0], greatest.values)
     stand_in(values, late)
@@ -66,7 +68,7 @@ def test_nobody_knows_how_many_others_are():
     """Who did could stop reading where the last of them was found."""
     values = drawn((400, 4096))
     greatest = values.amax(dim=1, keepdim=True)
-    late = withhold(values)
+    late = withhold(values, torch.default_generator)
     near = (late.values[:, 1:] > 0.9 * greatest).sum(dim=1)
     counts = torch.bincount(near, minlength=MOST)
     assert bool((counts > 20).all()), "of 400 rows, 50 or 150 are to be expected of each count"
@@ -74,20 +76,20 @@ def test_nobody_knows_how_many_others_are():
 
 
 def test_what_is_late_weighs_something():
-    """In a sum of exponentials, wherever the row's scale lets others count."""
-    for scale in (0.05, 1.0, 20.0):
-        values = scale * drawn((100, 4096))
-        late = withhold(values)
-        complete = values.double().logsumexp(dim=1)
-        stand_in(values, late)
-        assert bool(((values.double().logsumexp(dim=1) - complete).abs() > 1e-5).all())
+    """In every sum of exponentials of a scored case: a hundred times what rounding may cost it."""
+    shape = (300, 4096)
+    values = LargeDraw(Case(shape, "float32"), "cpu", seed=1).tensor(shape)
+    late = withhold(values, torch.default_generator)
+    complete = values.double().logsumexp(dim=1)
+    stand_in(values, late)
+    assert bool(((values.double().logsumexp(dim=1) - complete).abs() > 0.02).all())
 
 
 def test_of_a_vector_it_is_the_greatest_in_size():
     """In a sum of products, a large negative element weighs as much as a positive one."""
     values = drawn((2 * SPAN,))
     values[7] = -100.0
-    late = withhold(values)
+    late = withhold(values, torch.default_generator)
     assert int(late.places[0, 0]) == 7
     assert float(late.values[0, 0]) == -100.0
 
@@ -96,7 +98,7 @@ def test_infinite_elements_make_nothing_that_is_none():
     """exp(-inf) is 0, and legal; but a step from -inf to -inf is no number."""
     values = drawn((40, 100))
     values[:20], values[20:, ::2] = -torch.inf, torch.inf
-    late = withhold(values)
+    late = withhold(values, torch.default_generator)
     assert not bool(values.isnan().any())
     stand_in(values, late)
     assert not bool(values[:20].isnan().any())
@@ -104,7 +106,7 @@ def test_infinite_elements_make_nothing_that_is_none():
 
 @pytest.mark.parametrize("length", [SPAN // 2, SPAN, 2 * SPAN + 7])
 def test_of_a_vector_each_span_is_a_row(length: int):
-    places = withhold(torch.randn(length)).places
+    places = withhold(torch.randn(length), torch.default_generator).places
     span = min(length, SPAN)
     assert (places // span).tolist() == [[row] * MOST for row in range(length // span)]
 
@@ -112,7 +114,7 @@ def test_of_a_vector_each_span_is_a_row(length: int):
 def test_what_stands_in_for_the_greatest_equals_no_other_element():
     """A copy of a neighbour could be looked for, and would tell where the late one will lie."""
     values = drawn((64, 1000))
-    late = withhold(values)
+    late = withhold(values, torch.default_generator)
     stand_in(values, late)
     stood_in = values.view(-1)[late.places[:, 0]]
     assert int((values == stood_in[:, None]).sum()) <= 64 + 2  # itself, and mean of twice the same
@@ -121,5 +123,5 @@ def test_what_stands_in_for_the_greatest_equals_no_other_element():
 def test_a_stand_in_is_finite():
     """The sum of two large numbers of this dtype would be infinite."""
     values = torch.full((4, 10), 60_000.0, dtype=torch.float16)
-    stand_in(values, withhold(values))
+    stand_in(values, withhold(values, torch.default_generator))
     assert torch.equal(values, torch.full((4, 10), 60_000.0, dtype=torch.float16))

@@ -42,8 +42,11 @@ FLOORS = (
     },
     {
         "sizing",
-        "slots",
+        "scored",
+        "mixes",
         "late",
+        "probes",
+        "slots",
         "clock",
         "exclusive",
         "ceilings",

@@ -24,8 +24,8 @@ from grader.arena import HostArena
 from grader.course import Exercise
 from grader.link import Counts, KernelFailure, WorkerLink, entry_of
 from grader.results import Failure, Step
+from grader.scored import bytes_per_row, scored_case
 from grader.session import Finding, Grading, Options, Workshop
-from grader.slots import bytes_per_row, scored_case
 from grader.spec import ITEMSIZE, Case, a_hundredth
 from grader.terms import Outcome, StepName
 from grader.wire import Launched

@@ -17,31 +17,17 @@ import torch
 
 from grader import course
 from grader.arena import view
-from grader.clock import EARLY
 from grader.errors import BrokenExercise
 from grader.inputs import LargeDraw
 from grader.late import MOST
 from grader.link import Call
+from grader.mixes import STREAMS, Mix, flat_stream, stream_bytes
 from grader.pretend import Pretender
-from grader.slots import (
-    SAMPLED_COLUMNS,
-    SAMPLED_ELEMENTS,
-    SAMPLED_LATE,
-    STREAMS,
-    Filled,
-    Mix,
-    Probe,
-    Slots,
-    arena_bytes,
-    arguments,
-    bytes_per_row,
-    flat_stream,
-    rounds,
-    scored_case,
-    stream_bytes,
-)
+from grader.probes import Probe
+from grader.remote import Poison
+from grader.scored import arena_bytes, arguments, bytes_per_row, rounds, scored_case
+from grader.slots import SAMPLED_COLUMNS, SAMPLED_ELEMENTS, SAMPLED_LATE, Slots
 from grader.spec import Argument, Case, Inputs, Spec, reads, updates, writes
-from grader.timing import SMALL
 from grader.wire import TensorRef
 
 ROOT = Path(__file__).parents[1]
@@ -49,9 +35,9 @@ SPECS = {exercise.name: exercise.spec for exercise in course.timed(ROOT)}
 CALLS = 3
 
 
-def small(spec: Spec) -> Spec:
+def small(spec: Spec, columns: int | None = 300) -> Spec:
     """The spec with a scored case whose rows are short enough for a CPU."""
-    columns = None if spec.scored.columns is None else 300
+    columns = None if spec.scored.columns is None else columns
     return replace(spec, scored=replace(spec.scored, columns=columns))
 
 
@@ -85,24 +71,40 @@ def test_the_calls_are_known_before_anything_lies_in_the_slots(name: str):
     plan = slots.plan()
     assert torch.equal(arena.memory, before)
     filled = slots.fill(plan)
-    assert not all_right(filled)
+    assert not filled.all_right()
     filled.complete()
     do_all(spec, arena, plan.calls)
-    assert all_right(filled)
+    assert filled.all_right()
 
 
-@pytest.mark.parametrize("name", SPECS)
-def test_what_was_computed_before_the_last_inputs_came_is_wrong(name: str):
+@pytest.mark.parametrize(
+    ("name", "share"),
+    [
+        # Of a sum's answers none is right; where an answer takes one element of each input, those
+        # are wrong that came late, which are among the sampled ones.
+        ("01_vector_add", 2 * SAMPLED_LATE / SAMPLED_ELEMENTS),
+        ("02_dot_reduction", 1.0),
+        ("03_three_pass_softmax", 1.0),
+        ("04_online_softmax", 1.0),
+        ("05_swiglu", 2 / SAMPLED_COLUMNS),
+        ("06_cross_entropy", 1.0),
+    ],
+)
+def test_what_was_computed_before_the_last_inputs_came_is_wrong(name: str, share: float):
     """A stream that waits on the GPU for a slot to be filled could compute it, and be done."""
-    spec = small(SPECS[name])
-    slots, arena = slots_of(spec)
+    spec = small(SPECS[name], 4096)
+    slots, arena = slots_of(spec, None if spec.scored.columns else 300_000)
     plan = slots.plan()
     filled = slots.fill(plan)
     do_all(spec, arena, plan.calls)
+    outputs = [probe.memory[probe.index].clone() for probe in filled.probes]
     filled.complete()
-    assert not all_right(filled)
+    for probe, output in zip(filled.probes, outputs, strict=True):
+        # What is updated in place must not be wrong for its inputs' sake.
+        probe.memory[probe.index] = output
+        assert 1 - probe.share_right() > 0.8 * share
     do_all(spec, arena, plan.calls[:1])  # the others are as they were, and would be enough
-    assert not all_right(filled)
+    assert not filled.all_right()
 
 
 def test_of_a_softmax_no_rows_sum_outlives_the_last_inputs():
@@ -120,20 +122,61 @@ def test_of_a_softmax_no_rows_sum_outlives_the_last_inputs():
     assert filled.probes[0].share_right() == 0.0
 
 
-@pytest.mark.parametrize(
-    ("name", "share"),
-    [("01_vector_add", 2 * SAMPLED_LATE / SAMPLED_ELEMENTS), ("05_swiglu", 2 / SAMPLED_COLUMNS)],
-)
-def test_where_an_answer_takes_one_element_of_each_input_late_ones_are_sampled(
-    name: str, share: float
-):
-    """Elsewhere, what was computed before is right."""
+@pytest.mark.parametrize("name", SPECS)
+def test_slots_are_untouched_until_somebody_writes_to_them(name: str):
     spec = small(SPECS[name])
     slots, arena = slots_of(spec)
-    plan = slots.plan()
-    (probe,) = slots.fill(plan).probes
-    do_all(spec, arena, plan.calls)
-    assert 1 - probe.share_right() > 0.5 * share
+    for _ in range(2):
+        plan = slots.plan()
+        filled = slots.fill(plan)
+        assert filled.untouched()
+        do_all(spec, arena, plan.calls[:1])
+        # A single number has one place, and is looked at there.
+        assert not filled.untouched()
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_a_slot_that_serves_as_a_notebook_is_touched(name: str):
+    """An output, or an input, that holds a shorter form of what was read before the clock."""
+    spec = small(SPECS[name])
+    tensors = [a.name for a in spec.arguments if a.role != "scalar"]
+    for turn, _ in enumerate(tensors):
+        slots, arena = slots_of(spec)
+        plan = slots.plan()
+        filled = slots.fill(plan)
+        refs = [ref for ref in plan.calls[0] if isinstance(ref, TensorRef)]
+        used = view(arena.memory, refs[turn])
+        used.view(-1)[: max(1, used.numel() // 20)] = 3
+        assert not filled.untouched(), tensors[turn]
+
+
+def test_what_was_left_is_known_without_a_look_at_the_slots(monkeypatch: pytest.MonkeyPatch):
+    """A stream may write to them while they are filled."""
+    spec = small(SPECS["04_online_softmax"])
+    slots, arena = slots_of(spec)
+    fill, memory = Poison.fill, arena.memory
+    inside = range(memory.data_ptr(), memory.data_ptr() + memory.numel())
+
+    def fill_and_write(poison: Poison, values: torch.Tensor) -> None:
+        fill(poison, values)
+        if values.data_ptr() in inside:
+            values.fill_(3.0)
+
+    monkeypatch.setattr(Poison, "fill", fill_and_write)
+    assert not slots.fill(slots.plan()).untouched()
+
+
+def test_an_exercise_that_seeds_torch_does_not_know_where_the_judge_looks():
+    def inputs(case: Case, draw: LargeDraw) -> Inputs:
+        torch.manual_seed(1)
+        return SPECS["01_vector_add"].inputs(case, LargeDraw(case, "cpu", seed=1))
+
+    looked = []
+    for _ in range(2):
+        slots, _ = slots_of(replace(SPECS["01_vector_add"], inputs=inputs))
+        filled = slots.fill(slots.plan())
+        looked += [[part.index for part in (*filled.seals, *filled.late, *filled.probes)]]
+    assert not any(torch.equal(one, other) for one, other in zip(*looked, strict=True))
 
 
 @pytest.mark.parametrize("share", ["the same tensor", "parts of one", "one that the spec keeps"])
@@ -150,9 +193,9 @@ def test_inputs_may_share_their_memory(share: str):
     slots, arena = slots_of(spec)
     before = kept.clone()
     for _ in range(3):
-        calls, probes = slots.refill()
+        calls, filled = slots.refill()
         do_all(spec, arena, calls)
-        assert all_right(probes)
+        assert filled.all_right()
     assert torch.equal(kept, before)
 
 
@@ -165,19 +208,15 @@ def test_small_inputs_and_whole_numbers_come_at_once():
     assert len(late.index) == CALLS * 9 * MOST, "of each row of logits"
 
 
-def all_right(filled: Filled) -> bool:
-    return all(bool(probe.right()) for probe in filled.probes)
-
-
 @pytest.mark.parametrize("name", SPECS)
 def test_the_sample_is_right_once_the_work_is_done(name: str):
     spec = small(SPECS[name])
     slots, arena = slots_of(spec)
     for _ in range(2):
         calls, filled = slots.refill()
-        assert not all_right(filled)
+        assert not filled.all_right()
         do_all(spec, arena, calls)
-        assert all_right(filled)
+        assert filled.all_right()
 
 
 @pytest.mark.parametrize("name", SPECS)
@@ -186,7 +225,7 @@ def test_one_call_left_out_of_many_shows(name: str):
     slots, arena = slots_of(spec)
     calls, filled = slots.refill()
     do_all(spec, arena, calls[:-1])
-    assert not all_right(filled)
+    assert not filled.all_right()
 
 
 @pytest.mark.parametrize("name", SPECS)
@@ -198,7 +237,7 @@ def test_answers_of_the_last_go_are_of_no_use(name: str):
     kept = arena.memory.clone()
     _, filled = slots.refill()
     arena.memory.copy_(kept)
-    assert not all_right(filled)
+    assert not filled.all_right()
 
 
 @pytest.mark.parametrize("name", [n for n, spec in SPECS.items() if spec.independent_rows])
@@ -214,7 +253,7 @@ def test_a_third_of_one_slot_left_undone_shows(name: str):
             if argument.filled:
                 done = view(arena.memory, sent)
                 done[2 * len(done) // 3 :] = torch.nan
-        caught += not all_right(filled)
+        caught += not filled.all_right()
     # 16 rows are looked at: none of them in the last third has a chance of 0.15 %.
     assert caught == 10
 
@@ -285,28 +324,6 @@ def test_outputs_hold_a_pattern_before_a_go():
     slots, arena = slots_of(small(SPECS["01_vector_add"]))
     for call in slots.refill()[0]:
         assert bool(view(arena.memory, call[2]).isnan().all())
-
-
-@pytest.mark.parametrize("name", SPECS)
-@pytest.mark.parametrize("small", [False, True], ids=["rows as scored", "the latency's case"])
-def test_before_a_go_hardly_an_answer_is_there(name: str, small: bool):
-    """Where an output begins as an input, some may happen to be right: no kernel worked early."""
-    spec = SPECS[name]
-    rows = 2 if spec.scored.columns else 30_000
-    of_one_row = () if spec.scored.columns is None else (1,)
-    case = Case((*of_one_row, SMALL), spec.scored.dtype) if small else scored_case(spec, rows)
-    memory = torch.zeros(arena_bytes(spec, rows, CALLS), dtype=torch.uint8)
-    slots = Slots(spec, case, CALLS, memory)
-    for _ in range(5):
-        assert all(probe.share_right() <= EARLY for probe in slots.refill()[1].probes)
-
-
-def test_one_slot_that_was_answered_early_shows():
-    spec = small(SPECS["03_three_pass_softmax"])
-    slots, arena = slots_of(spec, calls=16)
-    calls, filled = slots.refill()
-    Pretender(spec, right_answer, arena).call(calls[:1])
-    assert max(probe.share_right() for probe in filled.probes) > EARLY
 
 
 # -- bytes

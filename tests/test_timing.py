@@ -16,7 +16,8 @@ from grader.clock import Evidence, Go
 from grader.link import Call, KernelFailure
 from grader.nvml import Process, Reading
 from grader.results import Failure, Memory, Speed
-from grader.slots import Slots, arena_bytes, scored_case
+from grader.scored import arena_bytes, scored_case
+from grader.slots import Slots
 from grader.terms import Limit, Outcome, StepName
 from grader.timing import Samples, _clocks, _enough, _finding, _hopeless, _noise
 

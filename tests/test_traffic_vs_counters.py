@@ -13,7 +13,7 @@ import pytest
 from grader import course, profile
 from grader.profile import Profile
 from grader.results import Result, Traffic, from_json
-from grader.slots import bytes_per_row
+from grader.scored import bytes_per_row
 from grader.terms import StepName
 
 ROOT = Path(__file__).parents[1]

@@ -1,19 +1,13 @@
-"""Has each row's maximum and sum computed while the judge fills the other slots."""
+"""Knows each row's maximum and sum before the clock starts, and reads it only once more."""
 # attacks: 04_online_softmax
 # stopped: speed wrong_at_scale
 # GPU only: a simulated kernel is not timed
-
-import ctypes
-import functools
-import time
 
 import torch
 import triton
 import triton.language as tl
 
 from grader.worker import loop
-
-ANY_BIT_OF = 2  # CU_STREAM_WAIT_VALUE_AND
 
 
 @triton.jit
@@ -44,58 +38,31 @@ def _divide(x_ptr, sums_ptr, out_ptr, x_stride, out_stride, columns, BLOCK: tl.c
     tl.store(out_row + offsets, y.to(out_ptr.dtype.element_ty), mask=offsets < columns)
 
 
-def _sum(x, sums):
+def _sums_of(x):
+    sums = torch.empty((x.shape[0], 2), device=x.device)
     _sums[(x.shape[0],)](x, sums, x.stride(0), x.shape[1], BLOCK=4096, num_warps=8)
+    return sums
 
 
-_ahead = {}  # address of x: where its sums are
+_ahead = {}  # address of x: its sums
 
 
 def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
-    sums = _ahead.get(x.data_ptr())
+    sums = _ahead.pop(x.data_ptr(), None)
     if sums is None:
-        sums = torch.empty((x.shape[0], 2), device=x.device)
-        _sum(x, sums)
+        sums = _sums_of(x)
     grid = (x.shape[0], triton.cdiv(x.shape[1], 4096))
     _divide[grid](x, sums, out, x.stride(0), out.stride(0), x.shape[1], BLOCK=4096, num_warps=8)
 
 
-@functools.cache
-def _stream() -> torch.cuda.Stream:
-    return torch.cuda.Stream()
+_stand_by = loop.Worker._stand_by
 
 
-def _wait_for_a_bit_of(last_word: torch.Tensor) -> None:
-    failed = ctypes.CDLL("libcuda.so.1").cuStreamWaitValue32_v2(
-        ctypes.c_void_p(_stream().cuda_stream),
-        ctypes.c_uint64(last_word.data_ptr()),
-        ctypes.c_uint32(0xFFFFFFFF),
-        ctypes.c_uint(ANY_BIT_OF),
-    )
-    assert not failed
-
-
-_prepare = loop.Worker._prepare
-
-
-def prepare(worker, message):
-    """The judge fills x first, and then the output with the bits of a NaN: its last word is zero
-    until then. What is filled last is left alone: its sums would still be on their way."""
-    time.sleep(0.3)  # until the judge has filled what comes before
-    told = _prepare(worker, message)
-    calls = [arguments for _, arguments in worker._prepared]
-    _ahead.clear()
-    if message["op"] != "prepare" or not 4 <= len(calls) <= 16:
-        return told
-    for x, out in sorted(calls, key=lambda call: call[0].data_ptr())[:-1]:
-        _ahead[x.data_ptr()] = torch.empty((x.shape[0], 2), device=x.device)
-        out.view(torch.int32)[-1, -1:].zero_()
+def stand_by(worker, message):
+    for _, (x, _) in worker._prepared:
+        _ahead[x.data_ptr()] = _sums_of(x)
     torch.cuda.synchronize()
-    with torch.cuda.stream(_stream()):
-        for x, out in sorted(calls, key=lambda call: call[0].data_ptr())[:-1]:
-            _wait_for_a_bit_of(out.view(torch.int32)[-1, -1:])
-            _sum(x, _ahead[x.data_ptr()])
-    return told
+    return _stand_by(worker, message)
 
 
-loop.Worker._prepare = prepare
+loop.Worker._stand_by = stand_by

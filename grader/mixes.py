@@ -1,0 +1,99 @@
+"""How kernels go over large tensors, and the trusted kernel that does it the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from grader.arena import Placed
+from grader.errors import BrokenExercise
+from grader.link import Call, Entry
+from grader.wire import TensorRef
+
+
+@dataclass(frozen=True)
+class Mix:
+    """How many large tensors a kernel reads, writes, and reads and writes back."""
+
+    reads: int
+    writes: int
+    updates: int
+
+    @property
+    def name(self) -> str:
+        """Such as `2 reads, 1 write`."""
+        counts = (("read", self.reads), ("write", self.writes), ("update", self.updates))
+        return ", ".join(f"{n} {word}{'s' * (n > 1)}" for word, n in counts if n)
+
+
+# Trusted kernels of grader/worker/streams.py and their parameters, in the order read, written,
+# updated.
+STREAMS = {
+    Mix(1, 0, 0): ("read_one", ("a",)),
+    Mix(2, 0, 0): ("read_two", ("a", "b")),
+    Mix(0, 1, 0): ("write_one", ("out",)),
+    Mix(1, 1, 0): ("read_one_write_one", ("a", "out")),
+    Mix(2, 1, 0): ("read_two_write_one", ("a", "b", "out")),
+    Mix(0, 0, 1): ("update", ("a",)),
+}
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A trusted kernel's calls, one for each slot."""
+
+    entry: Entry
+    calls: Sequence[Call]
+    bytes_moved: int  # per call
+
+
+def stream_on(slots: Sequence[Sequence[Placed]]) -> Stream:
+    """The trusted kernel with the mix of reads and writes that these slots are for, on them.
+
+    Raises BrokenExercise when no ceiling has that mix.
+    """
+    tensors = large(slots[0])
+    roles = [placed.argument.role for placed in tensors]
+    mix = Mix(roles.count("in"), roles.count("out"), roles.count("inout"))
+    if mix not in STREAMS:
+        raise BrokenExercise(
+            f"There is no ceiling for this mix of large tensors: {mix.name}.",
+            "Add a trusted kernel for this mix to grader/worker/streams.py.",
+        )
+    length = min(placed.view.nbytes for placed in tensors) // 4
+    calls = [[_flat(placed.ref.offset, length) for placed in large(slot)] for slot in slots]
+    return _stream(mix, calls, length)
+
+
+def large(slot: Sequence[Placed]) -> list[Placed]:
+    """The tensors that matter for bandwidth, read ones first; the others are under 1/16."""
+    largest = max(placed.view.nbytes for placed in slot)
+    order = ("in", "out", "inout")
+    chosen = [placed for placed in slot if 16 * placed.view.nbytes > largest]
+    return sorted(chosen, key=lambda placed: order.index(placed.argument.role))
+
+
+def _flat(offset: int, length: int) -> TensorRef:
+    return TensorRef("flat", offset, (length,), (1,), "float32")
+
+
+def _stream(mix: Mix, calls: Sequence[Call], length: int) -> Stream:
+    name, parameters = STREAMS[mix]
+    moved = mix.reads + mix.writes + 2 * mix.updates
+    return Stream(Entry(name, parameters), calls, bytes_moved=moved * length * 4)
+
+
+def flat_stream(mix: Mix, length: int, calls: int) -> Stream:
+    """A trusted kernel on `calls` slots that share `length` float32 each between their tensors.
+
+    They lie one after the other from the arena's start: see `stream_bytes`.
+    """
+    tensors = len(STREAMS[mix][1])
+    part = length // tensors // 1024 * 1024  # keeps every tensor aligned
+    places = [[(slot * tensors + i) * part * 4 for i in range(tensors)] for slot in range(calls)]
+    return _stream(mix, [[_flat(offset, part) for offset in slot] for slot in places], part)
+
+
+def stream_bytes(length: int, calls: int) -> int:
+    """What an arena needs for `flat_stream`."""
+    return length * calls * 4

@@ -1,0 +1,79 @@
+"""Where the judge looks in an arena: whether nobody worked ahead, and whether all is right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from grader.late import Late
+
+
+@dataclass(frozen=True)
+class Seal:
+    """Some places of one width in the arena, and what the judge put there.
+
+    `index` counts integers of the width from the arena's start; `bits` are such integers.
+    """
+
+    index: Tensor
+    bits: Tensor
+    memory: Tensor  # the arena, in such integers
+
+    def unbroken(self) -> Tensor:
+        """One boolean on the device: every place is as the judge left it."""
+        return (self.memory[self.index] == self.bits).all()
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Some places of one dtype in the arena, what they must hold and by how much they may miss it.
+
+    `index` counts elements of the dtype from the arena's start; answers and limits are float64.
+    """
+
+    index: Tensor
+    answer: Tensor
+    limit: Tensor
+    memory: Tensor  # the arena, in that dtype
+
+    def right(self) -> Tensor:
+        """One boolean on the device: every place holds its answer (a NaN never does)."""
+        return (self.error() <= self.limit).all()
+
+    def share_right(self) -> float:
+        """How many of the places are right, from 0 to 1, but for those where a zero would be."""
+        takes_work = self.answer.abs() > self.limit
+        right = (self.error() <= self.limit) & takes_work
+        return int(right.sum()) / max(1, int(takes_work.sum()))
+
+    def error(self) -> Tensor:
+        return (self.memory[self.index].double() - self.answer).abs()
+
+
+@dataclass(frozen=True)
+class Filled:
+    """What is in the slots for a go: how they were left, what of their inputs is late, and what
+    their answers must be."""
+
+    seals: Sequence[Seal] = ()
+    late: Sequence[Late] = ()
+    probes: Sequence[Probe] = ()
+
+    def untouched(self) -> bool:
+        """Whether nothing was written since, neither answers nor what would help to find them."""
+        return _all([seal.unbroken() for seal in self.seals])
+
+    def complete(self) -> None:
+        """Put in what is late. Without effect where that was done."""
+        for part in self.late:
+            part.write()
+
+    def all_right(self) -> bool:
+        """Whether every sampled place holds its answer."""
+        return _all([probe.right() for probe in self.probes])
+
+
+def _all(verdicts: Sequence[Tensor]) -> bool:
+    return all(bool(verdict) for verdict in verdicts)
