@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 import torch
 from numba import cuda
 
-from grader.worker import compiled
+from grader.worker import ahead, compiled
 from grader.worker.compiled import Launches
 from grader.worker.on_gpu import OnGpu
 
@@ -36,4 +36,5 @@ class Compiled(OnGpu):
 def install() -> type[Compiled]:
     """Prepare this process, before workers are forked, and say how a worker makes its backend."""
     torch.set_num_threads(1)
+    ahead.numba()
     return Compiled

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 import torch
 import triton  # noqa: F401  imported once, before the workers are forked
 
-from grader.worker import compiled
+from grader.worker import ahead, compiled
 from grader.worker.compiled import Launches
 from grader.worker.on_gpu import OnGpu
 
@@ -34,4 +34,5 @@ class Compiled(OnGpu):
 def install() -> type[Compiled]:
     """Prepare this process, before workers are forked, and say how a worker makes its backend."""
     torch.set_num_threads(1)
+    ahead.triton()
     return Compiled

@@ -1,0 +1,44 @@
+"""What a library loads for its first compilation, in the parent of workers: each would wait for it.
+
+Nothing here starts CUDA, which no fork survives, and nothing stays in the home that workers write
+to. What fails here is left to the worker, which meets it again and tells it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+
+TARGET = 80  # any GPU's compute capability, times ten: what is compiled here is thrown away
+
+
+def triton() -> None:
+    """Load Triton's compiler and build its C module: 1.0 s of a first launch on an H200."""
+    from triton import compile as compiled
+    from triton import jit, knobs
+    from triton.backends.compiler import GPUTarget
+    from triton.backends.nvidia.driver import CudaDriver
+    from triton.compiler import ASTSource
+    from triton.runtime import driver
+
+    with (
+        contextlib.suppress(Exception),
+        tempfile.TemporaryDirectory() as folder,
+        knobs.cache.scope(),
+    ):
+        knobs.cache.dir = folder
+        source = ASTSource(jit(_nothing), signature={"out": "*fp32"})
+        compiled(source, target=GPUTarget("cuda", TARGET, 32))
+        driver.set_active(CudaDriver())
+
+
+def numba() -> None:
+    """Load numba's compiler."""
+    from numba import cuda, types
+
+    with contextlib.suppress(Exception):
+        cuda.compile_ptx(_nothing, (types.float32[::1],), cc=divmod(TARGET, 10))
+
+
+def _nothing(out):  # type: ignore[no-untyped-def]  # Triton looks annotations up
+    """A kernel."""
