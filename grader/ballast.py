@@ -17,6 +17,11 @@ def free_bytes() -> int:
     return torch.cuda.mem_get_info()[0]
 
 
+def available() -> int:
+    """Bytes that are free, or that the judge has for its own work."""
+    return free_bytes() + torch.cuda.memory_reserved()
+
+
 def hold_back(held: int) -> Tensor | None:
     """All free memory but what a call held when it was watched, and FIXED; None where all is less.
 

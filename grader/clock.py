@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 import torch
 
+from grader.ballast import available
 from grader.errors import CannotGrade
 from grader.link import Call, KernelFailure, WorkerLink
 from grader.probes import Filled
@@ -37,10 +38,14 @@ LEAST_CLAIM = 1e-3  # of the judge's own time: a smaller claim is a lie, and mus
 
 @dataclass(frozen=True)
 class Go:
-    """Seconds of all calls of one go: by the judge's clock, and by the worker's claim."""
+    """Seconds of all calls of one go: by the judge's clock, and by the worker's claim.
+
+    `available` are the bytes of the GPU's memory that no worker held when it began.
+    """
 
     window_s: float
     claimed_s: float
+    available: int
 
 
 def go(kernel: WorkerLink, calls: Sequence[Call], filled: Filled) -> tuple[Go, bool]:
@@ -52,16 +57,18 @@ def go(kernel: WorkerLink, calls: Sequence[Call], filled: Filled) -> tuple[Go, b
     kernel.stop()
     seen = window(kernel, filled)
     if not seen.right:
-        return Go(seen.window_s, seen.window_s), False
-    return claimed(kernel, len(calls), seen.window_s), True
+        return Go(seen.window_s, seen.window_s, seen.available), False
+    return claimed(kernel, len(calls), seen), True
 
 
 @dataclass(frozen=True)
 class Window:
-    """One go by the judge's clock: its seconds, whether the slots were as the judge had left them
-    when it began, and whether the sampled answers were right in the end."""
+    """One go by the judge's clock: its seconds, what of the GPU's memory was available and whether
+    the slots were as the judge had left them when it began, and whether the sampled answers were
+    right in the end."""
 
     window_s: float
+    available: int
     untouched: bool
     right: bool
 
@@ -73,22 +80,24 @@ def window(kernel: WorkerLink, filled: Filled) -> Window:
     """
     filled.all_right()  # for whatever the judge does for the first time takes it longer
     kernel.stand_by()
+    free = available()
     began = time.perf_counter()
     untouched = filled.untouched()
     filled.complete()
     torch.cuda.synchronize()
     kernel.go()
     right = filled.all_right()
-    return Window(time.perf_counter() - began, untouched, right)
+    return Window(time.perf_counter() - began, free, untouched, right)
 
 
-def claimed(kernel: WorkerLink, calls: int, window_s: float) -> Go:
-    """What the worker says of the calls that took so long by the judge's clock, which is what they
-    count as if it says nothing."""
-    claims = kernel.times()
+def claimed(kernel: WorkerLink, calls: int, seen: Window) -> Go:
+    """What the worker says of the calls of a window. Where it says nothing, they count as what the
+    judge's clock shows."""
+    claims, window_s = kernel.times(), seen.window_s
     # Not the sum: the first call begins late, for its process slept.
     claimed_s = calls * statistics.median(claims) if len(claims) == calls else window_s
-    return Go(window_s, min(max(claimed_s, LEAST_CLAIM * window_s), window_s))
+    claimed_s = min(max(claimed_s, LEAST_CLAIM * window_s), window_s)
+    return Go(window_s, claimed_s, seen.available)
 
 
 def right_go(kernel: WorkerLink, slots: Slots) -> Go:
@@ -108,7 +117,7 @@ def right_go(kernel: WorkerLink, slots: Slots) -> Go:
         raise KernelFailure(RESIDENT)
     if not seen.right:
         raise KernelFailure(why_wrong(filled))
-    return claimed(kernel, len(plan.calls), seen.window_s)
+    return claimed(kernel, len(plan.calls), seen)
 
 
 def must_be_idle(kernel: WorkerLink | None) -> None:

@@ -19,7 +19,7 @@ import torch
 
 from grader import clock, exclusive, traffic
 from grader.arena import CudaArena
-from grader.ballast import FIXED, MIB, free_bytes
+from grader.ballast import FIXED, MIB, available, free_bytes
 from grader.link import KernelFailure, WorkerLink, entry_of
 from grader.results import Failure, Memory
 from grader.scored import arena_bytes, bytes_per_row, scored_case
@@ -125,7 +125,7 @@ def _held(kernel: WorkerLink, slots: Slots) -> int:
     calls, filled = slots.refill()
     filled.all_right()  # loads what the judge's own work needs, before it looks
     kernel.start()
-    before = free_bytes() + torch.cuda.memory_reserved()
+    before = available()
     kernel.load()
     kernel.call(calls)
     kernel.settle()

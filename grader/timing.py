@@ -33,7 +33,7 @@ from grader.link import Call, KernelFailure, WorkerLink, entry_of
 from grader.needless import no_kernel
 from grader.occupancy import this_gpu
 from grader.probes import Filled
-from grader.results import Clocks, Failure, Speed
+from grader.results import Clocks, Failure, Memory, Speed
 from grader.scored import arena_bytes, scored_case
 from grader.session import Finding, Grading
 from grader.sizing import Sizing
@@ -106,6 +106,7 @@ def _measure(
         )
         with closing(kernel):
             kernel.start()
+            available = ballast.available()
             held_back = _held_back(grading)
             first_s, once_s, launched = _first_calls(kernel, calls, filled)
             rough = slots.least_bytes / once_s / before
@@ -145,6 +146,7 @@ def _measure(
     counted = grading.steps[StepName.TRAFFIC].traffic
     explained = explain.add_to(speed, spec, counted, slots.sizes, launched, this_gpu())
     noise = _noise(samples, before, after, others)
+    noise = noise or _kept(available, samples.evidence, grading.steps[StepName.MEMORY].memory)
     if needless is not None:
         return Finding(_tried(speed), needless, Outcome.FAIL, speed)
     return _finding(speed, explained, decide(shares, gates.passing), noise)
@@ -171,6 +173,7 @@ def _first_calls(
     began = time.monotonic()
     kernel.call([first])
     first_s = time.monotonic() - began
+    kernel.settle()  # what only the first call needed must not look like a copy (_kept)
     once_s = go(kernel, [second], filled)[0].claimed_s
     return first_s, once_s, kernel.resources(third)
 
@@ -302,6 +305,20 @@ def _noise(
             "where other programs keep the processors busy"
         )
     return None
+
+
+def _kept(available: int, seen: Evidence, watched: Memory | None) -> str | None:
+    """What was held when a go began, in words, if that is more than one call holds: in it could
+    lie a copy of the inputs, in less room, that was made before the clock started."""
+    if watched is None or watched.held_bytes is None:
+        return None
+    held = available - min(one.available for one in seen.kernel)
+    if held <= watched.held_bytes + ballast.FIXED:
+        return None
+    return (
+        f"{held / 2**30:.1f} GiB of the GPU's memory were held before the calls, by the kernel or "
+        f"by another program, where one call holds {watched.held_bytes / 2**30:.1f}"
+    )
 
 
 def _clocks(readings: Sequence[nvml.Reading]) -> Clocks | None:

@@ -378,7 +378,7 @@ def measured_points(
             goes = iter([9.0, 6.0, 2.0, 4.0])
         kernel.call(calls)
         seconds = next(goes)
-        return Go(seconds, seconds), all(bool(probe.right()) for probe in filled.probes)
+        return Go(seconds, seconds, 0), all(bool(probe.right()) for probe in filled.probes)
 
     monkeypatch.setattr(bench, "go", go)
     kernel = Pretender(spec, answer, SimpleNamespace(memory=memory))

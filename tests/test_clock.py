@@ -38,7 +38,7 @@ from grader.worker.loop import Worker
 OVERHEAD = 0.001
 # One was lucky, two were disturbed.
 TRUSTED = [
-    Go(0.02 + overhead, 0.02) for overhead in (0.005, OVERHEAD, OVERHEAD / 2, 0.01, OVERHEAD)
+    Go(0.02 + overhead, 0.02, 0) for overhead in (0.005, OVERHEAD, OVERHEAD / 2, 0.01, OVERHEAD)
 ]
 durations = st.floats(0.005, 0.2)
 delays = st.lists(st.floats(0, 0.05), min_size=4, max_size=20)
@@ -49,8 +49,10 @@ def goes(took_s: float, claimed_s: float, late_s: list[float], beside_s: float =
 
     The trusted ones beside it take `beside_s` longer than those before it was started.
     """
-    kernel = [Go(took_s + OVERHEAD + late, claimed_s) for late in [*late_s, *(0.0 for _ in late_s)]]
-    beside = [Go(one.window_s + beside_s, one.claimed_s) for one in TRUSTED]
+    kernel = [
+        Go(took_s + OVERHEAD + late, claimed_s, 0) for late in [*late_s, *(0.0 for _ in late_s)]
+    ]
+    beside = [Go(one.window_s + beside_s, one.claimed_s, 0) for one in TRUSTED]
     return Evidence(TRUSTED, kernel, beside)
 
 
@@ -103,6 +105,7 @@ def test_whatever_is_claimed_can_be_divided_by(
     monkeypatch: pytest.MonkeyPatch, claims: tuple[float, ...]
 ):
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(clock, "available", lambda: 0)
     worker = SimpleNamespace(
         prepare=list,
         stop=lambda: None,
@@ -274,6 +277,7 @@ class Order:
         took = iter(round_trips_s)
         monkeypatch.setattr(clock.torch.cuda, "synchronize", lambda: self.note("waited"))
         monkeypatch.setattr(clock, "_round_trip_s", lambda: self.note("looked", next(took)))
+        monkeypatch.setattr(clock, "available", lambda: self.note("what is held", 7))
         self.untouched = True  # when the clock starts
         self.right = True
         seal = SimpleNamespace(unbroken=lambda: self.note("untouched", self.untouched))
@@ -306,7 +310,7 @@ def test_the_worker_is_stopped_before_the_inputs_come_and_its_gpu_idle_after(
     clock.right_go(order.kernel, order.slots)
     assert order.done == [
         *("planned", "prepared", "stopped", "filled", "looked", "probed", "stands by"),
-        *("untouched", "all there", "waited", "went", "probed", "claimed"),
+        *("what is held", "untouched", "all there", "waited", "went", "probed", "claimed"),
     ]
 
 

@@ -385,7 +385,8 @@ def seen(monkeypatch: pytest.MonkeyPatch):
     """What the judge takes to be held at half of 100 rows, and at all of them."""
 
     def held(card: Card) -> tuple[int, int]:
-        monkeypatch.setattr(memory, "free_bytes", card.look)
+        for module in (memory, ballast):
+            monkeypatch.setattr(module, "free_bytes", card.look)
         monkeypatch.setattr(torch.cuda, "memory_reserved", lambda: card.judges)
         monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
         half, whole = (memory._held(card, card.slots(rows)) for rows in (50, 100))

@@ -52,7 +52,8 @@ def explained(found: Speed) -> Speed:
     return found.model_copy(update=said)
 
 
-STEADY = Go(0.0166, 0.0151)
+GIB = 1 << 30  # bytes
+STEADY = Go(0.0166, 0.0151, GIB)
 
 
 def samples(*ceilings: float, reading: Reading = QUIET) -> Samples:
@@ -61,7 +62,7 @@ def samples(*ceilings: float, reading: Reading = QUIET) -> Samples:
 
 
 def went(overheads_ms: list[float], claimed_ms: float) -> list[Go]:
-    return [Go((claimed_ms + over) / 1e3, claimed_ms / 1e3) for over in overheads_ms]
+    return [Go((claimed_ms + over) / 1e3, claimed_ms / 1e3, GIB) for over in overheads_ms]
 
 
 # What goes took beside their calls, as seen on an H200 with 16 cores: of 05's solution, of a worker
@@ -282,7 +283,7 @@ class Turns:
 
     def went(self, what: str) -> Go:
         self.done.append(what)
-        return Go(window_s=0.02, claimed_s=0.016)
+        return Go(window_s=0.02, claimed_s=0.016, available=GIB)
 
     def looked_for(self, kernel: object) -> None:
         self.done.append("GPU idle of the kernel" if kernel is self.kernel else "GPU idle")
@@ -291,7 +292,7 @@ class Turns:
 def test_while_one_is_timed_nothing_of_the_other_runs(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(timing.nvml, "read", lambda uuid: None)
     monkeypatch.setattr(timing.exclusive, "uuid", str)
-    turns, alone = Turns(monkeypatch), [Go(window_s=0.02, claimed_s=0.016)]
+    turns, alone = Turns(monkeypatch), [Go(window_s=0.02, claimed_s=0.016, available=GIB)]
     slots = SimpleNamespace(least_bytes=1 << 20, calls=16)
     found = timing._alternate(turns.kernel, turns.yardstick, slots, [], 0.5, alone)
     one = ["kernel", "kernel stops", "rest", "GPU idle of the kernel", "ceiling"]
@@ -322,6 +323,33 @@ def test_the_trusted_kernel_rests_before_it_goes(monkeypatch: pytest.MonkeyPatch
     )
     yardstick.rest()
     assert done == ["is told", "stops", f"rests {ceilings.REST_S} s"]
+
+
+# -- what the kernel holds while it is timed
+
+
+def held(*gib: float) -> Evidence:
+    """Of a card with 100 GiB, by the kernel, when its goes began."""
+    kernel = [Go(0.02, 0.016, int((100 - one) * GIB)) for one in gib]
+    return Evidence([STEADY], kernel, [STEADY])
+
+
+def watched(held_bytes: int | None) -> Memory:
+    return Memory(case="1", peak_bytes=0, most_bytes=0, simulated=False, held_bytes=held_bytes)
+
+
+def test_who_keeps_more_than_a_call_needs_is_not_timed_well_enough():
+    """Another program may have taken it, so that it counts against nobody."""
+    assert timing._kept(100 * GIB, held(1.4, 1.4), watched(GIB)) is None
+    assert timing._kept(100 * GIB, held(1.4, 6.2, 1.4), watched(GIB)) == (
+        "6.2 GiB of the GPU's memory were held before the calls, by the kernel or by another "
+        "program, where one call holds 1.0"
+    )
+
+
+@pytest.mark.parametrize("memory", [None, watched(None)], ids=["not watched", "simulated"])
+def test_what_a_call_holds_must_be_known_for_that(memory: Memory | None):
+    assert timing._kept(100 * GIB, held(6.2), memory) is None
 
 
 # -- in hardened mode, what the kernel does not get

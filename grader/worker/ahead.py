@@ -15,11 +15,10 @@ TARGET = 80  # any GPU's compute capability, times ten: what is compiled here is
 def triton() -> None:
     """Load Triton's compiler and build its C module: 0.9 s of a first launch on an H200."""
     from triton import compile as compiled
-    from triton import jit, knobs
+    from triton import jit, knobs, runtime
     from triton.backends.compiler import GPUTarget
     from triton.backends.nvidia.driver import CudaDriver
     from triton.compiler import ASTSource
-    from triton.runtime import driver
 
     with (
         contextlib.suppress(Exception),
@@ -29,7 +28,7 @@ def triton() -> None:
         knobs.cache.dir = folder
         source = ASTSource(jit(_nothing), signature={"out": "*fp32"})
         compiled(source, target=GPUTarget("cuda", TARGET, 32))
-        driver.set_active(CudaDriver())
+        runtime.driver.set_active(CudaDriver())
 
 
 def numba() -> None:
