@@ -76,7 +76,8 @@ class Window:
 def window(kernel: WorkerLink, filled: Filled) -> Window:
     """Have a stopped worker carry out the calls that it holds.
 
-    It runs when the clock starts: what it writes from the first look on takes its time.
+    It runs when the clock starts. From the look at the seals until the inputs are complete the GPU
+    has other work for some microseconds only: so long may it write what is not seen and not timed.
     """
     filled.all_right()  # for whatever the judge does for the first time takes it longer
     kernel.stand_by()
@@ -87,14 +88,14 @@ def window(kernel: WorkerLink, filled: Filled) -> Window:
     torch.cuda.synchronize()
     kernel.go()
     right = filled.all_right()
-    return Window(time.perf_counter() - began, free, untouched, right)
+    return Window(time.perf_counter() - began, free, bool(untouched), right)
 
 
 def claimed(kernel: WorkerLink, calls: int, seen: Window) -> Go:
     """What the worker says of the calls of a window. Where it says nothing, they count as what the
     judge's clock shows."""
     claims, window_s = kernel.times(), seen.window_s
-    # Not the sum: the first call begins late, for its process slept.
+    # Not the sum: the first call begins later after its event than the others, which were queued.
     claimed_s = calls * statistics.median(claims) if len(claims) == calls else window_s
     claimed_s = min(max(claimed_s, LEAST_CLAIM * window_s), window_s)
     return Go(window_s, claimed_s, seen.available)
@@ -175,7 +176,7 @@ class Evidence:
 def correction(seen: Evidence) -> float:
     """By what factor, at least 1, a worker's claims have to be raised to be believed.
 
-    What a trusted worker's goes show beyond its claims is the overhead of waking a stopped worker,
+    What a trusted worker's goes show beyond its claims is the overhead of telling a worker to go,
     of switching the GPU between processes and of looking at answers. It is that of the kernel's
     goes, too, if both rested equally long. What a quiet go took by the judge's clock, less a quiet
     overhead, was the work of one go. Of the trusted ones those count that had less: work that a

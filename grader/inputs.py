@@ -108,8 +108,11 @@ class LargeDraw:
         spikes = plain * weight if len(shape) == 1 else plain + math.log(weight)
         chosen = self._below(2, where.shape).bool()
         chosen[..., :SPIKES] = True
-        there = torch.where(chosen, spikes.clamp(-limit, limit), plain)
-        return values.scatter_(-1, where, there.to(values.dtype))
+        # Who is not chosen gives way to the first, which is: of two that fall on one place either
+        # may be written last.
+        where = torch.where(chosen, where, where[..., :1])
+        spikes = torch.where(chosen, spikes, spikes[..., :1]).clamp(-limit, limit)
+        return values.scatter_(-1, where, spikes.to(values.dtype))
 
     def _below(self, limit: int, shape: tuple[int, ...]) -> Tensor:
         return torch.randint(limit, shape, generator=self._random, device=self._device)

@@ -1,10 +1,10 @@
 """The last of a go's inputs, without which nothing that was computed before them is worth anything.
 
-To fill all slots takes the judge a tenth of a second and more, and a stream that waits on the GPU
-for one of them can go over it while the others are filled: no process has to run for that. So the
-greatest element of every row comes when the clock is about to start, and with it some that are
-nearly as great. A maximum or a sum of exponentials that was computed without them is wrong. Only
-reading the row again tells where they lie; and as their number is secret, only reading all of it.
+A worker runs before the clock starts, and could go over its inputs by then; or a stream of its own
+could, that waits on the GPU for one slot while the judge fills the others. So the greatest element
+of every row comes when the clock has started, and with it some that are nearly as great. A maximum
+or a sum of exponentials that was computed without them is wrong. Only reading the row again tells
+where they lie; and as their number is secret, only reading all of it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Late:
 
 
 def withhold(values: Tensor, random: torch.Generator) -> Withheld:
-    """Choose what will be late of a contiguous tensor of one dimension or two.
+    """Choose what will be late of a contiguous tensor of any shape. Rows lie along the last axis.
 
     Changes some of its elements to be nearly as great as the greatest of their rows: that a small
     one was missing would show in no sum.

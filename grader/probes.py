@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from grader.late import Late
@@ -61,19 +62,21 @@ class Filled:
     late: Sequence[Late] = ()
     probes: Sequence[Probe] = ()
 
-    def untouched(self) -> bool:
-        """Whether nothing was written since, neither answers nor what would help to find them."""
+    def untouched(self) -> Tensor:
+        """One boolean on the device: nothing was written since, neither answers nor what would help
+        to find them."""
         return _all([seal.unbroken() for seal in self.seals])
 
     def complete(self) -> None:
-        """Put in what is late. Without effect where that was done."""
+        """Put in what is late. Without effect where that was done and no call has updated it."""
         for part in self.late:
             part.write()
 
     def all_right(self) -> bool:
         """Whether every sampled place holds its answer."""
-        return _all([probe.right() for probe in self.probes])
+        return bool(_all([probe.right() for probe in self.probes]))
 
 
-def _all(verdicts: Sequence[Tensor]) -> bool:
-    return all(bool(verdict) for verdict in verdicts)
+def _all(verdicts: list[Tensor]) -> Tensor:
+    """In one boolean, so that to look takes as long whatever is seen."""
+    return torch.stack(verdicts).all() if verdicts else torch.tensor(True)

@@ -39,10 +39,11 @@ SAMPLED_SLOTS = 8
 # Of each tensor, places that must be as they were left. Who writes to a hundredth of one tensor
 # breaks one of these with a chance of 1 - 0.99^256 = 92 %.
 SEALED = 256
-WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}  # by their bytes
+WORDS = {2: torch.int16, 4: torch.int32, 8: torch.int64}  # by their bytes
 
 T = TypeVar("T")
-Pieces = Mapping[torch.dtype, Sequence[tuple[Tensor, ...]]]  # of what is looked at, flat
+# What is looked at or written, flat, by the dtype that its places are counted in.
+Pieces = Mapping[torch.dtype, Sequence[tuple[Tensor, ...]]]
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ class Slots:
         found = {}
         for placed in large(slot):
             value = inputs.get(placed.argument.name)
-            if isinstance(value, Tensor) and value.is_floating_point() and value.ndim <= 2:
+            if isinstance(value, Tensor) and value.is_floating_point():
                 # A copy: others may share its memory, or the spec may keep it.
                 value = value.clone(memory_format=torch.contiguous_format)
                 inputs[placed.argument.name] = value

@@ -245,7 +245,7 @@ def _enough(samples: Samples, gate: float, began: float) -> bool:
 def _clock_in_doubt(samples: Samples) -> bool:
     """Whether the judge's clock says that the worker's is wrong, and may itself be wrong by more.
 
-    Where other programs keep the processors busy, workers are woken late, and not equally late;
+    Where other programs keep the processors busy, workers begin late, and not equally late;
     and where those began when the kernel had been started, all are.
     """
     seen = samples.evidence

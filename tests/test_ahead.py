@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 SAY_WHAT_IS_LOADED = """
 import sys
@@ -67,3 +68,26 @@ print(knobs.cache.dir == before, torch.cuda.is_initialized())
     assert run(code, tmp_path) == "True False"
     assert list((tmp_path / "cache").iterdir()) == []
     assert list((tmp_path / "files").iterdir()) == []
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
+def test_a_worker_that_is_forked_after_it_can_start_the_gpu(tmp_path: Path):
+    code = """
+import os
+import torch
+from grader.worker import ahead
+ahead.triton()
+ahead.numba()
+if os.fork() == 0:
+    from numba import cuda
+    from triton import jit
+    out = torch.ones(1, device="cuda")
+    jit(ahead._nothing)[(1,)](out)
+    cuda.jit(ahead._nothing)[1, 1](cuda.as_cuda_array(out))
+    torch.cuda.synchronize()
+    print(out.item(), flush=True)
+    os._exit(0)
+os.wait()
+"""
+    assert run(code, tmp_path) == "1.0"

@@ -12,6 +12,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import tensor
 
 from grader import clock, processes
 from grader.arena import HostArena, view
@@ -280,9 +281,9 @@ class Order:
         monkeypatch.setattr(clock, "available", lambda: self.note("what is held", 7))
         self.untouched = True  # when the clock starts
         self.right = True
-        seal = SimpleNamespace(unbroken=lambda: self.note("untouched", self.untouched))
+        seal = SimpleNamespace(unbroken=lambda: self.note("untouched", tensor(self.untouched)))
         late = SimpleNamespace(write=lambda: self.note("all there"))
-        probe = SimpleNamespace(right=lambda: self.note("probed", self.right))
+        probe = SimpleNamespace(right=lambda: self.note("probed", tensor(self.right)))
         filled = Filled([seal], [late], [probe])
         self.slots = SimpleNamespace(
             plan=lambda: self.note("planned", Plan([["a"], ["b"]], [1, 2])),

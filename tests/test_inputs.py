@@ -323,4 +323,6 @@ def test_nobody_knows_how_many_spikes_make_up_the_sum_of_a_large_vector():
         size = LargeDraw(case, "cpu", seed).tensor(case.shape).abs()
         counts.add(int((size > 1000 * size.median()).sum()))
     assert len(counts) > 5
+    # One may fall on another's place, or on a value so small that it does not stand out.
+    assert min(counts) >= SPIKES - 2
     assert max(counts) <= 2 * SPIKES

@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -27,7 +28,7 @@ from grader.probes import Probe
 from grader.remote import Poison
 from grader.scored import arena_bytes, arguments, bytes_per_row, rounds, scored_case
 from grader.slots import SAMPLED_COLUMNS, SAMPLED_ELEMENTS, SAMPLED_LATE, Slots
-from grader.spec import Argument, Case, Inputs, Spec, reads, updates, writes
+from grader.spec import Argument, Case, Inputs, Spec, Tolerance, reads, updates, writes
 from grader.wire import TensorRef
 
 ROOT = Path(__file__).parents[1]
@@ -146,24 +147,37 @@ def test_a_slot_that_serves_as_a_notebook_is_touched(name: str):
         filled = slots.fill(plan)
         refs = [ref for ref in plan.calls[0] if isinstance(ref, TensorRef)]
         used = view(arena.memory, refs[turn])
-        used.view(-1)[: max(1, used.numel() // 20)] = 3
+        part = max(1, used.numel() // 20)
+        begin = int(torch.randint(used.numel() - part + 1, ()))
+        used.view(-1)[begin : begin + part] += 1
+        if bool(used.isnan().all()):  # of a NaN an addition makes no other
+            used.view(-1)[begin : begin + part] = 3
         assert not filled.untouched(), tensors[turn]
 
 
-def test_what_was_left_is_known_without_a_look_at_the_slots(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    ("owner", "name"), [(Poison, "fill"), (torch.Tensor, "copy_")], ids=["outputs", "inputs"]
+)
+def test_what_was_left_is_known_without_a_look_at_the_slots(
+    monkeypatch: pytest.MonkeyPatch, owner: type, name: str
+):
     """A stream may write to them while they are filled."""
     spec = small(SPECS["04_online_softmax"])
     slots, arena = slots_of(spec)
-    fill, memory = Poison.fill, arena.memory
+    memory = arena.memory
     inside = range(memory.data_ptr(), memory.data_ptr() + memory.numel())
+    write = getattr(owner, name)
 
-    def fill_and_write(poison: Poison, values: torch.Tensor) -> None:
-        fill(poison, values)
-        if values.data_ptr() in inside:
-            values.fill_(3.0)
+    def write_and_spoil(*arguments: Any) -> None:
+        write(*arguments)
+        target = next(one for one in arguments if isinstance(one, torch.Tensor))
+        if target.data_ptr() in inside:
+            target.fill_(3.0)
 
-    monkeypatch.setattr(Poison, "fill", fill_and_write)
-    assert not slots.fill(slots.plan()).untouched()
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, name, write_and_spoil)
+        filled = slots.fill(slots.plan())
+    assert not filled.untouched()
 
 
 def test_an_exercise_that_seeds_torch_does_not_know_where_the_judge_looks():
@@ -177,6 +191,27 @@ def test_an_exercise_that_seeds_torch_does_not_know_where_the_judge_looks():
         filled = slots.fill(slots.plan())
         looked += [[part.index for part in (*filled.seals, *filled.late, *filled.probes)]]
     assert not any(torch.equal(one, other) for one, other in zip(*looked, strict=True))
+
+
+def test_an_input_of_three_dimensions_comes_late_too():
+    """A sum of it that was made before the clock starts is wrong."""
+    spec = replace(
+        SPECS["02_dot_reduction"],
+        inputs=lambda case, draw: {
+            name: draw.tensor((case.elements // 12, 3, 4)) for name in ("a", "b")
+        },
+        reference=lambda inputs: {"out": (inputs["a"] * inputs["b"]).sum().reshape(1)},
+        tolerance=Tolerance(
+            terms=lambda case: case.elements,
+            magnitude=lambda inputs, _: {"out": (inputs["a"] * inputs["b"]).abs().sum().reshape(1)},
+        ),
+    )
+    slots, arena = slots_of(spec, 3000)
+    plan = slots.plan()
+    filled = slots.fill(plan)
+    do_all(spec, arena, plan.calls)
+    filled.complete()
+    assert not filled.all_right()
 
 
 @pytest.mark.parametrize("share", ["the same tensor", "parts of one", "one that the spec keeps"])

@@ -14,28 +14,25 @@ TARGET = 80  # any GPU's compute capability, times ten: what is compiled here is
 
 def triton() -> None:
     """Load Triton's compiler and build its C module: 0.9 s of a first launch on an H200."""
-    from triton import compile as compiled
-    from triton import jit, knobs, runtime
-    from triton.backends.compiler import GPUTarget
-    from triton.backends.nvidia.driver import CudaDriver
-    from triton.compiler import ASTSource
+    with contextlib.suppress(Exception):
+        from triton import compile as compiled
+        from triton import jit, knobs, runtime
+        from triton.backends.compiler import GPUTarget
+        from triton.backends.nvidia.driver import CudaDriver
+        from triton.compiler import ASTSource
 
-    with (
-        contextlib.suppress(Exception),
-        tempfile.TemporaryDirectory() as folder,
-        knobs.cache.scope(),
-    ):
-        knobs.cache.dir = folder
-        source = ASTSource(jit(_nothing), signature={"out": "*fp32"})
-        compiled(source, target=GPUTarget("cuda", TARGET, 32))
-        runtime.driver.set_active(CudaDriver())
+        with tempfile.TemporaryDirectory() as folder, knobs.cache.scope():
+            knobs.cache.dir = folder
+            source = ASTSource(jit(_nothing), signature={"out": "*fp32"})
+            compiled(source, target=GPUTarget("cuda", TARGET, 32))
+            runtime.driver.set_active(CudaDriver())
 
 
 def numba() -> None:
     """Load numba's compiler: 0.5 s of a first launch on an H200."""
-    from numba import cuda, types
-
     with contextlib.suppress(Exception):
+        from numba import cuda, types
+
         signature = (types.float32[::1],)
         cuda.compile_ptx(_nothing, signature, cc=divmod(TARGET, 10))  # type: ignore[attr-defined, no-untyped-call]
 

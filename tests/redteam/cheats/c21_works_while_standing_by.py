@@ -9,7 +9,7 @@ import triton.language as tl
 
 from grader.worker import loop
 
-SPAN = 4096  # elements, of which the greatest comes last
+SPAN = 4096  # elements, of which it takes the greatest to come last
 
 
 @triton.jit
