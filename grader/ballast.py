@@ -22,11 +22,22 @@ def available() -> int:
     return free_bytes() + torch.cuda.memory_reserved()
 
 
+def keep_room(piece: int) -> None:
+    """Take two more pieces of so many bytes than torch has by now, for the judge's own work.
+
+    What was done once may need more memory the next time: torch cuts a large piece of what it has
+    to hold a small tensor, and while that lives, takes a new one for the next large tensor.
+    """
+    enough, taken = torch.cuda.memory_reserved() + 2 * piece, []
+    while torch.cuda.memory_reserved() < enough:
+        taken.append(torch.empty(piece, dtype=torch.uint8, device="cuda"))
+
+
 def hold_back(held: int) -> Tensor | None:
     """All free memory but what a call held when it was watched, and FIXED; None where all is less.
 
-    While the tensor lives, a kernel cannot take more than it took there. The judge's own work must
-    have been done once, so that it needs no more memory for it.
+    While the tensor lives, a kernel cannot take more than it took there, nor does the judge get
+    more: its own work must have been done once before, with room to spare.
     """
     spare = free_bytes() - held - FIXED
     return torch.empty(spare, dtype=torch.uint8, device="cuda") if spare > 0 else None

@@ -107,7 +107,7 @@ def _measure(
         with closing(kernel):
             kernel.start()
             available = ballast.available()
-            held_back = _held_back(grading)
+            held_back = _held_back(grading, slots)
             first_s, once_s, launched = _first_calls(kernel, calls, filled)
             rough = slots.least_bytes / once_s / before
             if rough < HOPELESS:
@@ -152,13 +152,15 @@ def _measure(
     return _finding(speed, explained, decide(shares, gates.passing), noise)
 
 
-def _held_back(grading: Grading) -> Tensor | None:
+def _held_back(grading: Grading, slots: Slots) -> Tensor | None:
     """In hardened mode, what keeps the kernel from holding more than the memory step saw."""
     if not grading.options.hardened:
         return None
     watched = grading.steps[StepName.MEMORY].memory
     if watched is None or watched.held_bytes is None:
         return None
+    # Of a vector the judge makes a float64 for each float32.
+    ballast.keep_room(2 * max(slots.sizes.values()))
     return ballast.hold_back(watched.held_bytes)
 
 

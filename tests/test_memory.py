@@ -598,6 +598,24 @@ def test_all_is_held_back_but_what_was_held_before(monkeypatch, free, held, take
     assert ballast.hold_back(held) == expected
 
 
+def test_before_that_the_judge_takes_room_to_spare(monkeypatch):
+    """Torch has ten pieces, of which three are free: they are taken first, and are not enough."""
+    piece, free, taken = 100 * MIB, 3, 0
+
+    def empty(size: int, dtype: torch.dtype, device: str) -> object:
+        nonlocal taken
+        assert (size, dtype, device) == (piece, torch.uint8, "cuda")
+        taken += 1
+        return object()
+
+    monkeypatch.setattr(torch, "empty", empty)
+    monkeypatch.setattr(
+        torch.cuda, "memory_reserved", lambda: 10 * piece + max(0, taken - free) * piece
+    )
+    ballast.keep_room(piece)
+    assert taken == free + 2
+
+
 # -- on a real GPU: python -m pytest -m gpu tests/test_memory.py
 
 SMALL_CARD = 2 << 30  # bytes, on which a scored call has arguments of some 300 MB, as on a T4

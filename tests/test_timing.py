@@ -360,13 +360,17 @@ def test_what_a_call_holds_must_be_known_for_that(memory: Memory | None):
     [(True, 5, "all but 5"), (True, None, None), (False, 5, None)],
 )
 def test_only_a_hardened_judge_holds_memory_back(monkeypatch, hardened, held, expected):
+    room: list[int] = []
+    monkeypatch.setattr(timing.ballast, "keep_room", room.append)
     monkeypatch.setattr(timing.ballast, "hold_back", lambda held: f"all but {held}")
     seen = Memory(case="", peak_bytes=0, most_bytes=0, simulated=held is None, held_bytes=held)
     grading = SimpleNamespace(
         options=SimpleNamespace(hardened=hardened),
         steps={StepName.MEMORY: SimpleNamespace(memory=seen)},
     )
-    assert timing._held_back(grading) == expected
+    slots = SimpleNamespace(sizes={"x": 100, "loss": 4})
+    assert timing._held_back(grading, slots) == expected
+    assert room == ([200] if expected else [])
 
 
 # -- a call without kernels, at the scored size
