@@ -333,7 +333,8 @@ def test_how_exact_measuring_is_said_to_be_was_measured():
     """The last table of docs/measuring.md, from the records under bench/results."""
     folder = ROOT / "bench" / "results"
     exact = json.loads((folder / "accuracy_h200.json").read_text())
-    repeats = json.loads((folder / "accuracy_repeats_h200.json").read_text())["repeats"]
+    everything = json.loads((folder / "accuracy_repeats_h200.json").read_text())
+    repeats = everything["repeats"]
     liars = json.loads((folder / "accuracy_liars_h200.json").read_text())
     steps = exact["duration"]
     page = (ROOT / "docs" / "measuring.md").read_text(encoding="utf-8")
@@ -350,23 +351,21 @@ def test_how_exact_measuring_is_said_to_be_was_measured():
     ]
     assert liars["liars"]["ok"]
     assert all(exact[part]["ok"] for part in ("events", "itself"))
-    alone = json.loads((folder / "accuracy_alone_h200.json").read_text())
-    worst, *others = sorted(alone["events"]["rows"], key=lambda row: abs(row["off"]), reverse=True)
-    assert (worst["exercise"], worst["outcome"]) == ("02_dot_reduction", "noisy")
-    assert f"Alone it came out {-100 * worst['off']:.2f} % low, as `noisy`" in page
+    assert all(record["duration"]["ok"] for record in (exact, liars, everything))
+    contradicted = [row for row in exact["events"]["rows"] if row["raised"] > 1]
+    assert [row["exercise"] for row in contradicted] == ["02_dot_reduction"]
+    assert {row["outcome"] for row in exact["events"]["rows"]} == {"pass"}
+    raised = [*repeats["quiet"]["raised"], *repeats["loaded"]["raised"]]
+    assert f"so were {raised.count(1.0)} of the {len(raised)} runs" in page
     trust = clock.TRUST
     assert (
-        f"contradicted an honest worker by {100 * (worst['raised'] - 1):.1f} % beyond the "
+        f"contradicted its worker by {100 * (contradicted[0]['raised'] - 1):.2f} % beyond the "
         f"{100 * trust:g} % that it is left" in page
     )
-    assert f"The other five were within {100 * abs(others[0]['off']):.2f} %" in page
+    unclear = [row for row in liars["liars"]["rows"] if row["caught"] in ("noisy", "too_close")]
+    assert "Three of the liars were told as `noisy` or too close to tell" in page
+    assert len(unclear) == 3
     assert {*repeats["quiet"]["outcomes"], *repeats["loaded"]["outcomes"]} == {"pass"}
-    loaded = json.loads((folder / "accuracy_repeats_h200.json").read_text())["duration"]
-    slow = [f"{one['slowest_s']:.1f} s" for one in (steps, alone["duration"], loaded)]
-    assert (
-        f"up to {slow[0]} on the four GPUs, up to {slow[1]} alone, and up to {slow[2]} beside "
-        "processes that load every core" in page
-    )
     assert f"max(median E, {1 - trust:g} · (quiet W - h))" in page
     details = (ROOT / "docs" / "measuring-details.md").read_text(encoding="utf-8")
     assert f"`clock.TRUST` = {100 * trust:g} %" in details
