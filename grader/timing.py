@@ -1,8 +1,7 @@
 """The speed step: what share of this GPU's ceiling the kernel reaches, and how sure that is.
 
-Goes of the learner's kernel and of a trusted one alternate, so that what drifts hits both. One
-cycle is two goes of each, and gives one sample of the share. Cycles go on until a sequential test
-has told the share from the gate; what disturbs the measurement makes it `noisy`, never a failure.
+Cycles of the learner's kernel and a trusted one (`cycles.py`) go on until a sequential test has
+told the share from the gate; what disturbs them (`noise.py`) makes it `noisy`, never a failure.
 """
 
 from __future__ import annotations
@@ -11,29 +10,21 @@ import statistics
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 
 from torch import Tensor
 
 from grader import ballast, exclusive, explain, nvml
 from grader.arena import CudaArena
 from grader.ceilings import GOES, Yardstick
-from grader.clock import (
-    Evidence,
-    Go,
-    correction,
-    go,
-    must_be_idle,
-    right_go,
-    shift,
-    unsteadiness,
-)
-from grader.decision import IMPOSSIBLE, decide, interval, interval_of_runs, spread
+from grader.clock import correction, go, right_go
+from grader.cycles import alternate, trusted_go
+from grader.decision import IMPOSSIBLE, decide, interval_of_runs
 from grader.link import Call, KernelFailure, WorkerLink, entry_of
 from grader.needless import no_kernel
+from grader.noise import disturbance, hoarded
 from grader.occupancy import this_gpu
 from grader.probes import Filled
-from grader.results import Clocks, Failure, Memory, Speed
+from grader.results import Clocks, Failure, Speed
 from grader.scored import arena_bytes, scored_case
 from grader.session import Finding, Grading
 from grader.sizing import Sizing
@@ -42,37 +33,13 @@ from grader.spec import Case, Spec
 from grader.terms import Outcome, StepName
 from grader.wire import Launched
 
-GOES_OF_A_CYCLE = 2  # of the kernel, and as many of the ceiling
-LEAST_CYCLES = 5  # the fewest that give an interval, and a deviation to decide with
-MOST_CYCLES = 24
-BUDGET_S = 3.0  # after which no further cycle begins, if LEAST_CYCLES are done
-NARROW = 0.003  # an interval this wide, relative to the share, needs no further cycle
 HOPELESS = 0.1  # of the ceiling: a kernel that slow by its first call needs no precision
-# How far a trusted kernel's bandwidth may wander, over the cycles or from before to after.
-STEADY = 0.03
 # What a kernel may hold the ceiling down by while it is loaded: more is taken off its share.
 HELD_DOWN = 0.01
-# By how much the judge's clock may contradict a worker's while it is itself unsteady: a quiet host
-# shows up to 4 % of a go, one whose every core is taken three times over 40 %.
-DOUBTED, UNSTEADY = 0.02, 0.08
-# By how much of a go its overhead may have grown since the kernel was started, if the judge's clock
-# contradicts the worker: on H200s whose machine graded on others, too, by 0.008 in 12 runs at most.
-SHIFTED = 0.01
-SLOW_MEMORY = 0.9  # of the highest memory clock, under load
 _AGAIN = (
     "This does not count against the kernel. Check again when the GPU and its machine are quiet."
 )
 SMALL, SMALL_CALLS = 1024, 64  # elements, and calls, of the case that shows the latency
-
-
-@dataclass
-class Samples:
-    """What the cycles found so far."""
-
-    evidence: Evidence
-    shares: list[float] = field(default_factory=list)
-    ceilings: list[float] = field(default_factory=list)  # bytes per second
-    readings: list[nvml.Reading] = field(default_factory=list)
 
 
 def measure(grading: Grading) -> Finding:
@@ -99,7 +66,7 @@ def _measure(
     trusted = nursery("triton", grading.options.device, trusted=True)
     with closing(Yardstick(slots.stream(), trusted, arena)) as yardstick:
         calls, filled = slots.refill()
-        alone = [_trusted_go(yardstick, filled) for _ in range(GOES)]
+        alone = [trusted_go(yardstick, filled) for _ in range(GOES)]
         before = yardstick.ceiling_of(alone)
         kernel = WorkerLink(
             entry_of(spec), grading.kernel, nursery(spec.backend, grading.options.device), arena
@@ -112,7 +79,7 @@ def _measure(
             rough = slots.least_bytes / once_s / before
             if rough < HOPELESS:
                 return _hopeless(rough)
-            samples = _alternate(kernel, yardstick, slots, filled, gates.passing, alone)
+            samples = alternate(kernel, yardstick, slots, filled, gates.passing, alone)
             latency = _latency(kernel, spec, arena)
             needless = _without_kernels(kernel, slots, arena) if spec.kernels else None
         del held_back
@@ -145,8 +112,8 @@ def _measure(
     )
     counted = grading.steps[StepName.TRAFFIC].traffic
     explained = explain.add_to(speed, spec, counted, slots.sizes, launched, this_gpu())
-    noise = _noise(samples, before, after, others)
-    noise = noise or _kept(available, samples.evidence, grading.steps[StepName.MEMORY].memory)
+    noise = disturbance(samples, before, after, others)
+    noise = noise or hoarded(available, samples.evidence, grading.steps[StepName.MEMORY].memory)
     if needless is not None:
         return Finding(_tried(speed), needless, Outcome.FAIL, speed)
     return _finding(speed, explained, decide(shares, gates.passing), noise)
@@ -175,7 +142,7 @@ def _first_calls(
     began = time.monotonic()
     kernel.call([first])
     first_s = time.monotonic() - began
-    kernel.settle()  # what only the first call needed must not look like a copy (_kept)
+    kernel.settle()  # what only the first call needed must not look like a copy (noise.hoarded)
     once_s = go(kernel, [second], filled)[0].claimed_s
     return first_s, once_s, kernel.resources(third)
 
@@ -188,73 +155,6 @@ def _hopeless(rough: float) -> Finding:
         hint="Does each program do a fair part of the work, with loads of whole blocks?",
     )
     return Finding(told, failure, Outcome.FAIL)
-
-
-def _alternate(
-    kernel: WorkerLink,
-    yardstick: Yardstick,
-    slots: Slots,
-    filled: Filled,
-    gate: float,
-    alone: Sequence[Go],
-) -> Samples:
-    """Cycles of two goes each of kernel and ceiling, until the share is told from the gate."""
-    samples, began = Samples(Evidence(alone)), time.monotonic()
-    per_go = slots.least_bytes * slots.calls
-    while not _enough(samples, gate, began):
-        trusted, goes = [], []
-        for _ in range(GOES_OF_A_CYCLE):
-            goes.append(right_go(kernel, slots))
-            trusted.append(_trusted_go(yardstick, filled, kernel))
-        ceiling = statistics.geometric_mean(map(yardstick.bandwidth, trusted))
-        claimed_s = statistics.geometric_mean(one.claimed_s for one in goes)
-        samples.evidence.kernel.extend(goes)
-        samples.evidence.beside.extend(trusted)
-        samples.ceilings.append(ceiling)
-        samples.shares.append(per_go / claimed_s / ceiling)
-        reading = nvml.read(exclusive.uuid())
-        samples.readings += [] if reading is None else [reading]
-    return samples
-
-
-def _trusted_go(yardstick: Yardstick, filled: Filled, kernel: WorkerLink | None = None) -> Go:
-    """One of the ceiling, while nothing of the kernel's runs, nor does on the GPU.
-
-    It has rested before, as the kernel does while its inputs come: who did is slow at first, and
-    what the trusted one loses by that is taken off the other's time.
-    """
-    if kernel is not None:
-        kernel.stop()
-    yardstick.rest()
-    must_be_idle(kernel)
-    return yardstick.go(filled)
-
-
-def _enough(samples: Samples, gate: float, began: float) -> bool:
-    """Whether no further cycle is needed, or none is left to try."""
-    done = len(samples.shares)
-    if done < LEAST_CYCLES:
-        return False
-    if done >= MOST_CYCLES or time.monotonic() - began > BUDGET_S:
-        return True
-    if correction(samples.evidence) > 1:  # the more goes, the surer is the judge's clock
-        return False
-    low, high = interval(samples.shares)
-    narrow = (high - low) / statistics.median(samples.shares) <= NARROW
-    return narrow and decide(samples.shares, gate) is not None
-
-
-def _clock_in_doubt(samples: Samples) -> bool:
-    """Whether the judge's clock says that the worker's is wrong, and may itself be wrong by more.
-
-    Where other programs keep the processors busy, workers begin late, and not equally late;
-    and where those began when the kernel had been started, all are.
-    """
-    seen = samples.evidence
-    raised = correction(seen)
-    unsteady = raised > 1 + DOUBTED and unsteadiness(seen) > UNSTEADY
-    shifted = raised > 1 and shift(seen) > SHIFTED
-    return unsteady or shifted
 
 
 def _latency(kernel: WorkerLink, spec: Spec, arena: CudaArena) -> tuple[Case, float]:
@@ -281,45 +181,6 @@ def _without_kernels(kernel: WorkerLink, slots: Slots, arena: CudaArena) -> Fail
         return None
     return no_kernel(
         slots.spec, (("the sampled outputs", probe.share_right()) for probe in filled.probes)
-    )
-
-
-def _noise(
-    samples: Samples, before: float, after: float, others: Sequence[nvml.Process]
-) -> str | None:
-    """What disturbed the measurement, in words; None where nothing did."""
-    middle = statistics.median(samples.ceilings)
-    wander = max(spread(samples.ceilings), abs(before / middle - 1), abs(after / middle - 1))
-    hot = sorted({word for r in samples.readings for word in r.slowdowns if word.startswith("hot")})
-    slow = [r for r in samples.readings if r.memory_mhz < SLOW_MEMORY * r.most_memory_mhz]
-    if others:
-        return exclusive.disturbance(others)
-    if hot:
-        return f"the GPU slowed itself down: {', '.join(hot)}"
-    if slow:
-        return f"the GPU's memory ran at {slow[0].memory_mhz:,} of {slow[0].most_memory_mhz:,} MHz"
-    if wander > STEADY:
-        return f"the GPU's own bandwidth wandered by {wander:.1%} during the measurement"
-    if _clock_in_doubt(samples):
-        wander = unsteadiness(samples.evidence)
-        return (
-            f"the time that goes by beside the calls wandered by {wander:.0%} of a go, as it does "
-            "where other programs keep the processors busy"
-        )
-    return None
-
-
-def _kept(available: int, seen: Evidence, watched: Memory | None) -> str | None:
-    """What was held when a go began, in words, if that is more than one call holds: in it could
-    lie a copy of the inputs, in less room, that was made before the clock started."""
-    if watched is None or watched.held_bytes is None:
-        return None
-    held = available - min(one.available for one in seen.kernel)
-    if held <= watched.held_bytes + ballast.FIXED:
-        return None
-    return (
-        f"{held / 2**30:.1f} GiB of the GPU's memory were held before the calls, by the kernel or "
-        f"by another program, where one call holds {watched.held_bytes / 2**30:.1f}"
     )
 
 

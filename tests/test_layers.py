@@ -50,6 +50,8 @@ FLOORS = (
         "clock",
         "exclusive",
         "ceilings",
+        "cycles",
+        "noise",
         "environment",
         "occupancy",
         "explain",

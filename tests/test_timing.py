@@ -10,16 +10,18 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from grader import ceilings, course, timing
+from grader import ceilings, course, cycles, noise, timing
 from grader.arena import view
 from grader.clock import Evidence, Go
+from grader.cycles import Samples, _enough
 from grader.link import Call, KernelFailure
+from grader.noise import disturbance
 from grader.nvml import Process, Reading
 from grader.results import Failure, Memory, Speed
 from grader.scored import arena_bytes, scored_case
 from grader.slots import Slots
 from grader.terms import Limit, Outcome, StepName
-from grader.timing import Samples, _clocks, _enough, _finding, _hopeless, _noise
+from grader.timing import _clocks, _finding, _hopeless
 
 ROOT = Path(__file__).parents[1]
 QUIET = Reading(
@@ -90,7 +92,7 @@ def timed(honest: list[float], trusted: list[float], claimed_ms: float = 15.8) -
 
 def test_a_quiet_gpu_is_no_noise():
     """A power limit is how every large card runs under load."""
-    assert _noise(samples(100.0, 101.0, 100.0), 100.0, 101.0, []) is None
+    assert disturbance(samples(100.0, 101.0, 100.0), 100.0, 101.0, []) is None
 
 
 @pytest.mark.parametrize(
@@ -124,7 +126,7 @@ def test_a_quiet_gpu_is_no_noise():
     ids=["other program", "hot", "memory clock", "wanders", "was faster before", "slower after"],
 )
 def test_what_disturbs_is_named(found, before, after, others, told: str):
-    assert _noise(found, before, after, others) == told
+    assert disturbance(found, before, after, others) == told
 
 
 def test_a_clock_that_contradicts_the_worker_on_a_busy_host_is_noise():
@@ -133,7 +135,7 @@ def test_a_clock_that_contradicts_the_worker_on_a_busy_host_is_noise():
         "the time that goes by beside the calls wandered by 41% of a go, as it does where other "
         "programs keep the processors busy"
     )
-    assert _noise(timed(TAKEN_HONEST, TAKEN_TRUSTED), 100.0, 100.0, []) == told
+    assert disturbance(timed(TAKEN_HONEST, TAKEN_TRUSTED), 100.0, 100.0, []) == told
 
 
 def test_a_machine_that_became_busy_when_the_kernel_was_started_is_noise():
@@ -142,12 +144,12 @@ def test_a_machine_that_became_busy_when_the_kernel_was_started_is_noise():
     found = timed(later, [1.3] * 10)
     beside = went(later, 15.2)
     shifted = replace(found, evidence=replace(found.evidence, beside=beside))
-    assert _noise(shifted, 100.0, 100.0, []) is not None
+    assert disturbance(shifted, 100.0, 100.0, []) is not None
     little = went([1.3 + 0.1] * 10, 15.8)
     near = replace(found.evidence, beside=little, kernel=little)
-    assert _noise(replace(found, evidence=near), 100.0, 100.0, []) is None
+    assert disturbance(replace(found, evidence=near), 100.0, 100.0, []) is None
     believed = replace(found.evidence, beside=beside, kernel=went([1.3] * 10, 15.8))
-    assert _noise(replace(found, evidence=believed), 100.0, 100.0, []) is None
+    assert disturbance(replace(found, evidence=believed), 100.0, 100.0, []) is None
 
 
 @pytest.mark.parametrize(
@@ -160,7 +162,7 @@ def test_a_machine_that_became_busy_when_the_kernel_was_started_is_noise():
     ids=["quiet", "busy", "lies"],
 )
 def test_a_clock_that_agrees_or_is_steady_is_no_noise(found: Samples):
-    assert _noise(found, 100.0, 100.0, []) is None
+    assert disturbance(found, 100.0, 100.0, []) is None
 
 
 def test_clocks_are_told_from_the_lowest_to_the_highest():
@@ -233,7 +235,7 @@ def clock(monkeypatch: pytest.MonkeyPatch):
     """A clock that stands still at the value that it is given."""
 
     def stand(at: float) -> None:
-        monkeypatch.setattr(timing.time, "monotonic", lambda: at)
+        monkeypatch.setattr(cycles.time, "monotonic", lambda: at)
 
     return stand
 
@@ -272,8 +274,8 @@ class Turns:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.done: list[str] = []
-        monkeypatch.setattr(timing, "right_go", lambda kernel, slots: self.went("kernel"))
-        monkeypatch.setattr(timing, "must_be_idle", self.looked_for)
+        monkeypatch.setattr(cycles, "right_go", lambda kernel, slots: self.went("kernel"))
+        monkeypatch.setattr(cycles, "must_be_idle", self.looked_for)
         self.yardstick = SimpleNamespace(
             rest=lambda: self.done.append("rest"),
             go=lambda filled: self.went("ceiling"),
@@ -290,14 +292,14 @@ class Turns:
 
 
 def test_while_one_is_timed_nothing_of_the_other_runs(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(timing.nvml, "read", lambda uuid: None)
-    monkeypatch.setattr(timing.exclusive, "uuid", str)
+    monkeypatch.setattr(cycles.nvml, "read", lambda uuid: None)
+    monkeypatch.setattr(cycles.exclusive, "uuid", str)
     turns, alone = Turns(monkeypatch), [Go(window_s=0.02, claimed_s=0.016, available=GIB)]
     slots = SimpleNamespace(least_bytes=1 << 20, calls=16)
-    found = timing._alternate(turns.kernel, turns.yardstick, slots, [], 0.5, alone)
+    found = cycles.alternate(turns.kernel, turns.yardstick, slots, [], 0.5, alone)
     one = ["kernel", "kernel stops", "rest", "GPU idle of the kernel", "ceiling"]
-    assert turns.done == one * (timing.GOES_OF_A_CYCLE * timing.LEAST_CYCLES)
-    assert len(found.shares) == timing.LEAST_CYCLES
+    assert turns.done == one * (cycles.GOES_OF_A_CYCLE * cycles.LEAST_CYCLES)
+    assert len(found.shares) == cycles.LEAST_CYCLES
     assert found.evidence.alone == alone
     assert len(found.evidence.kernel) == len(found.evidence.beside) == 10
 
@@ -307,7 +309,7 @@ def test_before_the_kernel_is_started_the_trusted_one_goes_as_it_does_beside_it(
 ):
     """Its overheads are compared: without the rest and the look it is 0.3 ms of a go of 16 ms."""
     turns = Turns(monkeypatch)
-    timing._trusted_go(turns.yardstick, [])
+    cycles.trusted_go(turns.yardstick, [])
     assert turns.done == ["rest", "GPU idle", "ceiling"]
 
 
@@ -340,8 +342,8 @@ def watched(held_bytes: int | None) -> Memory:
 
 def test_who_keeps_more_than_a_call_needs_is_not_timed_well_enough():
     """Another program may have taken it, so that it counts against nobody."""
-    assert timing._kept(100 * GIB, held(1.4, 1.4), watched(GIB)) is None
-    assert timing._kept(100 * GIB, held(1.4, 6.2, 1.4), watched(GIB)) == (
+    assert noise.hoarded(100 * GIB, held(1.4, 1.4), watched(GIB)) is None
+    assert noise.hoarded(100 * GIB, held(1.4, 6.2, 1.4), watched(GIB)) == (
         "6.2 GiB of the GPU's memory were held before the calls, by the kernel or by another "
         "program, where one call holds 1.0"
     )
@@ -349,7 +351,7 @@ def test_who_keeps_more_than_a_call_needs_is_not_timed_well_enough():
 
 @pytest.mark.parametrize("memory", [None, watched(None)], ids=["not watched", "simulated"])
 def test_what_a_call_holds_must_be_known_for_that(memory: Memory | None):
-    assert timing._kept(100 * GIB, held(6.2), memory) is None
+    assert noise.hoarded(100 * GIB, held(6.2), memory) is None
 
 
 # -- in hardened mode, what the kernel does not get

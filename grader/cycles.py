@@ -1,0 +1,89 @@
+"""Goes of the learner's kernel and of a trusted one in alternation, until the share is told.
+
+What drifts hits both. One cycle is two goes of each, and gives one sample of the share.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from grader import exclusive, nvml
+from grader.ceilings import Yardstick
+from grader.clock import Evidence, Go, correction, must_be_idle, right_go
+from grader.decision import decide, interval
+from grader.link import WorkerLink
+from grader.probes import Filled
+from grader.slots import Slots
+
+GOES_OF_A_CYCLE = 2  # of the kernel, and as many of the ceiling
+LEAST_CYCLES = 5  # the fewest that give an interval, and a deviation to decide with
+MOST_CYCLES = 24
+BUDGET_S = 3.0  # after which no further cycle begins, if LEAST_CYCLES are done
+NARROW = 0.003  # an interval this wide, relative to the share, needs no further cycle
+
+
+@dataclass
+class Samples:
+    """What the cycles found so far."""
+
+    evidence: Evidence
+    shares: list[float] = field(default_factory=list)
+    ceilings: list[float] = field(default_factory=list)  # bytes per second
+    readings: list[nvml.Reading] = field(default_factory=list)
+
+
+def alternate(
+    kernel: WorkerLink,
+    yardstick: Yardstick,
+    slots: Slots,
+    filled: Filled,
+    gate: float,
+    alone: Sequence[Go],
+) -> Samples:
+    """Cycles of two goes each of kernel and ceiling, until the share is told from the gate."""
+    samples, began = Samples(Evidence(alone)), time.monotonic()
+    per_go = slots.least_bytes * slots.calls
+    while not _enough(samples, gate, began):
+        trusted, goes = [], []
+        for _ in range(GOES_OF_A_CYCLE):
+            goes.append(right_go(kernel, slots))
+            trusted.append(trusted_go(yardstick, filled, kernel))
+        ceiling = statistics.geometric_mean(map(yardstick.bandwidth, trusted))
+        claimed_s = statistics.geometric_mean(one.claimed_s for one in goes)
+        samples.evidence.kernel.extend(goes)
+        samples.evidence.beside.extend(trusted)
+        samples.ceilings.append(ceiling)
+        samples.shares.append(per_go / claimed_s / ceiling)
+        reading = nvml.read(exclusive.uuid())
+        samples.readings += [] if reading is None else [reading]
+    return samples
+
+
+def trusted_go(yardstick: Yardstick, filled: Filled, kernel: WorkerLink | None = None) -> Go:
+    """One of the ceiling, while nothing of the kernel's runs, nor does on the GPU.
+
+    It has rested before, as the kernel does while its inputs come: who did is slow at first, and
+    what the trusted one loses by that is taken off the other's time.
+    """
+    if kernel is not None:
+        kernel.stop()
+    yardstick.rest()
+    must_be_idle(kernel)
+    return yardstick.go(filled)
+
+
+def _enough(samples: Samples, gate: float, began: float) -> bool:
+    """Whether no further cycle is needed, or none is left to try."""
+    done = len(samples.shares)
+    if done < LEAST_CYCLES:
+        return False
+    if done >= MOST_CYCLES or time.monotonic() - began > BUDGET_S:
+        return True
+    if correction(samples.evidence) > 1:  # the more goes, the surer is the judge's clock
+        return False
+    low, high = interval(samples.shares)
+    narrow = (high - low) / statistics.median(samples.shares) <= NARROW
+    return narrow and decide(samples.shares, gate) is not None
