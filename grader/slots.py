@@ -11,7 +11,7 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -43,7 +43,7 @@ WORDS = {2: torch.int16, 4: torch.int32, 8: torch.int64}  # by their bytes
 
 T = TypeVar("T")
 # What is looked at or written, flat, by the dtype that its places are counted in.
-Pieces = Mapping[torch.dtype, Sequence[tuple[Tensor, ...]]]
+Pieces = defaultdict[torch.dtype, list[tuple[Tensor, ...]]]
 
 
 @dataclass(frozen=True)
@@ -102,9 +102,7 @@ class Slots:
     def fill(self, plan: Plan) -> Filled:
         """Put the inputs of these calls into the slots, all but what is late, and poison the
         outputs."""
-        seals: Any = defaultdict(list)
-        late: Any = defaultdict(list)
-        probes: Any = defaultdict(list)
+        seals, late, probes = _no_pieces(), _no_pieces(), _no_pieces()
         sampled = self._slots
         if not self.spec.independent_rows:
             sampled = random.SystemRandom().sample(sampled, min(SAMPLED_SLOTS, len(sampled)))
@@ -116,22 +114,35 @@ class Slots:
                     probes[placed.view.dtype].append(piece)
             poison = Poison.fresh()
             for placed in slot:
-                dtype, name = placed.view.dtype, placed.argument.name
+                name = placed.argument.name
                 if name in withheld:
                     stand_in(_tensor(inputs[name]), withheld[name])
                     there = _in_arena(placed, withheld[name].places.flatten())
-                    late[dtype].append((there, withheld[name].values.flatten()))
-                places = self._below(placed.view.numel(), SEALED)
-                if placed.argument.role == "out":
-                    poison.fill(placed.view)
-                    left = torch.empty(SEALED, dtype=dtype, device=self._memory.device)
-                    poison.fill(left)
-                else:
-                    placed.view.copy_(_tensor(inputs[name]))
-                    left = _tensor(inputs[name]).reshape(-1)[places]
-                word = WORDS[dtype.itemsize]
-                seals[word].append((_in_arena(placed, places), left.view(word)))
+                    late[placed.view.dtype].append((there, withheld[name].values.flatten()))
+                word, seal = self._put(placed, inputs, poison)
+                seals[word].append(seal)
         return Filled(self._each(Seal, seals), self._each(Late, late), self._each(Probe, probes))
+
+    def _put(
+        self, placed: Placed, inputs: Mapping[str, Tensor | float], poison: Poison
+    ) -> tuple[torch.dtype, tuple[Tensor, Tensor]]:
+        """Put an input where it belongs, or poison an output.
+
+        Returns some places of it and what they hold now, in integers of the dtype's width. That
+        comes from the judge's own memory: a slot may be written to while it is filled.
+        """
+        dtype = placed.view.dtype
+        places = self._below(placed.view.numel(), SEALED)
+        if placed.argument.role == "out":
+            poison.fill(placed.view)
+            left = torch.empty(SEALED, dtype=dtype, device=self._memory.device)
+            poison.fill(left)
+        else:
+            value = _tensor(inputs[placed.argument.name])
+            placed.view.copy_(value)
+            left = value.reshape(-1)[places]
+        word = WORDS[dtype.itemsize]
+        return word, (_in_arena(placed, places), left.view(word))
 
     def _each(self, kind: Callable[..., T], pieces: Pieces) -> list[T]:
         """One of the kind for each dtype, on all pieces of it together."""
@@ -220,6 +231,10 @@ class Slots:
         Raises BrokenExercise when no ceiling has that mix.
         """
         return stream_on(self._slots)
+
+
+def _no_pieces() -> Pieces:
+    return defaultdict(list)
 
 
 def _tensor(value: Tensor | float) -> Tensor:
