@@ -184,8 +184,13 @@ def correction(seen: Evidence) -> float:
     """
     overhead_s = min(_quiet(_overheads(seen.beside)), _quiet(_overheads(seen.alone)))
     took_s = _quiet(one.window_s for one in seen.kernel) - overhead_s
-    claimed_s = statistics.median(one.claimed_s for one in seen.kernel)
+    claimed_s = _usually_claimed_s(seen)
     return max(1.0, (1 - TRUST) * took_s / claimed_s) if claimed_s > 0 else float("inf")
+
+
+def believed_s(seen: Evidence) -> float:
+    """Seconds of one go: what a worker usually claims, raised as far as it has to be."""
+    return _usually_claimed_s(seen) * correction(seen)
 
 
 def unsteadiness(seen: Evidence) -> float:
@@ -204,6 +209,10 @@ def shift(seen: Evidence) -> float:
     The machine may have become busier; or the kernel left work on the GPU, to make it seem so.
     """
     return (_quiet(_overheads(seen.beside)) - _quiet(_overheads(seen.alone))) / _usual_s(seen)
+
+
+def _usually_claimed_s(seen: Evidence) -> float:
+    return statistics.median(one.claimed_s for one in seen.kernel)
 
 
 def _usual_s(seen: Evidence) -> float:

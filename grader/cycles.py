@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from grader import exclusive, nvml
 from grader.ceilings import Yardstick
-from grader.clock import Evidence, Go, correction, must_be_idle, right_go
+from grader.clock import Evidence, Go, believed_s, correction, must_be_idle, right_go
 from grader.decision import decide, interval
 from grader.link import WorkerLink
 from grader.probes import Filled
@@ -73,6 +73,18 @@ def trusted_go(yardstick: Yardstick, filled: Filled, kernel: WorkerLink | None =
     yardstick.rest()
     must_be_idle(kernel)
     return yardstick.go(filled)
+
+
+def believed_shares(samples: Samples, per_go: int, ceiling: float) -> list[float]:
+    """The samples as they lie about the share that follows from the time that is believed.
+
+    A go moves at least `per_go` bytes; the ceiling is in bytes per second. Samples tell how sure
+    that share is, and not what it is: a worker that claims too little in one go of each cycle, but
+    enough in most goes, has its usual claim believed, and the median of its samples lies far above.
+    """
+    share = per_go / believed_s(samples.evidence) / ceiling
+    middle = statistics.median(samples.shares)
+    return [share * (sample / middle) for sample in samples.shares]
 
 
 def _enough(samples: Samples, gate: float, began: float) -> bool:

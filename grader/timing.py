@@ -16,8 +16,8 @@ from torch import Tensor
 from grader import ballast, exclusive, explain, nvml
 from grader.arena import CudaArena
 from grader.ceilings import GOES, Yardstick
-from grader.clock import correction, go, right_go
-from grader.cycles import alternate, trusted_go
+from grader.clock import believed_s, correction, go, right_go
+from grader.cycles import alternate, believed_shares, trusted_go
 from grader.decision import IMPOSSIBLE, decide, interval_of_runs
 from grader.link import Call, KernelFailure, WorkerLink, entry_of
 from grader.needless import no_kernel
@@ -84,12 +84,9 @@ def _measure(
             needless = _without_kernels(kernel, slots, arena) if spec.kernels else None
         del held_back
         after = yardstick.ceiling(filled)
-        raised = correction(samples.evidence)
     ceiling = max(statistics.median(samples.ceilings), (1 - HELD_DOWN) * max(before, after))
-    lowered = raised * ceiling / statistics.median(samples.ceilings)
-    shares = [share / lowered for share in samples.shares]
-    claimed_s = [go.claimed_s for go in samples.evidence.kernel]
-    seconds = statistics.median(claimed_s) / sizing.calls * raised
+    shares = believed_shares(samples, slots.least_bytes * sizing.calls, ceiling)
+    seconds = believed_s(samples.evidence) / sizing.calls
     low, high = interval_of_runs(shares)
     speed = Speed(
         case=slots.case.headline,
@@ -102,12 +99,12 @@ def _measure(
         share_high=high,
         passing=gates.passing,
         great=gates.great,
-        goes=len(claimed_s),
+        goes=len(samples.evidence.kernel),
         calls_per_go=sizing.calls,
         first_call_s=first_s,
         latency_case=latency[0].headline,
         latency_us=latency[1] * 1e6,
-        raised=raised,
+        raised=correction(samples.evidence),
         clocks=_clocks(samples.readings),
     )
     counted = grading.steps[StepName.TRAFFIC].traffic

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +10,12 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from grader import ceilings, course, cycles, noise, timing
 from grader.arena import view
-from grader.clock import Evidence, Go
+from grader.clock import TRUST, Evidence, Go, believed_s
 from grader.cycles import Samples, _enough
 from grader.link import Call, KernelFailure
 from grader.noise import disturbance
@@ -85,6 +88,49 @@ def timed(honest: list[float], trusted: list[float], claimed_ms: float = 15.8) -
     beside = went(trusted, 15.2)
     seen = Evidence(beside, went(honest, claimed_ms), beside)
     return replace(samples(*[100.0] * 10), evidence=seen)
+
+
+# -- what is believed
+
+TOOK, OVERHEAD, CEILING = 0.0151, 0.0013, 4e12  # seconds, seconds, bytes per second
+
+
+def cycled(claims: list[float], took: list[float]) -> Samples:
+    """Cycles as `alternate` has them, of goes that moved what the ceiling moves in TOOK seconds."""
+    goes = [Go(t + OVERHEAD, c, GIB) for c, t in zip(claims, took, strict=True)]
+    trusted = [Go(TOOK + OVERHEAD, TOOK, GIB)] * len(goes)
+    pairs = zip(claims[::2], claims[1::2], strict=True)
+    shares = [TOOK / statistics.geometric_mean(pair) for pair in pairs]
+    return Samples(Evidence(trusted, goes, trusted), shares, [CEILING] * len(shares))
+
+
+def believed(found: Samples) -> list[float]:
+    return cycles.believed_shares(found, int(TOOK * CEILING), CEILING)
+
+
+@given(cycle=st.lists(st.tuples(*[st.floats(0.001, 1.08)] * 2), min_size=5, max_size=24))
+@example(cycle=[(0.5, 1.0)] * 20 + [(1.0, 1.0)])
+@example(cycle=[(0.3, 1.08)] * 8)
+def test_no_pattern_of_lies_gains_more_than_the_trust(cycle: list[tuple[float, float]]):
+    """Half of the time in one go of each pair, and all of it in most goes, came to 141 %."""
+    claims = [factor * TOOK for pair in cycle for factor in pair]
+    shares = believed(cycled(claims, [TOOK] * len(claims)))
+    assert statistics.median(shares) <= 1 / (1 - TRUST) * (1 + 1e-9)
+
+
+def test_the_share_is_the_bandwidth_of_the_time_that_is_told():
+    claims = [TOOK * (1 + k / 100) for k in (0, 3, 1, 2, 9, 1, 0, 2, 4, 3)]
+    found = cycled(claims, claims)
+    seconds = statistics.median(claims)
+    assert statistics.median(believed(found)) == pytest.approx(TOOK / seconds)
+    assert believed_s(found.evidence) == seconds
+
+
+def test_the_samples_keep_how_far_they_lie_apart():
+    claims = [TOOK * (1 + k / 100) for k in (0, 3, 1, 2, 9, 1, 0, 2, 4, 3)]
+    found = cycled(claims, claims)
+    moved = {round(b / a, 12) for a, b in zip(found.shares, believed(found), strict=True)}
+    assert len(moved) == 1
 
 
 # -- what disturbs a measurement
