@@ -352,19 +352,28 @@ def test_how_exact_measuring_is_said_to_be_was_measured():
     assert liars["liars"]["ok"]
     assert all(exact[part]["ok"] for part in ("events", "itself"))
     assert all(record["duration"]["ok"] for record in (exact, liars, everything))
-    contradicted = [row for row in exact["events"]["rows"] if row["raised"] > 1]
-    assert [row["exercise"] for row in contradicted] == ["02_dot_reduction"]
+    contradicted = [row["raised"] for row in exact["events"]["rows"] if row["raised"] > 1]
     assert {row["outcome"] for row in exact["events"]["rows"]} == {"pass"}
     raised = [*repeats["quiet"]["raised"], *repeats["loaded"]["raised"]]
-    assert f"so were {raised.count(1.0)} of the {len(raised)} runs" in page
-    trust = clock.TRUST
     assert (
-        f"contradicted its worker by {100 * (contradicted[0]['raised'] - 1):.2f} % beyond the "
+        f"raised the times of {len(contradicted)} of the 6 solutions, by "
+        f"{100 * (max(contradicted) - 1):.2f} % at most, and of "
+        f"{len(raised) - raised.count(1.0)} of the {len(raised)} runs" in page
+    )
+    trust = clock.TRUST
+    again = json.loads((folder / "accuracy_second_h200.json").read_text())
+    assert again["itself"]["ok"]
+    offs = ", ".join(f"{100 * row['off']:+.2f}" for row in again["events"]["rows"])
+    assert f"{offs} % off" in page
+    (noisy,) = (row for row in again["events"]["rows"] if row["outcome"] != "pass")
+    assert (noisy["exercise"], noisy["outcome"]) == ("02_dot_reduction", "noisy")
+    assert (
+        f"contradicted the worker of 02 by {100 * (noisy['raised'] - 1):.2f} % beyond the "
         f"{100 * trust:g} % that it is left" in page
     )
     unclear = [row for row in liars["liars"]["rows"] if row["caught"] in ("noisy", "too_close")]
-    assert "Three of the liars were told as `noisy` or too close to tell" in page
-    assert len(unclear) == 3
+    assert "One of the liars was told as too close to tell" in page
+    assert [row["caught"] for row in unclear] == ["too_close"]
     assert {*repeats["quiet"]["outcomes"], *repeats["loaded"]["outcomes"]} == {"pass"}
     assert f"max(median E, {1 - trust:g} · (quiet W - h))" in page
     details = (ROOT / "docs" / "measuring-details.md").read_text(encoding="utf-8")
