@@ -70,6 +70,22 @@ def test_a_single_wild_sample_does_not_outweigh_the_others():
     assert decide([*below, GATE * 3], GATE) is False
 
 
+def test_lies_in_just_under_half_of_the_goes_pass_no_gate():
+    """Most samples lie 3 % below the gate; without the look at the median the others outweighed
+    them, clipped as they are."""
+    honest = [0.98] * 2 + [0.99] * 6 + [1.0] * 5
+    lied = [1.107] * 5 + [1.118] * 4 + [1.25] * 2
+    samples = [share * GATE / 1.03 for share in honest + lied]
+    assert statistics.median(samples) < GATE / 1.02
+    assert decide(samples, GATE) is None
+
+
+@given(samples=shares, gate=st.floats(0.1, 1.0))
+def test_a_decision_is_never_against_the_share_that_is_published(samples: list[float], gate: float):
+    decided, share = decide(samples, gate), statistics.median(samples)
+    assert decided is None or decided is (share > gate)
+
+
 @given(samples=shares)
 def test_the_interval_holds_the_median_and_lies_within_the_samples(samples: list[float]):
     low, high = interval(samples)
