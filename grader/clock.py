@@ -173,8 +173,8 @@ class Evidence:
     beside: list[Go] = field(default_factory=list)
 
 
-def correction(seen: Evidence) -> float:
-    """By what factor, at least 1, a worker's claims have to be raised to be believed.
+def believed_s(seen: Evidence) -> float:
+    """Seconds of one go: what the worker usually claims, or what the judge's clock allows at least.
 
     What a trusted worker's goes show beyond its claims is the overhead of telling a worker to go,
     of switching the GPU between processes and of looking at answers. It is that of the kernel's
@@ -184,13 +184,13 @@ def correction(seen: Evidence) -> float:
     """
     overhead_s = min(_quiet(_overheads(seen.beside)), _quiet(_overheads(seen.alone)))
     took_s = _quiet(one.window_s for one in seen.kernel) - overhead_s
+    return max(_usually_claimed_s(seen), (1 - TRUST) * took_s)
+
+
+def correction(seen: Evidence) -> float:
+    """By what factor, at least 1, a worker's claims have to be raised to be believed."""
     claimed_s = _usually_claimed_s(seen)
-    return max(1.0, (1 - TRUST) * took_s / claimed_s) if claimed_s > 0 else float("inf")
-
-
-def believed_s(seen: Evidence) -> float:
-    """Seconds of one go: what a worker usually claims, raised as far as it has to be."""
-    return _usually_claimed_s(seen) * correction(seen)
+    return believed_s(seen) / claimed_s if claimed_s > 0 else float("inf")
 
 
 def unsteadiness(seen: Evidence) -> float:

@@ -76,7 +76,7 @@ def trusted_go(yardstick: Yardstick, filled: Filled, kernel: WorkerLink | None =
 
 
 def believed_shares(samples: Samples, per_go: int, ceiling: float) -> list[float]:
-    """The samples as they lie about the share that follows from the time that is believed.
+    """The samples, moved together until their median is the share that the believed time makes.
 
     A go moves at least `per_go` bytes; the ceiling is in bytes per second. Samples tell how sure
     that share is, and not what it is: a worker that claims too little in one go of each cycle, but
