@@ -37,8 +37,8 @@ def decide(shares: Sequence[float], gate: float) -> bool | None:
     absolute deviation. (A. Wald, "Sequential Tests of Statistical Hypotheses", Annals of
     Mathematical Statistics 16(2), 1945.)
 
-    The median is the share that is published. A sum that lies on its other side of the gate decides
-    nothing: a worker that claims far too little in just under half of its goes makes such samples.
+    The median share is what is published. A sum that lies on the gate's other side decides nothing:
+    a worker that claims far too little in just under half of its goes makes such samples.
     """
     excess = [math.log(share / gate) for share in shares]
     deviation = _deviation(excess)
@@ -46,7 +46,7 @@ def decide(shares: Sequence[float], gate: float) -> bool | None:
     reach = OUTLIER * deviation
     clipped = [min(max(x, centre - reach), centre + reach) for x in excess]
     evidence = 2 * INDIFFERENCE * sum(clipped) / deviation**2
-    if abs(evidence) < THRESHOLD or (evidence > 0) != (centre > 0):
+    if abs(evidence) < THRESHOLD or (evidence > 0) != (statistics.median(shares) > gate):
         return None
     return evidence > 0
 

@@ -80,6 +80,16 @@ def test_lies_in_just_under_half_of_the_goes_pass_no_gate():
     assert decide(samples, GATE) is None
 
 
+def test_a_share_that_is_published_above_the_gate_is_not_failed():
+    """Of an even number of samples the median lies above that of their logarithms."""
+    logarithms = [-0.0206] + [-0.1606] * 11 + [0.0194] * 12
+    samples = [GATE * math.exp(x - 0.0004) for x in logarithms]
+    assert statistics.median(samples) < GATE
+    raised = [share * GATE / statistics.median(samples) * 1.00005 for share in samples]
+    assert statistics.median([math.log(share / GATE) for share in raised]) < 0
+    assert decide(raised, GATE) is None
+
+
 @given(samples=shares, gate=st.floats(0.1, 1.0))
 def test_a_decision_is_never_against_the_share_that_is_published(samples: list[float], gate: float):
     decided, share = decide(samples, gate), statistics.median(samples)
