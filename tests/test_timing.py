@@ -104,7 +104,7 @@ def cycled(claims: list[float], took: list[float]) -> Samples:
     return Samples(Evidence(trusted, goes, trusted), shares, [CEILING] * len(shares))
 
 
-def believed(found: Samples) -> list[float]:
+def shares_of(found: Samples) -> list[float]:
     return cycles.believed_shares(found, int(TOOK * CEILING), CEILING)
 
 
@@ -114,7 +114,7 @@ def believed(found: Samples) -> list[float]:
 def test_no_pattern_of_lies_gains_more_than_the_trust(cycle: list[tuple[float, float]]):
     """Half of the time in one go of each pair, and all of it in most goes, came to 141 %."""
     claims = [factor * TOOK for pair in cycle for factor in pair]
-    shares = believed(cycled(claims, [TOOK] * len(claims)))
+    shares = shares_of(cycled(claims, [TOOK] * len(claims)))
     assert statistics.median(shares) <= 1 / (1 - TRUST) * (1 + 1e-9)
 
 
@@ -122,14 +122,14 @@ def test_the_share_is_the_bandwidth_of_the_time_that_is_told():
     claims = [TOOK * (1 + k / 100) for k in (0, 3, 1, 2, 9, 1, 0, 2, 4, 3)]
     found = cycled(claims, claims)
     seconds = statistics.median(claims)
-    assert statistics.median(believed(found)) == pytest.approx(TOOK / seconds)
+    assert statistics.median(shares_of(found)) == pytest.approx(TOOK / seconds)
     assert believed_s(found.evidence) == seconds
 
 
 def test_the_samples_keep_how_far_they_lie_apart():
     claims = [TOOK * (1 + k / 100) for k in (0, 3, 1, 2, 9, 1, 0, 2, 4, 3)]
     found = cycled(claims, claims)
-    moved = {round(b / a, 12) for a, b in zip(found.shares, believed(found), strict=True)}
+    moved = {round(b / a, 12) for a, b in zip(found.shares, shares_of(found), strict=True)}
     assert len(moved) == 1
 
 
