@@ -279,8 +279,7 @@ def test_answers_of_the_last_go_are_of_no_use(name: str):
 def test_a_third_of_one_slot_left_undone_shows(name: str):
     spec = small(SPECS[name])
     caught = 0
-    for seed in range(10, 20):
-        torch.manual_seed(seed)
+    for _ in range(10):
         slots, arena = slots_of(spec, rows=30 if spec.scored.columns else 3000)
         calls, filled = slots.refill()
         do_all(spec, arena, calls)
@@ -289,8 +288,9 @@ def test_a_third_of_one_slot_left_undone_shows(name: str):
                 done = view(arena.memory, sent)
                 done[2 * len(done) // 3 :] = torch.nan
         caught += not filled.all_right()
-    # 16 rows are looked at: none of them in the last third has a chance of 0.15 %.
-    assert caught == 10
+    # None of the 16 rows that are looked at lies in the last third with a chance of 0.67^16 =
+    # 0.15 %. So once in 67 runs one of the ten is missed, and three of them once in 2 million.
+    assert caught >= 8
 
 
 @pytest.mark.parametrize("name", SPECS)
