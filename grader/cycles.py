@@ -1,6 +1,6 @@
 """Goes of the learner's kernel and of a trusted one in alternation, until the share is told.
 
-What drifts hits both. One cycle is two goes of each, and gives one sample of the share.
+What drifts hits both. One cycle is a go of each, and gives one sample of the share.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from grader.link import WorkerLink
 from grader.probes import Filled
 from grader.slots import Slots
 
-GOES_OF_A_CYCLE = 2  # of the kernel, and as many of the ceiling
-LEAST_CYCLES = 5  # the fewest that give an interval, and a deviation to decide with
-MOST_CYCLES = 24
+LEAST_CYCLES = 10  # enough for an interval, and for a deviation to decide with
+MOST_CYCLES = 48
 BUDGET_S = 3.0  # after which no further cycle begins, if LEAST_CYCLES are done
 NARROW = 0.003  # an interval this wide, relative to the share, needs no further cycle
 
@@ -43,20 +42,17 @@ def alternate(
     gate: float,
     alone: Sequence[Go],
 ) -> Samples:
-    """Cycles of two goes each of kernel and ceiling, until the share is told from the gate."""
+    """Cycles of a go each of kernel and ceiling, until the share is told from the gate."""
     samples, began = Samples(Evidence(alone)), time.monotonic()
     per_go = slots.least_bytes * slots.calls
     while not _enough(samples, gate, began):
-        trusted, goes = [], []
-        for _ in range(GOES_OF_A_CYCLE):
-            goes.append(right_go(kernel, slots))
-            trusted.append(trusted_go(yardstick, filled, kernel))
-        ceiling = statistics.geometric_mean(map(yardstick.bandwidth, trusted))
-        claimed_s = statistics.geometric_mean(one.claimed_s for one in goes)
-        samples.evidence.kernel.extend(goes)
-        samples.evidence.beside.extend(trusted)
+        gone = right_go(kernel, slots)
+        beside = trusted_go(yardstick, filled, kernel)
+        ceiling = yardstick.bandwidth(beside)
+        samples.evidence.kernel.append(gone)
+        samples.evidence.beside.append(beside)
         samples.ceilings.append(ceiling)
-        samples.shares.append(per_go / claimed_s / ceiling)
+        samples.shares.append(per_go / gone.claimed_s / ceiling)
         reading = nvml.read(exclusive.uuid())
         samples.readings += [] if reading is None else [reading]
     return samples
@@ -79,8 +75,8 @@ def believed_shares(samples: Samples, per_go: int, ceiling: float) -> list[float
     """The samples, moved together until their median is the share that the believed time makes.
 
     A go moves at least `per_go` bytes; the ceiling is in bytes per second. Samples tell how sure
-    that share is, and not what it is: a worker that claims too little in one go of each cycle, but
-    enough in most goes, has its usual claim believed, and the median of its samples lies far above.
+    that share is, and not what it is: what a worker usually claims, and what the clock allows at
+    least, need not be what it claims in the cycle that has the median share.
     """
     share = per_go / believed_s(samples.evidence) / ceiling
     middle = statistics.median(samples.shares)

@@ -1,4 +1,4 @@
-"""Halves the time of one go in each cycle, but of so few that the usual claim is true."""
+"""Halves the time of nearly half of its goes: the usual claim is true."""
 # attacks: 04_online_softmax
 # harmless: at most 1.02
 # GPU only: a simulated kernel is not timed
