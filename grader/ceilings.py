@@ -22,7 +22,7 @@ from grader.probes import Filled
 from grader.sandbox import Nursery
 from grader.sizing import Gpu, size
 
-GOES = 5  # for one ceiling and for the clock's overhead, after one to compile and warm up
+GOES = 5  # for one ceiling, after one to compile and warm up
 # After which a process is as slow to begin as after 0.4 s: on an H200, 0.2 ms slower than at once.
 REST_S = 0.05
 EMPTY = Filled()  # nothing to look at

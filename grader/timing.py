@@ -15,7 +15,7 @@ from torch import Tensor
 
 from grader import ballast, exclusive, explain, nvml
 from grader.arena import CudaArena
-from grader.ceilings import GOES, Yardstick
+from grader.ceilings import Yardstick
 from grader.clock import believed_s, correction, go, right_go
 from grader.cycles import alternate, believed_shares, trusted_go
 from grader.decision import IMPOSSIBLE, decide, interval_of_runs
@@ -35,7 +35,8 @@ from grader.wire import Launched
 
 HOPELESS = 0.1  # of the ceiling: a kernel that slow by its first call needs no precision
 # What a kernel may hold the ceiling down by while it is loaded: more is taken off its share.
-HELD_DOWN = 0.01
+HELD_DOWN = 0.005
+ALONE = 9  # goes of the trusted kernel before there is another: of 5, the overhead is less sure
 _AGAIN = (
     "This does not count against the kernel. Check again when the GPU and its machine are quiet."
 )
@@ -66,7 +67,7 @@ def _measure(
     trusted = nursery("triton", grading.options.device, trusted=True)
     with closing(Yardstick(slots.stream(), trusted, arena)) as yardstick:
         calls, filled = slots.refill()
-        alone = [trusted_go(yardstick, filled) for _ in range(GOES)]
+        alone = [trusted_go(yardstick, filled) for _ in range(ALONE)]
         before = yardstick.ceiling_of(alone)
         kernel = WorkerLink(
             entry_of(spec), grading.kernel, nursery(spec.backend, grading.options.device), arena
@@ -84,7 +85,7 @@ def _measure(
             needless = _without_kernels(kernel, slots, arena) if spec.kernels else None
         del held_back
         after = yardstick.ceiling(filled)
-    ceiling = max(statistics.median(samples.ceilings), (1 - HELD_DOWN) * max(before, after))
+    ceiling = ceiling_of(samples.ceilings, before, after)
     shares = believed_shares(samples, slots.least_bytes * sizing.calls, ceiling)
     seconds = believed_s(samples.evidence) / sizing.calls
     low, high = interval_of_runs(shares)
@@ -114,6 +115,13 @@ def _measure(
     if needless is not None:
         return Finding(_tried(speed), needless, Outcome.FAIL, speed)
     return _finding(speed, explained, decide(shares, gates.passing), noise)
+
+
+def ceiling_of(beside: Sequence[float], before: float, after: float) -> float:
+    """Bytes per second of the trusted kernel: those beside the learner's, if that did not hold it
+    down by more than HELD_DOWN of what it reached before there was another process, or after.
+    """
+    return max(statistics.median(beside), (1 - HELD_DOWN) * max(before, after))
 
 
 def _held_back(grading: Grading, slots: Slots) -> Tensor | None:

@@ -24,7 +24,7 @@ from grader.results import Failure, Memory, Speed
 from grader.scored import arena_bytes, scored_case
 from grader.slots import Slots
 from grader.terms import Limit, Outcome, StepName
-from grader.timing import _clocks, _finding, _hopeless
+from grader.timing import _clocks, _finding, _hopeless, ceiling_of
 
 ROOT = Path(__file__).parents[1]
 QUIET = Reading(
@@ -130,6 +130,20 @@ def test_the_samples_keep_how_far_they_lie_apart():
     found = cycled(claims, claims)
     moved = {round(b / a, 12) for a, b in zip(found.shares, shares_of(found), strict=True)}
     assert len(moved) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "ceiling"),
+    [
+        (100.0, 100.0, 99.8),  # as it wanders by itself
+        (100.4, 99.0, 99.898),  # 0.6 % faster before: 0.1 % is taken off the share
+        (99.0, 104.0, 103.48),
+    ],
+)
+def test_who_holds_the_ceiling_down_gains_half_a_percent(
+    before: float, after: float, ceiling: float
+):
+    assert ceiling_of([99.8, 99.7, 99.9], before, after) == pytest.approx(ceiling)
 
 
 # -- what disturbs a measurement
