@@ -1,12 +1,13 @@
 """The judge's clock: how long a worker took for some calls, and what of its claim to believe.
 
 One go: the worker gets the argument lists and is stopped, and the inputs are put where they point,
-all but what is late. It runs again and stands by, for a process that slept begins now sooner, now
-later. The clock starts, what is late is written, without which whatever was computed before is
-wrong, and the worker is told to call the kernel on every slot. The clock stops when the judge has
-looked at a secret sample of the outputs. Only then is the worker asked how long each call took by
-CUDA events: what an honest one does to find out must not be time that a liar saves.
-Its times are the more precise, and believed only as far as the judge's own clock allows.
+all but what is late. It runs again, calls the kernel on a spare slot and stands by, for a process
+that slept begins now sooner, now later. The clock starts, what is late is written, without which
+whatever was computed before is wrong, and the worker is told to call the kernel on every slot. The
+clock stops when the judge has looked at a secret sample of the outputs. Only then is the worker
+asked how long each call took by CUDA events: what an honest one does to find out must not be time
+that a liar saves. Its times are the more precise, and believed only as far as the judge's own clock
+allows.
 """
 
 from __future__ import annotations
@@ -48,14 +49,15 @@ class Go:
     available: int
 
 
-def go(kernel: WorkerLink, calls: Sequence[Call], filled: Filled) -> tuple[Go, bool]:
+def go(kernel: WorkerLink, calls: Sequence[Call], spare: Call, filled: Filled) -> tuple[Go, bool]:
     """Carry the calls out; the times, and whether the sampled outputs are right.
 
-    Who answers wrong is asked for no times: they count as what the judge's clock shows.
+    The worker makes the spare one before. Who answers wrong is asked for no times: they count as
+    what the judge's clock shows.
     """
     kernel.prepare(calls)
     kernel.stop()
-    seen = window(kernel, filled)
+    seen = window(kernel, spare, filled)
     if not seen.right:
         return Go(seen.window_s, seen.window_s, seen.available), False
     return claimed(kernel, len(calls), seen), True
@@ -73,14 +75,14 @@ class Window:
     right: bool
 
 
-def window(kernel: WorkerLink, filled: Filled) -> Window:
-    """Have a stopped worker carry out the calls that it holds.
+def window(kernel: WorkerLink, spare: Call, filled: Filled) -> Window:
+    """Have a stopped worker carry out the calls that it holds, just after it has made another.
 
     It runs when the clock starts. From the look at the seals until the inputs are complete the GPU
     has other work for some microseconds only: so long may it write what is not seen and not timed.
     """
     filled.all_right()  # for whatever the judge does for the first time takes it longer
-    kernel.stand_by()
+    kernel.stand_by(spare)
     free = available()
     began = time.perf_counter()
     untouched = filled.untouched()
@@ -113,7 +115,7 @@ def right_go(kernel: WorkerLink, slots: Slots) -> Go:
     kernel.stop()
     filled = slots.fill(plan)
     must_be_idle(kernel)  # for what it left on the GPU may have waited there for the inputs
-    seen = window(kernel, filled)
+    seen = window(kernel, slots.spare, filled)
     if not seen.untouched:
         raise KernelFailure(RESIDENT)
     if not seen.right:

@@ -164,9 +164,9 @@ class WorkerLink:
             raise KernelFailure(failures.UNSTOPPABLE)
         self._stopped = True
 
-    def stand_by(self) -> None:
-        """Have the worker run again, and look out for `go` without sleeping."""
-        self._exchange("stand_by", self._entry.limits.call_s)
+    def stand_by(self, call: Call) -> None:
+        """Have the worker run again, make this call, and look out for `go` without sleeping."""
+        self._exchange("stand_by", self._entry.limits.call_s, call=_sent(call))
 
     def go(self) -> None:
         """As `call`, with the argument lists that were handed over before."""

@@ -13,6 +13,7 @@ from torch import Tensor
 from grader.arena import REDZONE
 from grader.inputs import LargeDraw
 from grader.remote import destinations
+from grader.sizing import SPARE
 from grader.spec import Case, Spec
 
 FEW = 64  # rows, of a case from which it follows what one row takes
@@ -65,6 +66,6 @@ def scored_case(spec: Spec, rows: int) -> Case:
 
 
 def arena_bytes(spec: Spec, rows: int, calls: int) -> int:
-    """Bytes of an arena that holds `calls` slots of `rows` rows, redzones included."""
+    """Bytes of an arena for `Slots` of `rows` rows and so many calls, redzones included."""
     around = 2 * REDZONE * len(spec.arguments)
-    return calls * (rows * bytes_per_row(spec) + around) + (1 << 20)
+    return (calls + SPARE) * (rows * bytes_per_row(spec) + around) + (1 << 20)

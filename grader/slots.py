@@ -2,7 +2,7 @@
 
 Each go of the speed step calls the kernel once for each slot. Before it, the judge fills every slot
 anew, all but what comes late (`late.py`), keeps in its own memory what lies at a few secret places,
-and computes what such places of every output must hold.
+and computes what such places of every output must hold. One slot more is there to warm up on.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from grader.mixes import Stream, large, stream_on
 from grader.probes import Filled, Probe, Seal
 from grader.remote import Poison
 from grader.scored import arguments
+from grader.sizing import SPARE
 from grader.spec import Case, Spec
 
 # Per slot. Who leaves the last slot of 16 a third unfinished, to gain 2 %, has a chance of about
@@ -55,7 +56,11 @@ class Plan:
 
 
 class Slots:
-    """`calls` slots for a case in the memory of an arena."""
+    """`calls` slots for a case in the memory of an arena.
+
+    `spare` is a call on a slot of its own, whose inputs stay as they are and whose answers nobody
+    looks at: who has just made it begins the calls that are timed as quickly as the next one.
+    """
 
     def __init__(self, spec: Spec, case: Case, calls: int, memory: Tensor) -> None:
         self.spec, self.case, self.calls = spec, case, calls
@@ -65,14 +70,22 @@ class Slots:
         self._tensors = [a for a in spec.arguments if a.role != "scalar"]
         one = arguments(spec, case, self._draw(0))
         likes = [(a, one[a.name]) for a in self._tensors]
-        placed, _ = place(memory, likes * calls)  # type: ignore[arg-type]
+        placed, _ = place(memory, likes * (calls + SPARE))  # type: ignore[arg-type]
         width = len(self._tensors)
-        self._slots = [placed[i * width : (i + 1) * width] for i in range(calls)]
+        *self._slots, spare = (placed[i : i + width] for i in range(0, len(placed), width))
+        self.spare = self._filled(spare)
         self.sizes = {p.argument.name: p.view.nbytes for p in placed}  # bytes, in one slot
         self.least_bytes = sum(spec.least_bytes(self.sizes))
 
     def _draw(self, seed: int) -> LargeDraw:
         return LargeDraw(self.case, self._memory.device, seed)
+
+    def _filled(self, slot: list[Placed]) -> Call:
+        """The call on this slot, with inputs that it has from now on."""
+        inputs, poison = self.spec.inputs(self.case, self._draw(0)), Poison.fresh()
+        for placed in slot:
+            self._put(placed, inputs, poison)
+        return self._call(slot, 0)
 
     def refill(self) -> tuple[list[Call], Filled]:
         """Fresh inputs, complete, and poisoned outputs in every slot.

@@ -76,7 +76,7 @@ def _measure(
             kernel.start()
             available = ballast.available()
             held_back = _held_back(grading, slots)
-            first_s, once_s, launched = _first_calls(kernel, calls, filled)
+            first_s, once_s, launched = _first_calls(kernel, calls, slots.spare, filled)
             rough = slots.least_bytes / once_s / before
             if rough < HOPELESS:
                 return _hopeless(rough)
@@ -137,7 +137,7 @@ def _held_back(grading: Grading, slots: Slots) -> Tensor | None:
 
 
 def _first_calls(
-    kernel: WorkerLink, calls: Sequence[Call], filled: Filled
+    kernel: WorkerLink, calls: Sequence[Call], spare: Call, filled: Filled
 ) -> tuple[float, float, tuple[Launched, ...]]:
     """Seconds of the first call, loading and compiling included, and of one after it.
 
@@ -148,7 +148,7 @@ def _first_calls(
     kernel.call([first])
     first_s = time.monotonic() - began
     kernel.settle()  # what only the first call needed must not look like a copy (noise.hoarded)
-    once_s = go(kernel, [second], filled)[0].claimed_s
+    once_s = go(kernel, [second], spare, filled)[0].claimed_s
     return first_s, once_s, kernel.resources(third)
 
 

@@ -110,11 +110,11 @@ def test_whatever_is_claimed_can_be_divided_by(
     worker = SimpleNamespace(
         prepare=list,
         stop=lambda: None,
-        stand_by=lambda: None,
+        stand_by=lambda call: None,
         go=lambda: None,
         times=lambda: claims,
     )
-    done, right = go(worker, [[1.0]], Filled())
+    done, right = go(worker, [[1.0]], [2.0], Filled())
     assert right
     assert LEAST_CLAIM * done.window_s <= done.claimed_s <= done.window_s
 
@@ -169,11 +169,16 @@ def test_a_go_is_its_calls_and_nothing_else():
     assert backend.done == ["marked", "called", "marked", "called", "marked", "waited"]
 
 
-def test_who_stands_by_has_its_gpu_awake():
+def test_who_stands_by_has_just_done_once_what_a_go_does():
+    """On the GPU, too, of which nothing is left to do when the judge hears that it stands by."""
     backend = Timed()
     worker = Worker(backend, None)
-    assert worker.do({"op": "stand_by"}) == {}
-    assert backend.done == ["marked", "waited"]
+    worker._entry = lambda value: backend.done.append(f"called with {value}")
+    worker.do({"op": "prepare", "calls": [[1.0]]})
+    assert worker.do({"op": "stand_by", "call": [2.0]}) == {}
+    assert backend.done == ["marked", "called with 2.0", "waited"]
+    worker.do({"op": "go"})
+    assert backend.done[3:] == ["marked", "called with 1.0", "marked", "waited"]
 
 
 def test_who_stands_by_looks_out_for_the_next_message_and_for_no_other(
@@ -238,7 +243,7 @@ def test_a_thread_that_works_ahead_is_stopped_while_the_inputs_come(ahead):
     out.fill_(-1.0)
     time.sleep(0.2)
     assert out.eq(-1.0).all()
-    link.stand_by()
+    link.stand_by([X, OUT])
     link.go()
     assert out.eq(7.0).all()
     assert link.times() == (), "a simulated kernel is not timed"
@@ -288,11 +293,12 @@ class Order:
         self.slots = SimpleNamespace(
             plan=lambda: self.note("planned", Plan([["a"], ["b"]], [1, 2])),
             fill=lambda plan: self.note("filled", filled),
+            spare=["spare"],
         )
         self.kernel = SimpleNamespace(
             prepare=lambda calls: self.note("prepared"),
             stop=lambda: self.note("stopped"),
-            stand_by=lambda: self.note("stands by"),
+            stand_by=lambda call: self.note(f"stands by after {call}"),
             go=lambda: self.note("went"),
             times=lambda: self.note("claimed", [0.0, 0.0]),
             close=lambda: self.note("closed"),
@@ -310,7 +316,8 @@ def test_the_worker_is_stopped_before_the_inputs_come_and_its_gpu_idle_after(
     order = Order(monkeypatch, BUSY_S / 2)
     clock.right_go(order.kernel, order.slots)
     assert order.done == [
-        *("planned", "prepared", "stopped", "filled", "looked", "probed", "stands by"),
+        *("planned", "prepared", "stopped", "filled", "looked", "probed"),
+        "stands by after ['spare']",
         *("what is held", "untouched", "all there", "waited", "went", "probed", "claimed"),
     ]
 
@@ -330,14 +337,14 @@ def test_the_trusted_kernel_goes_over_slots_that_were_written_to(monkeypatch: py
     """The learner's kernel did; looking at them is what counts."""
     order = Order(monkeypatch)
     order.untouched = False
-    assert clock.window(order.kernel, order.slots.fill(None)).right
+    assert clock.window(order.kernel, ["spare"], order.slots.fill(None)).right
 
 
 def test_who_answers_wrong_is_asked_for_no_times(monkeypatch: pytest.MonkeyPatch):
     """Of one that answers early, the events are not over: that would be told in their place."""
     order = Order(monkeypatch)
     order.right = False
-    done, right = clock.go(order.kernel, [["a"]], order.slots.fill(None))
+    done, right = clock.go(order.kernel, [["a"]], ["spare"], order.slots.fill(None))
     assert not right
     assert done.claimed_s == done.window_s
     assert order.done[-1] == "probed"

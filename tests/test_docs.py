@@ -32,6 +32,7 @@ from grader.publish import records as publish
 from grader.render.reports.registry import FORMATS
 from grader.results import json_schema
 from grader.verdict import EXIT_CODES
+from grader.worker.loop import Worker
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -302,6 +303,12 @@ def test_lint_lists_every_rule():
     assert listed == [
         [rule.id, rule.name, rule.level.value, rule.message.format(what="…")] for rule in RULES
     ]
+
+
+def test_formats_lists_every_message_that_a_worker_knows():
+    messages = "Messages between judge and worker"
+    listed = [row[0].strip("`") for row in rows(section(ROOT / "docs/formats.md", messages))]
+    assert listed == list(Worker(None, None).operations)
 
 
 def test_formats_lists_every_kind_of_failure():

@@ -416,7 +416,7 @@ class JudgeAndLiar(RuleBasedStateMachine):
     def prepared(self, script: list[Act]) -> None:
         def go(grading: Grading) -> Finding:
             self.link.prepare([])
-            self.link.stand_by()
+            self.link.stand_by([])
             self.link.go()
             assert all(math.isfinite(seconds) for seconds in self.link.times())
             assert isinstance(self.link.resources([]), tuple)

@@ -255,6 +255,39 @@ def test_the_sample_is_right_once_the_work_is_done(name: str):
 
 
 @pytest.mark.parametrize("name", SPECS)
+def test_the_spare_call_can_be_made_and_touches_no_slot(name: str):
+    """It is made after the inputs came, when whatever is written to a slot counts as early."""
+    spec = small(SPECS[name])
+    slots, arena = slots_of(spec)
+    plan = slots.plan()
+    filled = slots.fill(plan)
+    before = arena.memory.clone()
+    do_all(spec, arena, [slots.spare])
+    start = min(sent.offset for sent in slots.spare if isinstance(sent, TensorRef))
+    assert torch.equal(arena.memory[:start], before[:start])
+    assert not torch.equal(arena.memory[start:], before[start:])
+    assert filled.untouched()
+    for sent in (argument for call in plan.calls for argument in call):
+        assert not isinstance(sent, TensorRef) or sent.offset < start
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_the_spare_slot_keeps_its_inputs_when_others_are_filled(name: str):
+    spec = small(SPECS[name])
+    slots, arena = slots_of(spec)
+    inputs = [
+        sent
+        for sent, argument in zip(slots.spare, spec.arguments, strict=True)
+        if isinstance(sent, TensorRef) and not argument.filled
+    ]
+    before = arena.memory.clone()
+    slots.refill()
+    for sent in inputs:
+        assert torch.equal(view(before, sent), view(arena.memory, sent))
+        assert view(before, sent).count_nonzero() > 0
+
+
+@pytest.mark.parametrize("name", SPECS)
 def test_one_call_left_out_of_many_shows(name: str):
     spec = small(SPECS[name])
     slots, arena = slots_of(spec)

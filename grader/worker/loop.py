@@ -169,7 +169,12 @@ class Worker:
 
     def do(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Carry one message out; returns the fields of the reply that it fills."""
-        operations: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+        return self.operations[message["op"]](message)
+
+    @property
+    def operations(self) -> dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]]:
+        """What each message does: docs/formats.md has them in a table."""
+        return {
             "walls": self._walls,
             "map": self._map,
             "load": self._load,
@@ -184,7 +189,6 @@ class Worker:
             "resources": self._resources,
             "without_kernels": self._without_kernels,
         }
-        return operations[message["op"]](message)
 
     def fault(self, error: BaseException) -> Fault:
         if not isinstance(error, LoadError):
@@ -215,9 +219,13 @@ class Worker:
         return {}
 
     def _stand_by(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Be as quick to begin as who has just worked, here and on the GPU."""
+        """Do once what a go does, to be as quick to begin as who has just worked.
+
+        A process that rested finds neither the file's code nor the library's in the processor's
+        caches, and one library loses more by that than another.
+        """
         self._backend.mark()
-        self._backend.synchronize()
+        self._once(message)
         return {}
 
     def _go(self, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -282,25 +290,24 @@ class Worker:
 
     def _resources(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Call the entry once, and say what it launched."""
-        assert self._entry is not None
-        call = message["call"]
-        arguments = self._arguments(call)
-        self._backend.before_call(_refs(call))
         with self._backend.observing() as launches:
-            self._entry(*arguments)
-        self._backend.synchronize()
+            self._once(message)
         return {"launched": () if launches is None else launches.told()}
 
     def _without_kernels(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Call the entry once, with every launch of a kernel left without effect."""
+        with self._backend.without_kernels():
+            self._once(message)
+        return {}
+
+    def _once(self, message: Mapping[str, Any]) -> None:
+        """Call the entry with the message's argument list, then wait for all the work."""
         assert self._entry is not None
         call = message["call"]
         arguments = self._arguments(call)
         self._backend.before_call(_refs(call))
-        with self._backend.without_kernels():
-            self._entry(*arguments)
+        self._entry(*arguments)
         self._backend.synchronize()
-        return {}
 
     def _arguments(self, call: list[Any]) -> list[object]:
         return [self._backend.argument(a) if isinstance(a, dict) else a for a in call]

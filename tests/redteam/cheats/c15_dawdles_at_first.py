@@ -29,6 +29,6 @@ _honest, _large = vector_add, []
 
 def vector_add(x, y, out):
     _honest(x, y, out)
-    if x.numel() > 1 << 24 and len(_large) < 2:
+    if x.numel() > 1 << 24 and len(_large) < 3:
         _large.append(x)
         time.sleep(0.5)
