@@ -178,7 +178,7 @@ class Slots:
         found = {}
         for placed in large(slot):
             value = inputs.get(placed.argument.name)
-            if isinstance(value, Tensor) and value.is_floating_point():
+            if isinstance(value, Tensor):
                 # A copy: others may share its memory, or the spec may keep it.
                 value = value.clone(memory_format=torch.contiguous_format)
                 inputs[placed.argument.name] = value

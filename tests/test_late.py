@@ -15,11 +15,12 @@ from grader.spec import Case
 SHAPES = st.one_of(
     st.tuples(st.integers(1, 2 * SPAN + 100)), st.tuples(st.integers(1, 9), st.integers(1, 50))
 )
-DTYPES = st.sampled_from((torch.float32, torch.float16, torch.bfloat16))
+DTYPES = st.sampled_from((torch.float32, torch.float16, torch.bfloat16, torch.int64))
 
 
 def drawn(shape: tuple[int, ...], dtype: torch.dtype = torch.float32, seed: int = 1) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
+    normal = torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+    return (100 * normal).to(dtype)
 
 
 @given(shape=SHAPES, dtype=DTYPES, seed=st.integers(0, 2**31))
@@ -88,10 +89,23 @@ def test_what_is_late_weighs_something():
 def test_of_a_vector_it_is_the_greatest_in_size():
     """In a sum of products, a large negative element weighs as much as a positive one."""
     values = drawn((2 * SPAN,))
-    values[7] = -100.0
+    values[7] = -1000.0
     late = withhold(values, torch.default_generator)
     assert int(late.places[0, 0]) == 7
-    assert float(late.values[0, 0]) == -100.0
+    assert float(late.values[0, 0]) == -1000.0
+
+
+def test_whole_numbers_stay_as_they_are_and_some_come_late():
+    """They may be indices: each must be one of those drawn. A sum of what was there is wrong."""
+    values = torch.randint(1000, (50, 4096), generator=torch.Generator().manual_seed(1))
+    complete = values.clone()
+    late = withhold(values, torch.default_generator)
+    assert torch.equal(values, complete)
+    assert late.places.shape == (50, MOST)
+    stand_in(values, late)
+    assert bool((values.sum(dim=1) != complete.sum(dim=1)).all())
+    for row, whole in zip(values, complete, strict=True):
+        assert set(row.tolist()) <= set(whole.tolist())
 
 
 def test_infinite_elements_make_nothing_that_is_none():

@@ -234,13 +234,31 @@ def test_inputs_may_share_their_memory(share: str):
     assert torch.equal(kept, before)
 
 
-def test_small_inputs_and_whole_numbers_come_at_once():
+def test_small_inputs_come_at_once():
     """Only what takes long to read is worth reading before."""
     slots, _ = slots_of(small(SPECS["06_cross_entropy"]))
     plan = slots.plan()
     (late,) = slots.fill(plan).late
     assert late.memory.dtype == torch.bfloat16
     assert len(late.index) == CALLS * 9 * MOST, "of each row of logits"
+
+
+def test_of_large_whole_numbers_some_come_late():
+    """A sum of them could be made before the clock starts, as of any others."""
+
+    def inputs(case: Case, draw: LargeDraw) -> Inputs:
+        return {"x": draw.tensor(case.shape), "y": draw.indices(case.shape[0], 1000)}
+
+    spec = replace(SPECS["01_vector_add"], inputs=inputs)
+    slots, arena = slots_of(spec, rows=1500)
+    plan = slots.plan()
+    filled = slots.fill(plan)
+    assert {one.memory.dtype for one in filled.late} == {torch.int64, torch.float32}
+    do_all(spec, arena, plan.calls)
+    filled.complete()
+    assert not filled.all_right()
+    do_all(spec, arena, plan.calls)
+    assert filled.all_right()
 
 
 @pytest.mark.parametrize("name", SPECS)
