@@ -11,6 +11,17 @@ MIB = 1 << 20
 # recorded graph, 332 MiB with the buffer of Triton's tuner. A copy of an argument does not hide in
 # it: that grows.
 FIXED = 512 * MIB
+# How much more of that one may hold while it is timed than when it was watched: both call it alike.
+SLACK = 128 * MIB
+
+
+def room(held: int) -> int:
+    """Bytes that a kernel may hold while it is timed, of which a call held so many when watched.
+
+    Who holds nothing then, and FIXED later, has that much for a copy of its inputs; with FIXED on
+    top of what was held it would be twice as much, for who holds that then, too.
+    """
+    return max(FIXED, held + SLACK)
 
 
 def free_bytes() -> int:
@@ -34,10 +45,10 @@ def keep_room(piece: int) -> None:
 
 
 def hold_back(held: int) -> Tensor | None:
-    """All free memory but what a call held when it was watched, and FIXED; None where all is less.
+    """All free memory but the room of a kernel that held so much; None where all is less.
 
     While the tensor lives, a kernel cannot take more than it took there, nor does the judge get
     more: its own work must have been done once before, with room to spare.
     """
-    spare = free_bytes() - held - FIXED
+    spare = free_bytes() - room(held)
     return torch.empty(spare, dtype=torch.uint8, device="cuda") if spare > 0 else None

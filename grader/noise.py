@@ -66,7 +66,7 @@ def hoarded(available: int, seen: Evidence, watched: Memory | None) -> str | Non
     if watched is None or watched.held_bytes is None:
         return None
     held = available - min(one.available for one in seen.kernel)
-    if held <= watched.held_bytes + ballast.FIXED:
+    if held <= ballast.room(watched.held_bytes):
         return None
     return (
         f"{held / 2**30:.1f} GiB of the GPU's memory were held before the calls, by the kernel or "

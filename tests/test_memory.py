@@ -586,9 +586,9 @@ def test_a_simulated_worker_has_nothing_to_give_back(workshop: Workshop, exercis
 @pytest.mark.parametrize(
     ("free", "held", "taken"),
     [
-        (80 << 30, 100 * MIB, (80 << 30) - 100 * MIB - ballast.FIXED),
-        (1 << 30, 0, (1 << 30) - ballast.FIXED),
-        (600 * MIB, 100 * MIB, None),  # less is free than may be held
+        (80 << 30, 6 << 30, (74 << 30) - ballast.SLACK),
+        (80 << 30, 100 * MIB, (80 << 30) - ballast.FIXED),
+        (600 * MIB, 500 * MIB, None),  # less is free than may be held
     ],
 )
 def test_all_is_held_back_but_what_was_held_before(monkeypatch, free, held, taken):
