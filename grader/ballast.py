@@ -11,15 +11,15 @@ MIB = 1 << 20
 # recorded graph, 332 MiB with the buffer of Triton's tuner. A copy of an argument does not hide in
 # it: that grows.
 FIXED = 512 * MIB
-# How much more of that one may hold while it is timed than when it was watched: both call it alike.
+# By how much a kernel may hold more while it is timed than it held when it was watched.
 SLACK = 128 * MIB
 
 
 def room(held: int) -> int:
-    """Bytes that a kernel may hold while it is timed, of which a call held so many when watched.
+    """Bytes that a kernel may hold while it is timed, if a call held so many when it was watched.
 
-    Who holds nothing then, and FIXED later, has that much for a copy of its inputs; with FIXED on
-    top of what was held it would be twice as much, for who holds that then, too.
+    FIXED is not added to these: who held it from the start would have twice that for a copy of its
+    inputs.
     """
     return max(FIXED, held + SLACK)
 

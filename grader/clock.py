@@ -1,7 +1,7 @@
 """The judge's clock: how long a worker took for some calls, and what of its claim to believe.
 
 One go: the worker gets the argument lists and is stopped, and the inputs are put where they point,
-all but what is late. It runs again, calls the kernel on a spare slot and stands by, for a process
+all but what is late. It runs again, calls the kernel on spare rows and stands by, for a process
 that slept begins now sooner, now later. The clock starts, what is late is written, without which
 whatever was computed before is wrong, and the worker is told to call the kernel on every slot. The
 clock stops when the judge has looked at a secret sample of the outputs. Only then is the worker

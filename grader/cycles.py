@@ -92,6 +92,7 @@ def _enough(samples: Samples, gate: float, began: float) -> bool:
         return True
     if correction(samples.evidence) > 1:  # the more goes, the surer is the judge's clock
         return False
+    if decide(samples.shares, gate) is None:
+        return False
     low, high = interval(samples.shares)
-    narrow = (high - low) / statistics.median(samples.shares) <= NARROW
-    return narrow and decide(samples.shares, gate) is not None
+    return (high - low) / statistics.median(samples.shares) <= NARROW

@@ -1,6 +1,6 @@
 """From paired measurements to a figure with an interval, and to a decision that is rarely wrong.
 
-A sample is the share of the ceiling that one cycle of goes found. Shares are compared as
+A sample is the share of the ceiling that one cycle found. Shares are compared as
 logarithms, where a relative error is the same size everywhere.
 """
 

@@ -4,8 +4,7 @@ A worker runs before the clock starts, and could go over its inputs by then; or 
 could, that waits on the GPU for one slot while the judge fills the others. So the greatest element
 of every row comes when the clock has started, and with it some that are nearly as great. A maximum
 or a sum of exponentials that was computed without them is wrong. Only reading the row again tells
-where they lie; and as their number is secret, only reading all of it. Of whole numbers any come
-late.
+where they lie; and as their number is secret, only reading all of it.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ NEAR = 0.01  # of the way to what lay there before: how far the others fall shor
 class Withheld:
     """What is late of one tensor: (rows, MOST) each, and a vector's SPANs count as rows.
 
-    `places` (int64) count the tensor's elements row by row, that of a greatest first; `values`
+    `places` (int64) count the tensor's elements row by row, that of the greatest first; `values`
     are what belongs there, and `before` what lies there until then, which may be the same.
     """
 
@@ -54,37 +53,41 @@ class Late:
 def withhold(values: Tensor, random: torch.Generator) -> Withheld:
     """Choose what will be late of a contiguous tensor of any shape. Rows lie along the last axis.
 
-    Of floating-point numbers it is the greatest of each row, and some elements that this makes
-    nearly as great: that a small one was missing would show in no sum. Whole numbers stay as they
-    are, for they may be indices: any of a row are late, and others of the row stand in for them.
+    Changes some floating-point numbers to be nearly as great as the greatest of their rows: that a
+    small one was missing would show in no sum. Whole numbers stay as they are, for they may be
+    indices, and only what is drawn may stand in for them.
     """
     rows = _rows(values)
+    # What weighs in a sum of products is great in size; in one of exponentials, great.
+    place = (rows.abs() if values.ndim == 1 else rows).argmax(dim=1, keepdim=True)
+    columns = torch.cat((place, _anywhere(rows, MOST - 1, random)), dim=1)
+    drawn = rows.gather(1, columns)
+    others = rows.gather(1, _anywhere(rows, MOST, random))
+    coin = torch.rand(columns.shape, generator=random, device=values.device) < 0.5
     if values.is_floating_point():
-        # What weighs in a sum of products is great in size; in one of exponentials, great.
-        columns, before = _greatest(rows, rows.abs() if values.ndim == 1 else rows, random)
+        before = _nearly_as_great(rows, columns, coin, others, random)
     else:
-        columns, instead = _anywhere(rows, 2 * MOST, random).chunk(2, dim=1)
-        before = rows.gather(1, instead)
+        coin[:, 0] = True
+        before = torch.where(coin, others, drawn)
     first = torch.arange(len(rows), device=values.device)[:, None] * rows.shape[1]
     # Read again, for of two that fell on one place either may have been written last.
     return Withheld(first + columns, rows.gather(1, columns), before)
 
 
-def _greatest(rows: Tensor, weight: Tensor, random: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Columns of what weighs most in each row and of what is made alike, and what stands in."""
-    place = weight.argmax(dim=1, keepdim=True)
-    greatest = rows.gather(1, place)
-    anywhere = _anywhere(rows, MOST + 1, random)
-    drawn = rows.gather(1, anywhere).float()
+def _nearly_as_great(
+    rows: Tensor, columns: Tensor, coin: Tensor, others: Tensor, random: torch.Generator
+) -> Tensor:
+    """Make what lies in these columns, but in the first, nearly as great as that, where the coin
+    says so. Returns what is to stand in for all of them."""
+    drawn = rows.gather(1, columns).float()
+    greatest, small = drawn[:, :1], drawn[:, 1:]
     # A mean of two might be an element; a copy of one could be looked for.
-    instead, others = drawn[:, :2].mean(dim=1, keepdim=True), drawn[:, 2:]
-    short, coin = torch.rand((2, *others.shape), generator=random, device=rows.device)
-    near = torch.lerp(greatest.float(), others, NEAR * short)
-    planted = (coin < 0.5) & near.isfinite()
-    late = torch.where(planted, near, others)
-    rows.scatter_(1, anywhere[:, 2:], late.to(rows.dtype))
-    columns = torch.cat((place, anywhere[:, 2:]), dim=1)
-    return columns, torch.where(columns == place, instead, drawn[:, 1:]).to(rows.dtype)
+    instead = others[:, :2].float().mean(dim=1, keepdim=True)
+    short = torch.rand(small.shape, generator=random, device=rows.device)
+    near = torch.lerp(greatest, small, NEAR * short)
+    late = torch.where(coin[:, 1:] & near.isfinite(), near, small)
+    rows.scatter_(1, columns[:, 1:], late.to(rows.dtype))
+    return torch.where(columns == columns[:, :1], instead, drawn).to(rows.dtype)
 
 
 def _anywhere(rows: Tensor, count: int, random: torch.Generator) -> Tensor:

@@ -13,10 +13,10 @@ from torch import Tensor
 from grader.arena import REDZONE
 from grader.inputs import LargeDraw
 from grader.remote import destinations
-from grader.sizing import SPARE
 from grader.spec import Case, Spec
 
 FEW = 64  # rows, of a case from which it follows what one row takes
+SPARE_ROWS = 16  # of the call to warm up on: some megabytes, too few to keep anything there
 
 
 def arguments(spec: Spec, case: Case, draw: LargeDraw) -> dict[str, Tensor | float]:
@@ -68,4 +68,4 @@ def scored_case(spec: Spec, rows: int) -> Case:
 def arena_bytes(spec: Spec, rows: int, calls: int) -> int:
     """Bytes of an arena for `Slots` of `rows` rows and so many calls, redzones included."""
     around = 2 * REDZONE * len(spec.arguments)
-    return (calls + SPARE) * (rows * bytes_per_row(spec) + around) + (1 << 20)
+    return ((calls * rows + SPARE_ROWS) * bytes_per_row(spec)) + (calls + 1) * around + (1 << 20)

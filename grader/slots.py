@@ -2,7 +2,7 @@
 
 Each go of the speed step calls the kernel once for each slot. Before it, the judge fills every slot
 anew, all but what comes late (`late.py`), keeps in its own memory what lies at a few secret places,
-and computes what such places of every output must hold. One slot more is there to warm up on.
+and computes what such places of every output must hold. A few rows more are there to warm up on.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import torch
@@ -24,9 +24,8 @@ from grader.link import Call
 from grader.mixes import Stream, large, stream_on
 from grader.probes import Filled, Probe, Seal
 from grader.remote import Poison
-from grader.scored import arguments
-from grader.sizing import SPARE
-from grader.spec import Case, Spec
+from grader.scored import SPARE_ROWS, arguments
+from grader.spec import Argument, Case, Spec
 
 # Per slot. Who leaves the last slot of 16 a third unfinished, to gain 2 %, has a chance of about
 # 0.67^16 = 0.2 % in each go that no sampled row shows it; for 1-D arguments it is nil.
@@ -58,8 +57,8 @@ class Plan:
 class Slots:
     """`calls` slots for a case in the memory of an arena.
 
-    `spare` is a call on a slot of its own, whose inputs stay as they are and whose answers nobody
-    looks at: who has just made it begins the calls that are timed as quickly as the next one.
+    `spare` is a call on a few rows of their own: who has just made it begins the calls that are
+    timed as quickly as the next one. Nobody looks at its answers, nor fills its inputs again.
     """
 
     def __init__(self, spec: Spec, case: Case, calls: int, memory: Tensor) -> None:
@@ -67,25 +66,29 @@ class Slots:
         self._memory = memory
         self._random = torch.Generator(memory.device)  # of its own: an exercise may seed torch's
         self._random.manual_seed(random.SystemRandom().getrandbits(62))
-        self._tensors = [a for a in spec.arguments if a.role != "scalar"]
-        one = arguments(spec, case, self._draw(0))
-        likes = [(a, one[a.name]) for a in self._tensors]
-        placed, _ = place(memory, likes * (calls + SPARE))  # type: ignore[arg-type]
-        width = len(self._tensors)
+        few = replace(case, shape=(SPARE_ROWS, *case.shape[1:]))
+        likes = self._likes(case)
+        placed, _ = place(memory, likes * calls + self._likes(few))
+        width = len(likes)
         *self._slots, spare = (placed[i : i + width] for i in range(0, len(placed), width))
-        self.spare = self._filled(spare)
-        self.sizes = {p.argument.name: p.view.nbytes for p in placed}  # bytes, in one slot
+        self.spare = self._filled(few, spare)
+        self.sizes = {p.argument.name: p.view.nbytes for p in self._slots[0]}  # bytes, in one slot
         self.least_bytes = sum(spec.least_bytes(self.sizes))
 
-    def _draw(self, seed: int) -> LargeDraw:
-        return LargeDraw(self.case, self._memory.device, seed)
+    def _likes(self, case: Case) -> list[tuple[Argument, Tensor]]:
+        """The tensors among the arguments, and what each is like."""
+        one = arguments(self.spec, case, self._draw(case, 0))
+        return [(a, _tensor(one[a.name])) for a in self.spec.arguments if a.role != "scalar"]
 
-    def _filled(self, slot: list[Placed]) -> Call:
-        """The call on this slot, with inputs that it has from now on."""
-        inputs, poison = self.spec.inputs(self.case, self._draw(0)), Poison.fresh()
+    def _draw(self, case: Case, seed: int) -> LargeDraw:
+        return LargeDraw(case, self._memory.device, seed)
+
+    def _filled(self, case: Case, slot: list[Placed]) -> Call:
+        """The call on this slot, whose inputs are put there now."""
+        inputs, poison = self.spec.inputs(case, self._draw(case, 0)), Poison.fresh()
         for placed in slot:
             self._put(placed, inputs, poison)
-        return self._call(slot, 0)
+        return self._call(case, slot, 0)
 
     def refill(self) -> tuple[list[Call], Filled]:
         """Fresh inputs, complete, and poisoned outputs in every slot.
@@ -100,15 +103,16 @@ class Slots:
     def plan(self) -> Plan:
         """What the next calls will be, of which nothing lies in the slots yet."""
         seeds = [random.SystemRandom().getrandbits(62) for _ in self._slots]
-        calls = [self._call(slot, seed) for slot, seed in zip(self._slots, seeds, strict=True)]
+        pairs = zip(self._slots, seeds, strict=True)
+        calls = [self._call(self.case, slot, seed) for slot, seed in pairs]
         random.SystemRandom().shuffle(calls)
         return Plan(calls, seeds)
 
-    def _call(self, slot: list[Placed], seed: int) -> Call:
+    def _call(self, case: Case, slot: list[Placed], seed: int) -> Call:
         refs = {p.argument.name: p.ref for p in slot}
         numbers: dict[str, float] = {}
         if any(a.role == "scalar" for a in self.spec.arguments):
-            inputs = self.spec.inputs(self.case, NumberDraw(self.case, seed))
+            inputs = self.spec.inputs(case, NumberDraw(case, seed))
             numbers = {name: value for name, value in inputs.items() if isinstance(value, float)}
         return [refs.get(a.name) or numbers[a.name] for a in self.spec.arguments]
 
@@ -120,7 +124,7 @@ class Slots:
         if not self.spec.independent_rows:
             sampled = random.SystemRandom().sample(sampled, min(SAMPLED_SLOTS, len(sampled)))
         for slot, seed in zip(self._slots, plan.seeds, strict=True):
-            inputs = dict(self.spec.inputs(self.case, self._draw(seed)))
+            inputs = dict(self.spec.inputs(self.case, self._draw(self.case, seed)))
             withheld = self._withheld(inputs, slot)
             if slot in sampled:
                 for placed, piece in self._sampled(inputs, withheld, slot):

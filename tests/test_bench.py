@@ -50,7 +50,7 @@ from grader.remote import destinations
 from grader.render import bench as rendered
 from grader.results import Environment, Failure
 from grader.scored import arena_bytes, rounds, scored_case
-from grader.sizing import L2_MULTIPLE, MEMORY_SHARE, SPARE, Gpu, size
+from grader.sizing import L2_MULTIPLE, MEMORY_SHARE, Gpu, size
 from grader.slots import Slots
 from grader.spec import Inputs, Spec
 from grader.wire import TensorRef
@@ -98,7 +98,7 @@ def assert_sound(spec: Spec, gpu: Gpu, sizes: Sequence[Size]) -> None:
     assert all(small < large for small, large in pairwise(held))
     for one, bytes_held in zip(sizes, held, strict=True):
         # The first call of a go takes longer: of four, the median leaves it out.
-        room = MEMORY_SHARE * gpu.free - SPARE * bytes_held
+        room = MEMORY_SHARE * gpu.free
         more_fit = (one.calls + 1) * bytes_held <= room
         assert one.calls >= LEAST_SLOTS or not more_fit
         assert one.calls >= 1

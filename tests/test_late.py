@@ -76,6 +76,15 @@ def test_nobody_knows_how_many_others_are():
     assert len(counts) == MOST
 
 
+def test_nobody_knows_how_many_whole_numbers_are_late():
+    values = torch.randint(1 << 40, (400, 4096), generator=torch.Generator().manual_seed(1))
+    late = withhold(values, torch.default_generator)
+    changed = (late.before != late.values).sum(dim=1)
+    counts = torch.bincount(changed, minlength=MOST + 1)
+    assert counts[0] == 0
+    assert bool((counts[1:] > 20).all()), "of 400 rows, 50 or 150 are to be expected of each count"
+
+
 def test_what_is_late_weighs_something():
     """In every sum of exponentials of a scored case: a hundred times what rounding may cost it."""
     shape = (300, 4096)
@@ -96,14 +105,16 @@ def test_of_a_vector_it_is_the_greatest_in_size():
 
 
 def test_whole_numbers_stay_as_they_are_and_some_come_late():
-    """They may be indices: each must be one of those drawn. A sum of what was there is wrong."""
-    values = torch.randint(1000, (50, 4096), generator=torch.Generator().manual_seed(1))
+    """They may be indices: each must be one of those drawn. What was there has another sum, and
+    another maximum where the greatest is there once."""
+    values = torch.randint(1 << 40, (50, 4096), generator=torch.Generator().manual_seed(1))
     complete = values.clone()
     late = withhold(values, torch.default_generator)
     assert torch.equal(values, complete)
     assert late.places.shape == (50, MOST)
     stand_in(values, late)
     assert bool((values.sum(dim=1) != complete.sum(dim=1)).all())
+    assert bool((values.amax(dim=1) != complete.amax(dim=1)).all())
     for row, whole in zip(values, complete, strict=True):
         assert set(row.tolist()) <= set(whole.tolist())
 

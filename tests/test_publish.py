@@ -329,7 +329,7 @@ def test_a_figure_names_gpu_driver_versions_and_date(root):
     for figure in ("67.2 %", "66.1 %", "68.3 %", "2,863 GB/s", "4,260 GB/s", "1.500 ms"):
         assert figure in page
         assert figure in markdown
-    assert "67.2 % of the ceiling, NVIDIA H200" in files["index.html"]
+    assert "67.2\N{NO-BREAK SPACE}% of the ceiling, NVIDIA H200" in files["index.html"]
     assert "double_kernel" in page
 
 

@@ -6,6 +6,7 @@ On the CPU here: an arena is anything with `memory`.
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -19,7 +20,7 @@ import torch
 from grader import course
 from grader.arena import view
 from grader.errors import BrokenExercise
-from grader.inputs import LargeDraw
+from grader.inputs import DTYPES, LargeDraw
 from grader.late import MOST
 from grader.link import Call
 from grader.mixes import STREAMS, Mix, flat_stream, stream_bytes
@@ -290,6 +291,15 @@ def test_the_spare_call_can_be_made_and_touches_no_slot(name: str):
 
 
 @pytest.mark.parametrize("name", SPECS)
+def test_what_the_spare_call_lies_in_is_too_small_for_a_copy_of_anything(name: str):
+    """Nobody looks at it: in a whole slot a kernel could keep a sixteenth of its inputs."""
+    slots, _ = slots_of(SPECS[name], rows=64, calls=1)
+    refs = [sent for sent in slots.spare if isinstance(sent, TensorRef)]
+    taken = sum(math.prod(ref.shape) * DTYPES[ref.dtype].itemsize for ref in refs)
+    assert taken < 16 << 20  # bytes
+
+
+@pytest.mark.parametrize("name", SPECS)
 def test_the_spare_slot_keeps_its_inputs_when_others_are_filled(name: str):
     spec = small(SPECS[name])
     slots, arena = slots_of(spec)
@@ -497,6 +507,14 @@ def test_the_ceiling_reads_and_writes_like_the_exercise(
             assert (ref.dtype, ref.strides) == ("float32", (1,))
             assert ref.shape == (scored_case(spec, rows).elements * itemsize // 4,)
             view(arena.memory, ref)  # lies in the arena
+
+
+def test_the_ceiling_warms_up_on_a_megabyte_of_the_slot_that_it_comes_to_last():
+    """As little as the kernel does; of what it comes to first, a part would be in the cache."""
+    slots, _ = slots_of(SPECS["04_online_softmax"], rows=16, calls=2)
+    ceiling = slots.stream()
+    assert [ref.offset for ref in ceiling.spare] == [ref.offset for ref in ceiling.calls[-1]]
+    assert [ref.shape for ref in ceiling.spare] == [(1 << 18,)] * 2
 
 
 def test_the_ceiling_works_on_the_slots_themselves():

@@ -387,18 +387,15 @@ def test_the_trusted_kernel_rests_before_it_goes(monkeypatch: pytest.MonkeyPatch
     assert done == ["is told", "stops", f"rests {ceilings.REST_S} s"]
 
 
-def test_the_trusted_kernel_warms_up_on_the_slot_that_it_comes_to_last(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    """On another, what is left of it in the cache would make the ceiling higher."""
+def test_the_trusted_kernel_warms_up_as_the_other_does(monkeypatch: pytest.MonkeyPatch):
     seen: list[object] = []
     yardstick = object.__new__(ceilings.Yardstick)
-    yardstick._stream = SimpleNamespace(calls=[["a"], ["b"], ["c"]])
+    yardstick._stream = SimpleNamespace(calls=[["a"], ["b"], ["c"]], spare=["few of c"])
     yardstick._link = "link"
     monkeypatch.setattr(ceilings, "window", lambda *told: seen.append(told))
     monkeypatch.setattr(ceilings, "claimed", lambda link, calls, window: calls)
     assert yardstick.go("filled") == 3
-    assert seen == [("link", ["c"], "filled")]
+    assert seen == [("link", ["few of c"], "filled")]
 
 
 # -- what the kernel holds while it is timed

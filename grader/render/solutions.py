@@ -136,7 +136,8 @@ def _told_in_short(model: Model) -> str:
     """What the index says of a solution's figures."""
     result, speed = model.evidence.result, model.evidence.speed
     if speed and result:
-        return f"{percent(speed.share)} of the ceiling, {result.environment.device}"
+        share = percent(speed.share).replace(" ", "\N{NO-BREAK SPACE}")  # cards are narrow
+        return f"{share} of the ceiling, {result.environment.device}"
     if result is None:
         return "nothing measured"
     return "counted in simulation" if model.spec.scored is None else "speed not measured"

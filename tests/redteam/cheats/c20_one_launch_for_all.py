@@ -47,7 +47,7 @@ loop.Worker._prepare = prepare
 
 
 def vector_add(x: torch.Tensor, y: torch.Tensor, out: torch.Tensor) -> None:
-    begins = bool(_done) and x is _done[0][0][0]  # not the call on a spare slot before
+    begins = bool(_done) and x is _done[0][0][0]  # not the call on spare rows before
     calls = _done.pop() if begins else []
     if len(calls) > 1 and x.dtype == torch.float32:
         table = torch.tensor([[t.data_ptr() for t in call] for call in calls], device=x.device)
