@@ -56,12 +56,12 @@ class Yardstick:
         """Bytes per second of one go."""
         return self._stream.bytes_moved * len(self._stream.calls) / done.claimed_s
 
-    def ceiling(self, filled: Filled = EMPTY) -> float:
+    def ceiling(self) -> float:
         """Bytes per second, the median of some goes with no rest in between."""
         done = []
         for _ in range(GOES):
             self.get_ready()
-            done.append(self.go(filled))
+            done.append(self.go())
         return self.ceiling_of(done)
 
     def ceiling_of(self, goes: Sequence[Go]) -> float:

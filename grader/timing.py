@@ -15,7 +15,7 @@ from torch import Tensor
 
 from grader import ballast, exclusive, explain, nvml
 from grader.arena import CudaArena
-from grader.ceilings import Yardstick
+from grader.ceilings import GOES, Yardstick
 from grader.clock import believed_s, correction, go, right_go
 from grader.cycles import alternate, believed_shares, trusted_go
 from grader.decision import IMPOSSIBLE, decide, interval_of_runs
@@ -84,7 +84,7 @@ def _measure(
             latency = _latency(kernel, spec, arena)
             needless = _without_kernels(kernel, slots, arena) if spec.kernels else None
         del held_back
-        after = yardstick.ceiling(filled)
+        after = yardstick.ceiling_of([trusted_go(yardstick, filled) for _ in range(GOES)])
     ceiling = ceiling_of(samples.ceilings, before, after)
     shares = believed_shares(samples, slots.least_bytes * sizing.calls, ceiling)
     seconds = believed_s(samples.evidence) / sizing.calls
