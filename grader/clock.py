@@ -125,7 +125,7 @@ def right_go(kernel: WorkerLink, slots: Slots) -> Go:
 
 def must_be_idle(kernel: WorkerLink | None) -> None:
     """To be asked of a stopped worker, for that does not stop what it has queued on the GPU; or of
-    none, before the first is started.
+    none, before there is one and when it is gone.
 
     Raises KernelFailure when its work goes on there, CannotGrade when another program's does.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import tensor
 
-from grader import clock, processes
+from grader import clock, course, processes
 from grader.arena import HostArena, view
 from grader.clock import (
     BUSY_S,
@@ -28,14 +29,16 @@ from grader.clock import (
     unsteadiness,
 )
 from grader.errors import CannotGrade
-from grader.link import Entry, KernelFailure, WorkerLink
+from grader.link import Entry, KernelFailure, WorkerLink, entry_of
 from grader.probes import Filled
 from grader.sandbox import Nursery
-from grader.slots import Plan
+from grader.scored import arena_bytes, scored_case
+from grader.slots import Plan, Slots
 from grader.wire import Closed, TensorRef
 from grader.worker import loop
 from grader.worker.loop import Worker
 
+ROOT = Path(__file__).parents[1]
 OVERHEAD = 0.001
 # One was lucky, two were disturbed.
 TRUSTED = [
@@ -273,6 +276,32 @@ def test_who_cannot_be_stopped_has_failed(ahead, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Nursery, "stop", lambda _: False)
     with pytest.raises(KernelFailure, match="could not be stopped"):
         link.stop()
+
+
+@pytest.mark.usefixtures("_adopting")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("name", ["02_dot_reduction", "04_online_softmax"])
+def test_a_go_of_a_worker_in_its_own_process(monkeypatch: pytest.MonkeyPatch, name: str):
+    """Every message of it, and the call on spare rows; only what asks a GPU is left out."""
+    monkeypatch.setattr(clock.torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(clock, "must_be_idle", lambda kernel: None)
+    monkeypatch.setattr(clock, "available", lambda: 7)
+    exercise = course.find(ROOT, name)
+    columns = exercise.spec.scored.columns and 200
+    spec = replace(exercise.spec, scored=replace(exercise.spec.scored, columns=columns))
+    with (
+        closing(HostArena(arena_bytes(spec, 40, 3))) as arena,
+        closing(Nursery(spec.backend, "cpu")) as nursery,
+        closing(WorkerLink(entry_of(spec), exercise.solution.read_bytes(), nursery, arena)) as link,
+    ):
+        slots = Slots(spec, scored_case(spec, 40), 3, arena.memory)
+        out = view(arena.memory, slots.spare[-1])
+        assert out.isnan().all()
+        for _ in range(2):
+            done = clock.right_go(link, slots)
+            assert done.claimed_s == done.window_s, "a simulated kernel claims nothing"
+            assert done.available == 7
+        assert not out.isnan().any()
 
 
 class Order:
