@@ -51,10 +51,10 @@ SPEC = Spec(
         Case((97,), "float32"),
         Case((200,), "float32"),
         # A count that takes more digits than the next lower precision has.
-        Case((4095,), "float32", draw="constant"),
+        Case((2049,), "float32", draw="constant"),
     ),
-    largest=(300,),
-    most_elements=300,
+    largest=(200,),
+    most_elements=200,
     inputs=inputs,
     reference=reference,
     tolerance=Tolerance(terms=lambda case: 1, exact=("rows", "constant")),
