@@ -68,4 +68,4 @@ def scored_case(spec: Spec, rows: int) -> Case:
 def arena_bytes(spec: Spec, rows: int, calls: int) -> int:
     """Bytes of an arena for `Slots` of `rows` rows and so many calls, redzones included."""
     around = 2 * REDZONE * len(spec.arguments)
-    return ((calls * rows + SPARE_ROWS) * bytes_per_row(spec)) + (calls + 1) * around + (1 << 20)
+    return (calls * rows + SPARE_ROWS) * bytes_per_row(spec) + (calls + 1) * around + (1 << 20)

@@ -85,7 +85,7 @@ def _measure(
             needless = _without_kernels(kernel, slots, arena) if spec.kernels else None
         del held_back
         after = yardstick.ceiling_of([trusted_go(yardstick, filled) for _ in range(GOES)])
-    ceiling = ceiling_of(samples.ceilings, before, after)
+    ceiling = believed_ceiling(samples.ceilings, before, after)
     shares = believed_shares(samples, slots.least_bytes * sizing.calls, ceiling)
     seconds = believed_s(samples.evidence) / sizing.calls
     low, high = interval_of_runs(shares)
@@ -117,7 +117,7 @@ def _measure(
     return _finding(speed, explained, decide(shares, gates.passing), noise)
 
 
-def ceiling_of(beside: Sequence[float], before: float, after: float) -> float:
+def believed_ceiling(beside: Sequence[float], before: float, after: float) -> float:
     """Bytes per second of the trusted kernel: those beside the learner's, if that did not hold it
     down by more than HELD_DOWN of what it reached before there was another process, or after.
     """

@@ -24,7 +24,7 @@ from grader.results import Failure, Memory, Speed
 from grader.scored import arena_bytes, scored_case
 from grader.slots import Slots
 from grader.terms import Limit, Outcome, StepName
-from grader.timing import _clocks, _finding, _hopeless, ceiling_of
+from grader.timing import _clocks, _finding, _hopeless, believed_ceiling
 
 ROOT = Path(__file__).parents[1]
 QUIET = Reading(
@@ -143,7 +143,7 @@ def test_the_samples_keep_how_far_they_lie_apart():
 def test_who_holds_the_ceiling_down_gains_half_a_percent(
     before: float, after: float, ceiling: float
 ):
-    assert ceiling_of([99.8, 99.7, 99.9], before, after) == pytest.approx(ceiling)
+    assert believed_ceiling([99.8, 99.7, 99.9], before, after) == pytest.approx(ceiling)
 
 
 # -- what disturbs a measurement
