@@ -36,16 +36,17 @@ class Yardstick:
         self._stream = stream
         self._link = WorkerLink(stream.entry, STREAMS_FILE.read_bytes(), nursery, arena)
         self._link.call(stream.calls)
+        self._ready_since = time.monotonic()
 
     def get_ready(self) -> None:
         """Hand over the calls of the next go, and stop until it begins."""
         self._link.prepare(self._stream.calls)
         self._link.stop()
+        self._ready_since = time.monotonic()
 
     def rest(self) -> None:
-        """Get ready, and rest as a kernel does while its inputs come (`clock.right_go`)."""
-        self.get_ready()
-        time.sleep(REST_S)
+        """Stay so until it has rested as a kernel does while its inputs come (`clock.right_go`)."""
+        time.sleep(max(0.0, self._ready_since + REST_S - time.monotonic()))
 
     def go(self, filled: Filled = EMPTY) -> Go:
         """Call it on every slot, once ready. The answers may be wrong: looking at them counts."""

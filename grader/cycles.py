@@ -46,6 +46,7 @@ def alternate(
     samples, began = Samples(Evidence(alone)), time.monotonic()
     per_go = slots.least_bytes * slots.calls
     while not _enough(samples, gate, began):
+        yardstick.get_ready()  # it rests while the kernel's inputs come
         gone = right_go(kernel, slots)
         beside = trusted_go(yardstick, filled, kernel)
         ceiling = yardstick.bandwidth(beside)
@@ -58,8 +59,17 @@ def alternate(
     return samples
 
 
+def trusted_goes(yardstick: Yardstick, filled: Filled, count: int) -> list[Go]:
+    """So many of the ceiling, while there is no process of the kernel's."""
+    goes = []
+    for _ in range(count):
+        yardstick.get_ready()
+        goes.append(trusted_go(yardstick, filled))
+    return goes
+
+
 def trusted_go(yardstick: Yardstick, filled: Filled, kernel: WorkerLink | None = None) -> Go:
-    """One of the ceiling, while nothing of the kernel's runs, nor does on the GPU.
+    """One of the ceiling, which is ready, while nothing of the kernel's runs, nor does on the GPU.
 
     It has rested before, as the kernel does while its inputs come: who did is slow at first, and
     what the trusted one loses by that is taken off the other's time.

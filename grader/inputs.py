@@ -89,6 +89,7 @@ class LargeDraw:
         self._device = torch.device(device)
         self._random = torch.Generator(self._device).manual_seed(seed)
         self._numbers = random.Random(seed)  # apart, so that they do not depend on the tensors
+        self.drawn: list[Tensor] = []
 
     def tensor(
         self, shape: tuple[int, ...], *, dtype: str | None = None, extreme: float | None = None
@@ -112,7 +113,8 @@ class LargeDraw:
         # may be written last.
         where = torch.where(chosen, where, where[..., :1])
         spikes = torch.where(chosen, spikes, spikes[..., :1]).clamp(-limit, limit)
-        return values.scatter_(-1, where, spikes.to(values.dtype))
+        self.drawn.append(values.scatter_(-1, where, spikes.to(values.dtype)))
+        return values
 
     def _below(self, limit: int, shape: tuple[int, ...]) -> Tensor:
         return torch.randint(limit, shape, generator=self._random, device=self._device)

@@ -124,8 +124,9 @@ class Slots:
         if not self.spec.independent_rows:
             sampled = random.SystemRandom().sample(sampled, min(SAMPLED_SLOTS, len(sampled)))
         for slot, seed in zip(self._slots, plan.seeds, strict=True):
-            inputs = dict(self.spec.inputs(self.case, self._draw(self.case, seed)))
-            withheld = self._withheld(inputs, slot)
+            draw = self._draw(self.case, seed)
+            inputs = dict(self.spec.inputs(self.case, draw))
+            withheld = self._withheld(inputs, draw.drawn, slot)
             if slot in sampled:
                 for placed, piece in self._sampled(inputs, withheld, slot):
                     probes[placed.view.dtype].append(piece)
@@ -176,16 +177,17 @@ class Slots:
         return self._memory[:whole].view(dtype)
 
     def _withheld(
-        self, inputs: dict[str, Tensor | float], slot: Sequence[Placed]
+        self, inputs: dict[str, Tensor | float], drawn: Sequence[Tensor], slot: Sequence[Placed]
     ) -> dict[str, Withheld]:
         """What is late of each large input. Changes them for it, and makes them contiguous."""
         found = {}
         for placed in large(slot):
             value = inputs.get(placed.argument.name)
             if isinstance(value, Tensor):
-                # A copy: others may share its memory, or the spec may keep it.
-                value = value.clone(memory_format=torch.contiguous_format)
-                inputs[placed.argument.name] = value
+                if not (any(value is one for one in drawn) and _apart(value, inputs)):
+                    # Others may share its memory, or the spec may keep it.
+                    value = value.clone(memory_format=torch.contiguous_format)
+                    inputs[placed.argument.name] = value
                 found[placed.argument.name] = withhold(value, self._random)
         return found
 
@@ -257,6 +259,14 @@ def _no_pieces() -> Pieces:
 def _tensor(value: Tensor | float) -> Tensor:
     assert isinstance(value, Tensor)
     return value
+
+
+def _apart(value: Tensor, inputs: Mapping[str, Tensor | float]) -> bool:
+    """Whether it lies in memory of its own, without gaps."""
+    where = value.untyped_storage().data_ptr()
+    tensors = [one for one in inputs.values() if isinstance(one, Tensor)]
+    sharing = sum(one.untyped_storage().data_ptr() == where for one in tensors)
+    return sharing == 1 and value.is_contiguous()
 
 
 def _in_arena(placed: Placed, elements: Tensor) -> Tensor:

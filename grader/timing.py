@@ -17,7 +17,7 @@ from grader import ballast, exclusive, explain, nvml
 from grader.arena import CudaArena
 from grader.ceilings import GOES, Yardstick
 from grader.clock import believed_s, correction, go, right_go
-from grader.cycles import alternate, believed_shares, trusted_go
+from grader.cycles import alternate, believed_shares, trusted_goes
 from grader.decision import IMPOSSIBLE, decide, interval_of_runs
 from grader.link import Call, KernelFailure, WorkerLink, entry_of
 from grader.needless import no_kernel
@@ -67,7 +67,7 @@ def _measure(
     trusted = nursery("triton", grading.options.device, trusted=True)
     with closing(Yardstick(slots.stream(), trusted, arena)) as yardstick:
         calls, filled = slots.refill()
-        alone = [trusted_go(yardstick, filled) for _ in range(ALONE)]
+        alone = trusted_goes(yardstick, filled, ALONE)
         before = yardstick.ceiling_of(alone)
         kernel = WorkerLink(
             entry_of(spec), grading.kernel, nursery(spec.backend, grading.options.device), arena
@@ -84,7 +84,7 @@ def _measure(
             latency = _latency(kernel, spec, arena)
             needless = _without_kernels(kernel, slots, arena) if spec.kernels else None
         del held_back
-        after = yardstick.ceiling_of([trusted_go(yardstick, filled) for _ in range(GOES)])
+        after = yardstick.ceiling_of(trusted_goes(yardstick, filled, GOES))
     ceiling = believed_ceiling(samples.ceilings, before, after)
     shares = believed_shares(samples, slots.least_bytes * sizing.calls, ceiling)
     seconds = believed_s(samples.evidence) / sizing.calls

@@ -336,6 +336,7 @@ class Turns:
         monkeypatch.setattr(cycles, "right_go", lambda kernel, slots: self.went("kernel"))
         monkeypatch.setattr(cycles, "must_be_idle", self.looked_for)
         self.yardstick = SimpleNamespace(
+            get_ready=lambda: self.done.append("gets ready"),
             rest=lambda: self.done.append("rest"),
             go=lambda filled: self.went("ceiling"),
             bandwidth=lambda go: 1e9,
@@ -356,7 +357,7 @@ def test_while_one_is_timed_nothing_of_the_other_runs(monkeypatch: pytest.Monkey
     turns, alone = Turns(monkeypatch), [Go(window_s=0.02, claimed_s=0.016, available=GIB)]
     slots = SimpleNamespace(least_bytes=1 << 20, calls=16)
     found = cycles.alternate(turns.kernel, turns.yardstick, slots, [], 0.5, alone)
-    one = ["kernel", "kernel stops", "rest", "GPU idle of the kernel", "ceiling"]
+    one = ["gets ready", "kernel", "kernel stops", "rest", "GPU idle of the kernel", "ceiling"]
     assert turns.done == one * cycles.LEAST_CYCLES
     assert found.evidence.alone == alone
     assert found.shares[0] == pytest.approx(16 * (1 << 20) / 0.016 / 1e9)
@@ -369,22 +370,34 @@ def test_before_the_kernel_is_started_the_trusted_one_goes_as_it_does_beside_it(
 ):
     """Its overheads are compared: without the rest and the look it is 0.3 ms of a go of 16 ms."""
     turns = Turns(monkeypatch)
-    cycles.trusted_go(turns.yardstick, [])
-    assert turns.done == ["rest", "GPU idle", "ceiling"]
+    assert len(cycles.trusted_goes(turns.yardstick, [], 2)) == 2
+    assert turns.done == ["gets ready", "rest", "GPU idle", "ceiling"] * 2
 
 
 def test_the_trusted_kernel_rests_before_it_goes(monkeypatch: pytest.MonkeyPatch):
     """As the learner's does while its inputs come: what it loses by that is taken off the other's
     time."""
     done: list[str] = []
-    monkeypatch.setattr(ceilings.time, "sleep", lambda seconds: done.append(f"rests {seconds} s"))
+    now = iter([7.0, 7.0, 9.0, 9.0 + 0.25 * ceilings.REST_S, 11.0, 11.0 + 3 * ceilings.REST_S])
+    clock = SimpleNamespace(
+        monotonic=lambda: next(now),
+        sleep=lambda seconds: done.append(f"rests {seconds / ceilings.REST_S:.2f} of it"),
+    )
+    monkeypatch.setattr(ceilings, "time", clock)
     yardstick = object.__new__(ceilings.Yardstick)
     yardstick._stream = SimpleNamespace(calls=[])
     yardstick._link = SimpleNamespace(
         prepare=lambda calls: done.append("is told"), stop=lambda: done.append("stops")
     )
-    yardstick.rest()
-    assert done == ["is told", "stops", f"rests {ceilings.REST_S} s"]
+    for _ in range(3):
+        yardstick.get_ready()
+        yardstick.rest()
+    begins = ["is told", "stops"]
+    assert done == [
+        *(*begins, "rests 1.00 of it"),
+        *(*begins, "rests 0.75 of it"),
+        *(*begins, "rests 0.00 of it"),
+    ]
 
 
 def test_the_trusted_kernel_warms_up_as_the_other_does(monkeypatch: pytest.MonkeyPatch):

@@ -13,7 +13,7 @@ import triton.language as tl
 
 from grader.worker import loop
 
-REST_S = 0.062  # from the end of a go until the ceiling's has begun
+REST_S = 0.01  # from the end of a go until the ceiling's has begun
 BURST_CYCLES = 10_000_000  # of the GPU's clock: 5 ms of a go of 16 ms
 
 
