@@ -368,16 +368,6 @@ def test_how_exact_measuring_is_said_to_be_was_measured():
         f"{len(raised) - raised.count(1.0)} of the {len(raised)} runs" in page
     )
     trust = clock.TRUST
-    again = json.loads((folder / "accuracy_second_h200.json").read_text())
-    assert again["itself"]["ok"]
-    offs = ", ".join(f"{100 * row['off']:+.2f}" for row in again["events"]["rows"])
-    assert f"{offs} % off" in page
-    (noisy,) = (row for row in again["events"]["rows"] if row["outcome"] != "pass")
-    assert (noisy["exercise"], noisy["outcome"]) == ("02_dot_reduction", "noisy")
-    assert (
-        f"contradicted the worker of 02 by {100 * (noisy['raised'] - 1):.2f} % beyond the "
-        f"{100 * trust:g} % that it is left" in page
-    )
     unclear = [row for row in liars["liars"]["rows"] if row["caught"] in ("noisy", "too_close")]
     assert "One of the liars was told as too close to tell" in page
     assert [row["caught"] for row in unclear] == ["too_close"]
