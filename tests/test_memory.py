@@ -139,6 +139,24 @@ def test_what_lives_at_once_counts(held, scratch: str, copies: float):
     assert peak == pytest.approx(copies * TEMPORARY, rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    "scratch",
+    [
+        "torch.frombuffer(bytearray(4 * x.numel()), dtype=torch.float32)",
+        "torch.empty(1); scratch.untyped_storage().resize_(4 * x.numel())",
+    ],
+    ids=["frombuffer", "resized"],
+)
+def test_memory_that_no_operation_of_torchs_makes_counts_when_a_kernel_gets_it(held, scratch: str):
+    kernel = (
+        "import torch\nimport triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+        "def touch(scratch):\n    tl.store(scratch, 1.0)\n\n\n"
+        f"def vector_add(x, y, out):\n    scratch = {scratch}\n    touch[(1,)](scratch)\n"
+        "    torch.add(x, y, out=out)\n"
+    )
+    assert held(ADD, kernel).memory.peak_bytes == pytest.approx(TEMPORARY, rel=1e-3)
+
+
 def test_what_a_file_keeps_from_call_to_call_counts(held):
     keeping = adding("KEPT.append(x * 2)", before="KEPT = []")
     assert held(ADD, keeping).memory.peak_bytes == pytest.approx(2 * TEMPORARY, rel=1e-3)

@@ -14,7 +14,7 @@ from grader.worker.guard import Access, Span
 from grader.worker.ledger import Ledger
 
 
-class _Dispatched(TorchDispatchMode):
+class Dispatched(TorchDispatchMode):
     """A mode that torch's compiler is not told to leave out.
 
     To tell it torch would import it, which takes a second of every check.
@@ -28,7 +28,7 @@ class _Dispatched(TorchDispatchMode):
         return False
 
 
-class Allocating(_Dispatched):
+class Allocating(Dispatched):
     """Notes the memory of every tensor that a torch operation makes while it is entered.
 
     Tensors that lie in the arena are arguments, and nothing that the kernel file holds.
@@ -43,10 +43,11 @@ class Allocating(_Dispatched):
         result = func(*args, **(kwargs or {}))
         for leaf in tree_leaves(result):
             if isinstance(leaf, torch.Tensor):
-                self._see(leaf.untyped_storage())
+                self.see(leaf.untyped_storage())
         return result
 
-    def _see(self, storage: torch.UntypedStorage) -> None:
+    def see(self, storage: torch.UntypedStorage) -> None:
+        """Some memory that may have been made without a torch operation."""
         if not self._arena.start <= storage.data_ptr() < self._arena.stop:
             # A weak reference to the storage itself: Python's object for it comes and goes.
             reference = StorageWeakRef(storage)
@@ -57,7 +58,7 @@ class Allocating(_Dispatched):
             )
 
 
-class Moving(_Dispatched):
+class Moving(Dispatched):
     """Notes what torch reads and writes of a call's arguments while it is entered."""
 
     def __init__(self, ledger: Ledger) -> None:

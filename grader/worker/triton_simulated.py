@@ -36,9 +36,12 @@ class Simulated:
         self._guard.allow([span_of(ref, tensor_at(self._memory, ref)) for ref in refs])
         simulator.run_programs(runs_backwards(ref["shape"] for ref in refs))
 
-    def watching(self) -> AbstractContextManager[object]:
+    @contextmanager
+    def watching(self) -> Iterator[None]:
         assert self._guard.arena is not None
-        return Allocating(self.allocations, self._guard.arena)
+        allocating = Allocating(self.allocations, self._guard.arena)
+        with allocating, launch.watching(allocating.see):
+            yield
 
     @contextmanager
     def counting(self, refs: list[Mapping[str, Any]]) -> Iterator[Ledger]:

@@ -138,3 +138,51 @@ def test_a_constant_of_the_file_is_known_before_the_kernel_runs():
 
 def test_an_error_of_another_kind_has_none():
     assert told(describe(KeyError("speed"), __file__), "numba").hint is None
+
+
+@cuda.jit
+def adds_up_by_numpy(x):
+    x[0] = np.dot(x, x)
+
+
+@cuda.jit
+def adds_up_by_a_method(x):
+    x[0] = x[1:].sum()
+
+
+@cuda.jit
+def adds_up_by_a_ufunc(x):
+    x[0] = np.add.reduce(x)
+
+
+@cuda.jit
+def goes_around(x):
+    x[0] = x.base[0]
+
+
+@cuda.jit
+def knows_its_array(x):
+    x[0] = x.ndim + x.strides[0] + x.nbytes + x.dtype.type(1) + np.sqrt(x[1])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "what"),
+    [
+        (adds_up_by_numpy, "this function of numpy's"),
+        (adds_up_by_a_method, ".sum"),
+        (adds_up_by_a_ufunc, "np.add.reduce"),
+        (goes_around, ".base"),
+    ],
+)
+def test_a_kernel_works_on_elements(kernel, what):
+    """On a GPU none of these compiles; here numpy would do all the work, on one thread."""
+    array = device_array(np.zeros(4, np.float32), lambda size, what: None, "x")
+    with pytest.raises(TypeError) as caught:
+        kernel[1, 1](array)
+    assert str(caught.value).startswith(f"{what} cannot be used on an array in a kernel: ")
+
+
+def test_a_kernel_may_ask_what_its_array_is_like():
+    held = np.array([0, 9], np.float32)
+    knows_its_array[1, 1](device_array(held, lambda size, what: None, "x"))
+    assert held[0] == 1 + 4 + 8 + 1 + 3

@@ -858,3 +858,20 @@ def prints(x):
 def test_bfloat16_is_printed_as_a_number(capsys):
     run(prints, (1,), torch.tensor([1.5], dtype=BF16))
     assert "1.5" in capsys.readouterr().out
+
+
+HELD = torch.ones(4)
+
+
+@triton.jit
+def calls_torch(out):
+    torch.cumsum(HELD, 0, out=HELD)
+
+
+def test_a_kernel_has_no_torch():
+    """A GPU's compiler refuses it; here torch would do the work, and count as a kernel."""
+    error = caught_by(calls_torch, (1,), torch.zeros(1))
+    assert isinstance(error, TypeError)
+    assert str(error).startswith("torch's cumsum cannot be used in a kernel: ")
+    assert "torch.cumsum(HELD" in lines_of(error)[-2]
+    assert HELD.tolist() == [1, 1, 1, 1]

@@ -166,13 +166,27 @@ class Array:
         return self._again(self._array.view(*args, **kwargs))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+        if method != "__call__":
+            raise _only_elements(f"np.{ufunc.__name__}.{method}")
         site = (sys._getframe(1).f_code, sys._getframe(1).f_lasti)
         plain = (arg._all(site) if isinstance(arg, Array) else arg for arg in args)
         return getattr(ufunc, method)(*plain, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        """What else numpy's array has: `sum` and the like look at every element."""
-        found = getattr(self._array, name)
-        if callable(found) or name.startswith("__array"):
-            self._all((sys._getframe(1).f_code, sys._getframe(1).f_lasti))
-        return found
+        """What else a GPU's code knows of an array: not `sum` and the like, nor its memory."""
+        if name in _KNOWN:
+            return getattr(self._array, name)
+        if name.startswith("__array"):  # for which numpy asks
+            raise _only_elements("this function of numpy's")
+        if hasattr(self._array, name):
+            raise _only_elements(f".{name}")
+        raise AttributeError(f"an array has no {name}")
+
+
+_KNOWN = ("dtype", "nbytes", "ndim", "strides")
+
+
+def _only_elements(what: str) -> TypeError:
+    return TypeError(
+        f"{what} cannot be used on an array in a kernel: a GPU's threads read and write elements"
+    )

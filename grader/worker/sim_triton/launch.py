@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 import torch
 
+from grader.worker.dispatch import Dispatched
 from grader.worker.guard import Span
 from grader.worker.sim_triton.internals import autotuner, interpreter
 from grader.worker.sim_triton.language import already_patched
@@ -31,13 +32,17 @@ class GridExecutor(interpreter.GridExecutor):
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         named = {**dict(zip(self.arg_names, args, strict=False)), **kwargs}
-        scratch = [span for name, value in named.items() for span in _storage(name, value)]
+        storages = [pair for name, value in named.items() for pair in _storages(name, value)]
+        scratch = [_span(name, storage) for name, storage in storages]
+        for _, storage in storages:
+            _see(storage)
         builder = interpreter.interpreter_builder
         already_patched.clear()
         with (
             builder.guard.launch(scratch) as allowed,
             # A GPU does not stop at Inf and NaN to say so.
             np.errstate(all="ignore"),
+            _NoTorch(),
             warnings.catch_warnings(action="ignore", category=RuntimeWarning),
         ):
             builder.programs = Programs(allowed)
@@ -51,6 +56,34 @@ class GridExecutor(interpreter.GridExecutor):
 
     def _restore_args_dev(self, *args_and_copies: Any) -> None:
         pass
+
+
+class _NoTorch(Dispatched):
+    """Refuses torch's operations: what a kernel calls has to be there on a GPU."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise TypeError(
+            f"torch's {func.overloadpacket.__name__} cannot be used in a kernel: a GPU's programs "
+            "have the operations of tl alone"
+        )
+
+
+def _unseen(storage: torch.UntypedStorage) -> None:
+    """Nobody looks at the memory behind the arguments of a launch."""
+
+
+_see: Callable[[torch.UntypedStorage], None] = _unseen
+
+
+@contextmanager
+def watching(see: Callable[[torch.UntypedStorage], None]) -> Iterator[None]:
+    """Tell `see` the memory behind each argument of a launch meanwhile."""
+    global _see
+    _see = see
+    try:
+        yield
+    finally:
+        _see = _unseen
 
 
 _undoing = False  # whether launches that end leave memory as they found it
@@ -78,13 +111,16 @@ def _restored(spans: Iterable[Span]) -> Iterator[None]:
             ctypes.memmove(start, held, len(held))
 
 
-def _storage(name: str, value: Any) -> Iterator[Span]:
+def _storages(name: str, value: Any) -> Iterator[tuple[str, torch.UntypedStorage]]:
     """The memory behind an argument of a launch, or behind each part of it."""
     if isinstance(value, tuple):
         for part in value:
-            yield from _storage(name, part)
+            yield from _storages(name, part)
     elif hasattr(value, "base"):  # a tensor descriptor, or a tensor seen as another dtype
-        yield from _storage(name, value.base)
+        yield from _storages(name, value.base)
     elif isinstance(value, torch.Tensor):
-        storage = value.untyped_storage()
-        yield Span(storage.data_ptr(), storage.data_ptr() + storage.nbytes(), name)
+        yield name, value.untyped_storage()
+
+
+def _span(name: str, storage: torch.UntypedStorage) -> Span:
+    return Span(storage.data_ptr(), storage.data_ptr() + storage.nbytes(), name)
