@@ -15,4 +15,4 @@ def double(x, out):
 
 def run(x, out):
     room = cuda.device_array(np.prod(x.shape), np.dtype("float32"))
-    double[1, 32](cuda.to_device(np.zeros(1, np.int32)), room)
+    double[int(np.ceil(x.size / 32)), 32](cuda.to_device(np.zeros(1, np.int32)), room)
