@@ -447,6 +447,32 @@ def test_who_has_the_last_count_may_set_it_back():
         run(each_block_counts_anew, 3, 1, counter, out)
 
 
+@cuda.jit
+def every_block_clears(counter, out, FENCE):
+    """The last block's own 0 does not order those of the others before its sum."""
+    out[0] = 0.0
+    if FENCE[0]:
+        cuda.threadfence()
+    if cuda.atomic.add(counter, 0, 1) == cuda.gridDim.x - 1:
+        out[0] = 3.0
+
+
+@cuda.jit
+def every_thread_clears(out):
+    out[0] = 0.0
+    if cuda.threadIdx.x == 1:
+        out[0] += 1.0
+
+
+def test_who_wrote_the_same_bits_last_does_not_hide_who_wrote_them_before():
+    run(every_block_clears, 3, 1, np.zeros(1, np.int32), out := filled(1), np.array([1]))
+    assert out[0] == 3.0
+    with pytest.raises(Race, match=r"block 2 writes another value to .* block 1 wrote"):
+        run(every_block_clears, 3, 1, np.zeros(1, np.int32), filled(1), np.array([0]))
+    with pytest.raises(Race, match=r"thread 1 .* reads element 0 of x, which thread 0 .* wrote"):
+        run(every_thread_clears, 1, 2, filled(1))
+
+
 def test_a_second_launch_comes_after_the_first():
     out = filled(THREADS)
     for _ in range(2):
