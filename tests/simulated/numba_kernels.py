@@ -6,6 +6,7 @@ import linecache
 import re
 import sys
 import traceback
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +16,8 @@ from grader.worker.guard import OutOfBounds
 from grader.worker.launches import LaunchRefused
 from grader.worker.races import DivergentBarrier, DivergentShuffle, Race, Uninitialised
 from grader.worker.sim_numba import simulator
+from grader.worker.sim_numba.arrays import NotSimulated
 from grader.worker.sim_numba.device_arrays import device_array
-from grader.worker.sim_numba.module import NotSimulated
 
 simulator.install()
 
@@ -851,6 +852,86 @@ def test_inf_and_nan_come_without_warnings():
     out = filled(1, value=3e38)
     run(overflow, 1, 1, out)
     assert np.isnan(out[0])
+
+
+# --- what a launch takes --------------------------------------------------------------------------
+
+
+RECORD = np.dtype([("v", np.float32), ("w", np.float32)])
+
+
+@cuda.jit
+def adds_to_a_record(records):
+    records[0]["v"] += 1.0
+
+
+@cuda.jit
+def sees_records(x):
+    x.view(RECORD)[0]["v"] = 1.0
+
+
+@cuda.jit
+def shares_records(x):
+    cuda.shared.array(1, RECORD)[0]["v"] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("kernel", "argument", "named"),
+    [
+        (adds_to_a_record, lambda: cuda.device_array(1, RECORD), "the device array of shape (1,)"),
+        (adds_to_a_record, lambda: observed(filled(2)).view(RECORD), "x"),
+        (adds_to_a_record, lambda: np.zeros(1, RECORD)[0], "the device array of shape ()"),
+        (sees_records, lambda: observed(filled(2)), "x"),
+        (shares_records, lambda: observed(filled(2)), "the shared array of shape (1,)"),
+    ],
+    ids=["scratch", "view", "record", "in the kernel", "shared"],
+)
+def test_records_whose_fields_nobody_would_follow_are_refused(kernel, argument, named):
+    with pytest.raises(NotSimulated) as caught:
+        kernel[1, 1](argument())
+    assert str(caught.value) == (
+        f"{named} holds records, whose fields the simulator does not follow: use one array for "
+        "each field"
+    )
+
+
+ELSEWHERE: list[Any] = []
+
+
+@cuda.jit
+def reads_elsewhere(out):
+    out[0] = ELSEWHERE[0][0]
+
+
+@cuda.jit
+def writes_elsewhere(out):
+    ELSEWHERE[0][0] = 1.0
+
+
+@cuda.jit
+def adds_elsewhere(out):
+    cuda.atomic.add(ELSEWHERE[0], 0, 1.0)
+
+
+@pytest.mark.parametrize("kernel", [reads_elsewhere, writes_elsewhere, adds_elsewhere])
+@pytest.mark.parametrize(
+    ("made", "named"),
+    [
+        (lambda: observed(filled(2)), "x"),
+        (lambda: cuda.to_device(filled(2)), "the device array of shape (2,)"),
+    ],
+    ids=["argument", "scratch"],
+)
+def test_device_arrays_that_are_no_arguments_are_refused_in_kernels_only(kernel, made, named):
+    ELSEWHERE[:] = [made()]
+    with pytest.raises(NotSimulated) as caught:
+        kernel[1, 1](observed(filled(1)))
+    assert str(caught.value) == (
+        f"the kernel uses {named} from outside (a closure, a global name or a list), and the "
+        "simulator follows only a kernel's arguments: pass it as an argument"
+    )
+    ELSEWHERE[0][0] = 3.0
+    assert ELSEWHERE[0][0] == 3.0
 
 
 # --- what is counted ----------------------------------------------------------------------------

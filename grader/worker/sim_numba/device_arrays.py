@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.worker.sim_numba.arrays import Array, Note
+from grader.worker.sim_numba.arrays import Array, Note, NotSimulated
 from grader.worker.sim_numba.internals import (
     FakeCUDAArray,
-    FakeWithinKernelCUDAArray,
     launched,
     make_device_array,
 )
@@ -21,6 +20,8 @@ from grader.worker.sim_numba.races import Memory
 from grader.worker.whole import Whole
 
 _init = FakeCUDAArray.__init__
+_get = FakeCUDAArray.__getitem__
+_set = FakeCUDAArray.__setitem__
 
 
 def device_array(array: NDArray[Any], note: Note, name: str) -> Any:
@@ -50,6 +51,8 @@ class _Observed(FakeCUDAArray):
         return Array(self._ary, memory, self._whole, self._note)
 
     def __getitem__(self, index: Any) -> Any:
+        if launched() is not None:
+            raise _from_outside(self._whole)
         found = self._ary[index]
         if type(found) is np.ndarray:
             return self._again(found)
@@ -57,6 +60,8 @@ class _Observed(FakeCUDAArray):
         return found
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if launched() is not None:
+            raise _from_outside(self._whole)
         self._note(self._ary[index].nbytes, "store")
         self._ary[index] = value
 
@@ -99,12 +104,31 @@ class _Observed(FakeCUDAArray):
 
 def as_kernels_see_it(item: Any) -> Any:
     """What a launch makes of a device array that it gets."""
-    if item.dtype.names is not None:
-        return FakeWithinKernelCUDAArray(item)  # of records: the simulator's own, not looked at
     memory = launched().launch.memory
     if isinstance(item, _Observed):
         return item.in_kernel(memory)
     return Array(item._ary, memory, Whole.scratch(item._ary))
+
+
+def element(self: Any, index: Any) -> Any:
+    """What an index gives of a device array that no launch has made anything of."""
+    if launched() is not None:
+        raise _from_outside(Whole.scratch(self._ary))
+    return _get(self, index)
+
+
+def set_element(self: Any, index: Any, value: Any) -> None:
+    """What an index sets in a device array that no launch has made anything of."""
+    if launched() is not None:
+        raise _from_outside(Whole.scratch(self._ary))
+    _set(self, index, value)
+
+
+def _from_outside(whole: Whole) -> NotSimulated:
+    return NotSimulated(
+        f"the kernel uses {whole.name} from outside (a closure, a global name or a list), and the "
+        "simulator follows only a kernel's arguments: pass it as an argument"
+    )
 
 
 def new_device_array(*args: Any, **kwargs: Any) -> Any:

@@ -61,7 +61,6 @@ FakeCUDAKernel = _kernel.FakeCUDAKernel
 FakeCUDALocal = _kernelapi.FakeCUDALocal
 FakeCUDAModule = _kernelapi.FakeCUDAModule
 FakeCUDAShared = _kernelapi.FakeCUDAShared
-FakeWithinKernelCUDAArray = _kernel.FakeWithinKernelCUDAArray
 make_device_array = _devicearray.device_array
 
 

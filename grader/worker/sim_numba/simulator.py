@@ -9,8 +9,18 @@ from typing import Any
 import numpy as np
 
 from grader.worker.sim_numba.block import Block
-from grader.worker.sim_numba.device_arrays import as_kernels_see_it, new_device_array
-from grader.worker.sim_numba.internals import FakeCUDAKernel, launched, put_in_place
+from grader.worker.sim_numba.device_arrays import (
+    as_kernels_see_it,
+    element,
+    new_device_array,
+    set_element,
+)
+from grader.worker.sim_numba.internals import (
+    FakeCUDAArray,
+    FakeCUDAKernel,
+    launched,
+    put_in_place,
+)
 from grader.worker.sim_numba.launch import Launch
 from grader.worker.sim_numba.log import Log
 from grader.worker.sim_numba.module import Cuda
@@ -24,6 +34,7 @@ def install() -> None:
     Call it once, in a process that set NUMBA_ENABLE_CUDASIM=1 before importing numba.
     """
     put_in_place(Block, Cuda, as_kernels_see_it, new_device_array)
+    FakeCUDAArray.__getitem__, FakeCUDAArray.__setitem__ = element, set_element
 
 
 def run_blocks(backwards: bool) -> None:
