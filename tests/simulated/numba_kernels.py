@@ -6,7 +6,7 @@ import linecache
 import re
 import sys
 import traceback
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -857,6 +857,69 @@ def test_inf_and_nan_come_without_warnings():
 # --- what a launch takes --------------------------------------------------------------------------
 
 
+class Pair(NamedTuple):
+    x: Any
+    out: Any
+
+
+@cuda.jit
+def doubles(pair, nested):
+    ((again,),) = nested
+    i = cuda.grid(1)
+    pair.out[i] = again[i] = 2 * pair.x[i]
+
+
+@cuda.jit
+def adds_plainly(pair):
+    x, out = pair
+    out[0] += x[cuda.grid(1)]
+
+
+@cuda.jit
+def goes_on(pair):
+    pair[1][cuda.grid(1)] = 0.0
+
+
+def test_arrays_in_tuples_are_looked_at_like_any_others():
+    x, out, again = np.arange(4, dtype=np.float32), filled(4), filled(4)
+    NOTED.clear()
+    doubles[2, 2](Pair(observed(x), observed(out)), ((again,),))
+    assert out.tolist() == again.tolist() == [0.0, 2.0, 4.0, 6.0]
+    assert NOTED == [(4, "load"), (4, "store")] * 4
+    with pytest.raises(Race, match="thread 1 of block 0 reads element 0 of x, which thread 0 of"):
+        adds_plainly[1, 2]((observed(x), observed(out)))
+    with pytest.raises(OutOfBounds, match="index 4 of x, which has 4 elements"):
+        goes_on[1, 5]((observed(x), observed(out)))
+
+
+@pytest.mark.parametrize(
+    "given", [observed, np.asarray, cuda.InOut], ids=["device", "host", "hint"]
+)
+def test_a_launch_that_is_undone_leaves_arrays_in_tuples_as_they_were(given):
+    x, out, again = filled(4, value=1.0), filled(4), filled(4)
+    with simulator.undoing():
+        doubles[2, 2](Pair(x, given(out)), ((given(again),),))
+        in_place[1, 4](given(x))
+        in_place[1, 4](cuda.InOut(observed(x)))
+    assert (x.tolist(), out.tolist(), again.tolist()) == ([1.0] * 4, [0.0] * 4, [0.0] * 4)
+    doubles[2, 2](Pair(x, given(out)), ((given(again),),))
+    assert out.tolist() == again.tolist() == [2.0] * 4
+
+
+@cuda.jit
+def tells_its_launch(out):
+    if cuda.grid(1) == 0:
+        out[0] = cuda.gridsize(1)
+        out[1] = cuda.shared.array(0, int32).size
+
+
+def test_each_launch_configuration_of_a_kernel_is_one_of_its_own():
+    many, one = tells_its_launch[8, 64, 0, 16], tells_its_launch[1, 4]
+    for launch, told in ((many, [512, 4]), (one, [4, 0]), (many, [512, 4])):
+        launch(observed(out := np.zeros(2, np.int32)))
+        assert out.tolist() == told
+
+
 RECORD = np.dtype([("v", np.float32), ("w", np.float32)])
 
 
@@ -928,7 +991,7 @@ def test_device_arrays_that_are_no_arguments_are_refused_in_kernels_only(kernel,
         kernel[1, 1](observed(filled(1)))
     assert str(caught.value) == (
         f"the kernel uses {named} from outside (a closure, a global name or a list), and the "
-        "simulator follows only a kernel's arguments: pass it as an argument"
+        "simulator follows only a kernel's arguments, and tuples of them: pass it as an argument"
     )
     ELSEWHERE[0][0] = 3.0
     assert ELSEWHERE[0][0] == 3.0

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from grader.worker.sim_numba.arrays import Array, Note, NotSimulated
 from grader.worker.sim_numba.internals import (
+    ArgHint,
     FakeCUDAArray,
+    InOut,
     launched,
     make_device_array,
 )
@@ -110,6 +112,46 @@ def as_kernels_see_it(item: Any) -> Any:
     return Array(item._ary, memory, Whole.scratch(item._ary))
 
 
+class Tuples:
+    """An extension of launches, in numba's sense: they take arrays in tuples, too.
+
+    A GPU's do so by themselves, and the simulator's hand a tuple on as it is.
+    """
+
+    @staticmethod
+    def prepare_args(ty: Any, val: Any, stream: Any, retr: list[Any]) -> tuple[Any, Any]:
+        """`retr` is for what a launch has to do at its end: copy back to the host."""
+        return ty, _of_tuple(val, retr) if isinstance(val, tuple) else val
+
+
+def _of_tuple(parts: tuple[Any, ...], retr: list[Any]) -> tuple[Any, ...]:
+    seen = [_of_part(part, retr) for part in parts]
+    return type(parts)(*seen) if hasattr(parts, "_fields") else tuple(seen)
+
+
+def _of_part(part: Any, retr: list[Any]) -> Any:
+    if isinstance(part, tuple):
+        return _of_tuple(part, retr)
+    if isinstance(part, np.ndarray) and part.ndim > 0:
+        part = InOut(part)
+    if isinstance(part, ArgHint):
+        part = part.to_device(retr)
+    return as_kernels_see_it(part) if isinstance(part, FakeCUDAArray) else part
+
+
+def memory_of(argument: Any) -> Iterator[NDArray[Any]]:
+    """What a launch may write to by this argument."""
+    if isinstance(argument, tuple):
+        for part in argument:
+            yield from memory_of(part)
+    elif isinstance(argument, ArgHint):
+        yield from memory_of(argument.value)
+    elif isinstance(argument, FakeCUDAArray):
+        yield argument._ary
+    elif isinstance(argument, np.ndarray):
+        yield argument
+
+
 def element(self: Any, index: Any) -> Any:
     """What an index gives of a device array that no launch has made anything of."""
     if launched() is not None:
@@ -127,7 +169,7 @@ def set_element(self: Any, index: Any, value: Any) -> None:
 def _from_outside(whole: Whole) -> NotSimulated:
     return NotSimulated(
         f"the kernel uses {whole.name} from outside (a closure, a global name or a list), and the "
-        "simulator follows only a kernel's arguments: pass it as an argument"
+        "simulator follows only a kernel's arguments, and tuples of them: pass it as an argument"
     )
 
 
