@@ -6,6 +6,7 @@ import linecache
 import re
 import sys
 import traceback
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -15,8 +16,8 @@ from grader.worker.guard import OutOfBounds
 from grader.worker.launches import LaunchRefused
 from grader.worker.races import DivergentBarrier, DivergentShuffle, Race, Uninitialised
 from grader.worker.sim_numba import simulator
+from grader.worker.sim_numba.arrays import NotSimulated
 from grader.worker.sim_numba.device_arrays import device_array
-from grader.worker.sim_numba.module import NotSimulated
 
 simulator.install()
 
@@ -447,6 +448,32 @@ def test_who_has_the_last_count_may_set_it_back():
         run(each_block_counts_anew, 3, 1, counter, out)
 
 
+@cuda.jit
+def every_block_clears(counter, out, FENCE):
+    """The last block's own 0 does not order those of the others before its sum."""
+    out[0] = 0.0
+    if FENCE[0]:
+        cuda.threadfence()
+    if cuda.atomic.add(counter, 0, 1) == cuda.gridDim.x - 1:
+        out[0] = 3.0
+
+
+@cuda.jit
+def every_thread_clears(out):
+    out[0] = 0.0
+    if cuda.threadIdx.x == 1:
+        out[0] += 1.0
+
+
+def test_who_wrote_the_same_bits_last_does_not_hide_who_wrote_them_before():
+    run(every_block_clears, 3, 1, np.zeros(1, np.int32), out := filled(1), np.array([1]))
+    assert out[0] == 3.0
+    with pytest.raises(Race, match=r"block 2 writes another value to .* block 1 wrote"):
+        run(every_block_clears, 3, 1, np.zeros(1, np.int32), filled(1), np.array([0]))
+    with pytest.raises(Race, match=r"thread 1 .* reads element 0 of x, which thread 0 .* wrote"):
+        run(every_thread_clears, 1, 2, filled(1))
+
+
 def test_a_second_launch_comes_after_the_first():
     out = filled(THREADS)
     for _ in range(2):
@@ -825,6 +852,149 @@ def test_inf_and_nan_come_without_warnings():
     out = filled(1, value=3e38)
     run(overflow, 1, 1, out)
     assert np.isnan(out[0])
+
+
+# --- what a launch takes --------------------------------------------------------------------------
+
+
+class Pair(NamedTuple):
+    x: Any
+    out: Any
+
+
+@cuda.jit
+def doubles(pair, nested):
+    ((again,),) = nested
+    i = cuda.grid(1)
+    pair.out[i] = again[i] = 2 * pair.x[i]
+
+
+@cuda.jit
+def adds_plainly(pair):
+    x, out = pair
+    out[0] += x[cuda.grid(1)]
+
+
+@cuda.jit
+def goes_on(pair):
+    pair[1][cuda.grid(1)] = 0.0
+
+
+def test_arrays_in_tuples_are_looked_at_like_any_others():
+    x, out, again = np.arange(4, dtype=np.float32), filled(4), filled(4)
+    NOTED.clear()
+    doubles[2, 2](Pair(observed(x), observed(out)), ((again,),))
+    assert out.tolist() == again.tolist() == [0.0, 2.0, 4.0, 6.0]
+    assert NOTED == [(4, "load"), (4, "store")] * 4
+    with pytest.raises(Race, match="thread 1 of block 0 reads element 0 of x, which thread 0 of"):
+        adds_plainly[1, 2]((observed(x), observed(out)))
+    with pytest.raises(OutOfBounds, match="index 4 of x, which has 4 elements"):
+        goes_on[1, 5]((observed(x), observed(out)))
+
+
+@pytest.mark.parametrize(
+    "given", [observed, np.asarray, cuda.InOut], ids=["device", "host", "hint"]
+)
+def test_a_launch_that_is_undone_leaves_arrays_in_tuples_as_they_were(given):
+    x, out, again = filled(4, value=1.0), filled(4), filled(4)
+    with simulator.undoing():
+        doubles[2, 2](Pair(x, given(out)), ((given(again),),))
+        in_place[1, 4](given(x))
+        in_place[1, 4](cuda.InOut(observed(x)))
+    assert (x.tolist(), out.tolist(), again.tolist()) == ([1.0] * 4, [0.0] * 4, [0.0] * 4)
+    doubles[2, 2](Pair(x, given(out)), ((given(again),),))
+    assert out.tolist() == again.tolist() == [2.0] * 4
+
+
+@cuda.jit
+def tells_its_launch(out):
+    if cuda.grid(1) == 0:
+        out[0] = cuda.gridsize(1)
+        out[1] = cuda.shared.array(0, int32).size
+
+
+def test_each_launch_configuration_of_a_kernel_is_one_of_its_own():
+    many, one = tells_its_launch[8, 64, 0, 16], tells_its_launch[1, 4]
+    for launch, told in ((many, [512, 4]), (one, [4, 0]), (many, [512, 4])):
+        launch(observed(out := np.zeros(2, np.int32)))
+        assert out.tolist() == told
+
+
+RECORD = np.dtype([("v", np.float32), ("w", np.float32)])
+
+
+@cuda.jit
+def adds_to_a_record(records):
+    records[0]["v"] += 1.0
+
+
+@cuda.jit
+def sees_records(x):
+    x.view(RECORD)[0]["v"] = 1.0
+
+
+@cuda.jit
+def shares_records(x):
+    cuda.shared.array(1, RECORD)[0]["v"] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("kernel", "argument", "named"),
+    [
+        (adds_to_a_record, lambda: cuda.device_array(1, RECORD), "the device array of shape (1,)"),
+        (adds_to_a_record, lambda: observed(filled(2)).view(RECORD), "x"),
+        (adds_to_a_record, lambda: np.zeros(1, RECORD)[0], "the device array of shape ()"),
+        (sees_records, lambda: observed(filled(2)), "x"),
+        (shares_records, lambda: observed(filled(2)), "the shared array of shape (1,)"),
+    ],
+    ids=["scratch", "view", "record", "in the kernel", "shared"],
+)
+def test_records_whose_fields_nobody_would_follow_are_refused(kernel, argument, named):
+    with pytest.raises(NotSimulated) as caught:
+        kernel[1, 1](argument())
+    assert str(caught.value) == (
+        f"{named} holds records, whose fields the simulator does not follow: use one array for "
+        "each field"
+    )
+
+
+ELSEWHERE: list[Any] = []
+
+
+@cuda.jit
+def reads_elsewhere(out):
+    out[0] = ELSEWHERE[0][0]
+
+
+@cuda.jit
+def writes_elsewhere(out):
+    ELSEWHERE[0][0] = 1.0
+
+
+@cuda.jit
+def adds_elsewhere(out):
+    cuda.atomic.add(ELSEWHERE[0], 0, 1.0)
+
+
+@pytest.mark.parametrize("kernel", [reads_elsewhere, writes_elsewhere, adds_elsewhere])
+@pytest.mark.parametrize(
+    ("made", "named"),
+    [
+        (lambda: observed(filled(2)), "x"),
+        (lambda: cuda.to_device(filled(2)), "the device array of shape (2,)"),
+    ],
+    ids=["argument", "scratch"],
+)
+def test_device_arrays_that_are_no_arguments_are_refused_in_kernels_only(kernel, made, named):
+    ELSEWHERE[:] = [made()]
+    with pytest.raises(NotSimulated) as caught:
+        kernel[1, 1](observed(filled(1)))
+    assert str(caught.value) == (
+        f"the kernel uses {named} from outside (a closure, a global name or a list), and the "
+        "simulator follows only a kernel's arguments, and tuples of them: pass it as an argument"
+    )
+    ELSEWHERE[0][0] = 3.0
+    assert ELSEWHERE[0][0] == 3.0
 
 
 # --- what is counted ----------------------------------------------------------------------------

@@ -18,6 +18,10 @@ from grader.worker.whole import Whole, address_of
 Note = Callable[[int, Access], None]
 
 
+class NotSimulated(Exception):
+    """The kernel uses something that exists on a GPU but not in the simulator."""
+
+
 class Array:
     """An array as kernels see it: every access to an element is counted and looked at.
 
@@ -27,6 +31,11 @@ class Array:
     def __init__(
         self, array: NDArray[Any], memory: Memory, whole: Whole, note: Note | None = None
     ) -> None:
+        if array.dtype.names is not None:
+            raise NotSimulated(
+                f"{whole.name} holds records, whose fields the simulator does not follow: use one "
+                "array for each field"
+            )
         self._array = array
         self._memory = memory
         self._whole = whole

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.worker.sim_numba.arrays import Array, Note
+from grader.worker.sim_numba.arrays import Array, Note, NotSimulated
 from grader.worker.sim_numba.internals import (
+    ArgHint,
     FakeCUDAArray,
-    FakeWithinKernelCUDAArray,
+    InOut,
     launched,
     make_device_array,
 )
@@ -21,6 +22,8 @@ from grader.worker.sim_numba.races import Memory
 from grader.worker.whole import Whole
 
 _init = FakeCUDAArray.__init__
+_get = FakeCUDAArray.__getitem__
+_set = FakeCUDAArray.__setitem__
 
 
 def device_array(array: NDArray[Any], note: Note, name: str) -> Any:
@@ -50,6 +53,8 @@ class _Observed(FakeCUDAArray):
         return Array(self._ary, memory, self._whole, self._note)
 
     def __getitem__(self, index: Any) -> Any:
+        if launched() is not None:
+            raise _from_outside(self._whole)
         found = self._ary[index]
         if type(found) is np.ndarray:
             return self._again(found)
@@ -57,6 +62,8 @@ class _Observed(FakeCUDAArray):
         return found
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if launched() is not None:
+            raise _from_outside(self._whole)
         self._note(self._ary[index].nbytes, "store")
         self._ary[index] = value
 
@@ -99,12 +106,71 @@ class _Observed(FakeCUDAArray):
 
 def as_kernels_see_it(item: Any) -> Any:
     """What a launch makes of a device array that it gets."""
-    if item.dtype.names is not None:
-        return FakeWithinKernelCUDAArray(item)  # of records: the simulator's own, not looked at
     memory = launched().launch.memory
     if isinstance(item, _Observed):
         return item.in_kernel(memory)
     return Array(item._ary, memory, Whole.scratch(item._ary))
+
+
+class Tuples:
+    """An extension of launches, in numba's sense: they take arrays in tuples, too.
+
+    A GPU's do so by themselves, and the simulator's hand a tuple on as it is.
+    """
+
+    @staticmethod
+    def prepare_args(ty: Any, val: Any, stream: Any, retr: list[Any]) -> tuple[Any, Any]:
+        """`retr` is for what a launch has to do at its end: copy back to the host."""
+        return ty, _of_tuple(val, retr) if isinstance(val, tuple) else val
+
+
+def _of_tuple(parts: tuple[Any, ...], retr: list[Any]) -> tuple[Any, ...]:
+    seen = [_of_part(part, retr) for part in parts]
+    return type(parts)(*seen) if hasattr(parts, "_fields") else tuple(seen)
+
+
+def _of_part(part: Any, retr: list[Any]) -> Any:
+    if isinstance(part, tuple):
+        return _of_tuple(part, retr)
+    if isinstance(part, np.ndarray) and part.ndim > 0:
+        part = InOut(part)
+    if isinstance(part, ArgHint):
+        part = part.to_device(retr)
+    return as_kernels_see_it(part) if isinstance(part, FakeCUDAArray) else part
+
+
+def memory_of(argument: Any) -> Iterator[NDArray[Any]]:
+    """What a launch may write to by this argument."""
+    if isinstance(argument, tuple):
+        for part in argument:
+            yield from memory_of(part)
+    elif isinstance(argument, ArgHint):
+        yield from memory_of(argument.value)
+    elif isinstance(argument, FakeCUDAArray):
+        yield argument._ary
+    elif isinstance(argument, np.ndarray):
+        yield argument
+
+
+def element(self: Any, index: Any) -> Any:
+    """What an index gives of a device array that no launch has made anything of."""
+    if launched() is not None:
+        raise _from_outside(Whole.scratch(self._ary))
+    return _get(self, index)
+
+
+def set_element(self: Any, index: Any, value: Any) -> None:
+    """What an index sets in a device array that no launch has made anything of."""
+    if launched() is not None:
+        raise _from_outside(Whole.scratch(self._ary))
+    _set(self, index, value)
+
+
+def _from_outside(whole: Whole) -> NotSimulated:
+    return NotSimulated(
+        f"the kernel uses {whole.name} from outside (a closure, a global name or a list), and the "
+        "simulator follows only a kernel's arguments, and tuples of them: pass it as an argument"
+    )
 
 
 def new_device_array(*args: Any, **kwargs: Any) -> Any:

@@ -35,7 +35,7 @@ _VERSIONS = {
 require(
     _kernel,
     *("BlockManager", "FakeCUDAModule", "_get_kernel_context", "FakeWithinKernelCUDAArray"),
-    "FakeCUDAKernel",
+    *("FakeCUDAKernel", "ArgHint", "InOut"),
     **_VERSIONS,
 )
 require(
@@ -54,6 +54,7 @@ require(
 )
 
 # The simulator's own, as they are before anything else is put in their place.
+ArgHint = _kernel.ArgHint
 Dim3 = _kernelapi.Dim3
 FakeCUDAArray = _devicearray.FakeCUDAArray
 FakeCUDAAtomic = _kernelapi.FakeCUDAAtomic
@@ -61,7 +62,7 @@ FakeCUDAKernel = _kernel.FakeCUDAKernel
 FakeCUDALocal = _kernelapi.FakeCUDALocal
 FakeCUDAModule = _kernelapi.FakeCUDAModule
 FakeCUDAShared = _kernelapi.FakeCUDAShared
-FakeWithinKernelCUDAArray = _kernel.FakeWithinKernelCUDAArray
+InOut = _kernel.InOut
 make_device_array = _devicearray.device_array
 
 

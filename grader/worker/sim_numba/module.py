@@ -10,16 +10,13 @@ from typing import Any
 
 from grader.worker.launches import check_launch
 from grader.worker.races import Index
+from grader.worker.sim_numba.arrays import NotSimulated
 from grader.worker.sim_numba.internals import FakeCUDAAtomic, FakeCUDAModule
 from grader.worker.sim_numba.launch import Launch
 from grader.worker.sim_numba.memory import Local, Shared
 from grader.worker.sim_numba.races import Threads
 from grader.worker.sim_numba.thread import Thread
 from grader.worker.sim_numba.warps import SOURCES
-
-
-class NotSimulated(Exception):
-    """The kernel uses something that exists on a GPU but not in the simulator."""
 
 
 class Cuda(FakeCUDAModule):

@@ -172,7 +172,7 @@ class Memory:
         self.threads = threads
         self._shared = shared
         self._unit = 0
-        self._wrote: dict[int, Done] = {}
+        self._wrote: dict[int, Lately] = {}
         self._read: dict[int, Lately] = {}
         self._updated: dict[int, Lately] = {}
         self._unwritten: Uninitialised | None = None
@@ -199,8 +199,7 @@ class Memory:
         while unit < stop:
             wrote = self._wrote.get(unit)
             if wrote is not None:
-                if wrote[0] < turn and threads.racing(wrote[0]):
-                    self._refuse(array, address, "reads", wrote, "wrote")
+                self._check(wrote, array, address, "reads", "wrote")
             elif self._shared and unit not in self._updated:
                 self._keep_unwritten(array, address)
             if self._updated:
@@ -222,21 +221,16 @@ class Memory:
             return
         if threads.log is not None:
             threads.log.note(array.whole, address, array.itemsize, "write", site, threads.now)
-        turn = threads.turn
         unit, stop = address, address + array.itemsize
         while unit < stop:
             self._check(self._read.get(unit), array, address, "writes", "read")
             if self._updated:
                 self._check_updates(self._updated.get(unit), array, address, "writes")
             wrote = self._wrote.get(unit)
-            if (
-                wrote is not None
-                and wrote[0] < turn
-                and threads.racing(wrote[0])
-                and not unchanged()
-            ):
-                self._refuse(array, address, "writes another value to", wrote, "wrote")
-            self._wrote[unit] = (threads.now, site)
+            racing = self._racing(wrote)
+            if racing is not None and not unchanged():
+                self._refuse(array, address, "writes another value to", racing, "wrote")
+            self._wrote[unit] = self._after(wrote, site)
             unit += self._unit
 
     def _update(self, array: Array, address: int, site: Site) -> None:
@@ -246,8 +240,7 @@ class Memory:
             )
         for unit in range(address, address + array.itemsize, self._unit):
             wrote, updated = self._wrote.get(unit), self._updated.get(unit)
-            if wrote is not None and self.threads.racing(wrote[0]):
-                self._refuse(array, address, "updates", wrote, "wrote")
+            self._check(wrote, array, address, "updates", "wrote")
             if self._shared and wrote is None and updated is None:
                 self._keep_unwritten(array, address)
             self._check(self._read.get(unit), array, address, "updates", "read")
@@ -270,11 +263,18 @@ class Memory:
         self, lately: Lately | None, array: Array, address: int, does: str, did: str
     ) -> None:
         """Raise Race if nothing orders one of these accesses and that of now."""
+        racing = self._racing(lately)
+        if racing is not None:
+            self._refuse(array, address, does, racing, did)
+
+    def _racing(self, lately: Lately | None) -> Done | None:
+        """The first of these accesses that nothing orders with what the acting thread does now."""
         if lately is None or (lately[0][0] >= self.threads.turn and lately[1] is lately[2]):
-            return  # nobody's, or only its own
+            return None  # nobody's, or only its own
         for done in lately:
             if done is not None and self.threads.racing(done[0]):
-                self._refuse(array, address, does, done, did)
+                return done
+        return None
 
     def _check_updates(self, lately: Lately | None, array: Array, address: int, does: str) -> None:
         """Raise Race if nothing orders the atomic updates of an element and the access of now.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -9,13 +10,26 @@ from typing import Any
 import numpy as np
 
 from grader.worker.sim_numba.block import Block
-from grader.worker.sim_numba.device_arrays import as_kernels_see_it, new_device_array
-from grader.worker.sim_numba.internals import FakeCUDAKernel, launched, put_in_place
+from grader.worker.sim_numba.device_arrays import (
+    Tuples,
+    as_kernels_see_it,
+    element,
+    memory_of,
+    new_device_array,
+    set_element,
+)
+from grader.worker.sim_numba.internals import (
+    FakeCUDAArray,
+    FakeCUDAKernel,
+    launched,
+    put_in_place,
+)
 from grader.worker.sim_numba.launch import Launch
 from grader.worker.sim_numba.log import Log
 from grader.worker.sim_numba.module import Cuda
 
 _launch = FakeCUDAKernel.__call__
+_configure = FakeCUDAKernel.__getitem__
 
 
 def install() -> None:
@@ -24,6 +38,15 @@ def install() -> None:
     Call it once, in a process that set NUMBA_ENABLE_CUDASIM=1 before importing numba.
     """
     put_in_place(Block, Cuda, as_kernels_see_it, new_device_array)
+    FakeCUDAArray.__getitem__, FakeCUDAArray.__setitem__ = element, set_element
+    FakeCUDAKernel.__getitem__ = _configured
+
+
+def _configured(self: Any, configuration: Any) -> Any:
+    """A launch configuration of its own, as on a GPU. The simulator's is the kernel itself."""
+    made = copy.copy(self)
+    made.extensions = [*self.extensions, Tuples]
+    return _configure(made, configuration)
 
 
 def run_blocks(backwards: bool) -> None:
@@ -55,8 +78,7 @@ def _launch_and_undo(self: Any, *args: Any) -> None:
     if launched() is not None:  # not a launch: one kernel's code calls another's
         _launch(self, *args)
         return
-    memory = [getattr(arg, "value", getattr(arg, "_ary", arg)) for arg in args]
-    kept = [(array, array.copy()) for array in memory if isinstance(array, np.ndarray)]
+    kept = [(array, array.copy()) for array in memory_of(args)]
     try:
         _launch(self, *args)
     finally:

@@ -1,4 +1,4 @@
-"""Calls torch's softmax from within its kernel, which finds the tensors in a variable of the file."""
+"""Calls torch's softmax in its kernel, which finds the tensors in a variable of the file."""
 # attacks: 04_online_softmax
 # stopped: correctness exception
 
