@@ -191,15 +191,16 @@ def test_logins_that_differ_in_case_are_one_student_s_in_every_format(capsys):
     assert {one.student for one in read("a.jsonl").attempts} == {"ada"}
 
 
-def test_a_class_signed_with_another_key_is_told_in_one_line():
-    """A wrong `--trust` had a line for each student."""
+def test_a_class_signed_with_another_key_is_told_why_once_and_each_file_is_named():
+    """A wrong `--trust` had the same sentence for each student; then only one file had a name."""
     stranger = Ed25519PrivateKey.from_private_bytes(bytes(32))
     for number in range(5):
         write(f"class/{number}.jsonl", signed(ADA, stranger))
     write("class/5.jsonl", line(BOB))
-    wrong_key, unsigned = read("class", trusted=True).problems
+    wrong_key, *others, unsigned = read("class", trusted=True).problems
     assert wrong_key.startswith("class/0.jsonl, line 1 and 4 more: ")
     assert wrong_key.endswith("which is not trusted")
+    assert others == [f"    and class/{number}.jsonl, line 1" for number in range(1, 5)]
     assert unsigned.startswith("class/5.jsonl, line 1: ")
 
 

@@ -478,6 +478,7 @@ def test_one_bad_line_stops_no_other(root, tmp_path, publish, capsys):
     assert len(found) == 1
     assert problems == [
         f"FILE, line 1 and 99 more: {CUT}",
+        *(f"    and FILE, line {number}" for number in range(2, 101)),
         "FILE: 1 more of its lines cannot be used",
     ]
     assert publish("--results", tmp_path / "results.jsonl") == 0
