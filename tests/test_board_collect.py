@@ -197,6 +197,17 @@ NO_TIME = "which is no time"
         (lambda: signed(attempt(timed(0.5, low=0.6))), "the share lies outside its interval"),
         (lambda: signed(attempt(timed(-0.5))), "result.steps.5.speed."),
         (
+            lambda: attempts.to_json(attempt(timed(0.5, high=1e300))),
+            "its figures are impossible: an interval that ends at 1e+300 times the ceiling",
+        ),
+        (lambda: signed(attempt(timed(0.9, high=10.1, kind="noisy"))), "impossible: an interval"),
+        (
+            lambda: attempts.to_json(attempt(timed(0.5, kind="too_slow"))).replace(
+                '"passing":0.8', '"passing":1e300'
+            ),
+            "result.steps.5.speed.passing: Input should be less than or equal to 10",
+        ),
+        (
             lambda: attempts.to_json(attempt()).replace('"share":0.85', '"share":"0.85"'),
             "result.steps.5.speed.share: Input should be a valid number",
         ),

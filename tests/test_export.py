@@ -453,6 +453,15 @@ def test_whoever_opened_the_gradebook_elsewhere_is_told_how_to_save_it(of_a_clas
     assert "CSV in UTF-8" in err.partition("next: ")[2]
 
 
+def test_a_gradebook_that_is_no_csv_is_named(of_a_class: Path, capsys):
+    """A cell that is longer than Python's csv reads ended the command as a fault of the grader."""
+    Path("book.csv").write_text(f"Student,ID\nAda,{'1' * 131_073}\n")
+    assert cli.main(["export", "canvas", str(of_a_class), "--gradebook", "book.csv"]) == 2
+    err = capsys.readouterr().err
+    assert "book.csv is no CSV file that can be read: field larger than field limit" in err
+    assert "Export it in Canvas once more" in err.partition("next: ")[2]
+
+
 # -- Gradescope's autograder
 
 
