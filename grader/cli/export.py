@@ -81,9 +81,11 @@ def export(
 
     keys = [signing.public_key(path) for path in trust or ()]
     reasons = decided.reasons(decisions)
-    own = settings.read(course.find_root())
+    root = course.find_root()
+    own = settings.read(root)
     trusted = {signing.fingerprint(key): key for key in keys}
-    found = kept.read(files, kept.Context(own.name, datetime.now(UTC), trusted))
+    exercises = {exercise.name for exercise in course.exercises(root)}
+    found = kept.read(files, kept.Context(own.name, exercises, datetime.now(UTC), trusted))
     told = list(found.problems)
     attempts = kept.decided(found.attempts, reasons)
     notes = [*_taken_back(attempts, reasons)]
