@@ -24,7 +24,7 @@ ENDINGS = (".json", ".jsonl")
 LARGEST = 8 << 20  # bytes of one text; that of a signed run of a whole course has some 100 thousand
 BUFFER = 64 << 10  # bytes read at a time: the lines of signed runs are long
 MOST_TOLD = 100  # texts of one file that are told with the reason why they are left out
-MOST_ALIKE = 3  # texts with one reason that have a line each
+MOST_ALIKE = 3  # texts with one reason that have it in a line each
 
 
 class Unusable(Exception):
@@ -56,7 +56,10 @@ class Read(Generic[T]):
 
 
 def told(problems: Iterable[Problem]) -> list[str]:
-    """A line for each; of many with one reason, one line names the first and counts the others."""
+    """A line for each; of many with one reason, the first has it, and a line each names the others.
+
+    That line tells how many they are, so that a class without its key is no wall of one sentence.
+    """
     by_reason: dict[str, list[Problem]] = {}
     for problem in problems:
         by_reason.setdefault(problem.reason, []).append(problem)
@@ -66,6 +69,7 @@ def told(problems: Iterable[Problem]) -> list[str]:
             lines += map(str, alike)
         else:
             lines.append(f"{alike[0].place} and {len(alike) - 1:,} more: {reason}")
+            lines += (f"    and {problem.place}" for problem in alike[1:])
     return lines
 
 
@@ -91,18 +95,20 @@ def schema_of(text: bytes) -> str:
     return schema
 
 
-def files(paths: Sequence[Path]) -> tuple[list[tuple[Path, int]], list[Problem]]:
+def files(
+    paths: Sequence[Path], endings: tuple[str, ...] = ENDINGS
+) -> tuple[list[tuple[Path, int]], list[Problem]]:
     """Each file once, with its size in bytes, in the order of its name; and what is none.
 
-    Raises UsageError for a path that is not there.
+    Of folders, files with these endings. Raises UsageError for a path that is not there.
     """
     found: dict[str, tuple[Path, int]] = {}
     problems: list[Problem] = []
-    for path in _walked(paths):
+    for path in _walked(paths, endings, problems):
         try:
             status = path.lstat()
         except OSError as error:
-            problems.append(Problem(_name(path), f"it cannot be read: {error.strerror}"))
+            problems.append(unreadable(path, error))
             continue
         if stat.S_ISREG(status.st_mode):
             found.setdefault(os.path.abspath(path), (path, status.st_size))
@@ -112,15 +118,27 @@ def files(paths: Sequence[Path]) -> tuple[list[tuple[Path, int]], list[Problem]]
     return [found[name] for name in sorted(found)], problems
 
 
-def _walked(paths: Sequence[Path]) -> Iterator[Path]:
+def _walked(
+    paths: Sequence[Path], endings: tuple[str, ...], problems: list[Problem]
+) -> Iterator[Path]:
+    """What may be files, and links to folders; folders that cannot be read go to `problems`."""
+
+    def note(error: OSError) -> None:
+        problems.append(unreadable(Path(error.filename), error))
+
     for path in paths:
-        if not path.is_dir():
+        if not os.path.isdir(path):
             if not os.path.lexists(path):
                 raise UsageError(f"There is no file or folder {path}.", "Name one that is there.")
             yield path
             continue
-        for folder, _, names in os.walk(path):
-            yield from (Path(folder, name) for name in names if name.endswith(ENDINGS))
+        for folder, inner, names in os.walk(path, onerror=note):
+            yield from (Path(folder, name) for name in names if name.endswith(endings))
+            yield from filter(Path.is_symlink, (Path(folder, name) for name in inner))
+
+
+def unreadable(path: Path, error: OSError) -> Problem:
+    return Problem(_name(path), f"it cannot be read: {error.strerror}")
 
 
 def _name(path: Path) -> str:
@@ -155,7 +173,7 @@ def read_file(path: Path, reader: Reader[T]) -> Read[T]:
                 if left_out <= MOST_TOLD:
                     told.problems.append(Problem(place, str(part)))
     except OSError as error:
-        told.problems.append(Problem(name, f"it cannot be read: {error.strerror}"))
+        told.problems.append(unreadable(path, error))
         return told
     if not seen:
         told.problems.append(Problem(name, "it is empty"))

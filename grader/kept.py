@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 from grader import documents, signing
 from grader.attempts import Attempt, Signed, login_of
+from grader.board.entries import MOST_POINTS
 from grader.board.people import Forbidden, cleaned
 from grader.documents import Unusable, shown
 from grader.results import first_fault, from_json
@@ -37,13 +38,14 @@ class Keep(StrEnum):
 
 @dataclass(frozen=True)
 class Context:
-    """What attempts are held against: the course that they must be of, and what time it is.
+    """What attempts are held against: their course, the names of its exercises, and the time.
 
     `trusted` are public keys by fingerprint. With any of them, only what is signed with one of them
     is taken; without, nothing signed is.
     """
 
     course: str
+    exercises: Collection[str]
     now: datetime
     trusted: Mapping[str, Ed25519PublicKey] = field(default_factory=dict)
 
@@ -82,15 +84,7 @@ def _spelt_alike(attempts: Sequence[Attempt]) -> Iterator[Attempt]:
 
 
 def _handed_in(attempt: Attempt) -> tuple[datetime, str]:
-    return _time(attempt), attempt.id
-
-
-def _time(attempt: Attempt) -> datetime:
-    """When it was handed in; a time that is none is before all others."""
-    try:
-        return utc(attempt.submitted_at)
-    except ValueError:
-        return datetime.min.replace(tzinfo=UTC)
+    return utc(attempt.submitted_at), attempt.id
 
 
 def _attempts(student: str, context: Context, document: bytes) -> Iterator[Attempt | Unusable]:
@@ -128,12 +122,23 @@ def _told(attempt: Attempt, context: Context) -> Attempt | Unusable:
     """The attempt, or why neither a board nor an export counts it."""
     if attempt.course != context.course:
         return Unusable(f"it is of another course: {shown(attempt.course)}")
+    result, handed_in = attempt.result, f"it was handed in at {shown(attempt.submitted_at)}"
+    if result.exercise not in context.exercises:
+        return Unusable(f"the course has no exercise {shown(result.exercise)}, which it is of")
     if not attempt.student.strip():
         return Unusable("it names no student")
-    if to_come(_time(attempt), context.now):
+    if not 0 <= result.points <= result.max_points <= MOST_POINTS:
         return Unusable(
-            f"it was handed in at {shown(attempt.submitted_at)}, which is yet to come: a clock is "
-            "wrong, and what is exported after that time has it"
+            f"its figures contradict each other: {result.points:,} of {result.max_points:,} points"
+        )
+    try:
+        time = utc(attempt.submitted_at)
+    except ValueError:
+        return Unusable(f"{handed_in}, which is no time")
+    if to_come(time, context.now):
+        return Unusable(
+            f"{handed_in}, which is yet to come: a clock is wrong, and what is exported after that "
+            "time has it"
         )
     return attempt
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from dataclasses import replace
@@ -196,6 +197,17 @@ NO_TIME = "which is no time"
         (lambda: signed(attempt(timed(0.5, low=0.6))), "the share lies outside its interval"),
         (lambda: signed(attempt(timed(-0.5))), "result.steps.5.speed."),
         (
+            lambda: attempts.to_json(attempt(timed(0.5, high=1e300))),
+            "its figures are impossible: an interval that ends at 1e+300 times the ceiling",
+        ),
+        (lambda: signed(attempt(timed(0.9, high=10.1, kind="noisy"))), "impossible: an interval"),
+        (
+            lambda: attempts.to_json(attempt(timed(0.5, kind="too_slow"))).replace(
+                '"passing":0.8', '"passing":1e300'
+            ),
+            "result.steps.5.speed.passing: Input should be less than or equal to 10",
+        ),
+        (
             lambda: attempts.to_json(attempt()).replace('"share":0.85', '"share":"0.85"'),
             "result.steps.5.speed.share: Input should be a valid number",
         ),
@@ -310,6 +322,57 @@ def test_links_and_pipes_are_named_and_not_read(tmp_path: Path):
         "it is a link, and links are not followed",
         "it is no plain file",
     ]
+
+
+def test_a_folder_that_is_a_link_is_named_and_not_read(tmp_path: Path):
+    """It was passed over in silence."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "a.json").write_text(line())
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "ada").symlink_to(tmp_path / "elsewhere")
+    collected = collect([tmp_path / "class"], CONTEXT)
+    assert not collected.entries
+    assert list(map(str, collected.problems)) == [
+        f"{tmp_path / 'class' / 'ada'}: it is a link, and links are not followed"
+    ]
+
+
+def unreadable_folder(tmp_path: Path) -> tuple[Path, Path]:
+    """A class's folder, and one in it that is to be unreadable."""
+    for name in ("ada", "bob"):
+        (tmp_path / "class" / name).mkdir(parents=True)
+        (tmp_path / "class" / name / "a.json").write_text(line(student=name))
+    return tmp_path / "class", tmp_path / "class" / "ada"
+
+
+def only_bob_is_left(folder: Path, closed: Path) -> None:
+    collected = collect([folder], CONTEXT)
+    assert [entry.student for entry in collected.entries] == ["bob"]
+    assert list(map(str, collected.problems)) == [f"{closed}: it cannot be read: Permission denied"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_a_folder_that_may_not_be_read_is_named(tmp_path: Path):
+    folder, closed = unreadable_folder(tmp_path)
+    closed.chmod(0)
+    try:
+        only_bob_is_left(folder, closed)
+    finally:
+        closed.chmod(0o700)
+
+
+def test_a_folder_that_cannot_be_read_is_named_and_stops_no_other(tmp_path: Path, monkeypatch):
+    """A student's results were lost in silence."""
+    folder, closed = unreadable_folder(tmp_path)
+    scandir = os.scandir
+
+    def refuse(path):
+        if Path(path) == closed:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    only_bob_is_left(folder, closed)
 
 
 def test_a_path_that_is_not_there_is_refused(tmp_path: Path):

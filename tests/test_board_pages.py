@@ -207,7 +207,10 @@ def test_a_shared_rank_is_marked_and_explained():
     assert marks == [f"{rank} =" if ranks.count(rank) > 1 else str(rank) for rank in ranks]
     assert any(mark.endswith("=") for mark in marks)
     assert not all(mark.endswith("=") for mark in marks)
-    assert "cannot tell apart share one, marked “=”" in exercise(site).text
+    rule = "the number of students whose whole interval lies above; “=” marks a rank that several"
+    for page in (exercise(site), read(pages(site)["index.html"])):
+        assert rule in page.text
+        assert "unless a third lies wholly above only one of them" in page.text
 
 
 def test_the_figures_of_a_row_are_those_of_the_record():
@@ -340,7 +343,7 @@ def test_a_student_without_an_attempt_has_a_page_that_says_so():
 def test_words_are_explained_where_they_stand():
     for page in (read(pages(sites.small())["index.html"]), exercise(sites.small())):
         assert "a trusted kernel with the same mix of reads and writes" in page.text
-        assert "certainly faster" in page.text
+        assert "whose whole interval lies above" in page.text
     assert "Unverified means right and timed, but not by a run" in exercise(sites.small()).text
     assert "Unverified means" not in exercise(sites.alone()).text
 

@@ -118,7 +118,11 @@ def test_a_wish_of_nobody_is_told():
 
 
 @pytest.mark.parametrize(
-    "nickname", ["Ωmega", "wave 🌊", "Дарья", "نور", "O'Neill <3", "x", "a" * 24, "héllo"]
+    "nickname",
+    [
+        *("Ωμέγα", "wave 🌊", "Дарья", "نور", "O'Neill <3", "x", "a" * 24, "héllo", "小林カツ子"),
+        *("한글", "Ⅳ", "42", "Team Rocket 42", "Zoë the 3rd", "van der Berg"),
+    ],
 )
 def test_nicknames_of_many_kinds_are_used(nickname: str):
     assert refused(nickname) == ""
@@ -131,6 +135,8 @@ def test_nicknames_of_many_kinds_are_used(nickname: str):
         ("a" * 10_000, "more than 24 characters"),
         ("!?", "no letter and no digit"),
         ("\u202e\u200b", "no letter and no digit"),
+        ("\uff9e", "no letter and no digit"),  # a letter on its own, and a mark where it is folded
+        ("\ufe70", "no letter and no digit"),
         ("=1+1", "a formula"),
         ("@home", "a formula"),
         ("-1", "a formula"),
@@ -146,6 +152,19 @@ def test_nicknames_of_many_kinds_are_used(nickname: str):
         ("bob.smith", "a login or an e-mail"),
         ("calm-otter-4821", "looks like a pseudonym"),
         ("Calm Otter 12", "looks like a pseudonym"),
+        ("calm_otter_4821", "looks like a pseudonym"),
+        (wide("calm-otter-4821"), "looks like a pseudonym"),
+        (wide("calm") + "-otter-4821", "looks like a pseudonym"),
+        ("CALM\u2010OTTER\u20104821", "looks like a pseudonym"),
+        ("c\u0251lm-otter-4821", "looks like a pseudonym"),  # LATIN SMALL LETTER ALPHA
+        ("cal\u0325m-otter-4821", "looks like a pseudonym"),  # a ring that joins no letter
+        ("calrn-otter-4821", "looks like a pseudonym"),
+        ("calm-0tter-482l", "looks like a pseudonym"),
+        ("\u0441\u0430\u0456-\u043e\u0440\u0435-4821", "looks like a pseudonym"),  # Cyrillic
+        ("\u0441\u0430lm-otter-4821", "mixes letters of several alphabets"),
+        ("\u0410da L", "mixes letters of several alphabets"),
+        ("Ωmega", "mixes letters of several alphabets"),
+        ("calm\u30fcotter\u30fc4821", "mixes letters of several alphabets"),
         ("Torch-Eager", "it is taken"),
         ("model solution", "it is taken"),
     ],

@@ -39,10 +39,26 @@ def entry(span: Span, number: int = 0, state: State = State.RANKED, student="ada
     )
 
 
-def test_intervals_that_overlap_share_a_rank():
+def test_intervals_that_overlap_with_none_between_share_a_rank():
     shares = [(0.90, 0.95), (0.94, 0.97), (0.80, 0.85), (0.10, 0.20), (0.84, 0.89)]
     ranked = [Span(low, (low + high) / 2, high) for low, high in shares]
     assert rank.ranks(ranked) == [1, 1, 3, 5, 3]
+
+
+def test_two_that_overlap_have_two_ranks_where_a_third_is_above_only_one_of_them():
+    first, second, third = Span(0.90, 0.92, 0.95), Span(0.84, 0.88, 0.92), Span(0.80, 0.83, 0.86)
+    assert rank.ranks([first, second, third]) == [1, 1, 2]
+
+
+@given(st.lists(spans(), min_size=2))
+def test_two_that_overlap_share_a_rank_unless_a_third_is_above_only_one(ranked: list[Span]):
+    """What the pages say of the rule, word for word."""
+    places = rank.ranks(ranked)
+    for one, place in zip(ranked, places, strict=True):
+        for other, other_place in zip(ranked, places, strict=True):
+            if one.low <= other.high and other.low <= one.high:
+                between = any((x.low > one.high) != (x.low > other.high) for x in ranked)
+                assert (place == other_place) == (not between)
 
 
 def test_intervals_that_touch_overlap():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -52,7 +53,7 @@ class Kernels:
 
     def verify(self, top: int = 3, rounds: int = 1) -> list[Rerun]:
         entries = read(self.folder.parent / "results", *self.claims).entries
-        found = rerun.sources(self.folder)
+        found, _ = rerun.sources(self.folder)
         told = rerun.rerun(EXERCISES, entries, top, found, rounds, self.run)
         assert list(told) == [TIMED]
         return told[TIMED]
@@ -155,7 +156,33 @@ def test_sources_are_found_by_content_and_links_are_not_followed(tmp_path: Path)
     (inner / "notes.txt").write_text("x = 2\n")
     (inner / "link.py").symlink_to(inner / "notes.txt")
     (inner / "huge.py").write_text("#" * (LARGEST_FILE + 1))
-    assert rerun.sources(tmp_path) == {hashlib.sha256(b"x = 1\n").hexdigest(): inner / "kernel.py"}
+    (tmp_path / "again").symlink_to(inner)
+    found, problems = rerun.sources(tmp_path)
+    assert found == {hashlib.sha256(b"x = 1\n").hexdigest(): inner / "kernel.py"}
+    assert sorted(map(str, problems)) == [
+        f"{tmp_path / 'again'}: it is a link, and links are not followed",
+        f"{inner / 'huge.py'}: it is longer than 1,048,576 bytes, and no kernel is",
+        f"{inner / 'link.py'}: it is a link, and links are not followed",
+    ]
+
+
+def test_a_source_that_cannot_be_read_is_named_and_stops_no_other(tmp_path: Path, monkeypatch):
+    """It ended the command with PermissionError."""
+    for name in ("ada.py", "bob.py"):
+        (tmp_path / name).write_text(f"# {name}\n")
+    read_bytes = Path.read_bytes
+
+    def refuse(path: Path) -> bytes:
+        if path.name == "ada.py":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return read_bytes(path)
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    found, problems = rerun.sources(tmp_path)
+    assert list(found.values()) == [tmp_path / "bob.py"]
+    assert list(map(str, problems)) == [
+        f"{tmp_path / 'ada.py'}: it cannot be read: Permission denied"
+    ]
 
 
 def test_what_is_told_names_the_claim_and_no_source(kernels: Kernels):

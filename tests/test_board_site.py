@@ -324,6 +324,24 @@ def test_a_file_that_holds_no_decisions_is_not_overwritten(tmp_path: Path):
         decisions.read(tmp_path / "missing.json")
 
 
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ("{}", "schema: Field required"),
+        ('{"invalidated": []}', "schema: Field required"),
+        ('{"schema": "grader/result/v1", "invalidated": []}', "schema: "),
+        ('{"schema": "grader/decisions/v1"}', "invalidated: Field required"),
+        ('{"schema": "grader/decisions/v1", "invalid": []}', "invalidated: Field required"),
+    ],
+)
+def test_another_object_is_no_file_without_decisions(tmp_path: Path, content: str, fault: str):
+    """It was: what had been taken back ranked again, and nothing was said."""
+    path = tmp_path / "d.json"
+    path.write_text(content)
+    with pytest.raises(UsageError, match=rf"d\.json is no grader/decisions/v1: {fault}"):
+        decisions.reasons(path)
+
+
 # -- files
 
 

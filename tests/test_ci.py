@@ -717,7 +717,7 @@ def test_what_is_signed_is_added_to_what_was_signed_before(
     file.write_text(f"{first}\n{second[:99]}")
     assert cli.main(["ci", "--exit-zero", *of_the_key]) == 0
     assert lines(file)[:2] == [first, second[:99]]
-    found = kept.read([file], kept.Context("course", datetime.now(UTC), TRUSTED))
+    found = kept.read([file], kept.Context("course", NAMES, datetime.now(UTC), TRUSTED))
     assert sorted(one.result.status for one in found.attempts) == ["fail"] * 3 + ["pass"] * 3
     assert len(found.problems) == 1
 

@@ -25,6 +25,7 @@ from grader.terms import Status
 DOUBLE = reported.of("01_double", "Double")
 PUBLIC = reported.KEY.public_key()
 TRUSTED = {signing.fingerprint(PUBLIC): PUBLIC}
+EXERCISES = ("01_double", "02_row_sum", "p01_copy")
 SMALL = Path(__file__).parent / "courses" / "small"
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
@@ -58,7 +59,7 @@ BOB = reported.attempt(reported.wrong("no", **DOUBLE), "bob", 2)
 
 
 def read(*paths: str | Path, trusted: bool = False) -> kept.Kept:
-    context = kept.Context("small", NOW, TRUSTED if trusted else {})
+    context = kept.Context("small", EXERCISES, NOW, TRUSTED if trusted else {})
     return kept.read([Path(path) for path in paths], context)
 
 
@@ -183,6 +184,38 @@ def test_another_course_and_the_future_stand_in_no_export():
     assert unsigned.problems[1].startswith(f"b.jsonl, line 2: {yet_to_come}")
 
 
+@pytest.mark.parametrize(
+    ("changes", "handed_in", "told"),
+    [
+        ({"exercise": "99_nope"}, None, "the course has no exercise 99_nope, which it is of"),
+        ({"exercise": "a\nb"}, None, r"the course has no exercise 'a\nb', which it is of"),
+        ({}, "soon", "it was handed in at soon, which is no time"),
+        ({"started_at": ""}, "", "it was handed in at '', which is no time"),
+        ({"points": 11}, None, "its figures contradict each other: 11 of 10 points"),
+        ({"points": -1}, None, "its figures contradict each other: -1 of 10 points"),
+        ({"max_points": 10**9}, None, "contradict each other: 10 of 1,000,000,000 points"),
+    ],
+)
+def test_what_no_board_takes_stands_in_no_export(changes: dict, handed_in: str | None, told: str):
+    """An exercise that is none became a column, and raised what everybody could have earned."""
+    result = ADA.result.model_copy(update=changes)
+    when = {} if handed_in is None else {"submitted_at": handed_in}
+    odd = reported.attempt(result, "eve", 3, **when)
+    write("a.jsonl", records.to_json(signing.sign([odd, BOB], reported.KEY)))
+    found = read("a.jsonl", trusted=True)
+    assert found.attempts == (BOB,)
+    (problem,) = found.problems
+    assert problem.startswith("a.jsonl, line 1: ")
+    assert problem.endswith(told)
+
+
+def test_a_signed_attempt_at_no_exercise_makes_no_column(capsys):
+    odd = reported.attempt(ADA.result.model_copy(update={"exercise": "99_nope"}), "eve", 3)
+    write("a.jsonl", line(ADA), line(odd))
+    text = exported(capsys, "csv-wide", "a.jsonl", code=1)
+    assert "99_nope" not in text
+
+
 def test_logins_that_differ_in_case_are_one_student_s_in_every_format(capsys):
     """Canvas's students are found whatever the case, so other tables may not count them as two."""
     write("a.jsonl", line(ADA), line(reported.attempt(ADA.result, "ADA", 7)))
@@ -191,15 +224,16 @@ def test_logins_that_differ_in_case_are_one_student_s_in_every_format(capsys):
     assert {one.student for one in read("a.jsonl").attempts} == {"ada"}
 
 
-def test_a_class_signed_with_another_key_is_told_in_one_line():
-    """A wrong `--trust` had a line for each student."""
+def test_a_class_signed_with_another_key_is_told_why_once_and_each_file_is_named():
+    """A wrong `--trust` had the same sentence for each student; then only one file had a name."""
     stranger = Ed25519PrivateKey.from_private_bytes(bytes(32))
     for number in range(5):
         write(f"class/{number}.jsonl", signed(ADA, stranger))
     write("class/5.jsonl", line(BOB))
-    wrong_key, unsigned = read("class", trusted=True).problems
+    wrong_key, *others, unsigned = read("class", trusted=True).problems
     assert wrong_key.startswith("class/0.jsonl, line 1 and 4 more: ")
     assert wrong_key.endswith("which is not trusted")
+    assert others == [f"    and class/{number}.jsonl, line 1" for number in range(1, 5)]
     assert unsigned.startswith("class/5.jsonl, line 1: ")
 
 
@@ -253,10 +287,10 @@ def test_what_was_taken_back_counts_where_nothing_else_was_graded(
 
 
 def test_the_order_is_that_of_time_whatever_the_zone():
-    times = ["2026-11-20T10:00:00+02:00", "2026-11-20T09:00:00Z", "2026-11-20T09:30:00", "soon"]
+    times = ["2026-11-20T10:00:00+02:00", "2026-11-20T09:00:00Z", "2026-11-20T09:30:00"]
     made = [reported.attempt(ADA.result, "ada", n, submitted_at=t) for n, t in enumerate(times)]
     write("a.jsonl", *map(line, made))
-    assert [int(one.id, 16) for one in read("a.jsonl").attempts] == [3, 0, 1, 2]
+    assert [int(one.id, 16) for one in read("a.jsonl").attempts] == [0, 1, 2]
 
 
 # -- the command
@@ -450,6 +484,15 @@ def test_whoever_opened_the_gradebook_elsewhere_is_told_how_to_save_it(of_a_clas
     err = capsys.readouterr().err
     assert "book.csv cannot be read: it is not UTF-8" in err
     assert "CSV in UTF-8" in err.partition("next: ")[2]
+
+
+def test_a_gradebook_that_is_no_csv_is_named(of_a_class: Path, capsys):
+    """A cell that is longer than Python's csv reads ended the command as a fault of the grader."""
+    Path("book.csv").write_text(f"Student,ID\nAda,{'1' * 131_073}\n")
+    assert cli.main(["export", "canvas", str(of_a_class), "--gradebook", "book.csv"]) == 2
+    err = capsys.readouterr().err
+    assert "book.csv is no CSV file that can be read: field larger than field limit" in err
+    assert "Export it in Canvas once more" in err.partition("next: ")[2]
 
 
 # -- Gradescope's autograder

@@ -13,7 +13,7 @@ import publications
 import pytest
 from publications import counted, lines, result, simulated
 
-from grader import check, cli, course
+from grader import check, cli, course, documents
 from grader.course import Exercise
 from grader.publish import evidence, models, records
 from grader.publish.records import Solutions
@@ -61,8 +61,9 @@ def model(root: Path, name: str = "01_double", results: str = "") -> models.Mode
 def read(tmp_path: Path, content: str) -> tuple[list[Any], list[str]]:
     file = tmp_path / "results.jsonl"
     file.write_text(content)
-    found, problems = evidence.read([file], NOW)
-    return found, [problem.replace(str(file), "FILE") for problem in problems]
+    given = evidence.read([file], NOW)
+    problems = [line.replace(str(file), "FILE") for line in documents.told(given.problems)]
+    return [result for _, result in given.found], problems
 
 
 # -- what is written
@@ -383,6 +384,23 @@ def test_figures_are_those_of_the_very_file_and_the_newest(root):
     assert model(root, results=lines(older, newest)).evidence.result.seed == older["seed"]
 
 
+def test_results_that_are_of_no_solution_are_named(root, tmp_path, publish, capsys):
+    """They were dropped in silence: a misspelt exercise looked as if it were not measured."""
+    mine, other = result(root), result(root, seed=7)
+    other["kernel"] = other["kernel"] | {"sha256": "0" * 64}
+    nowhere = result(root, exercise="99_nope\n")
+    older = result(root, started_at="2026-11-01T00:00:00+00:00")
+    file = tmp_path / "results.jsonl"
+    file.write_text(lines(mine, other, nowhere, mine, older))
+    assert publish("--results", file) == 0
+    told = capsys.readouterr().err.replace(str(file), "FILE").splitlines()
+    assert [line for line in told if "FILE" in line] == [
+        "note: FILE, line 2: it is of another file than the solution of 01_double as it stands",
+        r"note: FILE, line 3: it is of '99_nope\n', which is not published here",
+        "note: FILE, line 4: it is the same result as in FILE, line 1, and counts once",
+    ]
+
+
 def test_what_is_not_measured_is_said_and_why(root):
     other = result(root)
     other["kernel"] = other["kernel"] | {"sha256": "0" * 64}
@@ -439,9 +457,9 @@ def test_results_come_as_lines_documents_and_attempts(root, tmp_path):
     contents = {"a.jsonl": lines(one), "b.json": json.dumps(one, indent=2), "c": lines(attempt)}
     for name, content in contents.items():
         (tmp_path / name).write_text(content)
-        found, problems = evidence.read([tmp_path / name], NOW)
-        assert [each.seed for each in found] == [one["seed"]]
-        assert problems == []
+        given = evidence.read([tmp_path / name], NOW)
+        assert [each.seed for _, each in given.found] == [one["seed"]]
+        assert given.problems == []
 
 
 # In the words of the export and of the leaderboard.
@@ -478,6 +496,7 @@ def test_one_bad_line_stops_no_other(root, tmp_path, publish, capsys):
     assert len(found) == 1
     assert problems == [
         f"FILE, line 1 and 99 more: {CUT}",
+        *(f"    and FILE, line {number}" for number in range(2, 101)),
         "FILE: 1 more of its lines cannot be used",
     ]
     assert publish("--results", tmp_path / "results.jsonl") == 0
@@ -518,8 +537,8 @@ def test_solutions_of_which_the_same_is_missing_share_a_note(root, publish, tmp_
     (tmp_path / "one.json").write_text(lines(result(root, exercise="99_other")))
     assert publish("--results", tmp_path / "one.json") == 0
     notes = [line for line in capsys.readouterr().err.splitlines() if line.startswith("note: ")]
-    assert len(notes) == 1
-    assert notes[0].startswith(
+    assert len(notes) == 2, "one is of the result that is of none of them"
+    assert notes[1].startswith(
         "note: p01_transpose, 01_double, 02_row_sum: Nothing is measured here"
     )
 

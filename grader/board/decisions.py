@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field, ValidationError
 
 from grader.errors import UsageError
-from grader.results import Record
+from grader.results import Record, first_fault
 
+SCHEMA: Final = "grader/decisions/v1"
 LONGEST_REASON = 200  # characters
 SHORTEST_ID = 4  # digits of an id that is not given as a whole
 
@@ -26,8 +27,10 @@ class Invalidated(Record):
 
 
 class Decisions(Record):
-    schema_: Literal["grader/decisions/v1"] = Field(default="grader/decisions/v1", alias="schema")
-    invalidated: tuple[Invalidated, ...] = ()
+    """Without defaults: another file, taken for one without decisions, would undo them all."""
+
+    schema_: Literal["grader/decisions/v1"] = Field(alias="schema")
+    invalidated: tuple[Invalidated, ...]
 
     @property
     def reasons(self) -> dict[str, str]:
@@ -44,9 +47,9 @@ def read(path: Path) -> Decisions:
             f"The decisions {path} cannot be read: {error.strerror}.",
             "`grader leaderboard invalidate` makes the file.",
         ) from None
-    except ValidationError:
+    except ValidationError as error:
         raise UsageError(
-            f"{path} is no grader/decisions/v1.",
+            f"{path} is no {SCHEMA}: {first_fault(error)}.",
             "Restore it: `grader leaderboard invalidate` writes it whole or not at all.",
         ) from None
 
@@ -84,7 +87,7 @@ def invalidate(path: Path, one: Invalidated) -> None:
 
     Raises UsageError for an attempt that is decided already, and for an unusable reason.
     """
-    decided = read(path) if path.exists() else Decisions()
+    decided = read(path) if path.exists() else Decisions(schema=SCHEMA, invalidated=())
     if not one.reason.strip():
         raise UsageError("The reason is empty.", "Say why: it is shown beside the attempt.")
     if len(one.reason) > LONGEST_REASON or not one.reason.isprintable():
@@ -97,11 +100,8 @@ def invalidate(path: Path, one: Invalidated) -> None:
             f"The attempt {one.attempt} is invalidated already: {decided.reasons[one.attempt]}",
             f"Edit {path} to change the reason.",
         )
-    write_whole(
-        path,
-        Decisions(invalidated=(*decided.invalidated, one)).model_dump_json(by_alias=True, indent=2)
-        + "\n",
-    )
+    both = decided.model_copy(update={"invalidated": (*decided.invalidated, one)})
+    write_whole(path, both.model_dump_json(by_alias=True, indent=2) + "\n")
 
 
 def write_whole(path: Path, text: str, mode: int = 0o644) -> None:

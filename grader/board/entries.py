@@ -28,6 +28,7 @@ from grader.times import stamp, to_come, utc
 LONGEST_NAME = 200  # characters of a login
 MOST_POINTS = 10**6  # what one result may claim
 LARGEST_FIGURE = 1e9  # of milliseconds and of 1e9 bytes per second
+LARGEST_SHARE = 10.0  # of the ceiling: no interval of a kernel that is possible reaches so far
 # The states whose figures are shown: of what is wrong or impossible they mean nothing.
 TELLING = (State.RANKED, State.UNVERIFIED, State.NOISY)
 MAY_SKIP = (StepName.TRAFFIC, StepName.COUNTS)  # by kernels that no simulator knows
@@ -91,6 +92,7 @@ class Entry(NamedTuple):
 
 _Share = Annotated[float, Field(gt=0)]
 _Measured = Annotated[float, Field(gt=0, le=LARGEST_FIGURE)]
+_Gate = Annotated[float, Field(gt=0, le=LARGEST_SHARE)]
 _Points = Annotated[int, Field(ge=0, le=MOST_POINTS)]
 
 
@@ -105,7 +107,7 @@ class _Speed(TypedDict):
     share: _Share
     share_low: _Share
     share_high: _Share
-    passing: _Share
+    passing: _Gate
 
 
 class _Step(TypedDict):
@@ -239,10 +241,15 @@ def _entry(attempt: _Attempt, digest: str, context: Context, *, signed: bool) ->
 
 
 def _figures(gpu: str, speed: _Speed | None) -> Figures:
-    """Raises Unusable where they contradict each other."""
+    """Raises Unusable where they contradict each other, and where they cannot be."""
     assert speed is not None
     if not speed["share_low"] <= speed["share"] <= speed["share_high"]:
         raise Unusable("its figures contradict each other: the share lies outside its interval")
+    if speed["share_high"] > LARGEST_SHARE:
+        raise Unusable(
+            f"its figures are impossible: an interval that ends at {speed['share_high']:.3g} times "
+            "the ceiling"
+        )
     return Figures(
         gpu=gpu,
         share=speed["share"],

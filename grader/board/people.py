@@ -30,7 +30,10 @@ YES, NO = ("yes", "true", "1", "x"), ("", "no", "false", "0")
 # What a row that is no student's is called, and words that promise something.
 TAKEN = ("torch", "torch eager", "torch compile", "model solution", "solution", "memory limit")
 EMAIL = re.compile(r"[^\s<>,;:]+@[^\s<>,;:]+")
-PSEUDONYM = re.compile(rf"({'|'.join(ADJECTIVES)})\W*({'|'.join(NOUNS)})\W*\d+", re.IGNORECASE)
+PSEUDONYM = re.compile(rf"({'|'.join(ADJECTIVES)})[\W_]*({'|'.join(NOUNS)})[\W_]*\d+")
+WORD = re.compile(r"[^\W_]+")
+# Japanese and Korean write with several scripts at once, none of which looks like another's.
+EAST_ASIAN = ("CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL")
 
 
 @dataclass(frozen=True)
@@ -247,7 +250,7 @@ def cleaned(text: str, most: int = 200) -> str:
 
 def _problem(nickname: str, forbidden: Forbidden) -> str | None:
     """Why a cleaned nickname cannot be had."""
-    if not any(c.isalnum() for c in nickname):
+    if not any(c.isalnum() for c in _folded(nickname)):
         return "it has no letter and no digit"
     if len(nickname) > LONGEST_NICKNAME:
         return f"it has more than {LONGEST_NICKNAME} characters"
@@ -257,9 +260,29 @@ def _problem(nickname: str, forbidden: Forbidden) -> str | None:
         return "it stacks marks on a letter"
     if forbidden.found(nickname):
         return "it shows a login or an e-mail address"
-    if PSEUDONYM.search(nickname):
+    if len(_scripts(nickname)) > 1:
+        return "it mixes letters of several alphabets, some of which look alike"
+    if _like_a_pseudonym(nickname):
         return "it looks like a pseudonym, perhaps another's"
     return None
+
+
+def _scripts(text: str) -> set[str]:
+    """The scripts of a text's letters: what their Unicode names begin with."""
+    found = {unicodedata.name(c, "?").partition(" ")[0] for c in _folded(text) if c.isalpha()}
+    return {"CJK" if script in EAST_ASIAN else script for script in found}
+
+
+def _like_a_pseudonym(text: str) -> bool:
+    """Whether it has the words of a pseudonym, or its form: two words and four characters.
+
+    The form alone is enough, because words can be spelt with letters that only look like theirs.
+    """
+    parts = unicodedata.normalize("NFKD", _folded(text))
+    plain = "".join(c for c in parts if unicodedata.category(c)[0] != "M")
+    words = WORD.findall(plain)
+    form = len(words) == 3 and len(words[2]) == 4 and any(map(str.isdigit, words[2]))
+    return form or PSEUDONYM.search(plain) is not None
 
 
 def _stacked(text: str) -> bool:

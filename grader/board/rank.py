@@ -37,11 +37,10 @@ def span(figures: Figures) -> Span:
 
 
 def ranks(spans: Sequence[Span]) -> list[int]:
-    """The rank of each: 1 + how many are certainly better, their whole interval above this one's.
+    """The rank of each: 1 + how many have their whole interval above this one's.
 
-    Intervals that overlap thus keep nobody behind: neither is ahead of the other. A row counts the
-    rows that are above it, so that the ranks of two that overlap may differ where a third is above
-    only one of them.
+    Two that overlap do not count against each other. They share a rank unless a third lies wholly
+    above only one of them.
     """
     lows = sorted(one.low for one in spans)
     return [1 + len(lows) - bisect_right(lows, one.high) for one in spans]

@@ -30,9 +30,9 @@ class Row:
     """One line of the board of one exercise: a student's best attempt, or a baseline.
 
     `who` is the pseudonym or nickname, `key` the name of the student's page without its ending
-    (None for a baseline). `rank` is 1 + how many ranked rows are certainly better: their whole
-    interval lies above this one's. It is None for all that do not rank. The figures of a row that
-    is UNVERIFIED are what its file claims. Baselines have no interval.
+    (None for a baseline). `rank` is 1 + how many ranked rows have their whole interval above
+    this one's. It is None for all that do not rank. The figures of a row that is UNVERIFIED are
+    what its file claims. Baselines have no interval.
     """
 
     who: str

@@ -7,21 +7,20 @@ every second round in the opposite order, so that what drifts hits all alike.
 from __future__ import annotations
 
 import hashlib
-import os
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from grader import verdict
+from grader import documents, verdict
 from grader.board import rank
 from grader.board.entries import Entry
 from grader.board.rank import Span
 from grader.check import LARGEST_FILE, Request
 from grader.course import Exercise
 from grader.decision import INDIFFERENCE
-from grader.documents import shown
+from grader.documents import Problem, shown
 from grader.errors import BrokenExercise, CannotGrade
 from grader.results import Result
 from grader.terms import Outcome, Status, StepName
@@ -61,14 +60,20 @@ class Rerun:
     problem: str = ""
 
 
-def sources(folder: Path) -> dict[str, Path]:
-    """The kernel files in a folder, at all depths, by their SHA-256. Links are not followed."""
+def sources(folder: Path) -> tuple[dict[str, Path], list[Problem]]:
+    """The kernel files in a folder, at all depths, by their SHA-256; and what cannot be used."""
     found: dict[str, Path] = {}
-    for inner, _, names in os.walk(folder):
-        for path in (Path(inner, name) for name in sorted(names) if name.endswith(".py")):
-            if path.is_file() and not path.is_symlink() and path.stat().st_size <= LARGEST_FILE:
-                found.setdefault(hashlib.sha256(path.read_bytes()).hexdigest(), path)
-    return found
+    listed, problems = documents.files([folder], (".py",))
+    for path, size in listed:
+        if size > LARGEST_FILE:
+            reason = f"it is longer than {LARGEST_FILE:,} bytes, and no kernel is"
+            problems.append(Problem(shown(str(path), 200), reason))
+            continue
+        try:
+            found.setdefault(hashlib.sha256(path.read_bytes()).hexdigest(), path)
+        except OSError as error:
+            problems.append(documents.unreadable(path, error))
+    return found, problems
 
 
 def rerun(

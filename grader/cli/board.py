@@ -170,7 +170,7 @@ def verify(
     """Run the leaders of each board again on this GPU, from their source, side by side."""
     from datetime import UTC, datetime
 
-    from grader import check, course, machine
+    from grader import check, course, documents, machine
     from grader.board import decisions as decided
     from grader.board import rerun
     from grader.errors import CannotGrade, UsageError
@@ -188,12 +188,15 @@ def verify(
         for entry in _collected(results, trust, datetime.now(UTC)).entries
         if entry.id not in reasons
     ]
+    found, unusable = rerun.sources(sources)
+    for line in documents.told(unusable):
+        say.tell(line)
     with say.progress() as progress:
         told = rerun.rerun(
             course.timed(course.find_root()),
             entries,
             top,
-            rerun.sources(sources),
+            found,
             rounds,
             lambda requests: check.run(
                 requests, progress, lambda result: progress(f"graded {result.kernel.path}")

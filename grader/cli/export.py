@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -80,9 +81,11 @@ def export(
 
     keys = [signing.public_key(path) for path in trust or ()]
     reasons = decided.reasons(decisions)
-    own = settings.read(course.find_root())
+    root = course.find_root()
+    own = settings.read(root)
     trusted = {signing.fingerprint(key): key for key in keys}
-    found = kept.read(files, kept.Context(own.name, datetime.now(UTC), trusted))
+    exercises = {exercise.name for exercise in course.exercises(root)}
+    found = kept.read(files, kept.Context(own.name, exercises, datetime.now(UTC), trusted))
     told = list(found.problems)
     attempts = kept.decided(found.attempts, reasons)
     notes = [*_taken_back(attempts, reasons)]
@@ -156,7 +159,13 @@ def _filled(gradebook: Path, attempts: Sequence[Attempt], total: str) -> Filled:
             "Give the file as Canvas exported it; a spreadsheet that saves it again must write "
             "CSV in UTF-8.",
         ) from None
-    return canvas.fill(text, attempts, total)
+    try:
+        return canvas.fill(text, attempts, total)
+    except csv.Error as error:
+        raise UsageError(
+            f"The gradebook {gradebook} is no CSV file that can be read: {error}.",
+            "Export it in Canvas once more, and give that file unchanged.",
+        ) from None
 
 
 def _for_gradescope(attempts: Sequence[Attempt], out: Path | None) -> list[Document]:

@@ -53,7 +53,7 @@ def publish(
     """Write solutions, commentary, figures and mistakes as Markdown and as web pages."""
     chosen = options.selected(only, every=not only)
     exercises = [one for one in course.exercises(chosen[0].root) if one in chosen]
-    from grader import settings
+    from grader import documents, settings
     from grader.publish import evidence, folder, models, records
     from grader.render import solutions as pages
 
@@ -67,15 +67,16 @@ def publish(
         say.tell(f"{out}: solutions come on {day} (UTC); until then the folder only says so")
         return
     folder.require_free(out, course_settings.name)
-    found, useless = evidence.read(results or [], now)
-    if results and not found:
+    given = evidence.read(results or [], now)
+    useless = documents.told(given.problems)
+    if results and not given.found:
         for problem in useless:
             say.tell(f"warning: {problem}")
         raise UsageError(
             "None of what --results names is a result of a solution.",
             "`grader check --all --solution --json` makes them; signed ones of students are none.",
         )
-    published, left_out = models.collect(exercises, found)
+    published, left_out = models.collect(exercises, [result for _, result in given.found])
     for problem in (*useless, *left_out):
         say.tell(f"warning: {problem}")
     if not published:
@@ -89,6 +90,9 @@ def publish(
             "note: nothing is measured on the pages: `grader check --all --solution --json` on a "
             "GPU makes results, and --results takes them"
         )
+    of_none = evidence.unused(given.found, {model.name: model.sha256 for model in published})
+    for line in documents.told(of_none):
+        say.tell(f"note: {line}")
     for missing, names in _unmeasured(published).items() if results else ():
         say.tell(f"note: {', '.join(names)}: {missing}")
     say.tell(f"{out}: {counted(len(published), 'solutions')}, shown {_in_words(policy)}")

@@ -6,7 +6,7 @@ whose checksum is the solution's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -16,8 +16,8 @@ from pydantic import ValidationError
 
 from grader import documents
 from grader.attempts import Attempt
-from grader.documents import Unusable, schema_of, shown
-from grader.results import Result, Speed, first_fault, from_json
+from grader.documents import Problem, Read, Unusable, schema_of, shown
+from grader.results import Result, Speed, first_fault, from_json, to_json
 from grader.terms import Status, StepName
 from grader.times import utc
 
@@ -44,13 +44,32 @@ def speed_of(result: Result) -> Speed | None:
     return next((step.speed for step in result.steps if step.speed), None)
 
 
-def read(paths: Sequence[Path], now: datetime) -> tuple[list[Result], list[str]]:
+def read(paths: Sequence[Path], now: datetime) -> Read[Result]:
     """The results in files and folders, of attempts of a class, too; and what cannot be used.
 
     Raises UsageError for a path that is not there.
     """
-    whole = documents.read(paths, lambda path: partial(_results, now))
-    return [result for _, result in whole.found], documents.told(whole.problems)
+    return documents.read(paths, lambda path: partial(_results, now))
+
+
+def unused(found: Iterable[tuple[str, Result]], solutions: Mapping[str, str]) -> list[Problem]:
+    """What is no measurement of these solutions, whose SHA-256 are given by exercise; and repeats.
+
+    Older results of a solution are none of it: the newest counts.
+    """
+    problems: list[Problem] = []
+    first: dict[str, str] = {}
+    for place, result in found:
+        name = shown(result.exercise)
+        known = first.setdefault(to_json(result), place)
+        if known != place:
+            problems.append(Problem(place, f"it is the same result as in {known}, and counts once"))
+        elif result.exercise not in solutions:
+            problems.append(Problem(place, f"it is of {name}, which is not published here"))
+        elif result.kernel.sha256 != solutions[result.exercise]:
+            reason = f"it is of another file than the solution of {name} as it stands"
+            problems.append(Problem(place, reason))
+    return problems
 
 
 def _results(now: datetime, document: bytes) -> Iterator[Result]:

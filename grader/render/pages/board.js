@@ -136,7 +136,7 @@ function narrow() {
   say(counted());
 }
 
-// Places among some rows by the rule of the ranks: one more than those certainly better.
+// Places among some rows by the rule of the ranks: one more than those wholly above.
 function place(rows) {
   const lows = rows.map((row) => Number(row.dataset.low));
   const places = rows.map((row) => 1 + lows.filter((low) => low > Number(row.dataset.high)).length);

@@ -37,7 +37,8 @@ def fill(gradebook: str, attempts: Sequence[Attempt], total: str = "") -> Filled
     """Put each student's points into the columns that are called as the exercises are.
 
     `total` names a column for the sum over all exercises. Points are scaled where Canvas counts
-    another number of them than the exercise. Raises UsageError for a file that is no gradebook.
+    another number of them than the exercise. Raises UsageError for a file that is no gradebook,
+    csv.Error for one that is no CSV.
     """
     rows = list(csv.reader(io.StringIO(gradebook.removeprefix("\ufeff"))))
     head, possible = _head(rows)
