@@ -97,13 +97,13 @@ def _times(number: int) -> str:
 
 # What a count says of a kernel, from its value.
 _MESSAGES: dict[str, Callable[[int], str]] = {
-    "global_reads": lambda value: f"one thread reads global memory {_times(value)}",
-    "global_writes": lambda value: f"one thread writes to global memory {_times(value)}",
-    "shared_reads": lambda value: f"one thread reads shared memory {_times(value)}",
-    "shared_writes": lambda value: f"one thread writes to shared memory {_times(value)}",
+    "global_reads": lambda value: f"the busiest thread reads global memory {_times(value)}",
+    "global_writes": lambda value: f"the busiest thread writes to global memory {_times(value)}",
+    "shared_reads": lambda value: f"the busiest thread reads shared memory {_times(value)}",
+    "shared_writes": lambda value: f"the busiest thread writes to shared memory {_times(value)}",
     "transactions": lambda value: f"{counted(value, 'transactions')} in all",
     "bank_conflicts": lambda value: f"{counted(value, 'bank_conflicts')} in all",
-    "barriers": lambda value: f"one thread waits at {counted(value, 'barriers')}",
+    "barriers": lambda value: f"the busiest thread waits at {counted(value, 'barriers')}",
 }
 # What the worst request of a warp does: its threads, and how many pieces or passes it takes.
 _WORST: dict[str, Callable[[int, int], str]] = {

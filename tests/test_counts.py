@@ -121,27 +121,27 @@ def test_a_tile_without_a_further_column_has_bank_conflicts(counted):
         (
             ("tile[row, column] = x[i, j]", "tile[row, column] = (x[i, j] + x[i, j]) / 2"),
             "global_reads",
-            "one thread reads global memory twice, where once is enough",
+            "the busiest thread reads global memory twice, where once is enough",
         ),
         (
             ("out[i, j] = tile", "out[i, j] = 0; out[i, j] = tile"),
             "global_writes",
-            "one thread writes to global memory twice, where once is enough",
+            "the busiest thread writes to global memory twice, where once is enough",
         ),
         (
             ("= tile[column, row]", "= (tile[column, row] + tile[column, row]) / 2"),
             "shared_reads",
-            "one thread reads shared memory twice, where once is enough",
+            "the busiest thread reads shared memory twice, where once is enough",
         ),
         (
             ("tile[row, column] = x", "tile[row, column] = 0; tile[row, column] = x"),
             "shared_writes",
-            "one thread writes to shared memory twice, where once is enough",
+            "the busiest thread writes to shared memory twice, where once is enough",
         ),
         (
             ("cuda.syncthreads()", "cuda.syncthreads(); cuda.syncthreads()"),
             "barriers",
-            "one thread waits at 2 barriers, where 1 is enough",
+            "the busiest thread waits at 2 barriers, where 1 is enough",
         ),
     ],
 )

@@ -61,7 +61,7 @@ def test_a_failing_check_of_a_puzzle_ends_with_a_drawing(capsys: pytest.CaptureF
     code, out, _ = run(capsys, "check", "p01_map", "--kernel", str(kernel))
     assert code == 1
     report, drawing = out.split("\nadd_ten_kernel, 1 block of 1 thread\n")
-    assert "FAIL  0/6 points" in report
+    assert "FAIL  0/7 points" in report
     assert "» thread 0 reads a[1], where a has 1 element, a[0]: line 12" in drawing
 
 

@@ -10,13 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from grader import course
+from grader import check, course
+from grader.check import Request
 from grader.course import Exercise
 
 ROOT = Path(__file__).parents[1]
 PUZZLES = [e for e in course.exercises(ROOT) if e.folder.parent.name == "puzzles"]
 MOST_ELEMENTS = 4096  # of a case: the simulator runs a Python task for each thread
 MOST_PICTURED = 64
+
+OF_ALL_THREADS = {"p09_coalesced", "p15_axis_sum", "p18_transpose"}  # they count transactions
 
 each = pytest.mark.parametrize("puzzle", PUZZLES, ids=lambda e: e.name)
 
@@ -55,3 +58,22 @@ def test_cases_are_small_and_the_pictured_one_fits_a_screen(puzzle: Exercise):
     assert {case.draw for case in spec.edges} == set(spec.draws)
     assert spec.pictured is not None
     assert spec.pictured.elements <= MOST_PICTURED
+
+
+@each
+def test_a_thread_that_does_all_does_not_pass(puzzle: Exercise):
+    counted = {budget.count for budget in puzzle.spec.budgets}
+    if puzzle.name in OF_ALL_THREADS:
+        assert "transactions" in counted
+        return
+    assert "global_reads" in counted
+    alone = ROOT / "solutions" / puzzle.name / "wrong_one_thread_does_all.py"
+    assert "\nRejected at: counts\n" in alone.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["p04_map_2d", "p05_broadcast"])
+def test_a_drawing_of_a_table_shows_x_and_y_swapped(name: str):
+    """That is the most common mistake with tables, and in a small one nothing goes wrong."""
+    swapped = ROOT / "solutions" / name / "wrong_x_is_the_row.py"
+    trace = check.trace(Request(course.find(ROOT, name), swapped))
+    assert trace.unwritten == {"out": (8, 17, 26)}  # the ninth column, for which y has no number

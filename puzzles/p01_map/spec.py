@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
+from grader.spec import Budget, Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -41,6 +41,8 @@ SPEC = Spec(
     reference=reference,
     tolerance=Tolerance(terms=lambda case: 1, exact=("integers",)),
     counted=Case((64,), "float32"),
+    # A thread for each element: no thread has room for a second one.
+    budgets=(Budget("global_reads", most=1, best=1), Budget("global_writes", most=1, best=1)),
     pictured=Case((8,), "float32", draw="integers"),
     hints=(
         "A kernel is a function that many threads run at once. Each has a number of its own, and "

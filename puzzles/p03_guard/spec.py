@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
+from grader.spec import Budget, Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -41,6 +41,8 @@ SPEC = Spec(
     reference=reference,
     tolerance=Tolerance(terms=lambda case: 1, exact=("integers",)),
     counted=Case((40,), "float32"),  # 24 of the 64 threads have no element
+    # A thread for each element: no thread has room for a second one.
+    budgets=(Budget("global_reads", most=1, best=1), Budget("global_writes", most=1, best=1)),
     pictured=Case((40,), "float32", draw="integers"),
     hints=(
         "Each thread has a number, also those that are too many. Which numbers have an element?",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
+from grader.spec import Budget, Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -43,7 +43,9 @@ SPEC = Spec(
     reference=reference,
     tolerance=Tolerance(terms=lambda case: 1, exact=("integers",)),
     counted=Case((5, 13), "float32"),
-    pictured=Case((3, 5), "float32", draw="integers"),
+    # A thread for each element: no thread has room for a second one.
+    budgets=(Budget("global_reads", most=1, best=1), Budget("global_writes", most=1, best=1)),
+    pictured=Case((3, 9), "float32", draw="integers"),  # y ends at 7: x and y swapped show
     hints=(
         "An element of a table has two numbers, its row and its column, and now a thread has two "
         "as well.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Limits, Shape, Spec, Tolerance, reads, writes
+from grader.spec import Budget, Case, Draw, Inputs, Limits, Shape, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -53,7 +53,9 @@ SPEC = Spec(
     reference=reference,
     tolerance=Tolerance(terms=lambda case: 1, exact=("integers",)),
     counted=Case((5, 13), "float32"),
-    pictured=Case((3, 5), "float32"),
+    # A thread for each place: one element of a, one of b, and the product.
+    budgets=(Budget("global_reads", most=2, best=2), Budget("global_writes", most=1, best=1)),
+    pictured=Case((3, 9), "float32"),  # y ends at 7: x and y swapped show
     hints=(
         "Each thread has one place of the table, as in the last puzzle. What does the product "
         "there need of `a`, and what of `b`?",

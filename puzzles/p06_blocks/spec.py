@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
+from grader.spec import Budget, Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -51,6 +51,8 @@ SPEC = Spec(
     reference=reference,
     tolerance=Tolerance(terms=lambda case: 1, magnitude=sizes, exact=("integers",)),
     counted=Case((100,), "float32"),
+    # A thread for each element: no thread has room for a second one.
+    budgets=(Budget("global_reads", most=1, best=1), Budget("global_writes", most=1, best=1)),
     pictured=Case((40,), "float32", draw="integers"),
     hints=(
         "The threads of every block count from 0 again. So a thread needs to know how many "

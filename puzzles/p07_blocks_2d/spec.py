@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
+from grader.spec import Budget, Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -52,6 +52,8 @@ SPEC = Spec(
     reference=reference,
     tolerance=Tolerance(terms=lambda case: 1, magnitude=sizes, exact=("integers",)),
     counted=Case((9, 19), "float32"),
+    # A thread for each element: one of a, one of bias, and the sum.
+    budgets=(Budget("global_reads", most=2, best=2), Budget("global_writes", most=1, best=1)),
     pictured=Case((5, 9), "float32", draw="integers"),
     hints=(
         "Puzzle 06 in each direction: `cuda.blockIdx.x` and `cuda.blockDim.x` for the columns, "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
+from grader.spec import Budget, Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -58,6 +58,8 @@ SPEC = Spec(
     reference=reference,
     tolerance=Tolerance(terms=lambda case: 2, magnitude=magnitude, exact=("integers",)),
     counted=Case((92,), "float32"),
+    # A thread for each element: its partner's comes from shared memory.
+    budgets=(Budget("global_reads", most=1, best=1), Budget("global_writes", most=1, best=1)),
     pictured=Case((20,), "float32", draw="integers"),
     hints=(
         "There are two parts. First every thread reads its own element of `a` and puts it where "

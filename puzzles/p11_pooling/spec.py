@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
+from grader.spec import Budget, Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -50,6 +50,8 @@ SPEC = Spec(
     reference=reference,
     tolerance=Tolerance(terms=lambda case: 1, exact=("integers",)),
     counted=Case((97,), "float32"),
+    # A thread for each element: the others of its window come from shared memory.
+    budgets=(Budget("global_reads", most=1, best=1), Budget("global_writes", most=1, best=1)),
     pictured=Case((10,), "float32", draw="integers"),
     hints=(
         "Begin as in the puzzle before: every thread puts its element into `shared`, then all "

@@ -49,7 +49,11 @@ SPEC = Spec(
     reference=reference,
     tolerance=Tolerance(terms=lambda case: case.elements, magnitude=magnitude, exact=("integers",)),
     counted=Case((59,), "float32"),
-    budgets=(Budget("shared_reads", most=14, best=6),),
+    budgets=(
+        # An element of each array; two of each where half as many threads begin with a sum.
+        Budget("global_reads", most=4, best=2),
+        Budget("shared_reads", most=14, best=6),
+    ),
     pictured=Case((16,), "float32", draw="integers"),
     independent_rows=False,
     hints=(

@@ -61,7 +61,11 @@ SPEC = Spec(
     reference=reference,
     tolerance=Tolerance(terms=lambda case: THREADS, magnitude=magnitude, exact=("integers",)),
     counted=Case((93,), "float32"),
-    budgets=(Budget("shared_reads", most=12, best=5),),
+    budgets=(
+        # An element for each thread; two where half of the threads do the work of all.
+        Budget("global_reads", most=2, best=1),
+        Budget("shared_reads", most=12, best=5),
+    ),
     pictured=Case((40,), "float32", draw="integers"),
     hints=(
         "Every thread does the same in each step: to its own number it adds the one `by` places "

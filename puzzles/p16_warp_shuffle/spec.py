@@ -68,6 +68,7 @@ SPEC = Spec(
     tolerance=Tolerance(terms=lambda case: LANES, magnitude=magnitude, exact=("integers",)),
     counted=Case((160,), "float32"),
     budgets=(
+        Budget("global_reads", most=1, best=1),  # an element for each lane
         Budget("shared_reads", most=0, best=0),
         Budget("shared_writes", most=0, best=0),
         Budget("barriers", most=0, best=0),

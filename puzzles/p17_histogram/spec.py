@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
+from grader.spec import Budget, Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -59,6 +59,8 @@ SPEC = Spec(
     reference=reference,
     tolerance=Tolerance(terms=lambda case: 1, exact=("rows", "constant")),
     counted=Case((COUNTED,), "float32"),
+    # An element and a counter of out; all counters for a thread that alone adds its block's.
+    budgets=(Budget("global_reads", most=1 + BINS, best=2),),
     pictured=Case((12,), "float32"),
     hints=(
         "Three parts, with a barrier between each and the next: clear the block's counters, count "

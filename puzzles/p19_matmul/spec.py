@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
+from grader.spec import Budget, Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -68,6 +68,11 @@ SPEC = Spec(
     reference=reference,
     tolerance=Tolerance(terms=lambda case: case.shape[1], magnitude=magnitude, exact=("integers",)),
     counted=Case(COUNTED, "float32"),
+    # One place of each tile in each round; twice that for a thread with two elements of out.
+    budgets=(
+        Budget("global_reads", most=2 * 2 * tiles(COUNTED[1]), best=2 * tiles(COUNTED[1])),
+        Budget("global_writes", most=2, best=1),
+    ),
     pictured=Case((3, 5, 4), "float32", draw="integers"),
     hints=(
         "In each round of the loop the block needs 8 by 8 elements of `a` and as many of `b`. It "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
+from grader.spec import Budget, Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -58,6 +58,8 @@ SPEC = Spec(
     reference=reference,
     tolerance=Tolerance(terms=lambda case: 1, exact=("rows", "integers", "constant", "ties")),
     counted=Case((61,), "float32"),
+    # A thread looks at one element, and stores that and a zero; in other orders, one of the two.
+    budgets=(Budget("global_reads", most=1, best=1), Budget("global_writes", most=2, best=1)),
     pictured=Case((10,), "float32", draw="integers"),
     hints=(
         "The place of a kept value is the number of kept values before it. Give each thread a 1 if "
