@@ -281,33 +281,73 @@ def run(
     Only an interruption does: what it left is `interrupted`. A check that something disturbed is
     made once more, for nobody sits there to do it.
     """
-    results: list[Result] = []
+    found: dict[Target, Result] = {}
+    asked: dict[Target, check.Request] = {}
     for target in targets:
+        if target.refused is not None:
+            found[target] = _without(target, *target.refused)
+            continue
+        asked[target] = request(target)
         try:
-            results.append(_graded(target, request(target), progress))
-        except KeyboardInterrupt:
-            break
-        if results[-1].status is Status.INTERRUPTED:
-            break
-    left = targets[len(results) :]
-    return results + [_without(t, Status.INTERRUPTED, "It was interrupted.") for t in left]
-
-
-def _graded(target: Target, request: check.Request, progress: Callable[[str], None]) -> Result:
-    if target.refused is not None:
-        return _without(target, *target.refused)
+            check.must_be_gradable(asked[target])
+        except GraderError as error:
+            found[target] = _faulty(target, error)
+    graded = [target for target in targets if target not in found]
     try:
-        (result,) = check.run([request], progress)
-        if any(step.outcome is Outcome.NOISY for step in result.steps):
+        _grade(graded, asked, found, progress)
+        if disturbed := [target for target in graded if _is_noisy(found[target])]:
             progress("something disturbed the measurement: once more")
-            (result,) = check.run([request], progress)
-    except UsageError as error:  # the kernel file itself: too large, a link, not to be read
-        return _without(target, Status.FAIL, error.message)
-    except CannotGrade as error:
-        return _without(target, Status.CANNOT_GRADE, _whole(error))
+            for target in disturbed:
+                del found[target]
+            _grade(disturbed, asked, found, progress)
+    except KeyboardInterrupt:
+        for target in targets:
+            if target not in found:
+                found[target] = _without(target, Status.INTERRUPTED, "It was interrupted.")
+    return [found[target] for target in targets]
+
+
+def _grade(
+    targets: Sequence[Target],
+    asked: Mapping[Target, check.Request],
+    found: dict[Target, Result],
+    progress: Callable[[str], None],
+) -> None:
+    """Put into `found` what one judge for all of them says: each start costs seconds.
+
+    Where that judge breaks, nothing that it said is believed, see `check`, and each target gets a
+    judge of its own. Raises KeyboardInterrupt, also where it is the judge that was interrupted.
+    """
+    coming = iter(targets)
+
+    def heard(result: Result) -> None:
+        found[next(coming)] = result
+
+    try:
+        results = check.run([asked[target] for target in targets], progress, heard)
     except GraderError as error:
-        return _without(target, Status.ERROR, _whole(error))
-    return result
+        if len(targets) == 1:
+            found[targets[0]] = _faulty(targets[0], error)
+            return
+        for target in targets:
+            found.pop(target, None)
+        for target in targets:
+            _grade([target], asked, found, progress)
+        return
+    if len(results) < len(targets) or any(r.status is Status.INTERRUPTED for r in results):
+        raise KeyboardInterrupt
+
+
+def _is_noisy(result: Result) -> bool:
+    return any(step.outcome is Outcome.NOISY for step in result.steps)
+
+
+def _faulty(target: Target, error: GraderError) -> Result:
+    """The result of a kernel that no judge could grade, and whose fault that is."""
+    if isinstance(error, UsageError):  # the kernel file itself: too large, a link, not to be read
+        return _without(target, Status.FAIL, error.message)
+    status = Status.CANNOT_GRADE if isinstance(error, CannotGrade) else Status.ERROR
+    return _without(target, status, _whole(error))
 
 
 def _whole(error: GraderError) -> str:

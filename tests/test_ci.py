@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import reported
@@ -75,14 +76,27 @@ Graded = Callable[[Request], Result]
 
 @pytest.fixture
 def judge(monkeypatch: pytest.MonkeyPatch) -> Callable[[Graded], list[Request]]:
-    """Lets the judge answer each request as a function says; tells what was asked."""
+    """Lets the judge answer each request as a function says; tells what was asked.
+
+    It says each answer as it comes, and is at its end when it was interrupted, as the real one.
+    """
 
     def answers(graded: Graded) -> list[Request]:
         asked: list[Request] = []
 
-        def run(requests: Sequence[Request], progress: Callable[[str], None]) -> list[Result]:
-            asked.extend(requests)
-            return [graded(request) for request in requests]
+        def run(
+            requests: Sequence[Request],
+            progress: Callable[[str], None],
+            heard: Callable[[Result], None] = lambda result: None,
+        ) -> list[Result]:
+            results = []
+            for request in requests:
+                asked.append(request)
+                results.append(graded(request))
+                heard(results[-1])
+                if results[-1].status is Status.INTERRUPTED:
+                    break
+            return results
 
         monkeypatch.setattr(check, "run", run)
         return asked
@@ -376,6 +390,77 @@ def test_what_something_disturbed_is_checked_once_more(root: Path, judge, noisy:
     assert len(asked) == tries
     assert graded.status is (Status.PASS if noisy < tries else Status.CANNOT_GRADE)
     assert told == ["something disturbed the measurement: once more"] * (tries - 1)
+
+
+def of_all(root: Path) -> list[Result]:
+    targets = ci.plan(course.exercises(root), None)
+    return ci.run(targets, lambda t: Request(t.exercise, t.kernel), print)
+
+
+@pytest.fixture
+def judges(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The names of what each judge that is started is asked to grade."""
+    started: list[list[str]] = []
+    real = check._judge
+
+    def judge(requests: Sequence[Request], reader: object) -> list[Result]:
+        started.append([request.exercise.name for request in requests])
+        return real(requests, reader)
+
+    monkeypatch.setattr(check, "_judge", judge)
+    return started
+
+
+def test_one_judge_grades_all_that_can_be(root: Path, judges: list[list[str]]):
+    """One for each took three times as long as `grader check --all` with eight puzzles."""
+    (root / "exercises/01_double/kernel.py").write_bytes(b"#" * (check.LARGEST_FILE + 1))
+    (root / "puzzles/p01_copy/kernel.py").write_text("def copy_kernel(:\n")
+    targets = ci.plan(course.exercises(root), None)
+    graded = ci.run(targets, lambda t: Request(t.exercise, t.kernel, device="cpu"), print)
+    assert judges == [["p01_copy", "02_row_sum"]]
+    assert [r.exercise for r in graded] == NAMES
+    assert [r.status for r in graded] == [Status.FAIL, Status.FAIL, Status.NOT_STARTED]
+    assert "may have 1,048,576" in graded[1].message
+
+
+def test_nothing_is_believed_of_a_judge_that_broke(root: Path, judge):
+    """Who could write where it writes, and end it, would have the last word on all before it."""
+    answers = iter([reported.PASSED])
+    broken = GraderError("The judge ended.")
+
+    def graded(request: Request) -> Result:
+        if request.exercise.name == "01_double":
+            raise broken
+        return next(answers, None) or failing(request)
+
+    asked = judge(graded)
+    assert [r.status for r in of_all(root)] == [Status.FAIL, Status.ERROR, Status.FAIL]
+    assert [r.exercise.name for r in asked] == [*NAMES[:2], *NAMES]
+
+
+def test_what_was_disturbed_is_made_again_in_its_place(root: Path, judge):
+    """After the others, by one judge; an interruption then leaves nothing that is `noisy`."""
+    seen: list[str] = []
+
+    def graded(request: Request) -> Result:
+        name = request.exercise.name
+        seen.append(name)
+        disturbed = seen.count(name) == 1 and name != "01_double"
+        return reported.noisy(exercise=name) if disturbed else passing(request)
+
+    judge(graded)
+    assert [(r.exercise, r.status) for r in of_all(root)] == [(n, Status.PASS) for n in NAMES]
+    assert seen == [*NAMES, "p01_copy", "02_row_sum"]
+    seen.clear()
+
+    def interrupted(request: Request) -> Result:
+        if seen.count("p01_copy") == 2:
+            raise KeyboardInterrupt
+        return graded(request)
+
+    judge(interrupted)
+    statuses = [r.status for r in of_all(root)]
+    assert statuses == [Status.PASS, Status.PASS, Status.INTERRUPTED]
 
 
 def test_an_interruption_leaves_nothing_undecided(root: Path, judge):
@@ -796,6 +881,22 @@ def test_a_job_that_is_cancelled_still_reports(tmp_path: Path):
 def test_the_reader_of_logs_sees_commands():
     log = "::error::a\n  ::notice x=1::b\nx ##[group]c\n::stop-commands::t\n::error::d\n::t::\n:: e"
     assert commands(log) == ["::error::a", "  ::notice x=1::b", "x ##[group]c"]
+
+
+@pytest.mark.parametrize("form", ["junit", "result", "attempt", "gradescope", "csv-long"])
+def test_a_report_that_is_printed_forges_nothing(root: Path, judge, monkeypatch, capsys, form: str):
+    """It came to standard output once commands were obeyed again, with what kernels printed."""
+    said = "::error file=x::forged\nx ##[error]forged\n"
+    judge(lambda request: failing(request).model_copy(update={"output": said, "title": said}))
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    cli.main(["ci", "--student", "ada", "--report", form])
+    out = capsys.readouterr().out
+    assert commands(out) == []
+    if form == "result":
+        assert [from_json(line).output for line in out.splitlines()] == [said] * 3
+    if form == "junit":
+        read = [e.text for e in ElementTree.fromstring(out.encode()).iter("system-out")]
+        assert read == [said] * 3
 
 
 def test_a_kernel_that_prints_forges_nothing(tmp_path: Path):
