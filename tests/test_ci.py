@@ -18,7 +18,7 @@ import pytest
 import reported
 from cryptography.hazmat.primitives import serialization
 
-from grader import check, ci, cli, course, kept, settings, signing
+from grader import check, ci, cli, course, kept, manifest, settings, signing
 from grader.attempts import Attempt, Signed
 from grader.check import Request
 from grader.ci import Place, System
@@ -280,6 +280,36 @@ def test_a_changed_spec_is_noted_and_a_missing_one_is_not(root: Path, handed_in:
     assert targets["02_row_sum"].notes == ()
 
 
+def test_a_spec_that_the_course_changed_since_is_no_students_doing(root: Path, handed_in: Path):
+    """Honest students were told that they had changed it."""
+    kernels = {"exercises/01_double/kernel.py"}
+    paths = [f"exercises/{name}/spec.py" for name in ("01_double", "02_row_sum")]
+    files = [(path, (handed_in / path).read_bytes(), False) for path in paths]
+    files += [(path, b"the stub", True) for path in kernels]
+    made = manifest.of("small", "1.0", "0.1.0", files)
+    (handed_in / manifest.FILE).write_text(manifest.to_json(made))
+    for path in paths:  # after the release
+        (root / path).write_bytes((root / path).read_bytes() + b"# better\n")
+    (handed_in / paths[1]).write_text("SPEC = 1\n")
+    targets = plan(root, handed_in)
+    other = "exercises/01_double/spec.py is of another release: graded with the course's own"
+    assert targets["01_double"].notes == (other,)
+    changed = "exercises/02_row_sum/spec.py was changed: graded with the course's own"
+    assert targets["02_row_sum"].notes == (changed,)
+
+
+@pytest.mark.parametrize("text", [None, "{}", "x"])
+def test_a_manifest_that_cannot_be_used_explains_nothing(
+    root: Path, handed_in: Path, text: str | None
+):
+    if text is None:
+        (handed_in / manifest.FILE).symlink_to("/dev/zero")
+    else:
+        (handed_in / manifest.FILE).write_text(text)
+    (root / "exercises/01_double/spec.py").write_bytes(b"# better\n")
+    assert "was changed" in plan(root, handed_in)["01_double"].notes[0]
+
+
 def test_a_kernel_that_is_missing_or_leads_out_is_named(root: Path, handed_in: Path):
     exercises = handed_in / "exercises"
     (exercises / "01_double/kernel.py").unlink()
@@ -502,6 +532,23 @@ def test_paths_are_those_of_the_students_repository(root: Path, handed_in: Path,
     assert result.kernel.path == "exercises/02_row_sum/kernel.py"
     replay = result.steps[1].failure.replay
     assert replay == "grader check 02_row_sum --case '7,float16,seed=1'"
+
+
+@pytest.mark.parametrize("submitted", [False, True])
+def test_no_message_tells_where_the_machine_keeps_things(
+    root: Path, handed_in: Path, submitted: bool
+):
+    """A student read the paths of the instructor's machine."""
+    place = handed_in if submitted else root
+    (place / "exercises/01_double/kernel.py").write_bytes(b"#" * (check.LARGEST_FILE + 1))
+    (root / "exercises/02_row_sum/spec.py").write_text("SPEC = 1\n")
+    targets = ci.plan(course.exercises(root)[1:], handed_in if submitted else None)
+    results = ci.run(targets, lambda t: Request(t.exercise, t.kernel), print)
+    made = ci.attempts_of(targets, results, settings.read(root), "ada", "")
+    double, rows = (attempt.result.message for attempt in made)
+    assert double.startswith("The kernel file exercises/01_double/kernel.py has 1,048,577 bytes")
+    assert ": exercises/02_row_sum/spec.py has no SPEC" in rows
+    assert str(root.parent) not in double + rows
 
 
 def test_on_a_terminal_they_name_what_was_handed_in(root: Path, handed_in: Path, judge, capsys):
