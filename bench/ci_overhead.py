@@ -3,10 +3,13 @@
     python bench/ci_overhead.py --out bench/results/ci_overhead_cpu.json
 
 In a copy of the course whose kernel files are the solutions, `grader check` and `grader ci` of the
-same exercises run in turns, each a real command in a process of its own. `ci` runs as GitHub would
-have it, on a student's repository, and writes every format that it can write there. Each process
-stamps the clock around what it does in judges; what is left is start, planning and reports. The
-seconds in judges are those of the checks themselves, and differ only as the drawn cases do.
+same exercises run in turns, each a real command in a process of its own, and each first in every
+other round. `ci` runs as GitHub would have it, on a student's repository, and writes every format
+that it can write there. Both draw the same cases, from one seed, so that their checks are the same
+and all that one takes longer is its own: `added_s` is the median, over the rounds, of what `ci`
+took longer from start to end, starts of judges included. `added_outside_s` and `added_inside_s` are
+the parts of it outside of judges (start, planning, reports) and in them. Seconds of computing, with
+judges and workers, are told beside: other work on the machine changes them less.
 A person runs this on a machine that does nothing else; no test depends on it.
 """
 
@@ -15,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -22,7 +26,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,15 +35,19 @@ from host import machine
 from grader import course
 
 ROUNDS = 5
-NAMES = ("p01_map", "01_vector_add", "02_dot_reduction", "05_swiglu")
+SEED = 6  # any: what is drawn must be the same for both
+NAMES = (
+    *("p01_map", "p02_zip", "p03_guard", "p04_map_2d", "p05_broadcast"),
+    *("01_vector_add", "02_dot_reduction", "05_swiglu"),
+)
 FORMATS = ("result", "attempt", "junit", "gradescope", "prairielearn", "csv-long", "csv-wide")
 
 
 @dataclass(frozen=True)
 class Run:
-    """One command; `outside_s` is what it did not spend in judges.
+    """One command; `outside_s` is what it did not spend in judges, of which it started `judges`.
 
-    `cpu_s` is what its own process computed, judges not included: a busy machine changes it little.
+    `own_cpu_s` is what its own process computed, `cpu_s` all that came of it, judges and workers.
     """
 
     command: str
@@ -47,7 +55,9 @@ class Run:
     total_s: float
     in_judges_s: float
     outside_s: float
+    own_cpu_s: float
     cpu_s: float
+    judges: int
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -67,8 +77,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         commands = commands_of(root, asked.names, asked.device)
         runs = [
             timed(name, arguments, root)
-            for _ in range(asked.rounds)
-            for name, arguments in commands.items()
+            for number in range(asked.rounds)
+            for name, arguments in sorted(commands.items(), reverse=bool(number % 2))
         ]
     figures = summary(runs)
     print(json.dumps(figures, indent=2))
@@ -78,6 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             "machine": machine() | {"load_average_before": load},
             "device": asked.device,
             "exercises": list(asked.names),
+            "seed": SEED,
             "reports": ["github", *FORMATS],
             **figures,
             "runs": [asdict(run) for run in runs],
@@ -117,7 +128,7 @@ def timed(name: str, arguments: Sequence[str], root: Path) -> Run:
         "GITHUB_STEP_SUMMARY": str(root.parent / "summary.md"),
     }
     (root.parent / "summary.md").unlink(missing_ok=True)
-    began = time.monotonic()
+    began, computed = time.monotonic(), _computed()
     done = subprocess.run(
         [sys.executable, __file__, "--stamped", str(writer), *arguments],
         cwd=root,
@@ -128,53 +139,71 @@ def timed(name: str, arguments: Sequence[str], root: Path) -> Run:
         text=True,
         check=False,
     )
-    total = time.monotonic() - began
+    total, cpu = time.monotonic() - began, _computed() - computed
     os.close(writer)
     with os.fdopen(reader) as stamps:
-        in_judges, cpu = map(float, stamps.read().split() or ["nan", "nan"])
+        in_judges, own, judges = map(float, stamps.read().split() or ["nan", "nan", "0"])
     if done.returncode:
         print(done.stderr, file=sys.stderr)
-    run = Run(name, done.returncode, total, in_judges, total - in_judges, cpu)
+    outside = total - in_judges
+    run = Run(name, done.returncode, total, in_judges, outside, own, cpu, int(judges))
     print(f"{name:6} {total:7.2f} s, in judges {in_judges:7.2f} s", file=sys.stderr, flush=True)
     return run
 
 
+def _computed() -> float:
+    """Seconds that processes which this one has waited for, and theirs, have computed."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def stamped(fd: int, arguments: Sequence[str]) -> int:
-    """Run the command in this process; write its seconds in judges, and of computing, to `fd`."""
+    """Run the command in this process with SEED; write to `fd` what it spent.
+
+    That is its seconds in judges, its own of computing, and how many judges it started.
+    """
     from grader import check, cli
 
-    seconds = 0.0
+    seconds, judges = 0.0, 0
     real: Callable[..., Any] = check.run
 
-    def run(*given: Any) -> Any:
-        nonlocal seconds
+    def run(requests: Sequence[check.Request], *more: Any) -> Any:
+        nonlocal seconds, judges
+        judges += 1
         began = time.monotonic()
         try:
-            return real(*given)
+            return real([replace(request, seed=SEED) for request in requests], *more)
         finally:
             seconds += time.monotonic() - began
 
     check.run = run
     code = cli.main(arguments)
     with os.fdopen(fd, "w") as out:
-        out.write(f"{seconds} {time.process_time()}")
+        out.write(f"{seconds} {time.process_time()} {judges}")
     return code
 
 
 def summary(runs: Sequence[Run]) -> dict[str, Any]:
-    """Medians for both commands, and what one adds to the other."""
+    """Medians for both commands, and of what one adds to the other in the same round."""
 
-    def median(command: str, what: str) -> float:
-        return statistics.median(getattr(run, what) for run in runs if run.command == command)
+    def of(command: str, what: str) -> list[float]:
+        return [getattr(run, what) for run in runs if run.command == command]
 
-    fields = ("total_s", "in_judges_s", "outside_s", "cpu_s")
-    medians = {name: {f: round(median(name, f), 3) for f in fields} for name in ("check", "ci")}
+    def added(what: str) -> float:
+        rounds = zip(of("ci", what), of("check", what), strict=True)
+        return round(statistics.median(ci - check for ci, check in rounds), 3)
+
+    fields = ("total_s", "in_judges_s", "outside_s", "own_cpu_s", "cpu_s")
     return {
-        "medians": medians,
-        "added_s": round(median("ci", "outside_s") - median("check", "outside_s"), 3),
-        "added_cpu_s": round(median("ci", "cpu_s") - median("check", "cpu_s"), 3),
-        "added_to_totals_s": round(median("ci", "total_s") - median("check", "total_s"), 3),
-        "ratio": round(median("ci", "total_s") / median("check", "total_s"), 4),
+        "medians": {
+            name: {what: round(statistics.median(of(name, what)), 3) for what in fields}
+            for name in ("check", "ci")
+        },
+        "added_s": added("total_s"),
+        "added_outside_s": added("outside_s"),
+        "added_inside_s": added("in_judges_s"),
+        "added_own_cpu_s": added("own_cpu_s"),
+        "added_cpu_s": added("cpu_s"),
     }
 
 

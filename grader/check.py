@@ -96,8 +96,7 @@ def run(
     BrokenExercise, KeyboardInterrupt.
     """
     for request in requests:
-        _must_be_readable(request)
-        _ = request.exercise.spec  # a broken spec is told before anything starts
+        must_be_gradable(request)
     if not requests:
         return []
     names = [request.exercise.name for request in requests]
@@ -149,6 +148,12 @@ def must_have_threads(exercise: Exercise) -> None:
             "watched one by one, and it is written in Triton.",
             "`grader list` shows the puzzles, all of which can be drawn.",
         )
+
+
+def must_be_gradable(request: Request) -> None:
+    """Raises, before anything starts, what `run` would for the kernel file or for the spec."""
+    _must_be_readable(request)
+    _ = request.exercise.spec
 
 
 def _must_be_readable(request: Request) -> None:

@@ -18,11 +18,12 @@ from enum import StrEnum
 from pathlib import Path
 
 import grader
-from grader import attempts, check, course, verdict
+from grader import attempts, check, course, manifest, verdict
 from grader.attempts import Attempt
 from grader.course import SHELVES, Exercise
 from grader.documents import shown
 from grader.errors import CannotGrade, GraderError, UsageError
+from grader.manifest import ReleasedFile
 from grader.results import Environment, Kernel, Result, Step
 from grader.settings import Settings
 from grader.terms import Outcome, Status
@@ -207,7 +208,8 @@ def plan(
             f"Name the student's repository, the folder that holds {places[0].parent}/; who has "
             "handed in nothing is not graded.",
         )
-    return tuple(_handed_in(exercise, folder) for exercise in exercises)
+    released = _released(folder)
+    return tuple(_handed_in(exercise, folder, released) for exercise in exercises)
 
 
 def _own(exercise: Exercise) -> Target:
@@ -230,7 +232,18 @@ def _repository(submission: Path) -> Path:
     return holding[0] if len(holding) == 1 else submission
 
 
-def _handed_in(exercise: Exercise, folder: Path) -> Target:
+def _released(folder: Path) -> dict[str, ReleasedFile]:
+    """The files of the release from which the repository was made, by path, as it says itself."""
+    path = folder / manifest.FILE
+    if not path.is_file() or not _stays_inside(path, folder):
+        return {}
+    try:
+        return {file.path: file for file in manifest.read(folder).files}
+    except UsageError:
+        return {}
+
+
+def _handed_in(exercise: Exercise, folder: Path, released: Mapping[str, ReleasedFile]) -> Target:
     place = exercise.folder.relative_to(exercise.root)
     shown = (place / "kernel.py").as_posix()
     kernel = folder / place / "kernel.py"
@@ -240,7 +253,7 @@ def _handed_in(exercise: Exercise, folder: Path) -> Target:
     elif not _stays_inside(kernel, folder):
         why = f"{shown} is a link that leads out of what was handed in, and was not read."
         refused = Status.FAIL, why
-    return Target(exercise, kernel, shown, tuple(_changes(exercise, folder / place)), refused)
+    return Target(exercise, kernel, shown, tuple(_changes(exercise, folder, released)), refused)
 
 
 def _stays_inside(path: Path, folder: Path) -> bool:
@@ -250,13 +263,30 @@ def _stays_inside(path: Path, folder: Path) -> bool:
         return False
 
 
-def _changes(exercise: Exercise, theirs: Path) -> Iterator[str]:
-    """A note for each of the course's files that the student's copy has in another form."""
+def _changes(
+    exercise: Exercise, folder: Path, released: Mapping[str, ReleasedFile]
+) -> Iterator[str]:
+    """A note for each of the course's files that the student's copy has in another form.
+
+    That is no student's doing where the file is as the release had it. Who forges the manifest is
+    told of another release, and is graded with the course's own all the same.
+    """
     for own in sorted(exercise.folder.glob("*.py")):
-        if own.name != exercise.kernel.name and os.path.lexists(theirs / own.name):
-            shown = own.relative_to(exercise.root).as_posix()
-            if not _same(own, theirs / own.name):
-                yield f"{shown} was changed: graded with the course's own"
+        shown = own.relative_to(exercise.root).as_posix()
+        theirs = folder / shown
+        if own.name == exercise.kernel.name or not os.path.lexists(theirs) or _same(own, theirs):
+            continue
+        as_released = shown in released and _is_released(folder, released[shown])
+        what = "is of another release" if as_released else "was changed"
+        yield f"{shown} {what}: graded with the course's own"
+
+
+def _is_released(folder: Path, file: ReleasedFile) -> bool:
+    try:
+        small = (folder / file.path).stat().st_size <= check.LARGEST_FILE
+    except OSError:
+        return False
+    return small and manifest.is_released(folder, file)
 
 
 def _same(own: Path, other: Path) -> bool:
@@ -281,41 +311,86 @@ def run(
     Only an interruption does: what it left is `interrupted`. A check that something disturbed is
     made once more, for nobody sits there to do it.
     """
-    results: list[Result] = []
+    found: dict[Target, Result] = {}
+    asked: dict[Target, check.Request] = {}
     for target in targets:
+        if target.refused is not None:
+            found[target] = _without(target, *target.refused)
+            continue
+        asked[target] = request(target)
         try:
-            results.append(_graded(target, request(target), progress))
-        except KeyboardInterrupt:
-            break
-        if results[-1].status is Status.INTERRUPTED:
-            break
-    left = targets[len(results) :]
-    return results + [_without(t, Status.INTERRUPTED, "It was interrupted.") for t in left]
-
-
-def _graded(target: Target, request: check.Request, progress: Callable[[str], None]) -> Result:
-    if target.refused is not None:
-        return _without(target, *target.refused)
+            check.must_be_gradable(asked[target])
+        except GraderError as error:
+            found[target] = _faulty(target, error)
+    graded = [target for target in targets if target not in found]
     try:
-        (result,) = check.run([request], progress)
-        if any(step.outcome is Outcome.NOISY for step in result.steps):
+        _grade(graded, asked, found, progress)
+        if disturbed := [target for target in graded if _is_noisy(found[target])]:
             progress("something disturbed the measurement: once more")
-            (result,) = check.run([request], progress)
-    except UsageError as error:  # the kernel file itself: too large, a link, not to be read
-        return _without(target, Status.FAIL, error.message)
-    except CannotGrade as error:
-        return _without(target, Status.CANNOT_GRADE, _whole(error))
+            for target in disturbed:
+                del found[target]
+            _grade(disturbed, asked, found, progress)
+    except KeyboardInterrupt:
+        for target in targets:
+            if target not in found:
+                found[target] = _without(target, Status.INTERRUPTED, "It was interrupted.")
+    return [found[target] for target in targets]
+
+
+def _grade(
+    targets: Sequence[Target],
+    asked: Mapping[Target, check.Request],
+    found: dict[Target, Result],
+    progress: Callable[[str], None],
+) -> None:
+    """Put into `found` what one judge for all of them says: each start costs seconds.
+
+    Where that judge breaks, nothing that it said is believed, see `check`, and each target gets a
+    judge of its own. Raises KeyboardInterrupt, also where it is the judge that was interrupted.
+    """
+    coming = iter(targets)
+
+    def heard(result: Result) -> None:
+        found[next(coming)] = result
+
+    try:
+        results = check.run([asked[target] for target in targets], progress, heard)
     except GraderError as error:
-        return _without(target, Status.ERROR, _whole(error))
-    return result
+        if len(targets) == 1:
+            found[targets[0]] = _faulty(targets[0], error)
+            return
+        for target in targets:
+            found.pop(target, None)
+        for target in targets:
+            _grade([target], asked, found, progress)
+        return
+    if len(results) < len(targets) or any(r.status is Status.INTERRUPTED for r in results):
+        raise KeyboardInterrupt
+
+
+def _is_noisy(result: Result) -> bool:
+    return any(step.outcome is Outcome.NOISY for step in result.steps)
+
+
+def _faulty(target: Target, error: GraderError) -> Result:
+    """The result of a kernel that no judge could grade, and whose fault that is."""
+    if isinstance(error, UsageError):  # the kernel file itself: too large, a link, not to be read
+        return _without(target, Status.FAIL, error.message)
+    status = Status.CANNOT_GRADE if isinstance(error, CannotGrade) else Status.ERROR
+    return _without(target, status, _whole(error))
 
 
 def _whole(error: GraderError) -> str:
     return f"{error.message} {error.next_step}".strip()
 
 
-def _as_shown(result: Result, shown: str) -> Result:
-    """The result with path and commands as whoever handed the kernel in writes them."""
+def _as_shown(result: Result, target: Target) -> Result:
+    """The result with paths and commands as whoever handed the kernel in writes them.
+
+    Where student and course lie on the machine that grades is nobody else's business.
+    """
+    message = result.message.replace(str(target.kernel), target.shown)
+    message = message.replace(f"{target.exercise.root}/", "")
     elsewhere = f" --kernel {shlex.quote(result.kernel.path)}"
 
     def step_as_shown(step: Step) -> Step:
@@ -327,7 +402,8 @@ def _as_shown(result: Result, shown: str) -> Result:
 
     return result.model_copy(
         update={
-            "kernel": result.kernel.model_copy(update={"path": shown}),
+            "message": message,
+            "kernel": result.kernel.model_copy(update={"path": target.shown}),
             "steps": tuple(map(step_as_shown, result.steps)),
         }
     )
@@ -384,7 +460,7 @@ def attempts_of(
             student=student,
             submitted_at=submitted_at,
             notes=target.notes,
-            result=_as_shown(result, target.shown),
+            result=_as_shown(result, target),
         )
         for target, result in zip(targets, results, strict=True)
     ]

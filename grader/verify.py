@@ -20,7 +20,7 @@ from pathlib import Path
 
 from grader import check, declared, machine, mutants
 from grader.course import Exercise, needs_simulator, rejected_at
-from grader.errors import BrokenExercise
+from grader.errors import BrokenExercise, GraderError
 from grader.mutants import Mutant
 from grader.results import Result
 from grader.spec import Spec
@@ -88,53 +88,88 @@ class _Trial:
     mutant: Mutant | None = None
 
 
+def _stop(exercise: Exercise, error: GraderError) -> None:
+    raise error
+
+
 def run(
     exercises: Sequence[Exercise],
     device: str,
     progress: Callable[[str], None],
     sample: Sample = FEW,
+    broken: Callable[[Exercise, GraderError], None] = _stop,
 ) -> list[Verified]:
     """Verify the exercises in their order; on the CPU as many at a time as there are cores.
 
     Mutants are always simulated, where each access is checked and a race is found every time.
+    `broken` is told of each exercise that cannot be verified, and why; nothing of it is in what is
+    returned, and the rest is verified. Without it, the first one is raised.
     """
+    faulty: set[str] = set()
+
+    def leave_out(exercise: Exercise, error: GraderError) -> None:
+        faulty.add(exercise.name)
+        broken(exercise, error)
+
     on_gpu = device == "cuda" or (device == "auto" and machine.has_driver())
     at_once = 1 if on_gpu else os.cpu_count() or 1
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(at_once) as pool:
-        trials = [
-            trial
-            for exercise in exercises
-            for trial in _all_trials(exercise, device, sample, Path(scratch) / exercise.name)
-        ]
+        trials: list[_Trial] = []
+        for exercise in exercises:
+            try:
+                trials += _all_trials(exercise, device, sample, Path(scratch) / exercise.name)
+            except GraderError as error:
+                leave_out(exercise, error)
         size = max(1, min(BATCH, math.ceil(len(trials) / at_once)))
         batches = [trials[i : i + size] for i in range(0, len(trials), size)]
-        many = f"{counted(len(trials), 'kernels')} of {counted(len(exercises), 'exercises')}"
+        sound = counted(len(exercises) - len(faulty), "exercises")
+        many = f"{counted(len(trials), 'kernels')} of {sound}"
         progress(f"verifying with {many}, {at_once} at a time …")
         tell = _numbered(progress, len(trials))
         # The last begin: exercises follow puzzles and take longest, and a long one that came last
         # would have one core to itself while the others are idle.
-        verified = list(pool.map(lambda batch: _verify(batch, tell), reversed(batches)))
-        return list(itertools.chain.from_iterable(reversed(verified)))
+        verified = list(pool.map(lambda batch: _verify(batch, tell, leave_out), reversed(batches)))
+    everything = itertools.chain.from_iterable(reversed(verified))
+    return [one for one in everything if one.exercise not in faulty]
 
 
 def _numbered(progress: Callable[[str], None], total: int) -> Callable[[_Trial], None]:
-    """What tells of a trial that has ended: a line of its own, however many end at a time."""
-    numbers, one_at_a_time = itertools.count(1), threading.Lock()
+    """What tells of a trial that has ended: a line of its own, however many end at a time.
+
+    One that is made again, since the judge of the first time broke, is told once.
+    """
+    told, one_at_a_time = set[str](), threading.Lock()
 
     def tell(trial: _Trial) -> None:
+        name = f"{trial.request.exercise.name} {trial.kernel}"
         with one_at_a_time:
-            progress(f"{next(numbers)} of {total}: {trial.request.exercise.name} {trial.kernel}")
+            if name not in told:
+                told.add(name)
+                progress(f"{len(told)} of {total}: {name}")
 
     return tell
 
 
-def _verify(trials: Sequence[_Trial], tell: Callable[[_Trial], None]) -> list[Verified]:
+def _verify(
+    trials: Sequence[_Trial],
+    tell: Callable[[_Trial], None],
+    broken: Callable[[Exercise, GraderError], None],
+) -> list[Verified]:
+    """What one judge says; where it breaks, each exercise gets a judge of its own."""
     ended = iter(trials)
-    results = check.run(
-        [trial.request for trial in trials],
-        lambda text: None,
-        lambda result: tell(next(ended)),
-    )
+    try:
+        results = check.run(
+            [trial.request for trial in trials],
+            lambda text: None,
+            lambda result: tell(next(ended)),
+        )
+    except GraderError as error:
+        of_one = itertools.groupby(trials, key=lambda trial: trial.request.exercise)
+        groups = [(exercise, list(some)) for exercise, some in of_one]
+        if len(groups) == 1:
+            broken(groups[0][0], error)
+            return []
+        return [one for _, some in groups for one in _verify(some, tell, broken)]
     return [_judged(trial, result) for trial, result in zip(trials, results, strict=True)]
 
 
@@ -148,7 +183,7 @@ def _all_trials(exercise: Exercise, device: str, sample: Sample, scratch: Path) 
     source = exercise.solution.read_text(encoding="utf-8")
     scratch.mkdir()
     stub = scratch / "kernel.py"
-    stub.write_text(make_stub(source, exercise.name), encoding="utf-8")
+    stub.write_text(make_stub(source, exercise.name, str(exercise.solution)), encoding="utf-8")
     mutants_of_it = _mutant_trials(exercise, source, sample, scratch)
     return [*_trials(exercise, device, stub), *mutants_of_it]
 

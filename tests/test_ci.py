@@ -12,12 +12,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import reported
 from cryptography.hazmat.primitives import serialization
 
-from grader import check, ci, cli, course, kept, settings, signing
+from grader import check, ci, cli, course, kept, manifest, settings, signing
 from grader.attempts import Attempt, Signed
 from grader.check import Request
 from grader.ci import Place, System
@@ -75,14 +76,27 @@ Graded = Callable[[Request], Result]
 
 @pytest.fixture
 def judge(monkeypatch: pytest.MonkeyPatch) -> Callable[[Graded], list[Request]]:
-    """Lets the judge answer each request as a function says; tells what was asked."""
+    """Lets the judge answer each request as a function says; tells what was asked.
+
+    It says each answer as it comes, and is at its end when it was interrupted, as the real one.
+    """
 
     def answers(graded: Graded) -> list[Request]:
         asked: list[Request] = []
 
-        def run(requests: Sequence[Request], progress: Callable[[str], None]) -> list[Result]:
-            asked.extend(requests)
-            return [graded(request) for request in requests]
+        def run(
+            requests: Sequence[Request],
+            progress: Callable[[str], None],
+            heard: Callable[[Result], None] = lambda result: None,
+        ) -> list[Result]:
+            results = []
+            for request in requests:
+                asked.append(request)
+                results.append(graded(request))
+                heard(results[-1])
+                if results[-1].status is Status.INTERRUPTED:
+                    break
+            return results
 
         monkeypatch.setattr(check, "run", run)
         return asked
@@ -266,6 +280,36 @@ def test_a_changed_spec_is_noted_and_a_missing_one_is_not(root: Path, handed_in:
     assert targets["02_row_sum"].notes == ()
 
 
+def test_a_spec_that_the_course_changed_since_is_no_students_doing(root: Path, handed_in: Path):
+    """Honest students were told that they had changed it."""
+    kernels = {"exercises/01_double/kernel.py"}
+    paths = [f"exercises/{name}/spec.py" for name in ("01_double", "02_row_sum")]
+    files = [(path, (handed_in / path).read_bytes(), False) for path in paths]
+    files += [(path, b"the stub", True) for path in kernels]
+    made = manifest.of("small", "1.0", "0.1.0", files)
+    (handed_in / manifest.FILE).write_text(manifest.to_json(made))
+    for path in paths:  # after the release
+        (root / path).write_bytes((root / path).read_bytes() + b"# better\n")
+    (handed_in / paths[1]).write_text("SPEC = 1\n")
+    targets = plan(root, handed_in)
+    other = "exercises/01_double/spec.py is of another release: graded with the course's own"
+    assert targets["01_double"].notes == (other,)
+    changed = "exercises/02_row_sum/spec.py was changed: graded with the course's own"
+    assert targets["02_row_sum"].notes == (changed,)
+
+
+@pytest.mark.parametrize("text", [None, "{}", "x"])
+def test_a_manifest_that_cannot_be_used_explains_nothing(
+    root: Path, handed_in: Path, text: str | None
+):
+    if text is None:
+        (handed_in / manifest.FILE).symlink_to("/dev/zero")
+    else:
+        (handed_in / manifest.FILE).write_text(text)
+    (root / "exercises/01_double/spec.py").write_bytes(b"# better\n")
+    assert "was changed" in plan(root, handed_in)["01_double"].notes[0]
+
+
 def test_a_kernel_that_is_missing_or_leads_out_is_named(root: Path, handed_in: Path):
     exercises = handed_in / "exercises"
     (exercises / "01_double/kernel.py").unlink()
@@ -378,6 +422,77 @@ def test_what_something_disturbed_is_checked_once_more(root: Path, judge, noisy:
     assert told == ["something disturbed the measurement: once more"] * (tries - 1)
 
 
+def of_all(root: Path) -> list[Result]:
+    targets = ci.plan(course.exercises(root), None)
+    return ci.run(targets, lambda t: Request(t.exercise, t.kernel), print)
+
+
+@pytest.fixture
+def judges(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The names of what each judge that is started is asked to grade."""
+    started: list[list[str]] = []
+    real = check._judge
+
+    def judge(requests: Sequence[Request], reader: object) -> list[Result]:
+        started.append([request.exercise.name for request in requests])
+        return real(requests, reader)
+
+    monkeypatch.setattr(check, "_judge", judge)
+    return started
+
+
+def test_one_judge_grades_all_that_can_be(root: Path, judges: list[list[str]]):
+    """One for each took three times as long as `grader check --all` with eight puzzles."""
+    (root / "exercises/01_double/kernel.py").write_bytes(b"#" * (check.LARGEST_FILE + 1))
+    (root / "puzzles/p01_copy/kernel.py").write_text("def copy_kernel(:\n")
+    targets = ci.plan(course.exercises(root), None)
+    graded = ci.run(targets, lambda t: Request(t.exercise, t.kernel, device="cpu"), print)
+    assert judges == [["p01_copy", "02_row_sum"]]
+    assert [r.exercise for r in graded] == NAMES
+    assert [r.status for r in graded] == [Status.FAIL, Status.FAIL, Status.NOT_STARTED]
+    assert "may have 1,048,576" in graded[1].message
+
+
+def test_nothing_is_believed_of_a_judge_that_broke(root: Path, judge):
+    """Who could write where it writes, and end it, would have the last word on all before it."""
+    answers = iter([reported.PASSED])
+    broken = GraderError("The judge ended.")
+
+    def graded(request: Request) -> Result:
+        if request.exercise.name == "01_double":
+            raise broken
+        return next(answers, None) or failing(request)
+
+    asked = judge(graded)
+    assert [r.status for r in of_all(root)] == [Status.FAIL, Status.ERROR, Status.FAIL]
+    assert [r.exercise.name for r in asked] == [*NAMES[:2], *NAMES]
+
+
+def test_what_was_disturbed_is_made_again_in_its_place(root: Path, judge):
+    """After the others, by one judge; an interruption then leaves nothing that is `noisy`."""
+    seen: list[str] = []
+
+    def graded(request: Request) -> Result:
+        name = request.exercise.name
+        seen.append(name)
+        disturbed = seen.count(name) == 1 and name != "01_double"
+        return reported.noisy(exercise=name) if disturbed else passing(request)
+
+    judge(graded)
+    assert [(r.exercise, r.status) for r in of_all(root)] == [(n, Status.PASS) for n in NAMES]
+    assert seen == [*NAMES, "p01_copy", "02_row_sum"]
+    seen.clear()
+
+    def interrupted(request: Request) -> Result:
+        if seen.count("p01_copy") == 2:
+            raise KeyboardInterrupt
+        return graded(request)
+
+    judge(interrupted)
+    statuses = [r.status for r in of_all(root)]
+    assert statuses == [Status.PASS, Status.PASS, Status.INTERRUPTED]
+
+
 def test_an_interruption_leaves_nothing_undecided(root: Path, judge):
     judge(raising(KeyboardInterrupt()))
     targets = ci.plan(course.exercises(root), None)
@@ -417,6 +532,23 @@ def test_paths_are_those_of_the_students_repository(root: Path, handed_in: Path,
     assert result.kernel.path == "exercises/02_row_sum/kernel.py"
     replay = result.steps[1].failure.replay
     assert replay == "grader check 02_row_sum --case '7,float16,seed=1'"
+
+
+@pytest.mark.parametrize("submitted", [False, True])
+def test_no_message_tells_where_the_machine_keeps_things(
+    root: Path, handed_in: Path, submitted: bool
+):
+    """A student read the paths of the instructor's machine."""
+    place = handed_in if submitted else root
+    (place / "exercises/01_double/kernel.py").write_bytes(b"#" * (check.LARGEST_FILE + 1))
+    (root / "exercises/02_row_sum/spec.py").write_text("SPEC = 1\n")
+    targets = ci.plan(course.exercises(root)[1:], handed_in if submitted else None)
+    results = ci.run(targets, lambda t: Request(t.exercise, t.kernel), print)
+    made = ci.attempts_of(targets, results, settings.read(root), "ada", "")
+    double, rows = (attempt.result.message for attempt in made)
+    assert double.startswith("The kernel file exercises/01_double/kernel.py has 1,048,577 bytes")
+    assert ": exercises/02_row_sum/spec.py has no SPEC" in rows
+    assert str(root.parent) not in double + rows
 
 
 def test_on_a_terminal_they_name_what_was_handed_in(root: Path, handed_in: Path, judge, capsys):
@@ -796,6 +928,22 @@ def test_a_job_that_is_cancelled_still_reports(tmp_path: Path):
 def test_the_reader_of_logs_sees_commands():
     log = "::error::a\n  ::notice x=1::b\nx ##[group]c\n::stop-commands::t\n::error::d\n::t::\n:: e"
     assert commands(log) == ["::error::a", "  ::notice x=1::b", "x ##[group]c"]
+
+
+@pytest.mark.parametrize("form", ["junit", "result", "attempt", "gradescope", "csv-long"])
+def test_a_report_that_is_printed_forges_nothing(root: Path, judge, monkeypatch, capsys, form: str):
+    """It came to standard output once commands were obeyed again, with what kernels printed."""
+    said = "::error file=x::forged\nx ##[error]forged\n"
+    judge(lambda request: failing(request).model_copy(update={"output": said, "title": said}))
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    cli.main(["ci", "--student", "ada", "--report", form])
+    out = capsys.readouterr().out
+    assert commands(out) == []
+    if form == "result":
+        assert [from_json(line).output for line in out.splitlines()] == [said] * 3
+    if form == "junit":
+        read = [e.text for e in ElementTree.fromstring(out.encode()).iter("system-out")]
+        assert read == [said] * 3
 
 
 def test_a_kernel_that_prints_forges_nothing(tmp_path: Path):

@@ -463,9 +463,10 @@ def test_the_table_of_figures_is_what_the_records_hold():
 def test_what_ci_adds_was_measured():
     """docs/formats.md, from the record under bench/results."""
     record = json.loads((ROOT / "bench" / "results" / "ci_overhead_cpu.json").read_text())
-    assert "less than a\nsecond" in section(ROOT / "docs" / "formats.md", REPORTS)
-    assert all(run["exit_code"] == 0 for run in record["runs"])
-    assert max(record["added_s"], record["added_cpu_s"]) < 1
+    text = " ".join(section(ROOT / "docs" / "formats.md", REPORTS).split())
+    assert "measured to be less than a second" in text
+    assert all((run["exit_code"], run["judges"]) == (0, 1) for run in record["runs"])
+    assert max(record["added_s"], record["added_outside_s"], record["added_own_cpu_s"]) < 1
 
 
 def test_how_long_verifying_takes_was_measured():

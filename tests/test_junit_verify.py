@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader import cli, verify
-from grader.errors import BrokenExercise
+from grader.course import Exercise
+from grader.errors import BrokenExercise, CannotGrade, GraderError
 from grader.render.junit_verify import junit
 from grader.results import from_json
 from grader.terms import Status
@@ -141,8 +142,10 @@ def test_what_was_not_verified_is_never_a_pass():
     *_, error = held_to_the_form(written()).iter("error")
     assert error.get("type") == "not_verified"
     assert error.text == "grader verify ended before it came to this exercise"
-    everything = held_to_the_form(junit(NAMES, [], "05_swiglu has no \x0csolution"))
-    assert [e.text for e in everything.iter("error")] == ["05_swiglu has no \ufffdsolution"] * 3
+    everything = held_to_the_form(junit(NAMES, [], {NAMES[0]: "it has no \x0csolution"}))
+    assert [e.text for e in everything.iter("error")] == ["it has no \ufffdsolution"] + [
+        "grader verify ended before it came to this exercise"
+    ] * 2
 
 
 texts = st.text(st.characters(codec=None), max_size=20)  # halves of characters, too
@@ -181,17 +184,42 @@ def test_the_command_writes_what_it_prints(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.usefixtures("course")
 def test_a_command_that_ends_early_leaves_no_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     file = tmp_path / "verify.xml"
-    seen = []
 
-    def broken(*_: object) -> list[Verified]:
-        seen.append(file.read_text(encoding="utf-8"))
-        raise BrokenExercise("02_row_sum is broken")
+    def interrupted(*_: object) -> list[Verified]:
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr(verify, "run", broken)
-    assert cli.main(["verify", "01", "02", "--junit", str(file)]) == 4
-    assert seen == [junit(["01_double", "02_row_sum"], [])]  # what one that is killed leaves
-    root = held_to_the_form(file.read_text(encoding="utf-8"))
-    assert [error.text for error in root.iter("error")] == ["02_row_sum is broken"] * 2
+    monkeypatch.setattr(verify, "run", interrupted)
+    assert cli.main(["verify", "01", "02", "--junit", str(file)]) == 130
+    assert file.read_text(encoding="utf-8") == junit(["01_double", "02_row_sum"], [])
+
+
+@pytest.mark.usefixtures("course")
+@pytest.mark.parametrize(
+    ("fault", "code"), [(BrokenExercise("It is so."), 4), (CannotGrade("No GPU.", "Take one."), 3)]
+)
+def test_an_exercise_that_cannot_be_verified_is_named_and_stops_no_other(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    fault: GraderError,
+    code: int,
+):
+    """Its fault stood on each of the others as well, and named no exercise."""
+
+    def run(exercises: list[Exercise], *given: object) -> list[Verified]:
+        given[-1](exercises[1], fault)
+        return [one("01_double", "solution", "solution", "pass", status=Status.PASS)]
+
+    monkeypatch.setattr(verify, "run", run)
+    file = tmp_path / "verify.xml"
+    assert cli.main(["verify", "01", "02", "--junit", str(file)]) == code
+    told = capsys.readouterr()
+    assert f"error: 02_row_sum cannot be verified: {fault.message}\n" in told.err
+    assert ("next: Take one.\n" in told.err) == bool(fault.next_step)
+    assert "01_double" in told.out
+    first, second = held_to_the_form(file.read_text(encoding="utf-8"))
+    assert (first.get("errors"), second.get("errors")) == ("0", "1")
+    assert [error.text for error in second.iter("error")] == [fault.message]
 
 
 @pytest.mark.usefixtures("course")

@@ -121,6 +121,31 @@ classes = st.lists(attempts(), max_size=3)
 few = settings(max_examples=40)  # an example has dozens of texts
 
 
+# -- all formats
+
+
+PRINTED = sorted(set(FORMATS) - {"github"})  # whose lines are commands on purpose
+
+
+@pytest.mark.parametrize("name", PRINTED)
+@few
+@given(found=classes)
+def test_no_line_of_a_format_is_a_command(name: str, found: list[Attempt]):
+    """All may be printed in a job, whose runner reads each line; a test case's text held one."""
+    for document in Report(name).make(found, reported.CONTEXT):
+        assert not re.search(r"^\s*::|##\w*\[", document.text or "", re.MULTILINE)
+
+
+@given(st.lists(hostile))
+def test_what_is_made_harmless_reads_as_before(said: list[str]):
+    text = json.dumps(said, ensure_ascii=False)
+    assert json.loads(texts.harmless_json(text)) == said
+    root = ElementTree.Element("a", b=texts.lines("".join(said)))
+    root.text = texts.lines("\n".join(said))
+    read = ElementTree.fromstring(texts.harmless_xml(ElementTree.tostring(root, "unicode")))
+    assert (read.text or "", read.attrib) == (root.text, root.attrib)
+
+
 # -- golden files
 
 

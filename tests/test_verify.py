@@ -10,7 +10,7 @@ import pytest
 
 from grader import verify
 from grader.course import Exercise
-from grader.errors import BrokenExercise
+from grader.errors import BrokenExercise, GraderError
 from grader.results import Result, from_json
 from grader.terms import Outcome, Status, StepName
 from grader.verify import NO_WORK, Verified
@@ -331,3 +331,38 @@ def test_a_wrong_kernel_that_names_no_step_cannot_be_verified(tmp_path: Path):
     (twice.answers / "wrong_x.py").write_text('"""Wrong."""\n')
     with pytest.raises(BrokenExercise, match="does not say which step must reject it"):
         verify.run([twice], "cpu", print)
+
+
+def test_one_exercise_that_is_broken_stops_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Neither one whose stub cannot be made, nor one at which the judge breaks."""
+    unmarked = exercise(tmp_path, "01_unmarked", solution="def twice(x, out):\n    pass\n")
+    good, breaks = exercise(tmp_path, "02_twice"), exercise(tmp_path, "03_breaks")
+
+    def run(requests: list[verify.check.Request], *more: object) -> list[Result]:
+        results = []
+        for request in requests:
+            if request.exercise == breaks:
+                raise GraderError("The judge ended.")
+            results.append(PASSED)
+            more[1](PASSED)
+        return results
+
+    monkeypatch.setattr(verify.check, "run", run)
+    told: dict[str, str] = {}
+    said: list[str] = []
+
+    def broken(one: Exercise, error: GraderError) -> None:
+        told[one.name] = error.message
+
+    found = verify.run([unmarked, good, breaks], "cpu", said.append, verify.FEW, broken)
+    assert {one.exercise for one in found} == {"02_twice"}
+    assert [one.kernel for one in found][:2] == ["stub", "solution"]
+    assert told == {
+        "01_unmarked": f"{unmarked.solution} marks no part as the solution, so that its stub would "
+        "give it all away.",
+        "03_breaks": "The judge ended.",
+    }
+    assert " of 2 exercises, " in said[0]
+    assert len(said) - 1 == len({line.partition(": ")[2] for line in said[1:]}) == len(found)

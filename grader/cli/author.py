@@ -103,26 +103,30 @@ def verify(
     count = None if mutants == "all" else int(mutants or verify.FEW.count or 0)
     if junit is not None:  # as if nothing were found, which is what a run that is killed leaves
         say.write_file(junit, junit_verify.junit(wanted, []))
-    try:
-        with say.progress() as progress:
-            sample = verify.Sample(count, seed or 0)
-            verified = verify.run(exercises, device.value, progress, sample)
-    except GraderError as error:
-        if junit is not None:
-            say.write_file(junit, junit_verify.junit(wanted, [], error.message))
-        raise
+    broken: dict[str, GraderError] = {}
+
+    def note(exercise: Exercise, error: GraderError) -> None:
+        broken[exercise.name] = error
+
+    with say.progress() as progress:
+        sample = verify.Sample(count, seed or 0)
+        verified = verify.run(exercises, device.value, progress, sample, note)
     if junit is not None:
-        say.write_file(junit, junit_verify.junit(wanted, verified))
+        faults = {name: error.message for name, error in broken.items()}
+        say.write_file(junit, junit_verify.junit(wanted, verified, faults))
     if json:
         for one in verified:
             say.write_json(TypeAdapter(verify.Verified).dump_json(one, by_alias=True))
     else:
         say.show(terminal.verification(verified, say.width()))
-    seen = {one.exercise for one in verified}
-    complete = seen == set(wanted)
-    raise typer.Exit(
-        0 if complete and all(one.ok for one in verified) else BrokenExercise.exit_code
-    )
+    for name in filter(broken.__contains__, wanted):
+        say.tell(f"error: {name} cannot be verified: {broken[name].message}")
+        if broken[name].next_step:
+            say.tell(f"next: {broken[name].next_step}")
+    complete = {one.exercise for one in verified} | broken.keys() == set(wanted)
+    sound = complete and all(one.ok for one in verified)
+    codes = [error.exit_code for error in broken.values()]
+    raise typer.Exit(max([*codes, 0 if sound else BrokenExercise.exit_code]))
 
 
 def _with_solutions(names: list[str] | None, every: bool) -> list[Exercise]:

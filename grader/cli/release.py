@@ -70,7 +70,10 @@ def _tell_release(made: Release, order: Order, out: Path) -> None:
     say.show_text(f"{exercises}, {counted(len(about.files), 'files')}")
     searched = "file or git object" if order.git else "file"
     solutions = counted(made.solutions, "solutions")
-    say.show_text(f"no line of {solutions} stands in any {searched}")
+    say.show_text(
+        f"no telling line of {solutions} stands in any {searched}, "
+        "but those that stubs show, or lessons and hints quote"
+    )
 
 
 def update(

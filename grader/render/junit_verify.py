@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from grader.terms import Status
 from grader.verify import Verified
@@ -19,16 +19,20 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 _DECIDED = (Status.PASS, Status.FAIL, Status.NOT_STARTED)
 
 
-def junit(names: Sequence[str], verified: Sequence[Verified], fault: str = "") -> str:
+def junit(
+    names: Sequence[str], verified: Sequence[Verified], faults: Mapping[str, str] | None = None
+) -> str:
     """The text of the XML file.
 
     `names` are the exercises that were to be verified: one of which nothing is in `verified` is an
-    error, with `fault` as its reason. Times are seconds, to the millisecond.
+    error, with what `faults` says of it as its reason. Times are seconds, to the millisecond.
     """
     root = ET.Element("testsuites", name="grader verify")
     for name in names:
         kernels = [one for one in verified if one.exercise == name]
-        root.append(_suite(name, kernels) if kernels else _not_verified(name, fault))
+        root.append(
+            _suite(name, kernels) if kernels else _not_verified(name, (faults or {}).get(name, ""))
+        )
     for count in ("tests", "failures", "errors"):
         root.set(count, str(sum(int(suite.get(count, "0")) for suite in root)))
     root.set("time", _seconds(sum(one.result.duration_s for one in verified)))

@@ -49,7 +49,7 @@ def document(
     }
     if username := identity.get("username"):
         record["submitted_by"] = {"username": username}
-    return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+    return texts.harmless_json(json.dumps(record, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _test(attempt: Attempt, score: int, best: int) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def document(attempts: Sequence[Attempt]) -> str:
     }
     if board := [entry for attempt in attempts for entry in _leaderboard(attempt)]:
         record["leaderboard"] = board
-    return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+    return texts.harmless_json(json.dumps(record, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _heading(attempts: Sequence[Attempt]) -> str:

@@ -57,7 +57,7 @@ def document(attempts: Sequence[Attempt]) -> str:
     root.attrib.update(_attributes(totals), time=f"{seconds:.3f}")
     ElementTree.indent(root)
     text = ElementTree.tostring(root, encoding="unicode")
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{texts.harmless_xml(text)}\n'
 
 
 def _suite(

@@ -21,7 +21,8 @@ _SHORT = 200
 def document(attempts: Sequence[Attempt]) -> str:
     """The file, with shorter outputs where it would be too long."""
     for most in (20_000, 2_000, _SHORT, 0):
-        text = json.dumps(_record(attempts, most), indent=2, ensure_ascii=False) + "\n"
+        record = json.dumps(_record(attempts, most), indent=2, ensure_ascii=False)
+        text = texts.harmless_json(record) + "\n"
         if len(text.encode()) <= MOST_BYTES:
             break
     return text

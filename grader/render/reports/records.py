@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from grader import attempts as records
 from grader import results
 from grader.attempts import Attempt, Signed
+from grader.render.reports import texts
 
 
 def result_lines(attempts: Sequence[Attempt]) -> str:
@@ -25,4 +26,4 @@ def signed_line(attempts: Sequence[Attempt], sign: Callable[[Sequence[Attempt]],
 
 
 def _lines(lines: Sequence[str]) -> str:
-    return "".join(f"{line}\n" for line in lines)
+    return texts.harmless_json("".join(f"{line}\n" for line in lines))

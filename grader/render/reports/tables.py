@@ -92,4 +92,4 @@ def _csv(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     writer.writerow([texts.cell(name) for name in head])
     for row in rows:
         writer.writerow([texts.cell("" if value is None else str(value)) for value in row])
-    return text.getvalue()
+    return texts.harmless(text.getvalue())

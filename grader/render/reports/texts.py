@@ -43,6 +43,19 @@ def harmless(text: str) -> str:
     return _BRACKET.sub("# ", _COMMAND.sub(r"\1: ", text))
 
 
+def harmless_json(text: str) -> str:
+    """JSON that reads as before, and of which no line is a command when it is printed.
+
+    No line of JSON begins with `::`, and `#` stands in strings alone.
+    """
+    return _BRACKET.sub(r"\\u0023", text)
+
+
+def harmless_xml(text: str) -> str:
+    """XML that reads as before, and of which no line is a command when it is printed."""
+    return _BRACKET.sub("&#35;", _COMMAND.sub(r"\1&#58;", text))
+
+
 def cell(text: str, most: int = 300) -> str:
     """A cell of a table that no spreadsheet takes for a formula."""
     text = one_line(text, most)
