@@ -80,6 +80,10 @@ def told(fault: Fault, backend: str) -> Failure:
 
 def _hint(fault: Fault, backend: str) -> str | None:
     """What may help against it; of Python's and numba's own errors, against the common ones."""
+    if fault.kind == "out_of_bounds" and backend == "numba":
+        for said, hint in OUTSIDE.items():
+            if said in fault.message:
+                return hint
     if fault.kind != "exception":
         return HINTS.get(fault.kind) or OWN_HINTS[backend].get(fault.kind)
     return next((hint for said, hint in EXCEPTIONS.items() if said in fault.message), None)
@@ -115,6 +119,14 @@ OWN_HINTS = {
         "race": "Give each element to one thread, put a barrier that all threads come to between "
         "the two accesses, or make both of them atomic.",
     },
+}
+# By a part of what the simulator asks about an index, beside a missing check.
+OUTSIDE = {
+    "its two indices exchanged": "The first index of a table is the row and the second the column; "
+    "x is the column by custom. If they are in order, the access needs an `if` that checks that "
+    "they lie inside the array.",
+    "one too large": "The first element has the index 0, so that the last of n has n - 1. If the "
+    "index is meant, the access needs an `if` that checks that it lies inside the array.",
 }
 # By a part of what Python, numpy or numba's simulator say: the words do not name the mistake.
 EXCEPTIONS = {

@@ -19,6 +19,7 @@ SHOWN = (
     "out_of_bounds",
     "race",
     "divergent_barrier",
+    "divergent_shuffle",
     "uninitialised",
     "input_changed",
     "stray_write",

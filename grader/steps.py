@@ -12,7 +12,7 @@ import hypothesis
 import torch
 from hypothesis import HealthCheck, Phase
 
-from grader import stub
+from grader import stub, suspects
 from grader.acceptance import Mismatch, expect, first_mismatch, shares_right
 from grader.errors import BrokenExercise, CannotGrade, GraderError
 from grader.inputs import reseeded
@@ -158,9 +158,29 @@ def _finding(grading: Grading, tried: str, case: Case | None, failure: Failure |
     if failure is None:
         return Finding(tried)
     assert case is not None
-    named = with_case(failure, grading, case)
+    named = with_case(_with_question(failure, grading, case), grading, case)
     outcome = Outcome.NOT_STARTED if failure.kind == "not_started" else Outcome.FAIL
     return Finding(tried, named, outcome)
+
+
+def _with_question(failure: Failure, grading: Grading, case: Case) -> Failure:
+    """The failure with a closer hint, where the case shows a mistake that is known.
+
+    It takes another call, which is worth its time only where a person will read of it.
+    """
+    options, spec = grading.options, grading.spec
+    simulated = options.device == "cpu" and spec.backend == "numba"
+    if failure.kind != "never_written" or not simulated or not options.shrink:
+        return failure
+    kernel = grading.simulated
+    try:
+        outputs, traced, _ = kernel.trace(kernel.inputs(case))
+    except GraderError:  # the worker tells nothing, and what it did before is failed already
+        return failure
+    gaps = kernel.unwritten(outputs)
+    asked = (suspects.of_gaps(name, gap, traced.launches) for name, gap in gaps.items())
+    question = next(filter(None, asked), None)
+    return failure if question is None else failure.model_copy(update={"hint": question})
 
 
 def with_case(failure: Failure, grading: Grading, case: Case) -> Failure:

@@ -35,9 +35,11 @@ def traffic(grading: Grading) -> Finding:
         return one
     found = _per_element(grading, {**one.inputs, **one.outputs}, one.counts)
     tried = f"{one.case.headline}: " + ", ".join(map(_told, found))
-    failure = next(filter(None, (_fault(spec, count) for count in found)), None)
-    outcome = Outcome.PASS if failure is None else Outcome.FAIL
-    return Finding(tried, failure, outcome, traffic=tuple(found))
+    fault = next(filter(None, (_fault(spec, count) for count in found)), None)
+    if fault is None:
+        return Finding(tried, traffic=tuple(found))
+    failure = with_case(fault, grading, one.case)
+    return Finding(tried, failure, Outcome.FAIL, traffic=tuple(found))
 
 
 def counted(grading: Grading) -> Counted | Finding:

@@ -38,7 +38,7 @@ FLOORS = (
     {"inputs", "acceptance", "testing"},
     {
         *("machine", "arena", "sandbox", "failures", "link", "pretend", "remote", "walls"),
-        "needless",
+        *("needless", "suspects"),
     },
     {
         "sizing",

@@ -43,6 +43,11 @@ def test_what_the_accesses_do_not_show_is_not_drawn(kind: str):
     assert picture.case_of(failed(kind), PUZZLE.spec) is None
 
 
+@pytest.mark.parametrize("kind", ["divergent_barrier", "divergent_shuffle", "traffic"])
+def test_what_the_accesses_show_is_drawn(kind: str):
+    assert picture.case_of(failed(kind), PUZZLE.spec) is not None
+
+
 def test_nothing_else_is_drawn():
     assert picture.case_of(failed(case="65,float32"), PUZZLE.spec) is None, "too large to look at"
     assert picture.case_of(failed(), TRITON.spec) is None, "programs are not threads"
@@ -100,7 +105,8 @@ def test_show_draws_a_kernel_and_writes_a_page(capsys: pytest.CaptureFixture[str
     code, out, err = run(capsys, *line)
     assert code == 0
     assert "│ t0 │ t1 │ t2 │ t3 │ t4 │ t5 │ t6 │ t7 │" in out
-    assert "✔ Every access is in bounds and every answer is right." in out
+    assert "✔ In this case every access is in bounds and every answer is right." in out
+    assert "`grader check` tries many other cases." in " ".join(out.split())
     assert f"{page}: written; open it in a web browser" in err
     assert "<title>p01_map: which thread touched what</title>" in page.read_text()
 

@@ -440,6 +440,21 @@ def test_who_moves_too_much_in_a_puzzle_is_led_to_its_picture(name: StepName):
     assert draws not in terminal.next_step(changed(puzzle, steps=(bad, timed)))
 
 
+@pytest.mark.parametrize(
+    ("count", "drawn"), [("global_reads", True), ("transactions", False), ("bank_conflicts", False)]
+)
+def test_nobody_is_led_to_a_picture_that_does_not_show_the_fault(count: str, drawn: bool):
+    """What a warp does together is in no picture of single threads; nor is it in a replay."""
+    over = Count(count=count, value=9, most=4, best=4)
+    within = Count(count="barriers", value=1, most=1, best=1)
+    step = changed(CORRECTNESS, name=StepName.COUNTS, counts=(within, over))
+    puzzle = changed(PASSED, status=Status.FAIL, steps=(failed(step, MASK),))
+    said = terminal.next_step(puzzle)
+    assert said.startswith("change the kernel and check again; ")
+    assert ("--trace" in said) == drawn
+    assert "--hints 1" in said
+
+
 @pytest.mark.parametrize("outcome", Outcome)
 def test_every_outcome_has_a_mark(outcome: Outcome):
     steps = tuple(changed(step, outcome=outcome) for step in PASSED.steps)

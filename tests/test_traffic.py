@@ -107,6 +107,8 @@ def test_three_passes_are_too_many_for_the_online_softmax(tmp_path: Path):
     assert step.failure.kind == "traffic"
     assert step.failure.message == "every element of x is read 3 times on average"
     assert (step.failure.expected, step.failure.got) == ("at most 2 ×", "3 ×")
+    assert step.failure.case == "2×32771 float32 (row padding 3)"
+    assert "--case '2x32771,float32" in step.failure.replay
     assert moves(step) == {"x": (3, 0), "out": (0, 1)}
 
 

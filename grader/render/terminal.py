@@ -135,12 +135,19 @@ def _after_failure(result: Result) -> str:
         return f"make {Path(result.kernel.path).name} load, then check again"
     if problem.name is StepName.SPEED:
         return f"it is right but slow: look for bytes moved twice and idle threads; {hint}"
-    if problem.name in (StepName.TRAFFIC, StepName.COUNTS) and _of_puzzle(result):
-        draws = f"`grader show {result.exercise} --trace` draws what each thread does"
-        return f"change the kernel and check again; {draws}, {hint}"
+    if problem.name in (StepName.TRAFFIC, StepName.COUNTS):
+        if _of_puzzle(result) and not _of_warps(problem):
+            hint = f"`grader show {result.exercise} --trace` draws what each thread does, {hint}"
+        return f"change the kernel and check again; {hint}"
     if problem.failure and problem.failure.replay:
         return f"change the kernel and replay the case above; {hint}"
     return f"change the kernel and check again; {hint}"
+
+
+def _of_warps(problem: Step) -> bool:
+    """Whether there is too much of what no picture of single threads shows."""
+    over = next((row.count for row in problem.counts if row.value > row.most), None)
+    return over in ("transactions", "bank_conflicts")
 
 
 def _of_puzzle(result: Result) -> bool:

@@ -13,8 +13,10 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from grader.render.trace_words import (
+    ALL_WELL,
     MARKS,
     MEANINGS,
+    MORE_CASES,
     ROLES,
     VERBS,
     element_name,
@@ -50,6 +52,8 @@ def page(trace: Trace) -> str:
     return templates.get_template("trace.html").render(
         trace=trace,
         view=_view(trace, frames),
+        all_well=ALL_WELL,
+        more_cases=MORE_CASES,
         problems=[
             (MARKS[kind], sentence, access and _frame_of(frames, access), _number(trace, access))
             for kind, sentence, access in problems(trace)

@@ -14,8 +14,10 @@ from rich.text import Text
 from grader.render.layout import filled
 from grader.render.trace_boxes import BAD, FAINT, Cell, Room, boxes, fit
 from grader.render.trace_words import (
+    ALL_WELL,
     MARKS,
     MEANINGS,
+    MORE_CASES,
     ROLES,
     launched,
     numbered,
@@ -91,7 +93,7 @@ def drawing(
         lacking = f"{trace.cut:,} accesses are not drawn: only the first of this case were kept."
         picture.append("\n" + filled(lacking, width))
     picture.append_text(_legend(trace, picture.plain, width))
-    picture.append_text(_found(trace, width))
+    picture.append_text(_found(trace, width, brief))
     return picture
 
 
@@ -276,15 +278,19 @@ def _label(trace: Trace, accesses: Sequence[Access], short: bool) -> str:
     return f"{comma.join(named)} {more}"
 
 
-def _found(trace: Trace, width: int) -> Text:
-    """What went wrong, in words, each with its line of the kernel; or that nothing did."""
+def _found(trace: Trace, width: int, brief: bool) -> Text:
+    """What went wrong, in words, each with its line of the kernel; or that nothing did.
+
+    A `brief` one stands below a check, which has told of the other cases.
+    """
     found = problems(trace)
     text = Text("\n")
     if trace.failure and trace.failure.message not in {sentence for _, sentence, _ in found}:
         text.append(filled(trace.failure.message, width, first="✘ "), style=BAD)
     elif not found:
         text.append("✔ ", style="green")
-        text.append("Every access is in bounds and every answer is right.\n")
+        well = ALL_WELL if brief else f"{ALL_WELL} {MORE_CASES}"
+        text.append(filled(well, width, " " * 2, first=""))
     told: set[int] = set()
     for kind, sentence, access in found:
         text.append(f"  {MARKS[kind]} ", style=BAD)

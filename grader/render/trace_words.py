@@ -10,6 +10,9 @@ from grader.trace import Access, Array, Launch, Trace, index_of, place, rivals, 
 
 T = TypeVar("T")
 
+ALL_WELL = "In this case every access is in bounds and every answer is right."
+MORE_CASES = "`grader check` tries many other cases."
+
 MOST_TOLD = 2  # sentences of one kind; the thousandth says no more than the first
 ROLES = {
     "in": "input",

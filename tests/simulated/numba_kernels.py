@@ -1106,6 +1106,43 @@ def test_threads_and_blocks_are_told_along_as_many_axes_as_the_launch_has(grid, 
     assert str(caught.value) == f"{said}, where it has 2 elements: is a bounds check missing?"
 
 
+@cuda.jit
+def one_too_far(out):
+    for i in range(3):
+        out[i + 1] = 1.0
+
+
+@cuda.jit
+def turned(table):
+    column, row = cuda.grid(2)
+    if row < 2 and column < 3:
+        table[column, row] = 1.0
+
+
+@cuda.jit
+def far_too_far(out):
+    out[9] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("kernel", "block", "shape", "asked"),
+    [
+        (one_too_far, 1, 3, ", so it is one past the last: is the index one too large, or "),
+        (
+            turned,
+            (4, 4),
+            (2, 3),
+            ", and would be inside with its two indices exchanged: are they, or ",
+        ),
+        (far_too_far, 1, 3, ": "),
+    ],
+)
+def test_an_index_out_of_bounds_is_asked_about(kernel, block, shape, asked):
+    with pytest.raises(OutOfBounds) as caught:
+        run(kernel, 1, block, np.zeros(shape, np.float32))
+    assert str(caught.value).endswith(f" elements{asked}is a bounds check missing?")
+
+
 @cuda.jit(device=True)
 def raises_in_one_thread():
     cuda.syncthreads()

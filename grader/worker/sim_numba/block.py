@@ -19,7 +19,7 @@ from grader.worker.guard import OutOfBounds
 from grader.worker.sim_numba.internals import launched
 from grader.worker.sim_numba.memory import Shared
 from grader.worker.sim_numba.module import Cuda
-from grader.worker.sim_numba.races import Memory
+from grader.worker.sim_numba.races import Memory, Outside
 from grader.worker.sim_numba.text import has_return
 from grader.worker.sim_numba.thread import Index, Thread
 from grader.worker.sim_numba.warps import exchanged
@@ -135,9 +135,27 @@ class Block:
             used = f"{index} as the {_ORDINALS[axis]} index of {name}, where it has"
         elements = "1 element" if extent == 1 else f"{extent} elements"
         raise OutOfBounds(
-            f"thread {thread.index} of block {self._index} uses {used} {elements}: is a bounds "
-            "check missing?"
+            f"thread {thread.index} of block {self._index} uses {used} {elements}"
+            f"{self._question(thread, index, extent, outside)}"
         ).with_traceback(error.__traceback__) from None
+
+    def _question(self, thread: Thread, index: int, extent: int, outside: Outside | None) -> str:
+        """What may be wrong with an index that leads out of its array."""
+        missing = "is a bounds check missing?"
+        if outside is not None and len(outside.indices) == len(outside.array.shape) == 2:
+            turned = zip(reversed(outside.indices), outside.array.shape, strict=True)
+            if all(0 <= at < size for at, size in turned):
+                inside = "and would be inside with its two indices exchanged"
+                return f", {inside}: are they, or {missing}"
+        if index == extent and index not in self._own(thread):
+            return f", so it is one past the last: is the index one too large, or {missing}"
+        return f": {missing}"
+
+    def _own(self, thread: Thread) -> set[int]:
+        """The numbers of a thread and its block, and the thread's in the grid, along each axis."""
+        threads, blocks = ((each.x, each.y, each.z) for each in (thread.index, self._index))
+        along = zip(threads, blocks, self._block_dim, strict=True)
+        return {*threads, *blocks, *(at + block * wide for at, block, wide in along)}
 
 
 def _must_meet(threads: list[Thread], block: Index) -> None:
