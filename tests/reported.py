@@ -15,10 +15,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from grader import signing
 from grader.attempts import Attempt
-from grader.ci import CLASSROOM50
 from grader.render.reports import canvas
 from grader.render.reports.registry import FORMATS, Context, Report
 from grader.results import Failure, Frame, Result, Speed, Step, from_json
+from grader.systems import CLASSROOM50
 from grader.terms import Outcome, Status, StepName
 
 FOLDER = Path(__file__).parent

@@ -18,14 +18,14 @@ import pytest
 import reported
 from cryptography.hazmat.primitives import serialization
 
-from grader import check, ci, cli, course, kept, manifest, settings, signing
+from grader import check, ci, cli, course, kept, manifest, settings, signing, systems
 from grader.attempts import Attempt, Signed
 from grader.check import Request
-from grader.ci import Place, System
 from grader.cli import deliver
 from grader.errors import BrokenExercise, CannotGrade, GraderError, UsageError
 from grader.render.reports.registry import Document
 from grader.results import Result, from_json
+from grader.systems import Place, System
 from grader.terms import Status
 
 TESTS = Path(__file__).parent
@@ -52,7 +52,7 @@ def _on_a_plain_shell(monkeypatch: pytest.MonkeyPatch):
     for name in list(os.environ):
         if name.startswith(SYSTEMS):
             monkeypatch.delenv(name)
-    monkeypatch.setattr(ci, "AUTOGRADER", Path("/nowhere"))
+    monkeypatch.setattr(systems, "AUTOGRADER", Path("/nowhere"))
     monkeypatch.setenv("COLUMNS", "100")
 
 
@@ -154,16 +154,16 @@ def raising(error: BaseException) -> Graded:
     ],
 )
 def test_a_place_is_told_by_its_variables(environ: Mapping[str, str], place: Place):
-    assert ci.place(environ) == place
+    assert systems.place(environ) == place
 
 
 def test_classroom_50_is_told_from_other_actions():
-    here = ci.place(CLASSROOM50)
+    here = systems.place(CLASSROOM50)
     assert here.system is System.CLASSROOM50
     assert here.reports == ("classroom50=result.json", "github")
     assert (here.student, here.submitted_at) == ("ada", "2026-06-01T14:32:05+00:00")
     assert here.identity["review"] == "https://github.com/x/y/compare/z"
-    assert ci.place(CLASSROOM50 | {"SUBMISSION_TAG": ""}).system is System.GITHUB
+    assert systems.place(CLASSROOM50 | {"SUBMISSION_TAG": ""}).system is System.GITHUB
 
 
 METADATA = {
@@ -184,7 +184,7 @@ METADATA = {
     ],
 )
 def test_gradescope_tells_who_and_when(metadata: str, student: str, time: str):
-    here = ci.place({}, metadata)
+    here = systems.place({}, metadata)
     assert here.system is System.GRADESCOPE
     assert here.reports == ("gradescope=/nowhere/results/results.json",)
     assert (here.student, here.submitted_at) == (student, time)
@@ -192,30 +192,30 @@ def test_gradescope_tells_who_and_when(metadata: str, student: str, time: str):
 
 def test_the_time_that_is_given_counts_first():
     known = Place(System.GITLAB, submitted_at="2026-11-20T10:00:00+00:00")
-    given = ci.submission_time("2026-11-19T10:00:00+02:00", known, NOW)
+    given = systems.submission_time("2026-11-19T10:00:00+02:00", known, NOW)
     assert given == "2026-11-19T08:00:00+00:00"
-    assert ci.submission_time(None, known, NOW) == "2026-11-20T10:00:00+00:00"
-    assert ci.submission_time(None, Place(System.SHELL), NOW) == "2026-11-21T12:00:00+00:00"
+    assert systems.submission_time(None, known, NOW) == "2026-11-20T10:00:00+00:00"
+    assert systems.submission_time(None, Place(System.SHELL), NOW) == "2026-11-21T12:00:00+00:00"
     with pytest.raises(UsageError, match="'yesterday' is no time"):
-        ci.submission_time("yesterday", known, NOW)
+        systems.submission_time("yesterday", known, NOW)
 
 
 def test_what_is_yet_to_come_was_not_handed_in():
     """It would be signed, and then neither rank nor count until that time."""
     known = Place(System.SHELL)
     soon = "2026-11-21T12:04:00+00:00"
-    assert ci.submission_time(soon, known, NOW) == soon, "clocks differ"
+    assert systems.submission_time(soon, known, NOW) == soon, "clocks differ"
     with pytest.raises(UsageError, match=r"2026-11-21T14:06:00\+02:00 is yet to come: a clock"):
-        ci.submission_time("2026-11-21T14:06:00+02:00", known, NOW)
+        systems.submission_time("2026-11-21T14:06:00+02:00", known, NOW)
 
 
 @pytest.mark.parametrize("system", System)
 def test_whoever_starts_a_trusted_run_is_not_its_student(system: System):
     here = Place(system, student="ada")
     others = system in (System.GITHUB, System.GITLAB)
-    assert ci.student(None, here, None) == "ada"
-    assert ci.student(None, here, Path("submission")) == ("" if others else "ada")
-    assert ci.student("eve", here, Path("submission")) == "eve"
+    assert systems.student(None, here, None) == "ada"
+    assert systems.student(None, here, Path("submission")) == ("" if others else "ada")
+    assert systems.student("eve", here, Path("submission")) == "eve"
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_whoever_starts_a_trusted_run_is_not_its_student(system: System):
     ["ada", "ada-l_1.x", "_ada", "ada+gpu@uni.example", "zoë", "o'neill@uni.example", "x" * 100],
 )
 def test_logins_of_many_kinds_are_students(login: str):
-    assert ci.student(login, Place(System.SHELL), None) == login
+    assert systems.student(login, Place(System.SHELL), None) == login
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_logins_of_many_kinds_are_students(login: str):
 def test_what_is_no_login_is_not_signed(text: str):
     """It would stand in each table of the class, a formula among them."""
     with pytest.raises(UsageError, match="is no login") as told:
-        ci.student(text, Place(System.SHELL), None)
+        systems.student(text, Place(System.SHELL), None)
     assert told.value.message.isprintable()
 
 
@@ -673,7 +673,7 @@ def test_gradescope_gets_its_file(root: Path, handed_in: Path, judge, monkeypatc
     folder = tmp_path / "autograder"
     (folder / "results").mkdir(parents=True)
     (folder / "submission_metadata.json").write_text(json.dumps(METADATA))
-    monkeypatch.setattr(ci, "AUTOGRADER", folder)
+    monkeypatch.setattr(systems, "AUTOGRADER", folder)
     assert cli.main(["ci", "--submission", str(handed_in), "--exit-zero"]) == 0
     record = json.loads((folder / "results/results.json").read_bytes())
     assert [test["score"] for test in record["tests"]] == [0, 0, 0]

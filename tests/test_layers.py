@@ -63,7 +63,7 @@ FLOORS = (
     },
     {"judge", "profile"},
     {"bench"},
-    {"check"},
+    {"check", "systems"},
     {"verify", "calibrate", "doctor", "board", "release", "publish", "ci", "kept"},
     {"render"},
     {"cli"},

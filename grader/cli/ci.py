@@ -21,9 +21,9 @@ from grader.cli.deliver import deliver, must_have_place, tell
 from grader.errors import UsageError
 
 if TYPE_CHECKING:
-    from grader.ci import Place
     from grader.render.reports.registry import Context, Report
     from grader.results import Result
+    from grader.systems import Place
 
 KEY = "GRADER_SIGNING_KEY"  # the variable that may hold a private key as PEM
 
@@ -62,15 +62,16 @@ def ci(
     # Before anything is started: no process that comes from here may hold the key.
     secret = os.environ.pop(KEY, None)
     from grader import ci as grading
+    from grader import systems
     from grader.check import Request
     from grader.render.reports.registry import Report
 
     exercises = options.selected(names, every or not names)
-    here = grading.place(os.environ, _gradescope(grading.AUTOGRADER))
+    here = systems.place(os.environ, _gradescope(systems.AUTOGRADER))
     reports = [Report.parse(text) for text in (report or here.reports)]
     now = datetime.now(UTC)
-    handed_in = grading.submission_time(submitted_at, here, now)
-    whose = grading.student(student, here, submission)
+    handed_in = systems.submission_time(submitted_at, here, now)
+    whose = systems.student(student, here, submission)
     _must_be_possible(reports, here, whose)
     context = _context(here, exercises[0].root, submission, handed_in, now, out_of)
     context = _with_key(context, reports, sign, secret, hardened)
@@ -86,7 +87,7 @@ def ci(
         for target in targets:
             for note in target.notes:
                 tell(f"note: {note}")
-        _show(results, to_stderr=printing or here.system is not grading.System.SHELL)
+        _show(results, to_stderr=printing or here.system is not systems.System.SHELL)
     course_settings = settings.read(exercises[0].root)
     made = grading.attempts_of(targets, results, course_settings, whose, handed_in)
     deliver([document for one in reports for document in one.make(made, context)])
@@ -105,7 +106,7 @@ def _gradescope(folder: Path) -> str | None:
 
 def _must_be_possible(reports: Sequence[Report], here: Place, student: str) -> None:
     """Raises UsageError before anything is graded."""
-    from grader.ci import CLASSROOM50
+    from grader.systems import CLASSROOM50
 
     if len([one for one in reports if one.prints]) > 1:
         names = ", ".join(one.name for one in reports if one.prints)
@@ -221,7 +222,7 @@ def _stopped_by_sigterm() -> Iterator[None]:
 @contextmanager
 def _unheard(here: Place) -> Iterator[None]:
     """On GitHub, no line that is printed meanwhile is a command to its runner."""
-    from grader.ci import System
+    from grader.systems import System
 
     if here.system not in (System.GITHUB, System.CLASSROOM50):
         yield

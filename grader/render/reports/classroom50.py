@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grader.attempts import Attempt
-from grader.ci import CLASSROOM50
 from grader.render.reports import facts, texts
 from grader.render.reports.apportion import scaled
+from grader.systems import CLASSROOM50
 from grader.terms import Status
 
 
@@ -26,8 +26,8 @@ def document(
 ) -> str | None:
     """The file, or None where anything could not be graded.
 
-    `identity` holds the fields of ci.CLASSROOM50, and may hold `username`, who pushed. Times are
-    ISO 8601 in UTC. With `out_of`, points are scaled to that sum.
+    `identity` holds the fields of systems.CLASSROOM50, and may hold `username`, who pushed. Times
+    are ISO 8601 in UTC. With `out_of`, points are scaled to that sum.
     """
     if not attempts or facts.ungraded(attempts):
         return None
