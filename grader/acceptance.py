@@ -182,10 +182,15 @@ def shares_right(
 
 def right_elements(expected: Expected, got: Mapping[str, Tensor]) -> Iterator[tuple[str, Tensor]]:
     """For each filled argument, which of its elements are right, each taken by itself."""
-    for name, answer in expected.answer.items():
-        candidate = got[name].double()
-        same = (candidate == answer) | (candidate.isnan() & answer.isnan())
-        yield name, same | ((candidate - answer).abs() <= _limit(expected, name, got[name]))
+    for name in expected.answer:
+        yield name, right_of(expected, name, got[name])
+
+
+def right_of(expected: Expected, name: str, got: Tensor) -> Tensor:
+    """Which elements of one filled argument are right, each taken by itself."""
+    candidate, answer = got.double(), expected.answer[name]
+    same = (candidate == answer) | (candidate.isnan() & answer.isnan())
+    return same | ((candidate - answer).abs() <= _limit(expected, name, got))
 
 
 def _limit(expected: Expected, name: str, got: Tensor) -> Tensor:

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 import hypothesis
 import torch
 from hypothesis import HealthCheck, Phase
+from torch import Tensor
 
 from grader import stub, suspects
-from grader.acceptance import Mismatch, expect, first_mismatch, shares_right
+from grader.acceptance import Mismatch, expect, first_mismatch, right_of, shares_right
 from grader.errors import BrokenExercise, CannotGrade, GraderError
 from grader.inputs import reseeded
 from grader.link import KernelFailure
 from grader.needless import no_kernel
 from grader.results import Failure
 from grader.session import Finding, Grading
-from grader.spec import Backend, Case
+from grader.spec import Backend, Case, Inputs
 from grader.terms import Outcome, counted
 from grader.testing import cases
+from grader.wire import Traced, printable
 
 T = TypeVar("T")
 
@@ -170,17 +173,37 @@ def _with_question(failure: Failure, grading: Grading, case: Case) -> Failure:
     """
     options, spec = grading.options, grading.spec
     simulated = options.device == "cpu" and spec.backend == "numba"
-    if failure.kind != "never_written" or not simulated or not options.shrink:
+    if failure.kind not in ("never_written", "value") or not simulated or not options.shrink:
         return failure
     kernel = grading.simulated
+    inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
     try:
-        outputs, traced, _ = kernel.trace(kernel.inputs(case))
+        outputs, traced, failed = kernel.trace(inputs)
     except GraderError:  # the worker tells nothing, and what it did before is failed already
         return failure
-    gaps = kernel.unwritten(outputs)
-    asked = (suspects.of_gaps(name, gap, traced.launches) for name, gap in gaps.items())
+    if failed is not None:  # of a call that comes out in another way than before
+        return failure
+    if failure.kind == "never_written":
+        asked = _about_gaps(kernel.unwritten(outputs), traced)
+    else:
+        asked = _about_values(grading, case, inputs, outputs, traced)
     question = next(filter(None, asked), None)
     return failure if question is None else failure.model_copy(update={"hint": question})
+
+
+def _about_gaps(gaps: Mapping[str, Tensor], traced: Traced) -> Iterator[str | None]:
+    for name, gap in gaps.items():
+        yield suspects.of_gaps(name, gap, traced.launches)
+
+
+def _about_values(
+    grading: Grading, case: Case, inputs: Inputs, outputs: Mapping[str, Tensor], traced: Traced
+) -> Iterator[str | None]:
+    yield suspects.of_indices(traced, list(map(printable, grading.source)))
+    expected = trusted(lambda: expect(grading.spec, case, inputs), "the reference", case)
+    for name, answer in expected.answer.items():
+        is_right = partial(right_of, expected, name)
+        yield suspects.of_values(name, outputs[name], answer, is_right, traced.launches)
 
 
 def with_case(failure: Failure, grading: Grading, case: Case) -> Failure:

@@ -1,16 +1,105 @@
-"""Which mistake an answer with gaps looks like, as a question to the learner.
+"""Which mistake a wrong answer looks like, as a question to the learner.
 
-A launch is known from a worker's own record: good enough to ask, and never to judge by.
+What threads did is known from a worker's own record: good enough to ask, and never to judge by.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
-from grader.wire import LaunchRef
+from grader.trace import index_of
+from grader.wire import FROM_END, LaunchRef, Traced
+
+FEWEST = 3  # elements of which each holds its neighbour's value: of fewer, one may by chance
+
+
+def of_indices(traced: Traced, source: Sequence[str]) -> str | None:
+    """A question about the first index below 0, which Python and a GPU take to count from the end.
+
+    `source` is the kernel file, line by line. None where no index was below 0.
+    """
+    for _, _, _, _, array, element, kind, line, wrong in traced.accesses:
+        if wrong == FROM_END:
+            used = traced.arrays[array]
+            index = ", ".join(map(str, index_of(element, used.shape)))
+            verb = ("reads", "writes", "updates")[kind]
+            known = 0 < line <= len(source)
+            where = f"Line {line} ({source[line - 1].strip()})" if known else "The kernel"
+            return (
+                f"{where} uses an index below 0, which counts from the end: it {verb} "
+                f"{used.name}[{index}]. Is an `if` missing, for the first elements?"
+            )
+    return None
+
+
+def of_values(
+    name: str,
+    got: Tensor,
+    answer: Tensor,
+    is_right: Callable[[Tensor], Tensor],
+    launches: Sequence[LaunchRef],
+) -> str | None:
+    """A question that fits which elements of an output are wrong, and how, and the one launch.
+
+    `is_right` tells of each element of a tensor like `got`, float64 as `answer`, whether it is an
+    acceptable answer. None where no known mistake makes exactly these wrong.
+    """
+    if bool(is_right(-got).all()):
+        return (
+            f"Each element of {name} has the right size and the wrong sign: are the two sides of a "
+            "minus swapped?"
+        )
+    if got.ndim == 1 and len(got) >= FEWEST:
+        for by, where in ((1, "after"), (-1, "before")):
+            if bool(is_right(_moved(got, answer, by)).all()):
+                return (
+                    f"Each element of {name} holds what the one {where} it should hold: is an "
+                    "index off by one?"
+                )
+    if len(launches) == 1:
+        return _of_first_block(name, is_right(got), launches[0])
+    return None
+
+
+def _moved(got: Tensor, answer: Tensor, by: int) -> Tensor:
+    """`got` with each element `by` places further on, and the right one where none comes."""
+    moved = got.roll(by)
+    moved[0 if by > 0 else -1] = answer[0 if by > 0 else -1]
+    return moved
+
+
+def _of_first_block(name: str, right: Tensor, launch: LaunchRef) -> str | None:
+    """A question where exactly those elements are right that the first block has."""
+    (across, down, _), (wide, high, _) = launch.grid, launch.block
+    if right.ndim == 1 and across > 1 and _reached(~right) == wide:
+        first, noun = wide, "element"
+    elif right.ndim == 2 and across > 1 and _only_along(right, 1) == wide:
+        first, noun = wide, "column"
+    elif right.ndim == 2 and down > 1 and _only_along(right, 0) == high:
+        first, noun = high, "row"
+    elif right.ndim and down == 1 < across == len(right) and _only_along(right, 0) == 1:
+        noun = "row" if right.ndim > 1 else "element"
+        return (
+            f"Of {name} only {noun} 0 is right, and the launch has as many blocks as there are "
+            f"{noun}s: does each block work on its own?"
+        )
+    else:
+        return None
+    which = f"the first {first:,} {noun}s are" if first > 1 else f"the first {noun} is"
+    return (
+        f"Of {name} exactly {which} right, as far as the first block reaches: does the kernel use "
+        "a place in the block where it needs one in the whole array, as cuda.grid gives it?"
+    )
+
+
+def _only_along(right: Tensor, axis: int) -> int | None:
+    """How many first rows (axis 0) or columns (axis 1) are right, if no other element is."""
+    along = right.movedim(axis, 0).flatten(1) if right.ndim > 1 else right.unsqueeze(1)
+    whole = along.all(dim=1)
+    return _reached(~whole) if bool((along == whole.unsqueeze(1)).all()) else None
 
 
 def of_gaps(name: str, missing: Tensor, launches: Sequence[LaunchRef]) -> str | None:

@@ -23,7 +23,7 @@ Count = Annotated[int, Field(ge=0)]
 Extent = Annotated[int, Field(ge=1)]
 Dims = tuple[Extent, Extent, Extent]
 Kind = Literal["read", "write", "update"]
-Fault = Literal["", "out_of_bounds", "race", "uninitialised"]
+Fault = Literal["", "out_of_bounds", "race", "uninitialised", "from_end"]
 
 
 class Launch(Record):
@@ -61,7 +61,9 @@ class Access(Record):
     )
     kind: Kind
     line: Extent | None = Field(description="of `source`, from 1; null: not known")
-    fault: Fault = ""
+    fault: Fault = Field(
+        default="", description="from_end: in a call that failed, an index below 0 led here"
+    )
 
 
 class Wrong(Record):

@@ -16,7 +16,7 @@ from grader.wire import MOST_ACCESSES, ArrayRef, Traced, printable
 
 # What the numbers in a row of `wire.Traced` stand for.
 KINDS: tuple[Kind, ...] = ("read", "write", "update")
-FAULTS: tuple[Fault, ...] = ("", "out_of_bounds", "race", "uninitialised")
+FAULTS: tuple[Fault, ...] = ("", "out_of_bounds", "race", "uninitialised", "from_end")
 
 
 def pictured(spec: Spec) -> Case:
@@ -60,7 +60,7 @@ def trace_of(grading: Grading, case: Case | None = None) -> Trace:
             Launch(kernel=one.kernel, grid=one.grid, block=one.block) for one in traced.launches
         ),
         arrays=arrays,
-        accesses=tuple(_accesses(traced, numbers, len(source))),
+        accesses=tuple(_accesses(traced, numbers, len(source), failure)),
         failure=failure,
         wrong=wrong,
         unwritten=unwritten,
@@ -125,8 +125,12 @@ def _unused(name: str, used: set[str]) -> str:
     return unused
 
 
-def _accesses(traced: Traced, numbers: Sequence[int], lines: int) -> Iterable[Access]:
-    for launch, step, block, thread, array, element, kind, line, fault in traced.accesses:
+def _accesses(
+    traced: Traced, numbers: Sequence[int], lines: int, failure: Failure | None
+) -> Iterable[Access]:
+    """Where nothing failed, whoever counted from the end meant to."""
+    for launch, step, block, thread, array, element, kind, line, wrong in traced.accesses:
+        fault = FAULTS[wrong]
         yield Access(
             launch=launch,
             step=step,
@@ -137,5 +141,5 @@ def _accesses(traced: Traced, numbers: Sequence[int], lines: int) -> Iterable[Ac
             index=traced.outside if element == -1 else (),
             kind=KINDS[kind],
             line=line if 0 < line <= lines else None,
-            fault=FAULTS[fault],
+            fault="" if fault == "from_end" and failure is None else fault,
         )

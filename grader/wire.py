@@ -23,6 +23,7 @@ MOST_KERNELS = 8  # different kernels that one call launches
 MOST_ACCESSES = 8000  # of one traced call; at 60 bytes each, half of what a line may hold
 MOST_LAUNCHES, MOST_ARRAYS, MOST_AXES = 256, 64, 8  # of a traced call, and of one array
 LONGEST_NAME = 200  # characters of a kernel's or an array's
+FROM_END = 4  # what is "wrong" with an access by an index below 0
 SPACES = ("argument", "scratch", "shared")  # global memory that the entry gets, or makes; a block's
 LARGEST_COUNT = 2**31 - 1  # of registers, bytes, threads or launches
 LARGEST_INTEGER = 2**63 - 1  # the judge calculates with what a worker counts, also as floats
@@ -104,7 +105,8 @@ class Traced:
     A row of `accesses` is: number of the launch, barriers that the block has passed, number of the
     block and of the thread (x fastest), number of the array, element (flat, in C order; -1 where
     the index leads out of the array), kind (0 read, 1 write, 2 atomic update), line of the kernel
-    file (0: none), and what is wrong with it (0 nothing, 1 out of bounds, 2 race, 3 uninitialised).
+    file (0: none), and what is wrong with it (0 nothing, 1 out of bounds, 2 race, 3 uninitialised,
+    FROM_END an index below 0, which counts from the end).
     `outside` is the index that led out of its array, as written; `cut` is how many accesses more
     there were. `fault` ended the call.
     """
@@ -243,7 +245,7 @@ def _access(
     _count(element + 1, math.prod(what.shape))
     _count(kind, 2)
     _count(line)
-    _count(wrong, 3)
+    _count(wrong, FROM_END)
     if (element == -1) != (wrong == 1):
         raise ValueError("an access is out of bounds when it touches no element, and only then")
     return launch, step, block, thread, array, element, kind, line, wrong

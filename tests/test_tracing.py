@@ -131,6 +131,22 @@ def test_an_access_out_of_bounds(traced):
     assert (trace.wrong, trace.unwritten) == ({}, {})
 
 
+def test_an_index_below_0(traced):
+    """Python and GPUs count from the end: nothing fails there, and the answer comes out wrong."""
+    trace = traced(("tile[row, column] = x[i, j]", "tile[row, column] = x[i - 1, j]"))
+    assert trace.failure.kind == "value"
+    marked = [access for access in trace.accesses if access.fault]
+    # Of x, 2 × 3, row -1 is row 1.
+    assert {access.fault for access in marked} == {"from_end"}
+    assert sorted((access.thread, access.element) for access in marked) == [(0, 3), (1, 4), (2, 5)]
+
+
+def test_an_index_below_0_that_is_meant(traced):
+    trace = traced(("tile[row, column] = x[i, j]", "tile[row, column] = x[i - x.shape[0], j]"))
+    assert trace.failure is None
+    assert {access.fault for access in trace.accesses} == {""}
+
+
 def test_a_missing_barrier(traced):
     trace = traced(("    cuda.syncthreads()\n", ""))
     assert trace.failure.kind == "race"
@@ -218,6 +234,7 @@ TOLD = Traced(
         (0, 0, 1, 3, 0, 5, 0, 9, 0),
         (0, 2, 0, 0, 1, 0, 2, 0, 2),
         (0, 2, 0, 1, 0, -1, 1, 1, 1),
+        (0, 2, 0, 2, 0, 4, 0, 1, 4),
     ),
     outside=(-7, 2),
     cut=4,
@@ -251,7 +268,8 @@ def test_a_trace_crosses_the_wire():
         (0, 0, 0, 0, 0, -2, 0, 1, 0),
         (0, 0, 0, 0, 0, 0, 3, 1, 0),  # no such kind
         (0, 0, 0, 0, 0, 0, 0, -1, 0),  # no such line
-        (0, 0, 0, 0, 0, 0, 0, 1, 4),  # no such fault
+        (0, 0, 0, 0, 0, 0, 0, 1, 5),  # no such fault
+        (0, 0, 0, 0, 0, -1, 0, 1, 4),  # from the end, and outside
         (0, 0, 0, 0, 0, 0, 0, 1, 1),  # out of bounds, and inside
         (0, 0, 0, 0, 0, -1, 0, 1, 0),
         (0, 0, 0, 0, 0, 0, 0, 1),

@@ -53,6 +53,7 @@ def reverse_kernel(a, out):
 def reverse(a, out):
     reverse_kernel[2, 4](a, out)
 """
+BACK = MAP.replace("a[i] + 10", "a[i] + a[i - 1]").replace("add_ten", "pairs").replace("4]", "3]")
 RACE = TWO_STEPS.replace("    cuda.syncthreads()\n", "")
 
 
@@ -246,6 +247,28 @@ def outside_a_table() -> Trace:
     )
 
 
+def below_zero() -> Trace:
+    """Thread 0 looks back one element, and an index below 0 counts from the end."""
+    return _trace(
+        BACK,
+        [
+            touch
+            for i in range(3)
+            for touch in (
+                _touch(0, i, "read", 7, thread=i),
+                _touch(0, (i - 1) % 3, "read", 7, thread=i, fault="" if i else "from_end"),
+                _touch(1, i, "write", 7, thread=i),
+            )
+        ],
+        exercise="p11_pooling",
+        case="3 float32",
+        launches=(Launch(kernel="pairs_kernel", grid=(1, 1, 1), block=(3, 1, 1)),),
+        arrays=(_array("a", "in", 3), _array("out", "out", 3)),
+        wrong={"out": (Wrong(element=0, expected="1.0", got="4.0"),)},
+        failure=Failure(kind="value", message="out[0] is wrong"),
+    )
+
+
 def hostile() -> Trace:
     """Names, source and messages that would be markup if anyone read them so."""
     evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>[red]&amp;`"
@@ -272,6 +295,7 @@ ALL = {
         empty,
         many,
         outside_a_table,
+        below_zero,
     )
 }
 

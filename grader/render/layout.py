@@ -15,7 +15,7 @@ _NO_BREAK = "\N{NO-BREAK SPACE}"
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 
 # What a terminal gets that lacks the character, each as wide as what it stands for.
-PLAIN = str.maketrans("✔✘○‼–−×·…±≤≥»┌─┬┐│╎└┴┘", "+xo!--x|~~<>>+-++||+++")
+PLAIN = str.maketrans("✔✘○‼–−×·…±≤≥»«┌─┬┐│╎└┴┘", "+xo!--x|~~<>><+-++||+++")
 
 
 def filled(text: str, width: int, indent: str = "", first: str | None = None) -> str:

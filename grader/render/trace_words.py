@@ -27,6 +27,7 @@ MEANINGS = {
     "out_of_bounds": "outside the array",
     "race": "a race: two threads touch this element and nothing orders them",
     "uninitialised": "read before anything was written there",
+    "from_end": "an index below 0, which counts from the end",
     "wrong": "a wrong value",
     "unwritten": "never written",
 }
@@ -34,6 +35,7 @@ MARKS = {
     "out_of_bounds": "»",
     "race": "!",
     "uninitialised": "?",
+    "from_end": "«",
     "wrong": "✘",
     "unwritten": "○",
 }
@@ -95,6 +97,8 @@ def told(trace: Trace, access: Access) -> str:
             why = f", where {_extent_of(trace.arrays[access.array])}"
         case "uninitialised":
             why = " before any thread has written it"
+        case "from_end":
+            why = " by an index below 0, which counts from the end"
         case "race":
             why = _racing(trace, access)
         case _:

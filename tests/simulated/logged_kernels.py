@@ -288,6 +288,34 @@ def test_every_read_of_what_nobody_wrote_is_marked():
     ]
 
 
+@cuda.jit
+def from_the_end(x, y):
+    tile = cuda.shared.array(4, float32)
+    t = cuda.threadIdx.x
+    tile[t] = x[t]
+    cuda.syncthreads()
+    y[t] = tile[t - 2]  # back
+    cuda.atomic.add(y, -1, 1)  # last
+    cuda.syncthreads()
+    x[t - 4] = t  # all
+
+
+def test_an_index_below_0_is_marked():
+    log = logged(from_the_end, 1, 4, zeros(4), zeros(4), error=Race)
+    # Three threads have added to element 3 when the fourth writes there.
+    assert [row for row in rows(log) if row[7] == line_of("all")] == []
+    found = [row for row in rows(log) if row[7] in (line_of("back"), line_of("last"))]
+    assert [(row[3], row[4], row[5], row[6], row[8]) for row in found] == [
+        *((0, "tile", 2, "read", "from_end"), (0, "y", 0, "write", "")),
+        (0, "y", 3, "update", "from_end"),
+        *((1, "tile", 3, "read", "from_end"), (1, "y", 1, "write", "")),
+        (1, "y", 3, "update", "from_end"),
+        *((2, "tile", 0, "read", ""), (2, "y", 2, "write", "")),
+        (2, "y", 3, "update", "race"),
+        *((3, "tile", 1, "read", ""), (3, "y", 3, "write", "race")),
+    ]
+
+
 # --- limits ---------------------------------------------------------------------------------------
 
 

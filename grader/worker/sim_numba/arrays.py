@@ -62,10 +62,10 @@ class Array:
     def element(self, address: int) -> str:
         """Such as `element 7 of x`, for the access that goes on now."""
         named = self._whole.element(address)
-        turn, there, index = self._memory.threads.from_end
-        if (turn, there) != (self._memory.threads.turn, address):
+        threads = self._memory.threads
+        if not threads.came_from_end(address):
             return named
-        return f"{named} (by the index {index}, which counts from the end)"
+        return f"{named} (by the index {threads.from_end[2]}, which counts from the end)"
 
     def _again(self, array: NDArray[Any]) -> Array:
         return Array(array, self._memory, self._whole, self._note)

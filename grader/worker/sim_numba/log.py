@@ -23,11 +23,11 @@ from grader.worker.sites import Site, line_of, place_of
 from grader.worker.whole import Whole, variable_of
 
 Kind = Literal["read", "write", "update"]  # an update is atomic, and both reads and writes
-Mark = Literal["", "out_of_bounds", "race", "uninitialised"]
+Mark = Literal["", "out_of_bounds", "race", "uninitialised", "from_end"]
 
 # Their place in these is what crosses the wire.
 KINDS: tuple[Kind, ...] = ("read", "write", "update")
-MARKS: tuple[Mark, ...] = ("", "out_of_bounds", "race", "uninitialised")
+MARKS: tuple[Mark, ...] = ("", "out_of_bounds", "race", "uninitialised", "from_end")
 
 
 class Access(NamedTuple):
@@ -85,15 +85,27 @@ class Log:
         self._here = (*self._here[:3], number)
 
     def note(
-        self, whole: Whole, address: int, itemsize: int, kind: Kind, site: Site, moment: int
+        self,
+        whole: Whole,
+        address: int,
+        itemsize: int,
+        kind: Kind,
+        site: Site,
+        moment: int,
+        from_end: bool,
     ) -> None:
-        """An access that begins; if it turns out to be a fault, `mark` says so."""
+        """An access that begins; if it turns out to be a fault, `mark` says so.
+
+        `from_end` says that its index is below 0, which counts from the end.
+        """
         if kind == "update":
             # The simulator carries one atomic operation out in several accesses, all of which name
             # its site by the same object.
             if site is self._atomic:
                 return
             self._atomic = site
+        if from_end:
+            self.marks[len(self.accesses)] = "from_end"
         self._wholes[whole] = None
         self._moments.append(moment)
         self.accesses.append(Access(*self._here, whole, address, itemsize, kind, site))

@@ -112,6 +112,10 @@ class Threads(Moments):
             moment >= self.interval and self.number(moment) == self.number(self.turn)
         )
 
+    def came_from_end(self, address: int) -> bool:
+        """Whether the acting thread got to this element by an index below 0, in this turn."""
+        return self.from_end[:2] == (self.turn, address)
+
     def fence(self) -> None:
         """All can see what this thread wrote, and what its block did before the last barrier."""
         self._order.heard[self.number(self.turn)] = self.now
@@ -193,7 +197,7 @@ class Memory:
             self._update(array, address, threads.atomic)
             return
         if threads.log is not None:
-            threads.log.note(array.whole, address, array.itemsize, "read", site, threads.now)
+            self._note(threads.log, array, address, "read", site)
         turn = threads.turn
         unit, stop = address, address + array.itemsize
         while unit < stop:
@@ -220,7 +224,7 @@ class Memory:
         if threads.atomic is not None:
             return
         if threads.log is not None:
-            threads.log.note(array.whole, address, array.itemsize, "write", site, threads.now)
+            self._note(threads.log, array, address, "write", site)
         unit, stop = address, address + array.itemsize
         while unit < stop:
             self._check(self._read.get(unit), array, address, "writes", "read")
@@ -235,9 +239,7 @@ class Memory:
 
     def _update(self, array: Array, address: int, site: Site) -> None:
         if self.threads.log is not None:
-            self.threads.log.note(
-                array.whole, address, array.itemsize, "update", site, self.threads.now
-            )
+            self._note(self.threads.log, array, address, "update", site)
         for unit in range(address, address + array.itemsize, self._unit):
             wrote, updated = self._wrote.get(unit), self._updated.get(unit)
             self._check(wrote, array, address, "updates", "wrote")
@@ -246,6 +248,10 @@ class Memory:
             self._check(self._read.get(unit), array, address, "updates", "read")
             self._updated[unit] = self._after(updated, site)
         self.threads.exchange(address)
+
+    def _note(self, log: Log, array: Array, address: int, kind: Kind, site: Site) -> None:
+        now, from_end = self.threads.now, self.threads.came_from_end(address)
+        log.note(array.whole, address, array.itemsize, kind, site, now, from_end)
 
     def _after(self, past: Lately | None, site: Site) -> Lately:
         """`past` with one more access, of now."""
