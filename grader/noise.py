@@ -10,6 +10,7 @@ from grader.clock import Evidence, correction, shift, unsteadiness
 from grader.cycles import Samples
 from grader.decision import spread
 from grader.results import Memory
+from grader.terms import percent
 
 # How far a trusted kernel's bandwidth may wander, over the cycles or from before to after.
 STEADY = 0.03
@@ -37,11 +38,11 @@ def disturbance(
     if slow:
         return f"the GPU's memory ran at {slow[0].memory_mhz:,} of {slow[0].most_memory_mhz:,} MHz"
     if wander > STEADY:
-        return f"the GPU's own bandwidth wandered by {wander:.1%} during the measurement"
+        return f"the GPU's own bandwidth wandered by {percent(wander)} during the measurement"
     if _clock_in_doubt(samples):
-        wander = unsteadiness(samples.evidence)
+        wander = percent(unsteadiness(samples.evidence), 0)
         return (
-            f"the time that goes by beside the calls wandered by {wander:.0%} of a go, as it does "
+            f"the time that goes by beside the calls wandered by {wander} of a go, as it does "
             "where other programs keep the processors busy"
         )
     return None

@@ -62,6 +62,6 @@ def counted(number: int, count: str) -> str:
     return f"{number:,} {words.removesuffix('s') if number == 1 else words}"
 
 
-def percent(share: float) -> str:
+def percent(share: float, digits: int = 1) -> str:
     """`61.2 %`, or `56 %` when there is nothing behind the point."""
-    return f"{share * 100:.1f}".removesuffix(".0") + " %"
+    return f"{share * 100:.{digits}f}".removesuffix("." + "0" * digits) + " %"

@@ -30,7 +30,7 @@ from grader.session import Finding, Grading
 from grader.sizing import Sizing
 from grader.slots import Slots
 from grader.spec import Case, Spec
-from grader.terms import Outcome, StepName
+from grader.terms import Outcome, StepName, percent
 from grader.wire import Launched
 
 HOPELESS = 0.1  # of the ceiling: a kernel that slow by its first call needs no precision
@@ -153,7 +153,7 @@ def _first_calls(
 
 
 def _hopeless(rough: float) -> Finding:
-    told = f"about {rough:.1%} of the ceiling, by a single call"
+    told = f"about {percent(rough)} of the ceiling, by a single call"
     failure = Failure(
         kind="too_slow",
         message=f"far too slow: {told}",
@@ -215,15 +215,15 @@ def _finding(speed: Speed, explained: Speed, passed: bool | None, noise: str | N
 
 
 def _tried(speed: Speed) -> str:
-    return f"{speed.case}: {speed.bandwidth_gbps:,.0f} GB/s, {speed.share:.1%} of the ceiling"
+    return f"{speed.case}: {speed.bandwidth_gbps:,.0f} GB/s, {percent(speed.share)} of the ceiling"
 
 
 def _too_close(speed: Speed) -> Failure:
     return Failure(
         kind="too_close",
-        message=f"the speed cannot be told: {speed.share:.2%} ± "
-        f"{(speed.share_high - speed.share_low) / 2:.2%} is too close to the "
-        f"{speed.passing:.0%} that pass for this many goes to tell",
+        message=f"the speed cannot be told: {percent(speed.share, 2)} ± "
+        f"{percent((speed.share_high - speed.share_low) / 2, 2)} is too close to the "
+        f"{percent(speed.passing, 0)} that pass for this many goes to tell",
         hint=_AGAIN,
     )
 
@@ -235,18 +235,18 @@ def _noisy(noise: str) -> Failure:
 def _impossible(speed: Speed) -> Failure:
     return Failure(
         kind="impossible",
-        message=f"{speed.share:.0%} of what this GPU's memory can deliver: some of the work that "
-        "the task asks for was not done",
-        expected=f"at most {IMPOSSIBLE:.0%} of the ceiling",
-        got=f"{speed.share:.1%}",
+        message=f"{percent(speed.share, 0)} of what this GPU's memory can deliver: some of the "
+        "work that the task asks for was not done",
+        expected=f"at most {percent(IMPOSSIBLE, 0)} of the ceiling",
+        got=f"{percent(speed.share)}",
     )
 
 
 def _too_slow(speed: Speed) -> Failure:
     return Failure(
         kind="too_slow",
-        message=f"right, but too slow: {speed.share:.1%} of the ceiling",
-        expected=f"at least {speed.passing:.0%} of the ceiling",
-        got=f"{speed.share:.1%}",
+        message=f"right, but too slow: {percent(speed.share)} of the ceiling",
+        expected=f"at least {percent(speed.passing, 0)} of the ceiling",
+        got=f"{percent(speed.share)}",
         hint=speed.explanation[0],
     )

@@ -41,7 +41,7 @@ NOTES = {
     State.NOT_TIMED: "right, on a machine without a GPU",
     State.FAILED: "correctness: the answer is wrong",
     State.NOISY: "the GPU's own bandwidth wandered during the measurement",
-    State.IMPOSSIBLE: "131% of the ceiling: some of the work was not done",
+    State.IMPOSSIBLE: "131 % of the ceiling: some of the work was not done",
     State.INVALIDATED: "the kernel remembers its last answer",
 }
 

@@ -162,8 +162,8 @@ def test_a_share_counts_on_both_sides_of_today_s_gate(found: Result):
         (noisy(), "speed: it is hot"),
         (wrong(), "correctness: out[0] is wrong"),
         (
-            result(Status.FAIL, step(Outcome.FAIL, 1.2, "impossible", "120% of what it can")),
-            "speed: 120% of what it can",
+            result(Status.FAIL, step(Outcome.FAIL, 1.2, "impossible", "120 % of what it can")),
+            "speed: 120 % of what it can",
         ),
         (
             result(Status.FAIL, step(Outcome.FAIL, None, "too_slow", "far too slow: about 1 %")),

@@ -773,7 +773,8 @@ def test_what_the_judges_clock_adds_is_told(raised: float, told: bool):
     slower = changed(speed, speed=changed(speed.speed, raised=raised))
     steps = tuple(slower if step is speed else step for step in ON_A_GPU.steps)
     report = terminal.check_report(changed(ON_A_GPU, steps=steps)).plain
-    clock = f"clock     calls took {raised - 1:.1%} longer by the judge's clock than by CUDA events"
+    longer = percent(raised - 1)
+    clock = f"clock     calls took {longer} longer by the judge's clock than by CUDA events"
     assert (clock in report) == told
     assert ("clock " in report) == told
 

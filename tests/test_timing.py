@@ -171,15 +171,15 @@ def test_a_quiet_gpu_is_no_noise():
         ),
         (
             *(samples(100.0, 96.0, 104.0), 100.0, 100.0, []),
-            "the GPU's own bandwidth wandered by 8.0% during the measurement",
+            "the GPU's own bandwidth wandered by 8 % during the measurement",
         ),
         (  # slower only while the kernel's process lived
             *(samples(100.0, 100.0), 104.0, 100.0, []),
-            "the GPU's own bandwidth wandered by 4.0% during the measurement",
+            "the GPU's own bandwidth wandered by 4 % during the measurement",
         ),
         (
             *(samples(100.0, 100.0), 100.0, 95.0, []),
-            "the GPU's own bandwidth wandered by 5.0% during the measurement",
+            "the GPU's own bandwidth wandered by 5 % during the measurement",
         ),
     ],
     ids=["other program", "hot", "memory clock", "wanders", "was faster before", "slower after"],
@@ -191,7 +191,7 @@ def test_what_disturbs_is_named(found, before, after, others, told: str):
 def test_a_clock_that_contradicts_the_worker_on_a_busy_host_is_noise():
     """An honest kernel came out 18 % too slow there."""
     told = (
-        "the time that goes by beside the calls wandered by 41% of a go, as it does where other "
+        "the time that goes by beside the calls wandered by 41 % of a go, as it does where other "
         "programs keep the processors busy"
     )
     assert disturbance(timed(TAKEN_HONEST, TAKEN_TRUSTED), 100.0, 100.0, []) == told
@@ -243,14 +243,14 @@ def test_a_share_above_the_gate_passes_with_its_explanation():
     found = _finding(speed(), explained(speed()), True, None)
     assert (found.outcome, found.failure) == (Outcome.PASS, None)
     assert found.speed.limit is Limit.SHAPE
-    assert found.summary == "7104×65536 float32: 2,752 GB/s, 64.6% of the ceiling"
+    assert found.summary == "7104×65536 float32: 2,752 GB/s, 64.6 % of the ceiling"
 
 
 def test_a_share_below_the_gate_fails_and_says_what_limits_it():
     found = _finding(speed(0.41), explained(speed(0.41)), False, None)
     assert (found.outcome, found.failure.kind) == (Outcome.FAIL, "too_slow")
-    assert found.failure.message == "right, but too slow: 41.0% of the ceiling"
-    assert found.failure.expected == "at least 56% of the ceiling"
+    assert found.failure.message == "right, but too slow: 41 % of the ceiling"
+    assert found.failure.expected == "at least 56 % of the ceiling"
     assert found.failure.hint == "Look at the block size."
 
 
@@ -267,15 +267,15 @@ def test_too_close_to_the_gate_is_noise():
     found = _finding(speed(0.5612, 0.004), speed(), None, None)
     assert (found.outcome, found.failure.kind) == (Outcome.NOISY, "too_close")
     assert found.failure.message == (
-        "the speed cannot be told: 56.12% ± 0.40% is too close to the 56% that pass for this many "
-        "goes to tell"
+        "the speed cannot be told: 56.12 % ± 0.40 % is too close to the 56 % that pass for this "
+        "many goes to tell"
     )
 
 
 def test_faster_than_the_memory_is_impossible_and_never_great():
     found = _finding(speed(1.06), explained(speed(1.06)), True, None)
     assert (found.outcome, found.failure.kind) == (Outcome.FAIL, "impossible")
-    assert found.failure.message.startswith("106% of what this GPU's memory can deliver")
+    assert found.failure.message.startswith("106 % of what this GPU's memory can deliver")
     assert found.speed.explanation == ()
     assert _finding(speed(1.05), speed(1.05), True, None).outcome is Outcome.PASS
 
@@ -283,7 +283,7 @@ def test_faster_than_the_memory_is_impossible_and_never_great():
 def test_a_hopeless_kernel_is_told_so_at_once():
     found = _hopeless(0.013)
     assert (found.outcome, found.failure.kind) == (Outcome.FAIL, "too_slow")
-    assert found.failure.message == "far too slow: about 1.3% of the ceiling, by a single call"
+    assert found.failure.message == "far too slow: about 1.3 % of the ceiling, by a single call"
 
 
 # -- when enough is measured

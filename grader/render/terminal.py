@@ -293,10 +293,11 @@ def _speed(speed: Speed, width: int) -> Text:
     )
     rows = [("measured", measured), ("interval", interval), ("gates", gates), ("start", start)]
     if speed.raised >= RAISED:
-        longer = (
-            f"calls took {speed.raised - 1:.1%} longer by the judge's clock than by CUDA events"
+        longer = percent(speed.raised - 1)
+        clock = (
+            f"calls took {longer} longer by the judge's clock than by CUDA events: the processor "
+            "is busy, or some work is not in the events"
         )
-        clock = f"{longer}: the processor is busy, or some work is not in the events"
         rows.append(("clock", clock))
     rows += zip(_once("limit"), speed.explanation, strict=False)
     rows += zip(_once("compiled"), map(_resources, speed.resources), strict=False)
