@@ -159,11 +159,15 @@ def needs_simulator(kernel: Path) -> bool:
 
     Its docstring says so in a line `On a GPU: may pass by luck` with the reason behind it.
     """
-    return bool(re.search(r"^On a GPU: may pass by luck", _text(kernel), re.MULTILINE))
+    return bool(re.search(r"^On a GPU: may pass by luck", text_of(kernel), re.MULTILINE))
 
 
-def _text(kernel: Path) -> str:
-    return kernel.read_text(encoding="utf-8")
+def text_of(path: Path) -> str:
+    """A file of the course. Raises BrokenExercise where it is no UTF-8, or cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BrokenExercise(f"{path} cannot be read: {error}", "Write it as UTF-8.") from None
 
 
 def rejected_at(kernel: Path) -> StepName:
@@ -171,7 +175,7 @@ def rejected_at(kernel: Path) -> StepName:
 
     Raises BrokenExercise when the file does not say.
     """
-    match = re.search(r"^Rejected at: (\w+)", _text(kernel), re.MULTILINE)
+    match = re.search(r"^Rejected at: (\w+)", text_of(kernel), re.MULTILINE)
     if match is None or match.group(1) not in list(StepName):
         raise BrokenExercise(
             f"{kernel} does not say which step must reject it.",

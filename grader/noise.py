@@ -40,9 +40,9 @@ def disturbance(
     if wander > STEADY:
         return f"the GPU's own bandwidth wandered by {percent(wander)} during the measurement"
     if _clock_in_doubt(samples):
-        wander = percent(unsteadiness(samples.evidence), 0)
+        beside = percent(unsteadiness(samples.evidence), 0)
         return (
-            f"the time that goes by beside the calls wandered by {wander} of a go, as it does "
+            f"the time that goes by beside the calls wandered by {beside} of a go, as it does "
             "where other programs keep the processors busy"
         )
     return None

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.course import Exercise
+from grader.course import Exercise, text_of
 from grader.errors import BrokenExercise, UsageError
 
 DEFAULT_TEXT = "write this part"
@@ -78,7 +78,7 @@ def stub_of(exercise: Exercise) -> str:
             f"There is no solution to make a stub from: {exercise.solution} is missing.",
             "A learner's copy of a course has none: copy kernel.py again from the course.",
         )
-    source = exercise.solution.read_text(encoding="utf-8")
+    source = text_of(exercise.solution)
     return make_stub(source, exercise.name, str(exercise.solution))
 
 

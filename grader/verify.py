@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader import check, declared, machine, mutants
-from grader.course import Exercise, needs_simulator, rejected_at
+from grader.course import Exercise, needs_simulator, rejected_at, text_of
 from grader.errors import BrokenExercise, GraderError
 from grader.mutants import Mutant
 from grader.results import Result
@@ -180,7 +180,7 @@ def _all_trials(exercise: Exercise, device: str, sample: Sample, scratch: Path) 
             f"{exercise.name} has no solution: {exercise.solution} does not exist.",
             "Write the model answer; the stub is generated from it.",
         )
-    source = exercise.solution.read_text(encoding="utf-8")
+    source = text_of(exercise.solution)
     scratch.mkdir()
     stub = scratch / "kernel.py"
     stub.write_text(make_stub(source, exercise.name, str(exercise.solution)), encoding="utf-8")

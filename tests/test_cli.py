@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from grader import check, cli, course, verify
+from grader import __version__, check, cli, course, verify
 from grader.check import Request
 from grader.errors import BrokenExercise, CannotGrade
 from grader.results import Result, from_json
@@ -24,6 +24,11 @@ COURSES = Path(__file__).parent / "courses"
 SMALL = COURSES / "small"
 NAMES = [exercise.name for exercise in course.exercises(SMALL)]
 PASSED = from_json((COURSES / "result.json").read_bytes())
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]):
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"kernel-grader {__version__}\n"
 
 
 @pytest.fixture(autouse=True)

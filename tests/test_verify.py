@@ -333,6 +333,14 @@ def test_a_wrong_kernel_that_names_no_step_cannot_be_verified(tmp_path: Path):
         verify.run([twice], "cpu", print)
 
 
+@pytest.mark.parametrize("name", ["kernel.py", "wrong_x.py"])
+def test_a_file_that_is_no_text_cannot_be_verified(tmp_path: Path, name: str):
+    twice = exercise(tmp_path)
+    (twice.answers / name).write_bytes(b'"""\xff"""')
+    with pytest.raises(BrokenExercise, match=f"{name} cannot be read: 'utf-8' codec"):
+        verify.run([twice], "cpu", print)
+
+
 def test_one_exercise_that_is_broken_stops_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
+from grader import __version__
 from grader.cli import (
     author,
     board,
@@ -29,7 +31,6 @@ BROKEN = BrokenExercise.exit_code
 
 app = typer.Typer(
     name="grader",
-    help="Learn to write memory-bound GPU kernels, and have them judged.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -52,6 +53,24 @@ app.command()(ci.ci)
 app.command()(export.export)
 app.add_typer(board.keys, name="keys")
 app.add_typer(board.leaderboard, name="leaderboard")
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        say.show_text(f"kernel-grader {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def grader(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_tell_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Learn to write memory-bound GPU kernels, and have them judged."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -30,7 +30,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from grader import stub
-from grader.course import Exercise
+from grader.course import Exercise, text_of
 from grader.errors import BrokenExercise
 from grader.manifest import digest
 
@@ -145,7 +145,7 @@ def _unpacked(name: str, content: bytes) -> Iterator[tuple[str, bytes]]:
 def _passages(path: Path, root: Path) -> Iterator[Passage]:
     """The telling lines and pairs of a solution's marked regions. Raises BrokenExercise."""
     place = path.relative_to(root).as_posix()
-    source = _text(path)
+    source = text_of(path)
     stub.make_stub(source, path.parent.name, str(path))  # raises where markers are missing or wrong
     code = _without_comments(source)
     for region in stub.regions(source, str(path)):
@@ -156,13 +156,6 @@ def _passages(path: Path, root: Path) -> Iterator[Passage]:
                 if _telling(" ".join(parts)):
                     words = _words("\n".join(_bare(part) for part in parts))
                     yield Passage(place, lines[0], " / ".join(parts), words)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BrokenExercise(f"{path} cannot be read: {error}", "Write it as UTF-8.") from None
 
 
 def _without_comments(source: str) -> list[str]:
@@ -182,7 +175,7 @@ def _telling(code: str) -> bool:
 def _quotes(exercise: Exercise) -> Iterator[str]:
     """What lesson and hints quote between single backticks; blocks of code are not quotes."""
     lesson = exercise.folder / "README.md"
-    said = [_text(lesson)] if lesson.is_file() else []
+    said = [text_of(lesson)] if lesson.is_file() else []
     for text in [*said, *exercise.spec.hints]:
         for quote in re.findall(r"(?<!`)`([^`]+)`(?!`)", text):
             yield _words(_bare(quote))
