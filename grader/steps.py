@@ -15,7 +15,14 @@ from hypothesis import HealthCheck, Phase
 from torch import Tensor
 
 from grader import stub, suspects
-from grader.acceptance import Mismatch, expect, first_mismatch, right_of, shares_right
+from grader.acceptance import (
+    Mismatch,
+    expect,
+    first_mismatch,
+    right_elements,
+    right_of,
+    shares_right,
+)
 from grader.errors import BrokenExercise, CannotGrade, GraderError
 from grader.inputs import reseeded
 from grader.link import KernelFailure
@@ -193,14 +200,15 @@ def _with_question(failure: Failure, grading: Grading, case: Case) -> Failure:
 
 def _about_gaps(gaps: Mapping[str, Tensor], traced: Traced) -> Iterator[str | None]:
     for name, gap in gaps.items():
-        yield suspects.of_gaps(name, gap, traced.launches)
+        yield suspects.of_gaps(name, gap, traced)
 
 
 def _about_values(
     grading: Grading, case: Case, inputs: Inputs, outputs: Mapping[str, Tensor], traced: Traced
 ) -> Iterator[str | None]:
-    yield suspects.of_indices(traced, list(map(printable, grading.source)))
     expected = trusted(lambda: expect(grading.spec, case, inputs), "the reference", case)
+    wrong = {name: ~right for name, right in right_elements(expected, outputs)}
+    yield suspects.of_indices(traced, wrong, list(map(printable, grading.source)))
     for name, answer in expected.answer.items():
         is_right = partial(right_of, expected, name)
         yield suspects.of_values(name, outputs[name], answer, is_right, traced.launches)

@@ -5,34 +5,60 @@ What threads did is known from a worker's own record: good enough to ask, and ne
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from grader.trace import index_of
+from grader.trace import Kind, Touch, carried, index_of
 from grader.wire import FROM_END, LaunchRef, Traced
 
-FEWEST = 3  # elements of which each holds its neighbour's value: of fewer, one may by chance
+FEWEST = 3  # wrong elements that hold a neighbour's value: fewer may by chance
 
 
-def of_indices(traced: Traced, source: Sequence[str]) -> str | None:
-    """A question about the first index below 0, which Python and a GPU take to count from the end.
+def of_indices(traced: Traced, wrong: Mapping[str, Tensor], source: Sequence[str]) -> str | None:
+    """A question about an index below 0, which Python and a GPU take to count from the end.
 
-    `source` is the kernel file, line by line. None where no index was below 0.
+    `wrong` marks the wrong elements of each output, and `source` is the kernel file, line by line.
+    None where no such index can have led to what one of these holds.
     """
-    for _, _, _, _, array, element, kind, line, wrong in traced.accesses:
-        if wrong == FROM_END:
-            used = traced.arrays[array]
-            index = ", ".join(map(str, index_of(element, used.shape)))
-            verb = ("reads", "writes", "updates")[kind]
-            known = 0 < line <= len(source)
-            where = f"Line {line} ({source[line - 1].strip()})" if known else "The kernel"
-            return (
-                f"{where} uses an index below 0, which counts from the end: it {verb} "
-                f"{used.name}[{index}]. Is an `if` missing, for the first elements?"
-            )
-    return None
+    led = carried(map(partial(_touch, traced), traced.accesses))
+    outputs = {
+        number: wrong[array.name].flatten()
+        for number, array in enumerate(traced.arrays)
+        if array.space == "argument" and array.name in wrong
+    }
+    blamed = 0
+    for (array, element, _), numbers in led.items():
+        marked = outputs.get(array)
+        if numbers and marked is not None and element is not None and element < len(marked):
+            blamed |= numbers if marked[element] else 0
+    if not blamed:
+        return None
+    first = traced.accesses[(blamed & -blamed).bit_length() - 1]
+    *_, number, place, kind, line, _ = first
+    used = traced.arrays[number]
+    index = ", ".join(map(str, index_of(place, used.shape)))
+    verb = ("reads", "writes", "updates")[kind]
+    known = 0 < line <= len(source)
+    where = f"Line {line} ({source[line - 1].strip()})" if known else "The kernel"
+    return (
+        f"{where} uses an index below 0, which counts from the end: it {verb} "
+        f"{used.name}[{index}]. Is an `if` missing there, or wrong, or a sign?"
+    )
+
+
+def _touch(traced: Traced, row: Sequence[int]) -> Touch:
+    launch, _, block, thread, array, element, kind, _, fault = row
+    kinds: tuple[Kind, ...] = ("read", "write", "update")
+    shared = traced.arrays[array].space == "shared"
+    return Touch(
+        (launch, block, thread),
+        (array, element, block if shared else -1),
+        kinds[kind],
+        fault == FROM_END,
+    )
 
 
 def of_values(
@@ -49,10 +75,11 @@ def of_values(
     """
     if bool(is_right(-got).all()):
         return (
-            f"Each element of {name} has the right size and the wrong sign: are the two sides of a "
-            "minus swapped?"
+            f"Each element of {name} has the right size and the wrong sign: is a minus missing, "
+            "one too many, or are its two sides swapped?"
         )
-    if got.ndim == 1 and len(got) >= FEWEST:
+    right = is_right(got)
+    if got.ndim == 1 and int((~right).sum()) >= FEWEST:
         for by, where in ((1, "after"), (-1, "before")):
             if bool(is_right(_moved(got, answer, by)).all()):
                 return (
@@ -60,7 +87,7 @@ def of_values(
                     "index off by one?"
                 )
     if len(launches) == 1:
-        return _of_first_block(name, is_right(got), launches[0])
+        return _of_first_block(name, right, launches[0])
     return None
 
 
@@ -81,17 +108,23 @@ def _of_first_block(name: str, right: Tensor, launch: LaunchRef) -> str | None:
     elif right.ndim == 2 and down > 1 and _only_along(right, 0) == high:
         first, noun = high, "row"
     elif right.ndim and down == 1 < across == len(right) and _only_along(right, 0) == 1:
-        noun = "row" if right.ndim > 1 else "element"
-        return (
-            f"Of {name} only {noun} 0 is right, and the launch has as many blocks as there are "
-            f"{noun}s: does each block work on its own?"
-        )
+        return _of_own("right", name, right.ndim)
     else:
         return None
     which = f"the first {first:,} {noun}s are" if first > 1 else f"the first {noun} is"
     return (
-        f"Of {name} exactly {which} right, as far as the first block reaches: does the kernel use "
-        "a place in the block where it needs one in the whole array, as cuda.grid gives it?"
+        f"Of {name} exactly {which} right, as far as the first block reaches: does the kernel mix "
+        "up the place in the block and that in the whole array?"
+    )
+
+
+def _of_own(what: str, name: str, axes: int) -> str:
+    """A question where there is a block for each row, or element, and only the first is well."""
+    noun = "row" if axes > 1 else "element"
+    return (
+        f"Of {name} only {noun} 0 is {what}, and the launch has a block for each {noun}: does "
+        "every block use its own number, cuda.blockIdx.x, and every thread that in its block, "
+        "cuda.threadIdx.x?"
     )
 
 
@@ -102,18 +135,31 @@ def _only_along(right: Tensor, axis: int) -> int | None:
     return _reached(~whole) if bool((along == whole.unsqueeze(1)).all()) else None
 
 
-def of_gaps(name: str, missing: Tensor, launches: Sequence[LaunchRef]) -> str | None:
+def of_gaps(name: str, missing: Tensor, traced: Traced) -> str | None:
     """A question that fits where the unwritten elements of an output lie, and the one launch.
 
     None where no known mistake leaves exactly these: a wrong lead costs more than none.
     """
-    if len(launches) != 1 or not missing.any():
+    if len(traced.launches) != 1 or not missing.any():
         return None
+    if missing.all() and not _written(name, traced):
+        return (
+            f"No thread writes to {name}: an assignment such as `{name}[i] = …` would, and "
+            f"`{name} = …` only gives the name to something else."
+        )
     if missing.ndim == 1:
-        return _along_a_line(name, missing, launches[0])
+        return _along_a_line(name, missing, traced.launches[0])
     if missing.ndim == 2:
-        return _in_a_table(name, missing, launches[0])
+        return _in_a_table(name, missing, traced.launches[0])
     return None
+
+
+def _written(name: str, traced: Traced) -> bool:
+    """Whether any thread wrote to the argument of this name, as far as is known."""
+    return bool(traced.cut) or any(
+        kind and (traced.arrays[array].name, traced.arrays[array].space) == (name, "argument")
+        for _, _, _, _, array, _, kind, _, _ in traced.accesses
+    )
 
 
 def _along_a_line(name: str, missing: Tensor, launch: LaunchRef) -> str | None:
@@ -128,8 +174,18 @@ def _along_a_line(name: str, missing: Tensor, launch: LaunchRef) -> str | None:
             f"{what}: as many as the launch has threads. Does the number of blocks round up? Or "
             "should each thread go on to further elements?"
         )
-    if reached == blocks:
-        return f"{what}: as many as the launch has blocks. Is a block missing?"
+    if reached == 1 < len(missing) == blocks:
+        return _of_own("written", name, missing.ndim)
+    if threads <= len(missing) <= blocks * threads:
+        return (
+            f"{what}, and the launch has {blocks * threads:,} threads: does each thread use a "
+            "number of its own as the index?"
+        )
+    if reached == blocks == len(missing) - 1:
+        return (
+            f"{what}: as many as the launch has blocks. Is a block missing, or do all threads of a "
+            "block use one index?"
+        )
     return None
 
 
@@ -139,10 +195,19 @@ def _in_a_table(name: str, missing: Tensor, launch: LaunchRef) -> str | None:
     (across, down, _), (wide, high, _) = launch.grid, launch.block
     x, y = across * wide, down * high
     have = f"The launch has {x:,} threads in x direction and {y:,} in y direction"
+    if down == high == 1 < across == rows:
+        if _only(missing, 1, columns):
+            return _of_own("written", name, 2)
+        if _only(missing, rows, wide):
+            return (
+                f"Of each row of {name} only the first {wide:,} elements are written: as many as a "
+                "block has threads. Should each thread go on to further elements?"
+            )
+        return None
     if _only(missing, x, y) and columns <= x and rows <= y:
         return (
             f"{have}, enough for the {_extent(missing)} of {name} where x is the column and y the "
-            "row. Are x and y swapped in the kernel?"
+            "row. Are x and y swapped in the kernel, or does an `if` stop at a fixed number?"
         )
     if _only(missing, y, x):
         if down * wide >= columns and across * high >= rows:
@@ -155,6 +220,8 @@ def _in_a_table(name: str, missing: Tensor, launch: LaunchRef) -> str | None:
             "the number of blocks round up in both directions? Or should each thread go on to "
             "further elements?"
         )
+    if columns <= x and rows <= y:
+        return None
     swapped = "" if across == down else " Or are the two swapped?"
     for axis, noun in enumerate(("row", "column")):
         reached = _reached(missing.all(dim=1 - axis))

@@ -11,7 +11,18 @@ from grader.inputs import reseeded
 from grader.session import Grading
 from grader.spec import Case, Spec
 from grader.steps import failure_from, trusted
-from grader.trace import Access, Array, Failure, Fault, Kind, Launch, Trace, Wrong
+from grader.trace import (
+    Access,
+    Array,
+    Failure,
+    Fault,
+    Kind,
+    Launch,
+    Touch,
+    Trace,
+    Wrong,
+    carried,
+)
 from grader.wire import MOST_ACCESSES, ArrayRef, Traced, printable
 
 # What the numbers in a row of `wire.Traced` stand for.
@@ -52,7 +63,7 @@ def trace_of(grading: Grading, case: Case | None = None) -> Trace:
                 wrong[name] = _wrong(bad, expected.answer[name], outputs[name])
     arrays, numbers = _arrays(spec, {**inputs, **outputs}, traced.arrays)
     source = tuple(map(printable, grading.source))
-    return Trace(
+    whole = Trace(
         exercise=grading.exercise.name,
         case=case.headline,
         source=source,
@@ -60,12 +71,13 @@ def trace_of(grading: Grading, case: Case | None = None) -> Trace:
             Launch(kernel=one.kernel, grid=one.grid, block=one.block) for one in traced.launches
         ),
         arrays=arrays,
-        accesses=tuple(_accesses(traced, numbers, len(source), failure)),
+        accesses=tuple(_accesses(traced, numbers, len(source))),
         failure=failure,
         wrong=wrong,
         unwritten=unwritten,
         cut=traced.cut,
     )
+    return _blamed(whole)
 
 
 def _places(marked: Tensor) -> tuple[int, ...]:
@@ -125,12 +137,40 @@ def _unused(name: str, used: set[str]) -> str:
     return unused
 
 
-def _accesses(
-    traced: Traced, numbers: Sequence[int], lines: int, failure: Failure | None
-) -> Iterable[Access]:
-    """Where nothing failed, whoever counted from the end meant to."""
-    for launch, step, block, thread, array, element, kind, line, wrong in traced.accesses:
-        fault = FAULTS[wrong]
+def _blamed(trace: Trace) -> Trace:
+    """The trace, where an index below 0 is a fault only if it may have led to a wrong element.
+
+    Where the call itself failed, each may be to blame; where nothing did, none.
+    """
+    if trace.failure is not None and not trace.wrong:
+        return trace
+    led = carried(_touch(trace, access) for access in trace.accesses)
+    names = {array.name: number for number, array in enumerate(trace.arrays)}
+    blamed = 0
+    for name, some in trace.wrong.items():
+        for each in some:
+            blamed |= led.get((names[name], each.element, -1), 0)
+
+    def told(number: int, access: Access) -> Access:
+        innocent = access.fault == "from_end" and not blamed >> number & 1
+        return access.model_copy(update={"fault": ""}) if innocent else access
+
+    accesses = tuple(told(number, access) for number, access in enumerate(trace.accesses))
+    return trace.model_copy(update={"accesses": accesses})
+
+
+def _touch(trace: Trace, access: Access) -> Touch:
+    shared = trace.arrays[access.array].space == "shared"
+    return Touch(
+        (access.launch, access.block, access.thread),
+        (access.array, access.element, access.block if shared else -1),
+        access.kind,
+        access.fault == "from_end",
+    )
+
+
+def _accesses(traced: Traced, numbers: Sequence[int], lines: int) -> Iterable[Access]:
+    for launch, step, block, thread, array, element, kind, line, fault in traced.accesses:
         yield Access(
             launch=launch,
             step=step,
@@ -141,5 +181,5 @@ def _accesses(
             index=traced.outside if element == -1 else (),
             kind=KINDS[kind],
             line=line if 0 < line <= lines else None,
-            fault="" if fault == "from_end" and failure is None else fault,
+            fault=FAULTS[fault],
         )

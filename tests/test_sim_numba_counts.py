@@ -110,18 +110,28 @@ def test_where_an_array_begins_in_shared_memory_changes_nothing():
 
 
 def test_threads_of_a_warp_act_together_and_those_of_two_do_not():
-    sizes = [len(request) for request in requests([access(t, 4 * t) for t in range(40)])]
+    sizes = [len(request) for request in requests([access(t, 4 * t) for t in range(40)], pieces)]
     assert sizes == [32, 8]
 
 
 def test_the_nth_time_is_one_request_however_late_a_thread_comes_to_it():
     # Thread 0 goes round twice before thread 1 starts, as the simulator runs them.
     order = [access(0, 0), access(0, 64), access(1, 4), access(1, 68), access(1, 128)]
-    assert [[a.address - START for a in request] for request in requests(order)] == [
+    assert [[a.address - START for a in request] for request in requests(order, pieces)] == [
         [0, 4],
         [64, 68],
         [128],
     ]
+
+
+def test_threads_that_an_if_keeps_from_the_first_turns_come_later_than_the_others():
+    """A loop that counts down over 40 elements: in its first turn 8 threads have one each."""
+    down = [access(t, 4 * i) for t in range(32) for i in (32 + t, t) if i < 40]
+    grouped = requests(down, pieces)
+    assert sorted(map(len, grouped)) == [8, 32]
+    assert sum(map(pieces, grouped)) == 5
+    up = [access(t, 4 * i) for t in range(32) for i in (t, 32 + t) if i < 40]
+    assert sum(map(pieces, requests(up, pieces))) == 5
 
 
 @pytest.mark.parametrize(
@@ -136,7 +146,7 @@ def test_the_nth_time_is_one_request_however_late_a_thread_comes_to_it():
     ids=["other text", "other block", "other launch", "other instruction", "other warp"],
 )
 def test_what_is_not_one_request(other: Access):
-    assert len(requests([access(0, 0), other])) == 2
+    assert len(requests([access(0, 0), other], pieces)) == 2
 
 
 def test_specialised_instructions_are_the_same_text():
@@ -147,7 +157,7 @@ def test_specialised_instructions_are_the_same_text():
     assert times > 1
     same = [(code, 2 * n) for n, where in enumerate(positions) if where == most_common]
     found = [access(t, 4 * t)._replace(site=same[t % len(same)]) for t in range(32)]
-    assert len(requests(found)) == 1
+    assert len(requests(found, pieces)) == 1
 
 
 # --- all together ---------------------------------------------------------------------------------
@@ -187,7 +197,7 @@ def test_counts_are_those_of_a_plain_count(found: list[Access]):
 
 @given(accesses)
 def test_every_access_is_in_one_request(found: list[Access]):
-    grouped = requests(found)
+    grouped = requests(found, pieces)
     assert Counter(a for request in grouped for a in request) == Counter(found)
     for request in grouped:
         assert len({a.thread for a in request}) == len(request) <= 32
@@ -198,14 +208,14 @@ def test_every_access_is_in_one_request(found: list[Access]):
 def test_a_request_moves_at_least_a_piece_and_at_most_one_for_each_thread(found: list[Access]):
     elsewhere = [a for a in found if a.whole is GLOBAL]
     moved = facts(log_of(found), __file__)["counts.transactions"]
-    assert len(requests(elsewhere)) <= moved <= len(elsewhere)
+    assert len(requests(elsewhere, pieces)) <= moved <= len(elsewhere)
     touched = {(a.address - START) // 32 for a in elsewhere}
     assert moved >= len(touched)
 
 
 @given(accesses, st.permutations(range(71)))
 def test_conflicts_do_not_depend_on_who_takes_which_word(found, order):
-    words = [a for a in requests(found)[:1] for a in a]
+    words = [a for a in requests(found, pieces)[:1] for a in a]
     renamed = [
         a._replace(thread=32 * (a.thread // 32) + order[n] % 32) for n, a in enumerate(words)
     ]

@@ -133,12 +133,22 @@ def test_an_access_out_of_bounds(traced):
 
 def test_an_index_below_0(traced):
     """Python and GPUs count from the end: nothing fails there, and the answer comes out wrong."""
-    trace = traced(("tile[row, column] = x[i, j]", "tile[row, column] = x[i - 1, j]"))
+    change = ("tile[row, column] = x[i, j]", "tile[row, column] = x[i - 1, j]")
+    trace = traced(change, case=Case((2, 3), "float32"))
     assert trace.failure.kind == "value"
     marked = [access for access in trace.accesses if access.fault]
     # Of x, 2 × 3, row -1 is row 1.
     assert {access.fault for access in marked} == {"from_end"}
     assert sorted((access.thread, access.element) for access in marked) == [(0, 3), (1, 4), (2, 5)]
+
+
+def test_an_index_below_0_that_led_to_nothing_wrong(traced):
+    """Only what else is wrong is to blame, in the element that thread (0, 0) writes."""
+    change = ("tile[row, column] = x[i, j]", "tile[row, column] = x[i - x.shape[0], j]")
+    other = ("out[i, j] = tile[column, row]", "out[i, j] = tile[column, row] if i + j else 5000.0")
+    trace = traced(change, other, case=Case((2, 3), "float32"))
+    assert [each.element for each in trace.wrong["out"]] == [0]
+    assert [access.element for access in trace.accesses if access.fault] == [0]
 
 
 def test_an_index_below_0_that_is_meant(traced):

@@ -300,6 +300,21 @@ def from_the_end(x, y):
     x[t - 4] = t  # all
 
 
+@cuda.jit
+def the_last_one(x, y):
+    t = cuda.threadIdx.x
+    y[t] = x[-1] + x[t - 2]  # plainly
+
+
+def test_an_index_that_is_plainly_below_0_is_meant():
+    log = logged(the_last_one, 1, 2, zeros(4), zeros(4))
+    assert [(row[3], row[5]) for row in rows(log) if row[8]] == [(0, 2), (1, 3)]
+    assert [row[5] for row in rows(log) if row[7] == line_of("plainly") and row[6] == "read"] == [
+        *(3, 2),
+        *(3, 3),
+    ]
+
+
 def test_an_index_below_0_is_marked():
     log = logged(from_the_end, 1, 4, zeros(4), zeros(4), error=Race)
     # Three threads have added to element 3 when the fourth writes there.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import re
 import sys
@@ -757,6 +758,70 @@ def test_shared_memory_that_was_never_written_is_told(kernel, block, element):
     assert str(caught.value) == (
         f"thread 0 of block {block} reads {element}, which no thread of the block has written"
     )
+
+
+@cuda.jit(device=True)
+def read_or_zero(x, i):
+    try:
+        return x[i]
+    except IndexError:
+        return 0
+
+
+@cuda.jit
+def catches(x, out):
+    i = cuda.threadIdx.x
+    out[i] = read_or_zero(x, i)
+
+
+def test_an_index_outside_is_told_although_it_is_caught():
+    with pytest.raises(OutOfBounds) as caught:
+        run(catches, 1, 4, filled(2), filled(4))
+    assert str(caught.value) == (
+        "thread 2 of block 0 uses index 2 of x, which has 2 elements: is a bounds check missing? "
+        "A GPU stops nothing there that could be caught."
+    )
+
+
+@cuda.jit
+def tries(x, out):
+    try:
+        out[cuda.threadIdx.x] = 1
+    finally:
+        pass
+
+
+@cuda.jit
+def suppresses(x, out):
+    with contextlib.suppress(IndexError):
+        out[cuda.threadIdx.x] = 1
+
+
+@cuda.jit
+def comprehends(x, out):
+    out[0] = max([x[i] for i in range(2)])
+
+
+@cuda.jit
+def yields(x, out):
+    yield 1
+
+
+@pytest.mark.parametrize(
+    ("kernel", "what"),
+    [
+        (tries, "`try` in a kernel (line {}): check with an `if` beforehand"),
+        (suppresses, "`with` in a kernel (line {}): write what it does"),
+        (comprehends, "a comprehension in a kernel (line {}): write it as a loop"),
+        (yields, "`yield` in a kernel (line {}): write into an array"),
+    ],
+    ids=lambda case: getattr(case, "__name__", None),
+)
+def test_what_no_compiler_takes_is_refused(kernel, what):
+    with pytest.raises(TypeError) as caught:
+        run(kernel, 1, 1, filled(2), filled(2))
+    line = kernel.fn.__code__.co_firstlineno + 2
+    assert str(caught.value) == f"no compiler for a GPU takes {what.format(line)}"
 
 
 @cuda.jit

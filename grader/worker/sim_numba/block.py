@@ -112,16 +112,20 @@ class Block:
         self._cuda.turn_to(thread)
         self._launch.turn_to(thread.index, thread.number, thread.paused)
         thread.exchange = thread.paused = None
+        self._launch.threads.outside = None
         try:
             thread.vote = thread.switch(handed) is True
         except IndexError as error:
             self._explain(thread, error)
+        caught = self._launch.threads.outside
+        if caught is not None:
+            self._explain(thread, caught.error, " A GPU stops nothing there that could be caught.")
         if thread.exchange is not None:
             self._shuffled = True
             thread.paused = self._launch.threads.pause()
 
-    def _explain(self, thread: Thread, error: IndexError) -> NoReturn:
-        """Raise OutOfBounds, which tells whose index it was, and of which array."""
+    def _explain(self, thread: Thread, error: IndexError, more: str = "") -> NoReturn:
+        """Raise OutOfBounds, which tells whose index it was, and of which array, and `more`."""
         found = _NUMPY_INDEX_ERROR.search(str(error))
         if found is None:
             raise error
@@ -136,7 +140,7 @@ class Block:
         elements = "1 element" if extent == 1 else f"{extent} elements"
         raise OutOfBounds(
             f"thread {thread.index} of block {self._index} uses {used} {elements}"
-            f"{self._question(thread, index, extent, outside)}"
+            f"{self._question(thread, index, extent, outside)}{more}"
         ).with_traceback(error.__traceback__) from None
 
     def _question(self, thread: Thread, index: int, extent: int, outside: Outside | None) -> str:

@@ -2,13 +2,17 @@
 
 The text is counted as it is written: a compiler may read an element once where the text does so
 twice. Threads of a warp run in step, so what they do at one instruction for the n-th time is one
-request to memory, of all who come there. An atomic update is a read and a write, in one request.
+request to memory, of all who come there. Where some come there less often, an `if` keeps them from
+the last turns of a loop or, where it counts down, from the first: requests are then put together
+from the first time on, or from the last one backwards, whichever needs less. An atomic update is a
+read and a write, in one request.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import zip_longest
 
 from grader.worker.sim_numba.log import Access, Kind, Log
 from grader.worker.sites import Place, line_of, place_of
@@ -43,11 +47,11 @@ def facts(log: Log, file: str) -> dict[str, int]:
         "counts.transactions": 0,
         "counts.bank_conflicts": 0,
     }
-    for request in requests(elsewhere):
+    for request in requests(elsewhere, pieces):
         moved = pieces(request)
         found["counts.transactions"] += moved
         _keep_worst(found, "transactions", moved, request, file)
-    for request in requests(shared):
+    for request in requests(shared, lambda request: sum(passes(request))):
         needed = passes(request)
         found["counts.bank_conflicts"] += sum(needed) - len(needed)
         _keep_worst(found, "bank_conflicts", max(needed), request, file)
@@ -72,10 +76,12 @@ def most_of_a_thread(accesses: Iterable[Access], kind: Kind) -> int:
     return max(done.values(), default=0)
 
 
-def requests(accesses: Sequence[Access]) -> list[Request]:
-    """The accesses in groups: one instruction, for the n-th time, by the threads of one warp."""
-    times: Counter[tuple[object, ...]] = Counter()
-    groups: dict[tuple[object, ...], Request] = defaultdict(list)
+def requests(accesses: Sequence[Access], cost: Callable[[Request], int]) -> list[Request]:
+    """The accesses in groups: one instruction, for the n-th time, by the threads of one warp.
+
+    `cost` is what one request needs.
+    """
+    warps: dict[tuple[object, ...], dict[int, Request]] = defaultdict(lambda: defaultdict(list))
     # By the code's id, which is never another's while the log is there: to hash it takes long.
     places: dict[tuple[int, int], Place] = {}
     for access in accesses:
@@ -85,9 +91,17 @@ def requests(accesses: Sequence[Access]) -> list[Request]:
             place = places[id(code), offset] = place_of(access.site)
         # `x[i] += 1` is one part of the text, and two instructions.
         instruction = (access.launch, access.block, place, access.kind)
-        times[instruction, access.thread] += 1
-        groups[instruction, access.thread // WARP, times[instruction, access.thread]].append(access)
-    return list(groups.values())
+        warps[instruction, access.thread // WARP][access.thread].append(access)
+    found: list[Request] = []
+    for threads in warps.values():
+        ways = (_in_step(threads.values()), _in_step([each[::-1] for each in threads.values()]))
+        found += min(ways, key=lambda way: sum(map(cost, way)))
+    return found
+
+
+def _in_step(threads: Iterable[Request]) -> list[Request]:
+    """The first accesses of all threads, the second ones, and so on."""
+    return [[each for each in turn if each is not None] for turn in zip_longest(*threads)]
 
 
 def pieces(request: Request) -> int:

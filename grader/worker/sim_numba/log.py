@@ -19,6 +19,7 @@ from grader.wire import (
     Traced,
 )
 from grader.worker.races import Index
+from grader.worker.sim_numba.text import counts_from_end
 from grader.worker.sites import Site, line_of, place_of
 from grader.worker.whole import Whole, variable_of
 
@@ -96,7 +97,8 @@ class Log:
     ) -> None:
         """An access that begins; if it turns out to be a fault, `mark` says so.
 
-        `from_end` says that its index is below 0, which counts from the end.
+        `from_end` says that its index is below 0, which counts from the end: it is marked, unless
+        the text says so plainly.
         """
         if kind == "update":
             # The simulator carries one atomic operation out in several accesses, all of which name
@@ -104,7 +106,7 @@ class Log:
             if site is self._atomic:
                 return
             self._atomic = site
-        if from_end:
+        if from_end and not counts_from_end(site):
             self.marks[len(self.accesses)] = "from_end"
         self._wholes[whole] = None
         self._moments.append(moment)

@@ -6,6 +6,7 @@ import ast
 import linecache
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 from types import CodeType
 
 from grader.worker.sites import Site, text_of
@@ -16,6 +17,46 @@ def has_return(code: CodeType) -> bool:
     """Whether a function ends by `return` anywhere in its text; taken for granted without one."""
     function = _function(code)
     return function is None or any(isinstance(part, ast.Return) for part in ast.walk(function))
+
+
+@cache
+def require_compilable(code: CodeType) -> None:
+    """Raise TypeError if a kernel's text holds what numba-cuda does not compile.
+
+    From numba-cuda's documentation, "Supported Python features in CUDA Python".
+    """
+    function = _function(code)
+    body = [] if function is None else function.body  # decorators are Python's
+    for part in chain.from_iterable(map(ast.walk, body)):
+        for kinds, (what, instead) in REFUSED.items():
+            if isinstance(part, kinds):
+                raise TypeError(
+                    f"no compiler for a GPU takes {what} in a kernel (line {part.lineno}): {instead}"
+                )
+
+
+REFUSED: dict[tuple[type[ast.stmt | ast.expr], ...], tuple[str, str]] = {
+    (ast.Try, ast.TryStar): ("`try`", "check with an `if` beforehand"),
+    (ast.With,): ("`with`", "write what it does"),
+    (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp): (
+        "a comprehension",
+        "write it as a loop",
+    ),
+    (ast.Yield, ast.YieldFrom): ("`yield`", "write into an array"),
+}
+
+
+@cache
+def counts_from_end(site: Site) -> bool:
+    """Whether the text has an index such as -1, which is meant to count from the end."""
+    text = text_of(site)
+    used = ast.parse(text, mode="eval").body if text else None
+    return isinstance(used, ast.Subscript) and any(
+        isinstance(part, ast.UnaryOp)
+        and isinstance(part.op, ast.USub)
+        and isinstance(part.operand, ast.Constant)
+        for part in (used.slice.elts if isinstance(used.slice, ast.Tuple) else [used.slice])
+    )
 
 
 def _function(code: CodeType) -> ast.FunctionDef | None:

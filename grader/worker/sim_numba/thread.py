@@ -17,6 +17,7 @@ from greenlet import greenlet
 from grader.worker import races
 from grader.worker.sim_numba.internals import Dim3
 from grader.worker.sim_numba.races import Paused
+from grader.worker.sim_numba.text import require_compilable
 from grader.worker.sim_numba.warps import Exchange
 from grader.worker.sites import Place, Site, place_of
 
@@ -55,6 +56,7 @@ class Thread(greenlet):
 
     def run(self, _: object) -> None:
         function, *args = self.call
+        require_compilable(function.__code__)
         if function(*args) is not None:
             raise TypeError(f"the kernel {function.__name__} returns a value, and nobody gets it")
 
