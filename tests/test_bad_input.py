@@ -307,6 +307,15 @@ TRITON = (
         case="2x3,float32",
     ),
     Bad(
+        "catches.py",
+        *(CORRECTNESS, "out_of_bounds"),
+        "load reads 1 element past the end of x (x spans 3 elements); 1 of 4 active lanes are "
+        "outside: is the mask missing?",
+        MASK,
+        lines=(13,),
+        case="1x3,float32",
+    ),
+    Bad(
         "writes_past_end.py",
         *(CORRECTNESS, "stray_write"),
         "the kernel wrote out of bounds: 1 element past the end of out",
@@ -376,6 +385,13 @@ NUMBA = (
         "thread 1 of block 0 uses index 1 of x, which has 1 element: is a bounds check missing?",
         IF,
         lines=(13, 9),
+    ),
+    Bad(
+        "numba_catches.py",
+        *(CORRECTNESS, "out_of_bounds"),
+        "thread 1 of block 0 uses index 1 of x, which has 1 element: is a bounds check missing?",
+        IF,
+        lines=(14, 9),
     ),
     Bad(
         "numba_block_too_large.py",

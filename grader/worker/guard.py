@@ -16,6 +16,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.worker.refused import Refused
+
 Access = Literal["load", "store", "atomic"]
 Addresses = NDArray[np.uint64]
 
@@ -26,7 +28,7 @@ _VERBS: dict[Access, str] = {
 }
 
 
-class OutOfBounds(Exception):
+class OutOfBounds(Refused):
     """The kernel touched memory, or used an index, outside the arrays that it was given."""
 
 

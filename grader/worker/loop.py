@@ -262,6 +262,7 @@ class Worker:
             logging as log,
         ):
             self._entry(*arguments)
+            self._backend.synchronize()
         counts = ledger.facts()
         if log is not None:
             counts |= facts(log, self._file)
@@ -277,6 +278,7 @@ class Worker:
         with self._backend.logging() as log:
             try:
                 self._entry(*arguments)
+                self._backend.synchronize()
             except BaseException as error:  # as in `serve`
                 fault = self.fault(error)
         assert log is not None, "only kernels of numba's simulator are traced"

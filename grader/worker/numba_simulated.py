@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.worker import refused
 from grader.worker.allocations import Allocations
 from grader.worker.guard import Access, Span
 from grader.worker.ledger import Ledger
@@ -56,6 +57,7 @@ class Simulated:
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
         """The simulator checks every index against its array itself."""
+        refused.begin()
         simulator.run_blocks(runs_backwards(ref["shape"] for ref in refs))
 
     def watching(self) -> AbstractContextManager[object]:
@@ -82,7 +84,8 @@ class Simulated:
         return simulator.undoing()
 
     def synchronize(self) -> None:
-        """Simulated kernels have finished when they return."""
+        """Simulated kernels have finished when they return, but a file may have caught why not."""
+        refused.settle()
 
     def settle(self) -> None:
         """A simulator holds no memory of a GPU."""

@@ -16,22 +16,24 @@ import zlib
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
+from grader.worker.refused import Refused
+
 Index = tuple[int, int, int]  # of a block or program in its grid
 
 
-class Race(Exception):
+class Race(Refused):
     """Two threads or programs use one element, and nothing says which of them comes first."""
 
 
-class DivergentBarrier(Exception):
+class DivergentBarrier(Refused):
     """Threads of one block wait at different barriers."""
 
 
-class DivergentShuffle(Exception):
+class DivergentShuffle(Refused):
     """A thread exchanges values with one of its warp that does not take part."""
 
 
-class Uninitialised(Exception):
+class Uninitialised(Refused):
     """A thread reads shared memory that no thread of its block wrote."""
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from grader.worker import refused
 from grader.worker.allocations import Allocations
 from grader.worker.dispatch import Allocating, Moving
 from grader.worker.guard import AddressGuard, Span
@@ -33,6 +34,7 @@ class Simulated:
         return tensor_at(self._memory, ref)
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
+        refused.begin()
         self._guard.allow([span_of(ref, tensor_at(self._memory, ref)) for ref in refs])
         simulator.run_programs(runs_backwards(ref["shape"] for ref in refs))
 
@@ -67,7 +69,8 @@ class Simulated:
         return launch.undoing()
 
     def synchronize(self) -> None:
-        """Simulated kernels have finished when they return."""
+        """Simulated kernels have finished when they return, but a file may have caught why not."""
+        refused.settle()
 
     def settle(self) -> None:
         """A simulator holds no memory of a GPU."""

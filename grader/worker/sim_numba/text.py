@@ -30,9 +30,8 @@ def require_compilable(code: CodeType) -> None:
     for part in chain.from_iterable(map(ast.walk, body)):
         for kinds, (what, instead) in REFUSED.items():
             if isinstance(part, kinds):
-                raise TypeError(
-                    f"no compiler for a GPU takes {what} in a kernel (line {part.lineno}): {instead}"
-                )
+                where = f"in a kernel (line {part.lineno})"
+                raise TypeError(f"no compiler for a GPU takes {what} {where}: {instead}")
 
 
 REFUSED: dict[tuple[type[ast.stmt | ast.expr], ...], tuple[str, str]] = {
