@@ -16,7 +16,7 @@ import reported
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from grader import attempts as records
-from grader import cli, documents, gradescope, kept, results, signing
+from grader import cli, documents, gradescope, kept, manifest, results, signing
 from grader.attempts import Attempt
 from grader.errors import UsageError
 from grader.kept import Keep
@@ -469,7 +469,7 @@ def test_no_folder_is_made_of_a_mistyped_path(
         (["canvas", "class.jsonl", "--gradebook", "x.csv"], "x.csv cannot be read"),
         (["csv-wide", "class.jsonl", "--trust", "x.pem"], "x.pem cannot be read"),
         (["gradescope-zip", "class.jsonl"], "packs one released course"),
-        (["gradescope-zip", ".", "--out", "x.zip"], "no released course"),
+        (["gradescope-zip", ".", "--out", "x.zip"], ". is no release of a course: it has no"),
         (["xml", "class.jsonl"], "csv-long"),
     ],
 )
@@ -498,22 +498,40 @@ def test_a_gradebook_that_is_no_csv_is_named(of_a_class: Path, capsys):
 # -- Gradescope's autograder
 
 
+RELEASED = {
+    ".gitignore": b"__pycache__/\n",
+    "exercises/01_double/kernel.py": b"# stub\n",
+    "exercises/01_double/spec.py": b"SPEC = 1\n",
+    "requirements.txt": b"./kernel_grader.whl\n",
+}
+
+
 @pytest.fixture
 def release() -> Path:
-    write("release/exercises/01_double/spec.py", "SPEC = 1")
-    write("release/exercises/01_double/kernel.py", "# stub")
-    write("release/requirements.txt", "./kernel_grader.whl")
+    """A release, with what nobody released beside it."""
+    folder = Path("release")
+    for path, content in RELEASED.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+    files = [(path, content, path.endswith("kernel.py")) for path, content in RELEASED.items()]
+    write("release/release.json", manifest.to_json(manifest.of("small", "1", "0.1.0", files)))
     write("release/.git/config", "secret")
     write("release/exercises/__pycache__/x.pyc", "x")
-    return Path("release")
+    return folder
 
 
-def test_the_zip_holds_the_course_and_what_runs_it(release: Path):
+def test_the_zip_holds_the_release_and_what_runs_it(release: Path):
+    """A student's worked repository was packed, with the notes and backups that lay in it."""
+    write("release/notes.txt", "mine")
+    write("release/exercises/01_double/spec.py.yours-0.1", "SPEC = 0")
+    write("release/solutions/01_double/kernel.py", "# solved")
     assert cli.main(["export", "gradescope-zip", "release", "--out", "autograder.zip"]) == 0
     with zipfile.ZipFile("autograder.zip") as archive:
         assert archive.namelist() == [
+            "course/.gitignore",
             "course/exercises/01_double/kernel.py",
             "course/exercises/01_double/spec.py",
+            "course/release.json",
             "course/requirements.txt",
             "run_autograder",
             "setup.sh",
@@ -524,20 +542,28 @@ def test_the_zip_holds_the_course_and_what_runs_it(release: Path):
     assert gradescope.autograder_zip(release) == Path("autograder.zip").read_bytes()
 
 
-def test_no_solution_and_no_link_gets_into_the_zip(release: Path, monkeypatch):
-    link = release / "exercises/01_double/notes.md"
-    link.symlink_to("/etc/passwd")
-    with pytest.raises(UsageError, match=r"notes.md is a link"):
-        gradescope.autograder_zip(release)
-    link.unlink()
-    (release / "puzzles").symlink_to("/etc")
-    with pytest.raises(UsageError, match=r"puzzles is a link"):
-        gradescope.autograder_zip(release)
-    (release / "puzzles").unlink()
-    (release / "solutions").mkdir()
-    with pytest.raises(UsageError, match="holds solutions"):
-        gradescope.autograder_zip(release)
-    (release / "solutions").rmdir()
+@pytest.mark.parametrize("path", RELEASED)
+@pytest.mark.parametrize("how", ["solved", "missing", "link"])
+def test_a_repository_that_somebody_works_in_is_no_autograder(
+    release: Path, capsys, path: str, how: str
+):
+    """With a spec of the student's, or none, all of the class would have been graded."""
+    file = release / path
+    content = file.read_bytes()
+    file.unlink()
+    if how == "solved":
+        file.write_text("mine")
+    elif how == "link":
+        Path("elsewhere").write_bytes(content)
+        file.symlink_to(Path("elsewhere").absolute())
+    assert cli.main(["export", "gradescope-zip", "release", "--out", "autograder.zip"]) == 2
+    err = capsys.readouterr().err
+    assert f"error: {path} in release is not as it was released." in err
+    assert "next: Name the release itself" in err
+    assert not Path("autograder.zip").exists()
+
+
+def test_a_zip_that_gradescope_does_not_take_is_not_made(release: Path, monkeypatch):
     monkeypatch.setattr(gradescope, "LARGEST", 10)
     with pytest.raises(UsageError, match="does not take"):
         gradescope.autograder_zip(release)
