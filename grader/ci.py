@@ -113,9 +113,11 @@ def _handed_in(exercise: Exercise, folder: Path, released: Mapping[str, Released
 
 
 def _stays_inside(path: Path, folder: Path) -> bool:
+    """Whether no link leads out of the folder on the way. Links in a ring lead nowhere."""
     try:
-        return path.resolve().is_relative_to(folder.resolve())
-    except (OSError, RuntimeError):  # links in a ring
+        # Path.resolve raises of a ring.
+        return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+    except (OSError, RecursionError):  # a link that cannot be read, or a thousand in a row
         return False
 
 

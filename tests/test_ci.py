@@ -315,14 +315,39 @@ def test_a_kernel_that_is_missing_or_leads_out_is_named(root: Path, handed_in: P
     (exercises / "01_double/kernel.py").unlink()
     (exercises / "01_double/kernel.py").symlink_to(root / "solutions/01_double/kernel.py")
     shutil.rmtree(exercises / "02_row_sum")
-    (handed_in / "puzzles/p01_copy/kernel.py").unlink()
-    (handed_in / "puzzles/p01_copy/kernel.py").symlink_to("kernel.py")  # a ring
     refused = {name: target.refused for name, target in plan(root, handed_in).items()}
     link = "is a link that leads out of what was handed in, and was not read."
     assert refused["01_double"] == (Status.FAIL, f"exercises/01_double/kernel.py {link}")
-    assert refused["p01_copy"] is not None
     missing = "There is no exercises/02_row_sum/kernel.py in what was handed in."
     assert refused["02_row_sum"] == (Status.NOT_STARTED, missing)
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (os.mkfifo, "is no plain file"),
+        (os.mkdir, "is a folder, not a kernel file"),
+        (lambda kernel: os.symlink("kernel.py", kernel), "is a link that leads nowhere"),
+        (lambda kernel: os.symlink("gone.py", kernel), "is a link that leads nowhere"),
+        (
+            lambda kernel: os.symlink("/nowhere/gone.py", kernel),
+            "is a link that leads out of what was handed in, and was not read",
+        ),
+    ],
+    ids=["pipe", "folder", "ring", "link to nothing", "link out to nothing"],
+)
+def test_what_is_no_kernel_file_is_told_as_what_it_is(
+    root: Path, handed_in: Path, judge, capsys, make: Callable[[Path], None], told: str
+):
+    """A pipe did not exist, it was said, and a ring of links led out."""
+    judge(passing)
+    kernel = handed_in / "exercises/01_double/kernel.py"
+    kernel.unlink()
+    make(kernel)
+    assert cli.main(["ci", "01", "--submission", str(handed_in)]) == 1
+    out = capsys.readouterr().out
+    assert f"exercises/01_double/kernel.py {told}." in out
+    assert "next: nothing was run of this kernel file" in out
 
 
 def test_a_folder_that_leads_out_is_refused_as_well(root: Path, handed_in: Path):
