@@ -265,7 +265,7 @@ def test_of_a_submission_only_the_kernels_are_taken(root: Path, handed_in: Path)
     assert (double.notes, double.refused) == ((), None)
 
 
-def test_a_changed_spec_is_noted_and_a_missing_one_is_not(root: Path, handed_in: Path):
+def test_a_changed_spec_is_noted_and_one_that_nobody_handed_in_is_not(root: Path, handed_in: Path):
     exercises = handed_in / "exercises"
     spec = exercises / "01_double/spec.py"
     spec.write_bytes(spec.read_bytes().replace(b"0.8", b"0.1"))
@@ -296,6 +296,23 @@ def test_a_spec_that_the_course_changed_since_is_no_students_doing(root: Path, h
     assert targets["01_double"].notes == (other,)
     changed = "exercises/02_row_sum/spec.py was changed: graded with the course's own"
     assert targets["02_row_sum"].notes == (changed,)
+
+
+def test_a_file_of_the_release_that_was_taken_away_is_noted(root: Path, handed_in: Path):
+    """`rm spec.py` left no trace in the report, and a changed spec did."""
+    paths = [f"exercises/01_double/{name}.py" for name in ("spec", "test_kernel", "kernel")]
+    (root / paths[1]).write_text("# the course's\n")
+    (handed_in / paths[0]).unlink()
+    assert plan(root, handed_in)["01_double"].notes == (), "kernels alone"
+    files = [(path, b"", path == paths[2]) for path in paths]
+    made = manifest.of("small", "1.0", "0.1.0", files)
+    (handed_in / manifest.FILE).write_text(manifest.to_json(made))
+    (handed_in / "exercises/02_row_sum/spec.py").unlink()
+    targets = plan(root, handed_in)
+    assert targets["01_double"].notes == tuple(
+        f"{path} is missing: graded with the course's own" for path in paths[:2]
+    )
+    assert targets["02_row_sum"].notes == (), "not of that release"
 
 
 @pytest.mark.parametrize("text", [None, "{}", "x"])
