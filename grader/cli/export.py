@@ -59,7 +59,11 @@ def export(
         Path | None, typer.Option(metavar="CSV", help="For canvas: the file that it exported.")
     ] = None,
     total: Annotated[
-        str, typer.Option(metavar="COLUMN", help="For canvas: the column for the sum.")
+        str,
+        typer.Option(
+            metavar="COLUMN",
+            help="For canvas: the column for the sum, which is scaled to its Points Possible.",
+        ),
     ] = "",
     keep: Annotated[
         Counting, typer.Option(help="Which of several attempts at one exercise counts.")
