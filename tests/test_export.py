@@ -357,6 +357,38 @@ def test_gradescope_gets_a_folder_for_each_student(capsys):
 def test_one_student_needs_no_folder(capsys):
     write("a.jsonl", line(ADA))
     assert json.loads(exported(capsys, "gradescope", "a.jsonl"))["tests"][0]["score"] == 10
+    exported(capsys, "gradescope", "a.jsonl", "--out", "results.json")
+    assert json.loads(Path("results.json").read_text())["tests"][0]["score"] == 10
+
+
+def test_one_student_goes_into_a_folder_that_is_there(capsys):
+    """Of the next class, in which one had handed in, it was said that it is a directory."""
+    write("a.jsonl", line(ADA), line(BOB))
+    write("b.jsonl", line(reported.attempt(BOB.result, "ada", 3)))
+    for _ in range(2):
+        exported(capsys, "gradescope", "a.jsonl", "--out", "out")
+    exported(capsys, "gradescope", "b.jsonl", "--out", "out")
+    made = {path.parent.name: json.loads(path.read_text()) for path in Path("out").glob("*/*")}
+    assert {student: of["tests"][0]["score"] for student, of in made.items()} == {
+        "ada": 0,
+        "bob": 0,
+    }
+    Path("new").mkdir()
+    exported(capsys, "gradescope", "b.jsonl", "--out", "new")
+    assert [path.as_posix() for path in Path("new").rglob("*.json")] == ["new/ada/results.json"]
+
+
+def test_a_file_is_no_folder_for_several_students(capsys):
+    """It was written for one student, and of the next export only `File exists` was said."""
+    write("a.jsonl", line(ADA))
+    write("b.jsonl", line(BOB))
+    exported(capsys, "gradescope", "a.jsonl", "--out", "out")
+    before = Path("out").read_bytes()
+    assert cli.main(["export", "gradescope", "a.jsonl", "b.jsonl", "--out", "out"]) == 2
+    err = capsys.readouterr().err
+    assert "There are 2 students, and Gradescope reads a file for each: out is a file" in err
+    assert "next: Give --out DIR, a folder or one that is not there yet" in err
+    assert Path("out").read_bytes() == before
 
 
 def test_what_is_left_out_is_told_in_one_line_each_and_by_the_exit_code(capsys):
@@ -437,7 +469,7 @@ def test_an_export_is_of_one_course(tmp_path: Path, monkeypatch, capsys):
             ["gradescope", "class.jsonl", "--out", "typo/x"],
             "The folder typo/x cannot be made: No such",
         ),
-        (["gradescope", "class.jsonl", "--out", "class.jsonl"], "class.jsonl cannot be made: File"),
+        (["gradescope", "class.jsonl", "--out", "pipe"], "The folder pipe cannot be made: File"),
         (
             ["gradescope-zip", "release", "--out", "typo/x.zip"],
             "typo/x.zip cannot be written: No such",
@@ -448,6 +480,7 @@ def test_no_folder_is_made_of_a_mistyped_path(
     of_a_class: Path, release: Path, capsys, arguments: list[str], told: str
 ):
     """It was, and nobody found the file; of a folder in its place the grader took the blame."""
+    os.mkfifo("pipe")
     assert cli.main(["export", *arguments]) == 2
     assert told in capsys.readouterr().err
     assert not Path("typo").exists()
