@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import io
 import json
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import reported
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from grader import attempts as records
@@ -135,7 +137,49 @@ def test_the_attempts_of_a_signed_run_are_read_one_by_one():
     write("a.jsonl", records.to_json(signing.sign([ADA, nobody, BOB], reported.KEY)))
     found = read("a.jsonl", trusted=True)
     assert found.attempts == (ADA, BOB)
-    assert found.problems == ("a.jsonl, line 1: it names no student",)
+    assert found.problems == ("a.jsonl, line 1: attempt 2 of this run: it names no student",)
+
+
+def signed_texts(*payload: str) -> str:
+    """A run as a grader signed it that writes other attempts than this one."""
+    made = signing.sign([], reported.KEY)
+    text = "\n".join(payload)
+    signature = base64.b64encode(reported.KEY.sign(signing.message(text))).decode()
+    return records.to_json(made.model_copy(update={"signature": signature, "payload": text}))
+
+
+def test_one_bad_attempt_costs_a_signed_run_no_other(capsys):
+    """No row of the student stood in any table, while a board took the good attempts."""
+    bad = line(ADA).replace('"status":"pass"', '"status":"splendid"')
+    write("a.jsonl", signed_texts(line(ADA), bad, "{}", line(BOB)))
+    found = read("a.jsonl", trusted=True)
+    assert found.attempts == (ADA, BOB)
+    first, second = found.problems
+    assert first.startswith(
+        "a.jsonl, line 1: attempt 2 of this run: it is no whole grader/attempt/v1: result.status"
+    )
+    assert second.startswith("a.jsonl, line 1: attempt 3 of this run: it is no whole grader/")
+    signing_key = reported.KEY.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    Path("public.pem").write_bytes(signing_key)
+    text = exported(capsys, "csv-wide", "a.jsonl", "--trust", "public.pem", code=1)
+    assert [row["student"] for row in csv.DictReader(io.StringIO(text))] == ["ada", "bob"]
+
+
+def test_nothing_of_a_run_counts_whose_signature_is_not_that_of_the_whole():
+    whole = json.loads(signed_texts(line(ADA), "{}", line(BOB)))
+    for changed in (
+        whole["payload"].replace("{}", "[]"),
+        whole["payload"].replace("\n{}", ""),
+        whole["payload"] + "\n" + line(ADA),
+    ):
+        write("a.jsonl", json.dumps(whole | {"payload": changed}))
+        found = read("a.jsonl", trusted=True)
+        assert found.attempts == ()
+        assert found.problems == (
+            "a.jsonl, line 1: its signature is not that of its content: it was changed",
+        )
 
 
 def test_one_attempt_counts_once():
@@ -176,8 +220,9 @@ def test_another_course_and_the_future_stand_in_no_export():
     yet_to_come = f"it was handed in at {late}, which is yet to come: a clock is wrong"
     found = read("a.jsonl", trusted=True)
     assert found.attempts == (on_time,)
-    assert found.problems[0] == "a.jsonl, line 1: it is of another course: 'other\\n'"
-    assert found.problems[1].startswith(f"a.jsonl, line 1: {yet_to_come}")
+    run = "a.jsonl, line 1: attempt"
+    assert found.problems[0] == f"{run} 1 of this run: it is of another course: 'other\\n'"
+    assert found.problems[1].startswith(f"{run} 2 of this run: {yet_to_come}")
     unsigned = read("b.jsonl")
     assert unsigned.attempts == ()
     assert unsigned.problems[0] == "b.jsonl, line 1: it is of another course: 'other\\n'"

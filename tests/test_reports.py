@@ -16,7 +16,7 @@ import reported
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from grader import results
+from grader import results, signing
 from grader.attempts import Attempt, Signed
 from grader.cli.export import Exported
 from grader.errors import UsageError
@@ -37,7 +37,6 @@ from grader.render.reports import (
 from grader.render.reports.apportion import apportion, scaled
 from grader.render.reports.registry import FORMATS, OF_A_CLASS, Report
 from grader.results import Failure, Frame
-from grader.signing import fingerprint, opened
 from grader.terms import Outcome, Status, StepName
 
 SCHEMAS = Path(__file__).parent / "schemas"
@@ -204,7 +203,8 @@ def test_results_and_attempts_are_read_again():
     assert [Attempt.model_validate_json(line) for line in lines][: len(there)] == there
     public = reported.KEY.public_key()
     signed = Signed.model_validate_json(GOLDEN["signed.jsonl"])
-    assert opened(signed, {fingerprint(public): public})[: len(there)] == there
+    texts = signing.lines(signed, {signing.fingerprint(public): public})[: len(there)]
+    assert [Attempt.model_validate_json(text) for text in texts] == there
 
 
 # -- what is no pass is none anywhere
