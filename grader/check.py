@@ -159,9 +159,8 @@ def must_be_gradable(request: Request) -> None:
 def _must_be_readable(request: Request) -> None:
     kernel = request.kernel
     if not kernel.is_file():
-        what = "is a folder, not a kernel file" if kernel.is_dir() else "does not exist"
         raise UsageError(
-            f"The kernel file {kernel} {what}.",
+            f"The kernel file {kernel} {_instead_of_a_file(kernel)}.",
             stub.again(request.exercise, kernel)
             if kernel == request.exercise.kernel
             else "Name the kernel file with --kernel FILE.",
@@ -179,6 +178,15 @@ def _must_be_readable(request: Request) -> None:
             f"--hardened: the kernel file {kernel} is a link, which may lead to others' work.",
             "Have the file itself handed in.",
         )
+
+
+def _instead_of_a_file(path: Path) -> str:
+    """What is at a path at which no plain file is."""
+    if path.is_dir():
+        return "is a folder, not a kernel file"
+    if path.exists():
+        return "is no plain file"
+    return "is a link that leads nowhere" if path.is_symlink() else "does not exist"
 
 
 def _judge(requests: Sequence[Request], reader: Callable[[], Reader[T]]) -> list[T]:

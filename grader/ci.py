@@ -113,28 +113,41 @@ def _handed_in(exercise: Exercise, folder: Path, released: Mapping[str, Released
 
 
 def _stays_inside(path: Path, folder: Path) -> bool:
+    """Whether no link leads out of the folder on the way. Links in a ring lead nowhere."""
     try:
-        return path.resolve().is_relative_to(folder.resolve())
-    except (OSError, RuntimeError):  # links in a ring
+        # Path.resolve raises of a ring.
+        return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+    except (OSError, RecursionError):  # a link that cannot be read, or a thousand in a row
         return False
 
 
 def _changes(
     exercise: Exercise, folder: Path, released: Mapping[str, ReleasedFile]
 ) -> Iterator[str]:
-    """A note for each of the course's files that the student's copy has in another form.
+    """A note for each of the course's files that the student's copy lacks or has in another form.
 
-    That is no student's doing where the file is as the release had it. Who forges the manifest is
-    told of another release, and is graded with the course's own all the same.
+    What is missing was taken away only where the release had it: who hands in kernels alone has
+    none of them. Another form is no student's doing where the file is as the release had it. Who
+    forges the manifest is told of another release, and is graded with the course's own all the
+    same.
     """
     for own in sorted(exercise.folder.glob("*.py")):
         shown = own.relative_to(exercise.root).as_posix()
-        theirs = folder / shown
-        if own.name == exercise.kernel.name or not os.path.lexists(theirs) or _same(own, theirs):
+        if own.name == exercise.kernel.name:
             continue
-        as_released = shown in released and _is_released(folder, released[shown])
-        what = "is of another release" if as_released else "was changed"
-        yield f"{shown} {what}: graded with the course's own"
+        if what := _difference(own, shown, folder, released.get(shown)):
+            yield f"{shown} {what}: graded with the course's own"
+
+
+def _difference(own: Path, shown: str, folder: Path, released: ReleasedFile | None) -> str:
+    """What became of the student's copy of the course's file `own`, or nothing."""
+    theirs = folder / shown
+    if not os.path.lexists(theirs):
+        return "is missing" if released else ""
+    if _same(own, theirs):
+        return ""
+    as_released = released and _is_released(folder, released)
+    return "is of another release" if as_released else "was changed"
 
 
 def _is_released(folder: Path, file: ReleasedFile) -> bool:

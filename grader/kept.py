@@ -92,8 +92,7 @@ def _attempts(student: str, context: Context, document: bytes) -> Iterator[Attem
     schema = documents.schema_of(document)
     try:
         if schema == "grader/signed/v1":
-            for attempt in _opened(Signed.model_validate_json(document), context.trusted):
-                yield _told(attempt, context)
+            yield from _opened(Signed.model_validate_json(document), context)
         elif schema in ("grader/attempt/v1", "grader/result/v1") and context.trusted:
             raise Unusable("it is not signed, and only what is signed counts here")
         elif schema == "grader/attempt/v1":
@@ -109,13 +108,27 @@ def _attempts(student: str, context: Context, document: bytes) -> Iterator[Attem
         raise Unusable(f"it is no whole {schema}: {first_fault(error)}") from None
 
 
-def _opened(signed: Signed, trusted: Mapping[str, Ed25519PublicKey]) -> list[Attempt]:
-    if not trusted:
+def _opened(signed: Signed, context: Context) -> Iterator[Attempt | Unusable]:
+    """The attempts of a signed run, each judged by itself. Raises Unusable for the whole run."""
+    if not context.trusted:
         raise Unusable("it is signed: name the public key that it must be signed with (--trust)")
     try:
-        return signing.opened(signed, trusted)
+        texts = signing.lines(signed, context.trusted)
     except signing.NotGenuine as error:
         raise Unusable(str(error)) from None
+    for number, text in enumerate(texts, 1):
+        told = _signed_attempt(text, context)
+        if isinstance(told, Unusable):
+            told = Unusable(f"attempt {number} of this run: {told}")
+        yield told
+
+
+def _signed_attempt(text: bytes, context: Context) -> Attempt | Unusable:
+    try:
+        attempt = Attempt.model_validate_json(text)
+    except ValidationError as error:
+        return Unusable(f"it is no whole grader/attempt/v1: {first_fault(error)}")
+    return _told(attempt, context)
 
 
 def _told(attempt: Attempt, context: Context) -> Attempt | Unusable:

@@ -133,6 +133,19 @@ def changed(folder: Path, manifest: Manifest) -> list[str]:
     ]
 
 
+def must_be_whole(folder: Path, manifest: Manifest, outcome: str = "") -> None:
+    """Raises UsageError where a file of the release, a stub too, is not as `is_released` asks.
+
+    `outcome`, such as "Nothing was updated: ", begins the message.
+    """
+    differing = (file.path for file in manifest.files if not is_released(folder, file))
+    if (path := next(differing, None)) is not None:
+        raise UsageError(
+            f"{outcome}{path} in {folder} is not as it was released.",
+            "Name the release itself, not a copy that somebody works in.",
+        )
+
+
 def is_released(folder: Path, file: ReleasedFile) -> bool:
     """Whether `folder` holds this very content at this very place, with no link on the way."""
     path = folder / file.path

@@ -16,7 +16,6 @@ from pathlib import Path
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from pydantic import ValidationError
 
 from grader.attempts import Attempt, Signed, to_json
 from grader.errors import UsageError
@@ -63,18 +62,6 @@ def lines(signed: Signed, trusted: Mapping[str, Ed25519PublicKey]) -> list[bytes
     except (InvalidSignature, binascii.Error, ValueError):
         raise NotGenuine("its signature is not that of its content: it was changed") from None
     return text.removeprefix(PURPOSE).split(b"\n")
-
-
-def opened(signed: Signed, trusted: Mapping[str, Ed25519PublicKey]) -> list[Attempt]:
-    """The attempts, once their signature is found good.
-
-    Raises NotGenuine as `lines` does, and for a text that holds anything but attempts.
-    """
-    texts = lines(signed, trusted)
-    try:
-        return [Attempt.model_validate_json(text) for text in texts]
-    except ValidationError:
-        raise NotGenuine("what is signed is no grader/attempt/v1") from None
 
 
 def new_key(private_file: Path, public_file: Path) -> str:

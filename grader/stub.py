@@ -18,6 +18,7 @@ from __future__ import annotations
 import ast
 import io
 import json
+import os
 import re
 import textwrap
 import tokenize
@@ -106,10 +107,10 @@ def write(exercise: Exercise, force: bool = False) -> bool:
 
 
 def again(exercise: Exercise, kernel: Path) -> str:
-    """How a file that is missing or empty becomes one to work on: a learner has no solutions."""
+    """How what is no kernel file becomes one to work on: a learner has no solutions."""
     if kernel == exercise.kernel and exercise.solution.is_file():
-        force = " --force" if kernel.exists() else ""
-        return f"`grader stub {exercise.name}{force}` writes the stub to start from."
+        first = "Move it away: then " if os.path.lexists(kernel) else ""
+        return f"{first}`grader stub {exercise.name}` writes the stub to start from."
     return f"Take {kernel.name} again from your last commit, or begin with the course's stub."
 
 

@@ -265,7 +265,7 @@ def test_of_a_submission_only_the_kernels_are_taken(root: Path, handed_in: Path)
     assert (double.notes, double.refused) == ((), None)
 
 
-def test_a_changed_spec_is_noted_and_a_missing_one_is_not(root: Path, handed_in: Path):
+def test_a_changed_spec_is_noted_and_one_that_nobody_handed_in_is_not(root: Path, handed_in: Path):
     exercises = handed_in / "exercises"
     spec = exercises / "01_double/spec.py"
     spec.write_bytes(spec.read_bytes().replace(b"0.8", b"0.1"))
@@ -298,6 +298,23 @@ def test_a_spec_that_the_course_changed_since_is_no_students_doing(root: Path, h
     assert targets["02_row_sum"].notes == (changed,)
 
 
+def test_a_file_of_the_release_that_was_taken_away_is_noted(root: Path, handed_in: Path):
+    """`rm spec.py` left no trace in the report, and a changed spec did."""
+    paths = [f"exercises/01_double/{name}.py" for name in ("spec", "test_kernel", "kernel")]
+    (root / paths[1]).write_text("# the course's\n")
+    (handed_in / paths[0]).unlink()
+    assert plan(root, handed_in)["01_double"].notes == (), "kernels alone"
+    files = [(path, b"", path == paths[2]) for path in paths]
+    made = manifest.of("small", "1.0", "0.1.0", files)
+    (handed_in / manifest.FILE).write_text(manifest.to_json(made))
+    (handed_in / "exercises/02_row_sum/spec.py").unlink()
+    targets = plan(root, handed_in)
+    assert targets["01_double"].notes == tuple(
+        f"{path} is missing: graded with the course's own" for path in paths[:2]
+    )
+    assert targets["02_row_sum"].notes == (), "not of that release"
+
+
 @pytest.mark.parametrize("text", [None, "{}", "x"])
 def test_a_manifest_that_cannot_be_used_explains_nothing(
     root: Path, handed_in: Path, text: str | None
@@ -315,14 +332,39 @@ def test_a_kernel_that_is_missing_or_leads_out_is_named(root: Path, handed_in: P
     (exercises / "01_double/kernel.py").unlink()
     (exercises / "01_double/kernel.py").symlink_to(root / "solutions/01_double/kernel.py")
     shutil.rmtree(exercises / "02_row_sum")
-    (handed_in / "puzzles/p01_copy/kernel.py").unlink()
-    (handed_in / "puzzles/p01_copy/kernel.py").symlink_to("kernel.py")  # a ring
     refused = {name: target.refused for name, target in plan(root, handed_in).items()}
     link = "is a link that leads out of what was handed in, and was not read."
     assert refused["01_double"] == (Status.FAIL, f"exercises/01_double/kernel.py {link}")
-    assert refused["p01_copy"] is not None
     missing = "There is no exercises/02_row_sum/kernel.py in what was handed in."
     assert refused["02_row_sum"] == (Status.NOT_STARTED, missing)
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (os.mkfifo, "is no plain file"),
+        (os.mkdir, "is a folder, not a kernel file"),
+        (lambda kernel: os.symlink("kernel.py", kernel), "is a link that leads nowhere"),
+        (lambda kernel: os.symlink("gone.py", kernel), "is a link that leads nowhere"),
+        (
+            lambda kernel: os.symlink("/nowhere/gone.py", kernel),
+            "is a link that leads out of what was handed in, and was not read",
+        ),
+    ],
+    ids=["pipe", "folder", "ring", "link to nothing", "link out to nothing"],
+)
+def test_what_is_no_kernel_file_is_told_as_what_it_is(
+    root: Path, handed_in: Path, judge, capsys, make: Callable[[Path], None], told: str
+):
+    """A pipe did not exist, it was said, and a ring of links led out."""
+    judge(passing)
+    kernel = handed_in / "exercises/01_double/kernel.py"
+    kernel.unlink()
+    make(kernel)
+    assert cli.main(["ci", "01", "--submission", str(handed_in)]) == 1
+    out = capsys.readouterr().out
+    assert f"exercises/01_double/kernel.py {told}." in out
+    assert "next: nothing was run of this kernel file" in out
 
 
 def test_a_folder_that_leads_out_is_refused_as_well(root: Path, handed_in: Path):
@@ -833,7 +875,8 @@ def test_results_are_signed_and_no_check_sees_the_key(
     assert cli.main(["ci", *options]) == 0
     assert seen == [None] * 3
     (signed,) = [Signed.model_validate_json(line) for line in lines(root / "s.jsonl")]
-    assert [one.result.exercise for one in signing.opened(signed, TRUSTED)] == NAMES
+    made = [Attempt.model_validate_json(text) for text in signing.lines(signed, TRUSTED)]
+    assert [one.result.exercise for one in made] == NAMES
 
 
 def test_what_is_signed_is_added_to_what_was_signed_before(

@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives import serialization
 from typer.main import get_command
 
 from grader import cli, signing
-from grader.attempts import Signed, to_json
+from grader.attempts import Attempt, Signed, to_json
 from grader.results import from_json
 
 TESTS = Path(__file__).parent
@@ -282,7 +282,8 @@ def test_the_trusted_run_signs_what_it_finds(student: Path, bin_folder: Path, tm
     text = (work / "course/signed/results.jsonl").read_text(encoding="utf-8")
     signed = Signed.model_validate_json(text)
     public = reported.KEY.public_key()
-    (attempt,) = signing.opened(signed, {signing.fingerprint(public): public})
+    (made,) = signing.lines(signed, {signing.fingerprint(public): public})
+    attempt = Attempt.model_validate_json(made)
     assert (attempt.course, attempt.version, attempt.student) == (
         "copies",
         "7",

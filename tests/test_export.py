@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import io
 import json
@@ -13,10 +14,11 @@ from pathlib import Path
 
 import pytest
 import reported
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from grader import attempts as records
-from grader import cli, documents, gradescope, kept, results, signing
+from grader import cli, documents, gradescope, kept, manifest, results, signing
 from grader.attempts import Attempt
 from grader.errors import UsageError
 from grader.kept import Keep
@@ -135,7 +137,49 @@ def test_the_attempts_of_a_signed_run_are_read_one_by_one():
     write("a.jsonl", records.to_json(signing.sign([ADA, nobody, BOB], reported.KEY)))
     found = read("a.jsonl", trusted=True)
     assert found.attempts == (ADA, BOB)
-    assert found.problems == ("a.jsonl, line 1: it names no student",)
+    assert found.problems == ("a.jsonl, line 1: attempt 2 of this run: it names no student",)
+
+
+def signed_texts(*payload: str) -> str:
+    """A run as a grader signed it that writes other attempts than this one."""
+    made = signing.sign([], reported.KEY)
+    text = "\n".join(payload)
+    signature = base64.b64encode(reported.KEY.sign(signing.message(text))).decode()
+    return records.to_json(made.model_copy(update={"signature": signature, "payload": text}))
+
+
+def test_one_bad_attempt_costs_a_signed_run_no_other(capsys):
+    """No row of the student stood in any table, while a board took the good attempts."""
+    bad = line(ADA).replace('"status":"pass"', '"status":"splendid"')
+    write("a.jsonl", signed_texts(line(ADA), bad, "{}", line(BOB)))
+    found = read("a.jsonl", trusted=True)
+    assert found.attempts == (ADA, BOB)
+    first, second = found.problems
+    assert first.startswith(
+        "a.jsonl, line 1: attempt 2 of this run: it is no whole grader/attempt/v1: result.status"
+    )
+    assert second.startswith("a.jsonl, line 1: attempt 3 of this run: it is no whole grader/")
+    signing_key = reported.KEY.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    Path("public.pem").write_bytes(signing_key)
+    text = exported(capsys, "csv-wide", "a.jsonl", "--trust", "public.pem", code=1)
+    assert [row["student"] for row in csv.DictReader(io.StringIO(text))] == ["ada", "bob"]
+
+
+def test_nothing_of_a_run_counts_whose_signature_is_not_that_of_the_whole():
+    whole = json.loads(signed_texts(line(ADA), "{}", line(BOB)))
+    for changed in (
+        whole["payload"].replace("{}", "[]"),
+        whole["payload"].replace("\n{}", ""),
+        whole["payload"] + "\n" + line(ADA),
+    ):
+        write("a.jsonl", json.dumps(whole | {"payload": changed}))
+        found = read("a.jsonl", trusted=True)
+        assert found.attempts == ()
+        assert found.problems == (
+            "a.jsonl, line 1: its signature is not that of its content: it was changed",
+        )
 
 
 def test_one_attempt_counts_once():
@@ -176,8 +220,9 @@ def test_another_course_and_the_future_stand_in_no_export():
     yet_to_come = f"it was handed in at {late}, which is yet to come: a clock is wrong"
     found = read("a.jsonl", trusted=True)
     assert found.attempts == (on_time,)
-    assert found.problems[0] == "a.jsonl, line 1: it is of another course: 'other\\n'"
-    assert found.problems[1].startswith(f"a.jsonl, line 1: {yet_to_come}")
+    run = "a.jsonl, line 1: attempt"
+    assert found.problems[0] == f"{run} 1 of this run: it is of another course: 'other\\n'"
+    assert found.problems[1].startswith(f"{run} 2 of this run: {yet_to_come}")
     unsigned = read("b.jsonl")
     assert unsigned.attempts == ()
     assert unsigned.problems[0] == "b.jsonl, line 1: it is of another course: 'other\\n'"
@@ -357,6 +402,38 @@ def test_gradescope_gets_a_folder_for_each_student(capsys):
 def test_one_student_needs_no_folder(capsys):
     write("a.jsonl", line(ADA))
     assert json.loads(exported(capsys, "gradescope", "a.jsonl"))["tests"][0]["score"] == 10
+    exported(capsys, "gradescope", "a.jsonl", "--out", "results.json")
+    assert json.loads(Path("results.json").read_text())["tests"][0]["score"] == 10
+
+
+def test_one_student_goes_into_a_folder_that_is_there(capsys):
+    """Of the next class, in which one had handed in, it was said that it is a directory."""
+    write("a.jsonl", line(ADA), line(BOB))
+    write("b.jsonl", line(reported.attempt(BOB.result, "ada", 3)))
+    for _ in range(2):
+        exported(capsys, "gradescope", "a.jsonl", "--out", "out")
+    exported(capsys, "gradescope", "b.jsonl", "--out", "out")
+    made = {path.parent.name: json.loads(path.read_text()) for path in Path("out").glob("*/*")}
+    assert {student: of["tests"][0]["score"] for student, of in made.items()} == {
+        "ada": 0,
+        "bob": 0,
+    }
+    Path("new").mkdir()
+    exported(capsys, "gradescope", "b.jsonl", "--out", "new")
+    assert [path.as_posix() for path in Path("new").rglob("*.json")] == ["new/ada/results.json"]
+
+
+def test_a_file_is_no_folder_for_several_students(capsys):
+    """It was written for one student, and of the next export only `File exists` was said."""
+    write("a.jsonl", line(ADA))
+    write("b.jsonl", line(BOB))
+    exported(capsys, "gradescope", "a.jsonl", "--out", "out")
+    before = Path("out").read_bytes()
+    assert cli.main(["export", "gradescope", "a.jsonl", "b.jsonl", "--out", "out"]) == 2
+    err = capsys.readouterr().err
+    assert "There are 2 students, and Gradescope reads a file for each: out is a file" in err
+    assert "next: Give --out DIR, a folder or one that is not there yet" in err
+    assert Path("out").read_bytes() == before
 
 
 def test_what_is_left_out_is_told_in_one_line_each_and_by_the_exit_code(capsys):
@@ -437,7 +514,7 @@ def test_an_export_is_of_one_course(tmp_path: Path, monkeypatch, capsys):
             ["gradescope", "class.jsonl", "--out", "typo/x"],
             "The folder typo/x cannot be made: No such",
         ),
-        (["gradescope", "class.jsonl", "--out", "class.jsonl"], "class.jsonl cannot be made: File"),
+        (["gradescope", "class.jsonl", "--out", "pipe"], "The folder pipe cannot be made: File"),
         (
             ["gradescope-zip", "release", "--out", "typo/x.zip"],
             "typo/x.zip cannot be written: No such",
@@ -448,6 +525,7 @@ def test_no_folder_is_made_of_a_mistyped_path(
     of_a_class: Path, release: Path, capsys, arguments: list[str], told: str
 ):
     """It was, and nobody found the file; of a folder in its place the grader took the blame."""
+    os.mkfifo("pipe")
     assert cli.main(["export", *arguments]) == 2
     assert told in capsys.readouterr().err
     assert not Path("typo").exists()
@@ -469,7 +547,7 @@ def test_no_folder_is_made_of_a_mistyped_path(
         (["canvas", "class.jsonl", "--gradebook", "x.csv"], "x.csv cannot be read"),
         (["csv-wide", "class.jsonl", "--trust", "x.pem"], "x.pem cannot be read"),
         (["gradescope-zip", "class.jsonl"], "packs one released course"),
-        (["gradescope-zip", ".", "--out", "x.zip"], "no released course"),
+        (["gradescope-zip", ".", "--out", "x.zip"], ". is no release of a course: it has no"),
         (["xml", "class.jsonl"], "csv-long"),
     ],
 )
@@ -498,22 +576,40 @@ def test_a_gradebook_that_is_no_csv_is_named(of_a_class: Path, capsys):
 # -- Gradescope's autograder
 
 
+RELEASED = {
+    ".gitignore": b"__pycache__/\n",
+    "exercises/01_double/kernel.py": b"# stub\n",
+    "exercises/01_double/spec.py": b"SPEC = 1\n",
+    "requirements.txt": b"./kernel_grader.whl\n",
+}
+
+
 @pytest.fixture
 def release() -> Path:
-    write("release/exercises/01_double/spec.py", "SPEC = 1")
-    write("release/exercises/01_double/kernel.py", "# stub")
-    write("release/requirements.txt", "./kernel_grader.whl")
+    """A release, with what nobody released beside it."""
+    folder = Path("release")
+    for path, content in RELEASED.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+    files = [(path, content, path.endswith("kernel.py")) for path, content in RELEASED.items()]
+    write("release/release.json", manifest.to_json(manifest.of("small", "1", "0.1.0", files)))
     write("release/.git/config", "secret")
     write("release/exercises/__pycache__/x.pyc", "x")
-    return Path("release")
+    return folder
 
 
-def test_the_zip_holds_the_course_and_what_runs_it(release: Path):
+def test_the_zip_holds_the_release_and_what_runs_it(release: Path):
+    """A student's worked repository was packed, with the notes and backups that lay in it."""
+    write("release/notes.txt", "mine")
+    write("release/exercises/01_double/spec.py.yours-0.1", "SPEC = 0")
+    write("release/solutions/01_double/kernel.py", "# solved")
     assert cli.main(["export", "gradescope-zip", "release", "--out", "autograder.zip"]) == 0
     with zipfile.ZipFile("autograder.zip") as archive:
         assert archive.namelist() == [
+            "course/.gitignore",
             "course/exercises/01_double/kernel.py",
             "course/exercises/01_double/spec.py",
+            "course/release.json",
             "course/requirements.txt",
             "run_autograder",
             "setup.sh",
@@ -524,20 +620,28 @@ def test_the_zip_holds_the_course_and_what_runs_it(release: Path):
     assert gradescope.autograder_zip(release) == Path("autograder.zip").read_bytes()
 
 
-def test_no_solution_and_no_link_gets_into_the_zip(release: Path, monkeypatch):
-    link = release / "exercises/01_double/notes.md"
-    link.symlink_to("/etc/passwd")
-    with pytest.raises(UsageError, match=r"notes.md is a link"):
-        gradescope.autograder_zip(release)
-    link.unlink()
-    (release / "puzzles").symlink_to("/etc")
-    with pytest.raises(UsageError, match=r"puzzles is a link"):
-        gradescope.autograder_zip(release)
-    (release / "puzzles").unlink()
-    (release / "solutions").mkdir()
-    with pytest.raises(UsageError, match="holds solutions"):
-        gradescope.autograder_zip(release)
-    (release / "solutions").rmdir()
+@pytest.mark.parametrize("path", RELEASED)
+@pytest.mark.parametrize("how", ["solved", "missing", "link"])
+def test_a_repository_that_somebody_works_in_is_no_autograder(
+    release: Path, capsys, path: str, how: str
+):
+    """With a spec of the student's, or none, all of the class would have been graded."""
+    file = release / path
+    content = file.read_bytes()
+    file.unlink()
+    if how == "solved":
+        file.write_text("mine")
+    elif how == "link":
+        Path("elsewhere").write_bytes(content)
+        file.symlink_to(Path("elsewhere").absolute())
+    assert cli.main(["export", "gradescope-zip", "release", "--out", "autograder.zip"]) == 2
+    err = capsys.readouterr().err
+    assert f"error: {path} in release is not as it was released." in err
+    assert "next: Name the release itself" in err
+    assert not Path("autograder.zip").exists()
+
+
+def test_a_zip_that_gradescope_does_not_take_is_not_made(release: Path, monkeypatch):
     monkeypatch.setattr(gradescope, "LARGEST", 10)
     with pytest.raises(UsageError, match="does not take"):
         gradescope.autograder_zip(release)

@@ -16,7 +16,7 @@ import reported
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from grader import results
+from grader import results, signing
 from grader.attempts import Attempt, Signed
 from grader.cli.export import Exported
 from grader.errors import UsageError
@@ -37,7 +37,6 @@ from grader.render.reports import (
 from grader.render.reports.apportion import apportion, scaled
 from grader.render.reports.registry import FORMATS, OF_A_CLASS, Report
 from grader.results import Failure, Frame
-from grader.signing import fingerprint, opened
 from grader.terms import Outcome, Status, StepName
 
 SCHEMAS = Path(__file__).parent / "schemas"
@@ -204,7 +203,8 @@ def test_results_and_attempts_are_read_again():
     assert [Attempt.model_validate_json(line) for line in lines][: len(there)] == there
     public = reported.KEY.public_key()
     signed = Signed.model_validate_json(GOLDEN["signed.jsonl"])
-    assert opened(signed, {fingerprint(public): public})[: len(there)] == there
+    texts = signing.lines(signed, {signing.fingerprint(public): public})[: len(there)]
+    assert [Attempt.model_validate_json(text) for text in texts] == there
 
 
 # -- what is no pass is none anywhere
@@ -487,6 +487,59 @@ def test_canvas_names_what_has_no_place():
     assert canvas.fill(BOOK, made).unknown_exercises == ("99_other",)
     with pytest.raises(UsageError, match="no column 'Sum'"):
         canvas.fill(BOOK, made, total="Sum")
+
+
+def book(*titles: str) -> str:
+    return f"Student,ID,SIS Login ID,{','.join(titles)}\nAda,1,ada{',' * len(titles)}\n"
+
+
+def test_canvas_takes_the_total_as_its_header_has_it():
+    """What was copied from the file was no column of it."""
+    made = [reported.attempt(reported.timed(**reported.of("01_double", "Double")), "ada")]
+    named = book("01_double (1)", "Final (2)", "Final (126)", "Essay (3)", "Essay (4)")
+    filled = canvas.fill(named, made, total="Final (126)")
+    assert cells(filled.text)[1][3:] == ["10", "", "10", "", ""]
+    assert filled.unknown_exercises == ()
+    with pytest.raises(UsageError) as caught:
+        canvas.fill(named, made, total="Sum")
+    assert caught.value.next_step == f"It has {', '.join(cells(named)[0][3:])}."
+
+
+@pytest.mark.parametrize(
+    ("titles", "total", "told", "mend"),
+    [
+        (
+            ["01_double (1)", "01_double (7)"],
+            "",
+            "2 columns named '01_double': '01_double (1)' and '01_double (7)'",
+            "In Canvas rename all but one",
+        ),
+        (
+            ["01_double (1)", "Sum (2)", "Sum (3)"],
+            "Sum",
+            "2 columns named 'Sum': 'Sum (2)' and 'Sum (3)'",
+            "Give --total one of them with its number",
+        ),
+        (
+            ["01_double (1)"],
+            "01_double",
+            "column '01_double (1)' is that of an exercise",
+            "Name another one in --total",
+        ),
+        (
+            ["01_double (1)"],
+            "01_double (1)",
+            "column '01_double (1)' is that of an exercise",
+            "Name another one in --total",
+        ),
+    ],
+)
+def test_canvas_does_not_choose_among_columns(titles: list[str], total: str, told: str, mend: str):
+    """Of two columns with one name the last was filled, and nobody heard of the other."""
+    made = [reported.attempt(reported.timed(**reported.of("01_double", "Double")), "ada")]
+    with pytest.raises(UsageError, match=re.escape(told)) as caught:
+        canvas.fill(book(*titles), made, total=total)
+    assert mend in caught.value.next_step
 
 
 @pytest.mark.parametrize("book", ["", "a,b\n1,2\n", "Student,Section\nx,y\n"])

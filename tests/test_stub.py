@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import shutil
 from pathlib import Path
 
@@ -287,9 +288,18 @@ def test_a_course_without_solutions_makes_no_stub(copy: Path):
 
 def test_who_has_solutions_is_told_how_to_make_the_stub_again(copy: Path):
     exercise = course.find(copy, "01_double")
-    assert stub.again(exercise, exercise.kernel).startswith("`grader stub 01_double --force` ")
     exercise.kernel.unlink()
     assert stub.again(exercise, exercise.kernel).startswith("`grader stub 01_double` ")
+
+
+def test_what_lies_in_the_place_of_a_kernel_is_moved_away_first(copy: Path):
+    """`--force` was advised, which waits for ever at a pipe and fails at a folder."""
+    exercise = course.find(copy, "01_double")
+    for make in (os.mkfifo, lambda kernel: os.symlink("kernel.py", kernel)):
+        exercise.kernel.unlink()
+        make(exercise.kernel)
+        told = stub.again(exercise, exercise.kernel)
+        assert told.startswith("Move it away: then `grader stub 01_double` ")
 
 
 def test_who_has_none_is_not_told_to_make_a_stub(copy: Path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -53,13 +54,22 @@ def export(
         list[Path], typer.Argument(metavar="FILE...", help="Results, attempts, folders of them.")
     ],
     out: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="Write here, not to standard output.")
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="Write here, not to standard output; gradescope makes a folder of it for several "
+            "students, and fills one that is there.",
+        ),
     ] = None,
     gradebook: Annotated[
         Path | None, typer.Option(metavar="CSV", help="For canvas: the file that it exported.")
     ] = None,
     total: Annotated[
-        str, typer.Option(metavar="COLUMN", help="For canvas: the column for the sum.")
+        str,
+        typer.Option(
+            metavar="COLUMN",
+            help="For canvas: the column for the sum, which is scaled to its Points Possible.",
+        ),
     ] = "",
     keep: Annotated[
         Counting, typer.Option(help="Which of several attempts at one exercise counts.")
@@ -169,19 +179,22 @@ def _filled(gradebook: Path, attempts: Sequence[Attempt], total: str) -> Filled:
 
 
 def _for_gradescope(attempts: Sequence[Attempt], out: Path | None) -> list[Document]:
-    """A file for one student; for several, a folder for each in the folder `out`."""
+    """A file for one student; for several, or where `out` is a folder, a folder for each in it."""
     from grader.render.reports import gradescope
     from grader.render.reports.registry import Document
 
     by_student: dict[str, list[Attempt]] = {}
     for attempt in attempts:
         by_student.setdefault(attempt.student, []).append(attempt)
-    if len(by_student) == 1:
+    if len(by_student) == 1 and (out is None or not os.path.isdir(out)):
         return [Document(out, gradescope.document(attempts))]
+    students = f"There are {len(by_student)} students, and Gradescope reads a file for each"
     if out is None:
+        raise UsageError(f"{students}.", "Give --out DIR.")
+    if os.path.isfile(out):
         raise UsageError(
-            f"There are {len(by_student)} students, and Gradescope reads a file for each.",
-            "Give --out DIR.",
+            f"{students}: {out} is a file, and a folder is needed.",
+            "Give --out DIR, a folder or one that is not there yet; or move that file away.",
         )
     folders = {student: out / _folder_name(student) for student in by_student}
     for folder in (out, *folders.values()):

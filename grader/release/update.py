@@ -155,7 +155,7 @@ def run(folder: Path, source: str) -> Plan:
     old = manifest.read(folder)
     with _opened(source) as release:
         new = manifest.read(release)
-        _require_whole(release, new)
+        manifest.must_be_whole(release, new, "Nothing was updated: ")
         planned = plan(
             old,
             new,
@@ -182,15 +182,6 @@ def _opened(source: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as beside:
         repository.clone(source, Path(beside) / "release")
         yield Path(beside) / "release"
-
-
-def _require_whole(release: Path, new: Manifest) -> None:
-    differ = [file.path for file in new.files if not manifest.is_released(release, file)]
-    if differ:
-        raise UsageError(
-            f"Nothing was updated: {differ[0]} in {release} is not as it was released.",
-            "Name the release itself, not a copy that somebody works in.",
-        )
 
 
 def _state(folder: Path, path: str) -> str:

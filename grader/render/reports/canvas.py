@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -36,21 +36,16 @@ class Filled:
 def fill(gradebook: str, attempts: Sequence[Attempt], total: str = "") -> Filled:
     """Put each student's points into the columns that are called as the exercises are.
 
-    `total` names a column for the sum over all exercises. Points are scaled where Canvas counts
-    another number of them than the exercise. Raises UsageError for a file that is no gradebook,
-    csv.Error for one that is no CSV.
+    `total` names a column for the sum over all exercises, with Canvas's number or without. Points
+    are scaled where Canvas counts another number of them than the exercise, or than all exercises
+    together. Raises UsageError for a file that is no gradebook, and where two columns have a name
+    that is looked for; csv.Error for a file that is no CSV.
     """
     rows = list(csv.reader(io.StringIO(gradebook.removeprefix("\ufeff"))))
     head, possible = _head(rows)
     points = _points(attempts, total)
-    columns = _columns(head)
-    exercises = {a.result.exercise for a in attempts} | ({total} if total else set())
-    placed = {name: columns[name] for name in exercises if name in columns}
-    if total and total not in placed:
-        raise UsageError(
-            f"The gradebook has no column {total!r}.",
-            f"It has {', '.join(columns) or 'none for an assignment'}.",
-        )
+    exercises = {a.result.exercise for a in attempts}
+    placed = _placed(head, exercises, total)
     found: set[str] = set()
     for row in rows[1:]:
         student = next((name for name in _names(head, row) if name in points), None)
@@ -108,9 +103,42 @@ def _points(attempts: Sequence[Attempt], total: str) -> Mapping[str, Mapping[str
     }
 
 
-def _columns(head: Sequence[str]) -> dict[str, int]:
-    """Where each assignment stands, by its name without Canvas's number."""
-    return {_NUMBER.sub("", name): i for i, name in enumerate(head) if _NUMBER.search(name)}
+def _placed(head: Sequence[str], exercises: Collection[str], total: str) -> dict[str, int]:
+    """The columns to fill: by exercise, as far as there is one, and by `total` that of the sum."""
+    rename = "In Canvas rename all but one, and export the gradebook again."
+    columns = {name: _column(head, name, rename) for name in sorted(exercises)}
+    placed = {name: column for name, column in columns.items() if column is not None}
+    if not total:
+        return placed
+    column = _column(head, total, "Give --total one of them with its number.")
+    if column is None:
+        titles = ", ".join(filter(_NUMBER.search, head))
+        raise UsageError(
+            f"The gradebook has no column {total!r}.",
+            f"It has {titles or 'none for an assignment'}.",
+        )
+    if column in placed.values():
+        raise UsageError(
+            f"The gradebook's column {head[column]!r} is that of an exercise, and of no sum.",
+            "Name another one in --total.",
+        )
+    return {**placed, total: column}
+
+
+def _column(head: Sequence[str], name: str, mend: str) -> int | None:
+    """Where the assignment of this name stands, which is given with Canvas's number or without.
+
+    Raises UsageError, which says what to do as `mend` does, where several have it.
+    """
+    found = [
+        (number, title)
+        for number, title in enumerate(head)
+        if _NUMBER.search(title) and name in (title, _NUMBER.sub("", title))
+    ]
+    if len(found) > 1:
+        titles = " and ".join(repr(title) for _, title in found)
+        raise UsageError(f"The gradebook has {len(found)} columns named {name!r}: {titles}.", mend)
+    return found[0][0] if found else None
 
 
 def _names(head: Sequence[str], row: Sequence[str]) -> list[str]:
