@@ -258,12 +258,22 @@ def test_wishes_come_from_a_table(tmp_path: Path):
     assert wishes(tmp_path, "hidden,student\nTRUE, ada \n") == {"ada": Wish(hidden=True)}
 
 
+def test_columns_are_found_whatever_their_case_and_blanks(tmp_path: Path):
+    """`Hidden` was passed over, and who had asked to be hidden stood on the board."""
+    table = "Student, nickname,HIDDEN \nada,Countess,\nbob,,yes\n"
+    assert wishes(tmp_path, table) == {"ada": Wish("Countess"), "bob": Wish(hidden=True)}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("name,nickname\nada,x\n", "does not say who wants what"),
         ("", "does not say who wants what"),
         ("student\nada\n", "does not say who wants what"),
+        ("student,nickname,hiden\nbob,,yes\n", "has the column hiden"),
+        ("student,nickname,\nbob,,yes\n", "has the column ''"),
+        ("student,hidden,Hidden\nbob,yes,\n", "has the column hidden twice"),
+        ("student,nickname,hidden\nbob,,,yes\n", "line 2 has more cells than there are columns"),
         ("student,nickname\n,x\n", "line 2 names no student"),
         ("student,nickname\nada,x\nada,y\n", "line 3: ada stands there twice"),
         ("student,nickname\nada,x\n Ada,y\n", "line 3: Ada stands there twice"),

@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -100,16 +100,32 @@ def wishes(path: Path) -> dict[str, Wish]:
 _COLUMNS = "Its first line is student,nickname,hidden; the last two may be empty below it."
 
 
-def _wishes(path: Path, rows: csv.DictReader[str]) -> dict[str, Wish]:
-    columns = rows.fieldnames or ()
+def _columns(path: Path, names: Sequence[str]) -> list[str]:
+    """The names of the columns, each one that is read: who asks to be hidden is never passed over.
+
+    Raises UsageError.
+    """
+    columns = [name.strip().casefold() for name in names]
     if "student" not in columns or not {"nickname", "hidden"} & set(columns):
         raise UsageError(f"{path} does not say who wants what.", _COLUMNS)
+    for number, column in enumerate(columns):
+        if column not in ("student", "nickname", "hidden"):
+            raise UsageError(f"{path} has the column {shown(names[number])}.", _COLUMNS)
+        if column in columns[:number]:
+            raise UsageError(f"{path} has the column {column} twice.", "Keep one of the two.")
+    return columns
+
+
+def _wishes(path: Path, rows: csv.DictReader[str]) -> dict[str, Wish]:
+    rows.fieldnames = _columns(path, rows.fieldnames or ())
     found: dict[str, Wish] = {}
     seen: set[str] = set()
     for row in rows:
         student = (row["student"] or "").strip()
         hidden = (row.get("hidden") or "").strip().lower()
         where = f"{path}, line {rows.line_num}"
+        if rows.restkey in row:
+            raise UsageError(f"{where} has more cells than there are columns.", _COLUMNS)
         if not student:
             raise UsageError(f"{where} names no student.", _COLUMNS)
         if login_of(student) in seen:
