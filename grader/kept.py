@@ -25,7 +25,7 @@ from grader.board.people import Forbidden, cleaned
 from grader.documents import Unusable, shown
 from grader.results import first_fault, from_json
 from grader.terms import Status
-from grader.times import to_come, utc
+from grader.times import sortable, to_come, utc
 from grader.verdict import EXIT_CODES
 
 
@@ -83,8 +83,12 @@ def _spelt_alike(attempts: Sequence[Attempt]) -> Iterator[Attempt]:
         yield attempt if same else attempt.model_copy(update={"student": student})
 
 
-def _handed_in(attempt: Attempt) -> tuple[datetime, str]:
-    return utc(attempt.submitted_at), attempt.id
+def _handed_in(attempt: Attempt) -> tuple[datetime, str, str]:
+    """What sorts attempts: of one commit that was graded twice, the later grading counts as later.
+
+    When it was graded, a file says as it likes, and is not refused for.
+    """
+    return utc(attempt.submitted_at), sortable(attempt.result.started_at), attempt.id
 
 
 def _attempts(student: str, context: Context, document: bytes) -> Iterator[Attempt | Unusable]:

@@ -293,6 +293,19 @@ def test_the_order_is_that_of_time_whatever_the_zone():
     assert [int(one.id, 16) for one in read("a.jsonl").attempts] == [0, 1, 2]
 
 
+def test_of_one_commit_graded_again_the_later_grading_is_the_last():
+    """The random ids decided: after an appeal the older result could count."""
+    graded = ["2026-11-21T12:00:00+02:00", "2026-11-21T11:00:00Z", "never", "9" * 5_000]
+    made = [
+        reported.attempt(ADA.result.model_copy(update={"started_at": time}), "ada", 9 - number)
+        for number, time in enumerate(graded)
+    ]
+    write("a.jsonl", *map(line, made))
+    found = read("a.jsonl").attempts
+    assert [one.id for one in found] == [made[n].id for n in (3, 2, 0, 1)]
+    assert kept.chosen(found, Keep.LAST) == [made[1]]
+
+
 # -- the command
 
 
