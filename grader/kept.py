@@ -2,7 +2,7 @@
 
 A file holds grader/result/v1, grader/attempt/v1 or grader/signed/v1, one a line or one alone. A
 bare result names no student: it is taken to be of whoever its file is called after, as in
-`ada.jsonl`.
+`ada.jsonl`. Where that makes one student of several files, it is told.
 """
 
 from __future__ import annotations
@@ -63,15 +63,27 @@ def read(paths: Sequence[Path], context: Context) -> Kept:
 
     Raises UsageError for a path that is not there.
     """
-    whole = documents.read(paths, lambda path: partial(_attempts, path.stem, context))
+    bare: dict[str, set[Path]] = {}
+    whole = documents.read(paths, lambda path: partial(_attempts, path, context, bare))
     found: dict[str, tuple[str, Attempt]] = {}
     problems = documents.told(whole.problems)
     for place, attempt in whole.found:
         first, known = found.setdefault(attempt.id, (place, attempt))
         if known is not attempt:
             problems.append(f"{place}: the same attempt stands in {first}, and counts once")
+    problems += (_nameless(files) for files in bare.values() if len(files) > 1)
     attempts = sorted((attempt for _, attempt in found.values()), key=_handed_in)
     return Kept(tuple(_spelt_alike(attempts)), tuple(problems))
+
+
+def _nameless(files: Collection[Path]) -> str:
+    """Of files of bare results that are called alike: `results.jsonl` of ada's, and of bob's."""
+    first = min(files)
+    return (
+        f"whose results {len(files):,} files have, such as {shown(str(first), 200)}: they name no "
+        f"student, and were all taken to be of {shown(first.stem)}; call each file after its "
+        "student, or have `grader ci` report attempts, which name the student"
+    )
 
 
 def _spelt_alike(attempts: Sequence[Attempt]) -> Iterator[Attempt]:
@@ -91,8 +103,13 @@ def _handed_in(attempt: Attempt) -> tuple[datetime, str, str]:
     return utc(attempt.submitted_at), sortable(attempt.result.started_at), attempt.id
 
 
-def _attempts(student: str, context: Context, document: bytes) -> Iterator[Attempt | Unusable]:
-    """What a text holds. Raises Unusable."""
+def _attempts(
+    path: Path, context: Context, bare: dict[str, set[Path]], document: bytes
+) -> Iterator[Attempt | Unusable]:
+    """What a text of a file holds. Raises Unusable.
+
+    The file of a bare result goes to `bare`, under the login that its name is taken for.
+    """
     schema = documents.schema_of(document)
     try:
         if schema == "grader/signed/v1":
@@ -103,7 +120,10 @@ def _attempts(student: str, context: Context, document: bytes) -> Iterator[Attem
         elif schema == "grader/attempt/v1":
             yield _told(Attempt.model_validate_json(document), context)
         elif schema == "grader/result/v1":
-            yield _told(_of(document, student, context.course), context)
+            told = _told(_of(document, path.stem, context.course), context)
+            if isinstance(told, Attempt):
+                bare.setdefault(login_of(path.stem), set()).add(path)
+            yield told
         else:
             raise Unusable(
                 f"it is a {shown(schema)}, and what is read here is grader/result, attempt and "

@@ -25,8 +25,7 @@ from cryptography.hazmat.primitives import serialization
 from typer.main import get_command
 
 from grader import cli, signing
-from grader.attempts import Signed, to_json
-from grader.results import from_json
+from grader.attempts import Attempt, Signed, to_json
 
 TESTS = Path(__file__).parent
 CLASSROOM = TESTS.parent / "classroom"
@@ -228,8 +227,9 @@ def test_a_push_is_checked_on_github(student: Path, bin_folder: Path, tmp_path: 
     assert done.returncode == 0, done.stdout
     assert "::notice title=grader::7 of 10 points" in done.stdout
     assert "**7 of 10 points**" in (tmp_path / "runner/summary.md").read_text()
-    result = from_json((student / "reports/results.jsonl").read_text())
-    assert (result.exercise, result.status) == ("01_copy", "pass")
+    attempt = Attempt.model_validate_json((student / "reports/attempts.jsonl").read_text())
+    assert (attempt.student, attempt.course) == ("ada", "copies")
+    assert (attempt.result.exercise, attempt.result.status) == ("01_copy", "pass")
     assert (student / "reports/junit.xml").is_file()
     installed = (tmp_path / "installed").read_text().splitlines()
     assert installed[0].endswith(f"-m pip install -r requirements.txt --extra-index-url {INDEX}")
@@ -372,7 +372,8 @@ def test_a_push_is_checked_on_gitlab(student: Path, bin_folder: Path, tmp_path: 
     kept = pipeline[".reports"]["artifacts"]["reports"]
     assert (student / kept["junit"]).read_text().count("<testsuite ") == 1
     assert "GRADER_SCORE=7\n" in (student / kept["dotenv"]).read_text()
-    assert (student / "reports/results.jsonl").is_file()
+    attempt = Attempt.model_validate_json((student / "reports/attempts.jsonl").read_text())
+    assert (attempt.student, attempt.course) == ("ada", "copies")
     installed = (tmp_path / "installed").read_text().splitlines()
     assert installed[0].endswith(f"-m pip install -r requirements.txt --extra-index-url {INDEX}")
 
