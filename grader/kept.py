@@ -52,7 +52,10 @@ class Context:
 
 @dataclass(frozen=True)
 class Kept:
-    """Attempts in the order in which they were handed in, and what is left out, with its place."""
+    """Attempts in the order in which they were handed in, and what is left out, with its place.
+
+    Names of students are left out, too, where several files of bare results are called alike.
+    """
 
     attempts: tuple[Attempt, ...]
     problems: tuple[str, ...]
@@ -98,7 +101,7 @@ def _spelt_alike(attempts: Sequence[Attempt]) -> Iterator[Attempt]:
 def _handed_in(attempt: Attempt) -> tuple[datetime, str, str]:
     """What sorts attempts: of one commit that was graded twice, the later grading counts as later.
 
-    When it was graded, a file says as it likes, and is not refused for.
+    A file may say anything of when it was graded, and is not refused for that.
     """
     return utc(attempt.submitted_at), sortable(attempt.result.started_at), attempt.id
 
