@@ -126,7 +126,9 @@ def _columns(path: Path, names: Sequence[str]) -> list[str]:
         raise UsageError(f"{path} does not say who wants what.", _COLUMNS)
     for number, column in enumerate(columns):
         if column not in ("student", "nickname", "hidden"):
-            raise UsageError(f"{path} has the column {shown(names[number])}.", _COLUMNS)
+            raise UsageError(
+                f"{path} has a column that is not read: {shown(names[number])}.", _COLUMNS
+            )
         if column in columns[:number]:
             raise UsageError(f"{path} has the column {column} twice.", "Keep one of the two.")
     return columns
