@@ -2,7 +2,7 @@
 
 A file holds grader/result/v1, grader/attempt/v1 or grader/signed/v1, one a line or one alone. A
 bare result names no student: it is taken to be of whoever its file is called after, as in
-`ada.jsonl`.
+`ada.jsonl`. Where that makes one student of several files, it is told.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from grader.board.people import Forbidden, cleaned
 from grader.documents import Unusable, shown
 from grader.results import first_fault, from_json
 from grader.terms import Status
-from grader.times import to_come, utc
+from grader.times import sortable, to_come, utc
 from grader.verdict import EXIT_CODES
 
 
@@ -52,7 +52,10 @@ class Context:
 
 @dataclass(frozen=True)
 class Kept:
-    """Attempts in the order in which they were handed in, and what is left out, with its place."""
+    """Attempts in the order in which they were handed in, and what is left out, with its place.
+
+    Names of students are left out, too, where several files of bare results are called alike.
+    """
 
     attempts: tuple[Attempt, ...]
     problems: tuple[str, ...]
@@ -63,15 +66,27 @@ def read(paths: Sequence[Path], context: Context) -> Kept:
 
     Raises UsageError for a path that is not there.
     """
-    whole = documents.read(paths, lambda path: partial(_attempts, path.stem, context))
+    bare: dict[str, set[Path]] = {}
+    whole = documents.read(paths, lambda path: partial(_attempts, path, context, bare))
     found: dict[str, tuple[str, Attempt]] = {}
     problems = documents.told(whole.problems)
     for place, attempt in whole.found:
         first, known = found.setdefault(attempt.id, (place, attempt))
         if known is not attempt:
             problems.append(f"{place}: the same attempt stands in {first}, and counts once")
+    problems += (_nameless(files) for files in bare.values() if len(files) > 1)
     attempts = sorted((attempt for _, attempt in found.values()), key=_handed_in)
     return Kept(tuple(_spelt_alike(attempts)), tuple(problems))
+
+
+def _nameless(files: Collection[Path]) -> str:
+    """Of files of bare results that are called alike: `results.jsonl` of ada's, and of bob's."""
+    first = min(files)
+    return (
+        f"whose results {len(files):,} files have, such as {shown(str(first), 200)}: they name no "
+        f"student, and were all taken to be of {shown(first.stem)}; call each file after its "
+        "student, or have `grader ci` report attempts, which name the student"
+    )
 
 
 def _spelt_alike(attempts: Sequence[Attempt]) -> Iterator[Attempt]:
@@ -83,12 +98,21 @@ def _spelt_alike(attempts: Sequence[Attempt]) -> Iterator[Attempt]:
         yield attempt if same else attempt.model_copy(update={"student": student})
 
 
-def _handed_in(attempt: Attempt) -> tuple[datetime, str]:
-    return utc(attempt.submitted_at), attempt.id
+def _handed_in(attempt: Attempt) -> tuple[datetime, str, str]:
+    """What sorts attempts: of one commit that was graded twice, the later grading counts as later.
+
+    A file may say anything of when it was graded, and is not refused for that.
+    """
+    return utc(attempt.submitted_at), sortable(attempt.result.started_at), attempt.id
 
 
-def _attempts(student: str, context: Context, document: bytes) -> Iterator[Attempt | Unusable]:
-    """What a text holds. Raises Unusable."""
+def _attempts(
+    path: Path, context: Context, bare: dict[str, set[Path]], document: bytes
+) -> Iterator[Attempt | Unusable]:
+    """What a text of a file holds. Raises Unusable.
+
+    The file of a bare result goes to `bare`, under the login that its name is taken for.
+    """
     schema = documents.schema_of(document)
     try:
         if schema == "grader/signed/v1":
@@ -98,7 +122,10 @@ def _attempts(student: str, context: Context, document: bytes) -> Iterator[Attem
         elif schema == "grader/attempt/v1":
             yield _told(Attempt.model_validate_json(document), context)
         elif schema == "grader/result/v1":
-            yield _told(_of(document, student, context.course), context)
+            told = _told(_of(document, path.stem, context.course), context)
+            if isinstance(told, Attempt):
+                bare.setdefault(login_of(path.stem), set()).add(path)
+            yield told
         else:
             raise Unusable(
                 f"it is a {shown(schema)}, and what is read here is grader/result, attempt and "

@@ -109,8 +109,9 @@ def write(exercise: Exercise, force: bool = False) -> bool:
 def again(exercise: Exercise, kernel: Path) -> str:
     """How what is no kernel file becomes one to work on: a learner has no solutions."""
     if kernel == exercise.kernel and exercise.solution.is_file():
-        first = "Move it away: then " if os.path.lexists(kernel) else ""
-        return f"{first}`grader stub {exercise.name}` writes the stub to start from."
+        away = "Move it away: then " if os.path.lexists(kernel) and not kernel.is_file() else ""
+        force = " --force" if kernel.is_file() else ""
+        return f"{away}`grader stub {exercise.name}{force}` writes the stub to start from."
     return f"Take {kernel.name} again from your last commit, or begin with the course's stub."
 
 

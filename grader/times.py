@@ -21,6 +21,14 @@ def to_come(time: datetime, now: datetime) -> bool:
     return time > now + CLOCKS_DIFFER
 
 
+def sortable(text: str) -> str:
+    """A time as a text that sorts by time; what is no time sorts before all that are."""
+    try:
+        return stamp(utc(text))
+    except ValueError:
+        return ""
+
+
 def stamp(time: datetime) -> str:
     """A time in UTC to the second, such as `2026-11-21T15:04:05Z`."""
     return time.astimezone(UTC).isoformat(timespec="seconds").removesuffix("+00:00") + "Z"

@@ -24,6 +24,7 @@ from classes import (
     wrong,
 )
 from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from grader import attempts, check, cli, machine, results, signing
 from grader.errors import CannotGrade
@@ -128,6 +129,28 @@ def test_a_board_is_built_again_in_its_place_and_over_nothing_else(desk: Desk, c
     assert desk.build() == 2
     assert "holds 'notes.txt', which no earlier board wrote there" in capsys.readouterr().err
     assert (desk.out / "notes.txt").read_text() == "mine"
+
+
+def test_a_board_is_not_replaced_by_an_empty_one(desk: Desk, capsys):
+    """With another course's key the board of a class was gone, and the exit code 0."""
+    assert desk.build() == 0, "at the start of a term nothing is there"
+    desk.put("ada.json", line(0.9, "ada"))
+    assert desk.build() == 0
+    before = desk.board
+    stranger = Ed25519PrivateKey.from_private_bytes(bytes(32)).public_key()
+    desk.public.write_bytes(
+        stranger.public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+    )
+    capsys.readouterr()
+    assert desk.build() == 2
+    said = capsys.readouterr()
+    assert "ada.json, line 1: it is signed with the key" in said.err
+    assert f"Nothing that was given can be used, for the reasons above; {desk.out}" in said.err
+    assert "--trust" in said.err
+    assert not said.out
+    assert desk.board == before
 
 
 def test_a_solved_puzzle_is_in_the_history(desk: Desk, monkeypatch):

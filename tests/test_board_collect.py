@@ -377,6 +377,18 @@ def test_the_order_of_the_files_changes_nothing(tmp_path: Path):
     assert len(forward.entries) == 4
 
 
+def test_of_one_commit_graded_again_the_later_grading_comes_last(tmp_path: Path):
+    """The random ids decided which of them stands for a student none of whose attempts ranks."""
+    graded = ["2026-11-21T12:00:00+02:00", "2026-11-21T11:00:00Z", "never"]
+    lines = [
+        signed(attempt(timed(started_at=time), id=f"{9 - number:032x}"))
+        for number, time in enumerate(graded)
+    ]
+    collected = read(tmp_path, *lines)
+    assert [int(entry.id, 16) for entry in collected.entries] == [7, 9, 8]
+    assert not collected.problems
+
+
 def test_documents_of_a_file(tmp_path: Path):
     def found(name: str, text: str):
         (tmp_path / name).write_text(text)

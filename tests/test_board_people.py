@@ -122,10 +122,13 @@ def test_a_wish_of_nobody_is_told():
     [
         *("Ωμέγα", "wave 🌊", "Дарья", "نور", "O'Neill <3", "x", "a" * 24, "héllo", "小林カツ子"),
         *("한글", "Ⅳ", "42", "Team Rocket 42", "Zoë the 3rd", "van der Berg"),
+        *("Ada", "Zoë", "Ольга", "Сергей", "Nikos", "Νίκος", "Frank 2", "Ranko", "Limitless"),
+        *("calm otter lover", "Otto Rank", "が", "की", "the solution is 42"),
     ],
 )
 def test_nicknames_of_many_kinds_are_used(nickname: str):
-    assert refused(nickname) == ""
+    found, told = named(["alovelace", "bob.smith@uni.edu"], KEY, {"alovelace": Wish(nickname)})
+    assert (found["alovelace"].who, told) == (nickname, [])
 
 
 @pytest.mark.parametrize(
@@ -167,6 +170,25 @@ def test_nicknames_of_many_kinds_are_used(nickname: str):
         ("calm\u30fcotter\u30fc4821", "mixes letters of several alphabets"),
         ("Torch-Eager", "it is taken"),
         ("model solution", "it is taken"),
+        ("Hardware limit", "it is taken"),
+        ("Rank 1", "it is taken"),
+        ("(unverified)", "it is taken"),
+        ("Torch 2.9", "it is taken"),
+        ("\u3164", "a letter that nobody sees"),
+        ("\u3164\u3164", "a letter that nobody sees"),
+        ("\u115f\u1160", "a letter that nobody sees"),
+        ("\u314f\uffa0", "a letter that nobody sees"),
+        ("calm0tter4821", "looks like a pseudonym"),
+        ("ca|m 0tter 1OO1", "looks like a pseudonym"),
+        ("Gr-ace", "a login or an e-mail"),
+        ("g.r.a.c.e", "a login or an e-mail"),
+        ("Gr\u00e1ce", "a login or an e-mail"),
+        ("\u00c5da", "a login or an e-mail"),
+        ("the \u00e1da", "a login or an e-mail"),
+        ("the a\u0325d\u0325a", "a login or an e-mail"),  # rings that join no letter
+        ("a.d.a", "a login or an e-mail"),
+        ("Bob Smith", "a login or an e-mail"),
+        ("b0b smlth", "a login or an e-mail"),
     ],
 )
 def test_a_nickname_that_misleads_is_not_used(nickname: str, reason: str):
@@ -195,6 +217,34 @@ def test_two_may_not_look_the_same_and_the_first_keeps_it():
     assert found["ada"].who == "Wave Rider"
     assert found["cy"].who == who(["ada", "bob", "cy"])["cy"]
     assert [sentence.rpartition(": ")[2] for sentence in told] == ["it is taken"] * 2
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Bill", "BiIl"),
+        ("ACE", "\u0410\u0421\u0415"),  # Cyrillic
+        ("TAXI", "\u03a4\u0391\u03a7\u0399"),  # Greek
+        ("anna1", "annal"),
+        ("B|ue", "Blue"),
+        ("O0O", "OOO"),
+        ("Zo\u00eb", "Zoe"),
+        ("Di\u0307ana", "D\u0131ana"),
+        ("J\u00f8rn", "Jorn"),
+    ],
+)
+def test_names_that_look_alike_are_one(first: str, second: str):
+    """A reader took the second for the first, who had the name before."""
+    for wanted in ({"ada": first, "cy": second}, {"ada": second, "cy": first}):
+        found, told = named(["ada", "cy"], KEY, {who: Wish(name) for who, name in wanted.items()})
+        assert found["ada"].who == cleaned(wanted["ada"])
+        assert [sentence.rpartition(": ")[2] for sentence in told] == ["it is taken"]
+
+
+@pytest.mark.parametrize("nickname", ["user-000", "u.s.e.r.0.0.0", "us\u00e9r000", "userOOO"])
+def test_a_login_may_not_be_spelt_in_another_way(nickname: str):
+    wanted = {"ada": Wish(nickname)}
+    assert named(["ada", "user000"], KEY, wanted)[0]["ada"].who != nickname
 
 
 def test_control_characters_and_turned_lines_are_taken_out():
@@ -258,12 +308,22 @@ def test_wishes_come_from_a_table(tmp_path: Path):
     assert wishes(tmp_path, "hidden,student\nTRUE, ada \n") == {"ada": Wish(hidden=True)}
 
 
+def test_columns_are_found_whatever_their_case_and_blanks(tmp_path: Path):
+    """`Hidden` was passed over, and who had asked to be hidden stood on the board."""
+    table = "Student, nickname,HIDDEN \nada,Countess,\nbob,,yes\n"
+    assert wishes(tmp_path, table) == {"ada": Wish("Countess"), "bob": Wish(hidden=True)}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("name,nickname\nada,x\n", "does not say who wants what"),
         ("", "does not say who wants what"),
         ("student\nada\n", "does not say who wants what"),
+        ("student,nickname,hiden\nbob,,yes\n", "has a column that is not read: hiden"),
+        ("student,nickname,\nbob,,yes\n", "has a column that is not read: ''"),
+        ("student,hidden,Hidden\nbob,yes,\n", "has the column hidden twice"),
+        ("student,nickname,hidden\nbob,,,yes\n", "line 2 has more cells than there are columns"),
         ("student,nickname\n,x\n", "line 2 names no student"),
         ("student,nickname\nada,x\nada,y\n", "line 3: ada stands there twice"),
         ("student,nickname\nada,x\n Ada,y\n", "line 3: Ada stands there twice"),

@@ -27,6 +27,7 @@ def entry(span: Span, number: int = 0, state: State = State.RANKED, student="ada
         student=student,
         exercise=TIMED,
         when=f"2026-11-{1 + number % 28:02}T00:00:00Z",
+        graded="",
         signed=True,
         trusted=True,
         state=state,

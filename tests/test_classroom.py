@@ -26,7 +26,6 @@ from typer.main import get_command
 
 from grader import cli, signing
 from grader.attempts import Attempt, Signed, to_json
-from grader.results import from_json
 
 TESTS = Path(__file__).parent
 CLASSROOM = TESTS.parent / "classroom"
@@ -228,8 +227,9 @@ def test_a_push_is_checked_on_github(student: Path, bin_folder: Path, tmp_path: 
     assert done.returncode == 0, done.stdout
     assert "::notice title=grader::7 of 10 points" in done.stdout
     assert "**7 of 10 points**" in (tmp_path / "runner/summary.md").read_text()
-    result = from_json((student / "reports/results.jsonl").read_text())
-    assert (result.exercise, result.status) == ("01_copy", "pass")
+    attempt = Attempt.model_validate_json((student / "reports/attempts.jsonl").read_text())
+    assert (attempt.student, attempt.course) == ("ada", "copies")
+    assert (attempt.result.exercise, attempt.result.status) == ("01_copy", "pass")
     assert (student / "reports/junit.xml").is_file()
     installed = (tmp_path / "installed").read_text().splitlines()
     assert installed[0].endswith(f"-m pip install -r requirements.txt --extra-index-url {INDEX}")
@@ -271,7 +271,7 @@ def test_the_trusted_run_signs_what_it_finds(student: Path, bin_folder: Path, tm
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     )
-    environ = {"GRADER_SIGNING_KEY": pem.decode(), "STUDENT": "ada; touch x"}
+    environ = {"GRADER_SIGNING_KEY": pem.decode(), "STUDENT": "ada; touch x", "SUBMITTED_AT": ""}
     done = run_workflow(CLASSROOM / "github/grade.yml", work, bin_folder, environ)
     assert done.returncode == 2
     assert "--student ada; touch x is no login" in done.stdout
@@ -295,9 +295,8 @@ def test_the_trusted_run_signs_what_it_finds(student: Path, bin_folder: Path, tm
     assert "PRIVATE KEY" not in done.stdout
 
 
-def test_a_students_clock_that_is_ahead_stops_no_grading(student: Path, tmp_path: Path):
-    """`--submitted-at` refuses what is yet to come, and a commit has its maker's clock."""
-    committed(student, "2099-01-01T00:00:00Z")
+def handed_in(student: Path, tmp_path: Path, told: str) -> str:
+    """What the trusted run takes for the time when it was handed in, with this input."""
     grading = next(
         s for s in steps(CLASSROOM / "github/grade.yml") if s["name"] == "Grade and sign"
     )
@@ -305,8 +304,26 @@ def test_a_students_clock_that_is_ahead_stops_no_grading(student: Path, tmp_path
     assert mark
     (tmp_path / "course").mkdir()
     (tmp_path / "submission").symlink_to(student)
-    done = run(f'{script}\necho "$when"', tmp_path / "course", tmp_path, {})
-    assert datetime.fromisoformat(done.stdout.strip()) <= datetime.now(UTC)
+    environ = {"SUBMITTED_AT": told}
+    done = run(f'{script}\necho "$when"', tmp_path / "course", tmp_path, environ)
+    return done.stdout.strip()
+
+
+def test_who_starts_the_trusted_run_may_say_when_it_was_handed_in(student: Path, tmp_path: Path):
+    """A commit has any time that its maker likes: no deadline could be held with it."""
+    committed(student)
+    told = "2026-11-21T00:00:00Z; touch x"
+    assert handed_in(student, tmp_path, told) == told
+    assert not (tmp_path / "course/x").exists()
+    workflow = parsed(CLASSROOM / "github/grade.yml")
+    asked = workflow["on"]["workflow_dispatch"]["inputs"]["submitted_at"]
+    assert (asked["required"], asked["default"]) == (False, "")
+
+
+def test_a_students_clock_that_is_ahead_stops_no_grading(student: Path, tmp_path: Path):
+    """`--submitted-at` refuses what is yet to come, and a commit has its maker's clock."""
+    committed(student, "2099-01-01T00:00:00Z")
+    assert datetime.fromisoformat(handed_in(student, tmp_path, "")) <= datetime.now(UTC)
     called = "import autograder, pathlib, sys; print(autograder.committed_at(pathlib.Path('.')))"
     asked = [sys.executable, "-c", called]
     found = partial(subprocess.check_output, asked, cwd=student, text=True)
@@ -373,7 +390,8 @@ def test_a_push_is_checked_on_gitlab(student: Path, bin_folder: Path, tmp_path: 
     kept = pipeline[".reports"]["artifacts"]["reports"]
     assert (student / kept["junit"]).read_text().count("<testsuite ") == 1
     assert "GRADER_SCORE=7\n" in (student / kept["dotenv"]).read_text()
-    assert (student / "reports/results.jsonl").is_file()
+    attempt = Attempt.model_validate_json((student / "reports/attempts.jsonl").read_text())
+    assert (attempt.student, attempt.course) == ("ada", "copies")
     installed = (tmp_path / "installed").read_text().splitlines()
     assert installed[0].endswith(f"-m pip install -r requirements.txt --extra-index-url {INDEX}")
 
@@ -393,8 +411,10 @@ CLASSROOM50 = {
 }
 
 
-def classroom50(student: Path, bundle: Path, bin_folder: Path) -> subprocess.CompletedProcess[str]:
-    environ = CLASSROOM50 | {"CLASSROOM50_BUNDLE_DIR": str(bundle)}
+def classroom50(
+    student: Path, bundle: Path, bin_folder: Path, **changes: str
+) -> subprocess.CompletedProcess[str]:
+    environ = CLASSROOM50 | {"CLASSROOM50_BUNDLE_DIR": str(bundle)} | changes
     script = shlex.join([sys.executable, str(bundle / "autograder.py")])
     return run(script, student, bin_folder, environ)
 
@@ -414,9 +434,21 @@ def test_classroom_50_gets_a_result_from_the_courses_own_files(student: Path, bi
     contract = json.loads((TESTS / "schemas/classroom50.schema.json").read_bytes())
     jsonschema.Draft202012Validator(contract).validate(record)
     assert (record["owner"], record["score"], record["max-score"]) == ("ada", 7, 10)
-    assert record["datetime"] == "2026-11-20T09:00:00Z"
+    assert record["datetime"] == "2026-06-01T14:32:05Z", "the service's time, and not the commit's"
     assert record["submitted_by"] == {"username": "ada"}
     assert "spec.py was changed" in record["tests"][0]["notes"][0]
+
+
+@pytest.mark.parametrize("tag", ["submit/final", "submit/2026-13-01T14-32-05Z-a1b2c3d"])
+def test_where_no_tag_tells_the_time_the_commit_does(student: Path, bin_folder: Path, tag: str):
+    bundle = student.parent / "bundle"
+    shutil.copytree(student, bundle)
+    shutil.copy(AUTOGRADER, bundle)
+    committed(student)
+    done = classroom50(student, bundle, bin_folder, SUBMISSION_TAG=tag)
+    assert done.returncode == 0, done.stdout
+    record = json.loads((student / "result.json").read_bytes())
+    assert record["datetime"] == "2026-11-20T09:00:00Z"
 
 
 def test_classroom_50_gets_no_result_where_nothing_can_be_graded(student: Path, bin_folder: Path):

@@ -338,6 +338,42 @@ def test_the_order_is_that_of_time_whatever_the_zone():
     assert [int(one.id, 16) for one in read("a.jsonl").attempts] == [0, 1, 2]
 
 
+def test_files_of_bare_results_that_are_called_alike_are_told_once_for_each_name():
+    """What the ready workflows kept was `results.jsonl` of everybody: a class of one student."""
+    for number, student in enumerate(("ada", "bob", "eve")):
+        result = ADA.result.model_copy(update={"seed": number})
+        write(f"{student}/results.jsonl", results.to_json(result), results.to_json(BOB.result))
+        write(f"{student}/attempts.jsonl", line(ADA))
+        write(f"{student}.jsonl", results.to_json(result))
+    write("old/Ada.json", results.to_json(ADA.result))
+    write("new/eve.json", results.to_json(ADA.result.model_copy(update={"exercise": "99_none"})))
+    found = read(*(path for path in Path().iterdir() if path.suffix != ".json"))
+    told = [problem for problem in found.problems if problem.startswith("whose")]
+    assert told == [
+        "whose results 2 files have, such as ada.jsonl: they name no student, and were all taken "
+        "to be of ada; call each file after its student, or have `grader ci` report attempts, "
+        "which name the student",
+        "whose results 3 files have, such as ada/results.jsonl: they name no student, and were all "
+        "taken to be of results; call each file after its student, or have `grader ci` report "
+        "attempts, which name the student",
+    ]
+    students = [one.student for one in found.attempts]
+    assert (students.count("results"), students.count("bob")) == (4, 1)
+
+
+def test_of_one_commit_graded_again_the_later_grading_is_the_last():
+    """The random ids decided: after an appeal the older result could count."""
+    graded = ["2026-11-21T12:00:00+02:00", "2026-11-21T11:00:00Z", "never", "9" * 5_000]
+    made = [
+        reported.attempt(ADA.result.model_copy(update={"started_at": time}), "ada", 9 - number)
+        for number, time in enumerate(graded)
+    ]
+    write("a.jsonl", *map(line, made))
+    found = read("a.jsonl").attempts
+    assert [one.id for one in found] == [made[n].id for n in (3, 2, 0, 1)]
+    assert kept.chosen(found, Keep.LAST) == [made[1]]
+
+
 # -- the command
 
 

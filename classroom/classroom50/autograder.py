@@ -33,7 +33,7 @@ def main() -> int:
     command += ["--report", "classroom50=result.json", "--report", "github"]
     if course != checkout:
         command += ["--submission", str(checkout)]
-    if time := committed_at(checkout):
+    if not is_dated(os.environ.get("SUBMISSION_TAG", "")) and (time := committed_at(checkout)):
         command += ["--submitted-at", time]
     return run(command, {**os.environ, "GRADER_COURSE": str(course)})
 
@@ -50,10 +50,24 @@ def install(course: Path) -> None:
     subprocess.run(command, cwd=course, check=True)
 
 
-def committed_at(checkout: Path) -> str:
-    """When the graded commit was made, which stays the same whenever it is graded again.
+def is_dated(tag: str) -> bool:
+    """Whether Classroom 50's tag says when it was handed in, which `grader ci` reads itself.
 
-    Nothing where that is not known, or is yet to come: the clock of who made it may be ahead.
+    Such as `submit/2026-06-01T14-32-05Z-a1b2c3d`. It is the service's time; a commit has any time
+    that its maker likes.
+    """
+    try:
+        datetime.strptime(tag[:27], "submit/%Y-%m-%dT%H-%M-%SZ")
+    except ValueError:
+        return False
+    return True
+
+
+def committed_at(checkout: Path) -> str:
+    """When the graded commit was made, as its maker's clock said; for where no tag tells better.
+
+    It stays the same whenever the commit is graded again. Nothing where it is not known, or is yet
+    to come: the clock of who made it may be ahead.
     """
     asked = ["git", "log", "-1", "--no-show-signature", "--format=%cI"]
     try:

@@ -61,7 +61,8 @@ def _read_files(reader: Reader, paths: Sequence[Path]) -> Read[Entry]:
 def _each_once(found: Sequence[tuple[str, Entry]]) -> tuple[list[Entry], list[Problem]]:
     """The attempts that count, oldest first, whatever the order of the files.
 
-    Of those with one id a signed one counts, then the oldest.
+    Those that were handed in at one time, as one commit that is graded again, are in the order of
+    their grading. Of those with one id a signed one counts, then the oldest.
     """
     times = Counter(entry.id for _, entry in found)
     entries = [entry for _, entry in found if times[entry.id] == 1]
@@ -78,7 +79,7 @@ def _each_once(found: Sequence[tuple[str, Entry]]) -> tuple[list[Entry], list[Pr
             reason = f"a replay: it has the id of the attempt in {where}, and another text"
         problems.append(Problem(place, reason))
     entries += (entry for _, entry in kept.values())
-    return sorted(entries, key=attrgetter("when", "id")), problems
+    return sorted(entries, key=attrgetter("when", "graded", "id")), problems
 
 
 def _precedence(entry: Entry) -> tuple[bool, str, str]:

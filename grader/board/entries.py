@@ -23,7 +23,7 @@ from grader.decision import IMPOSSIBLE
 from grader.documents import Unusable, schema_of, shown
 from grader.results import Record, first_fault
 from grader.terms import Outcome, Status, StepName, percent
-from grader.times import stamp, to_come, utc
+from grader.times import sortable, stamp, to_come, utc
 
 LONGEST_NAME = 200  # characters of a login
 MOST_POINTS = 10**6  # what one result may claim
@@ -75,7 +75,8 @@ class Entry(NamedTuple):
     digest: str
     student: str
     exercise: str
-    when: str  # UTC, ISO 8601
+    when: str  # handed in: UTC, ISO 8601
+    graded: str  # the same; empty for what is no time
     signed: bool
     trusted: bool  # signed, and made in hardened mode
     state: State
@@ -138,6 +139,7 @@ class _Result(TypedDict):
     max_points: _Points
     kernel: _Kernel
     environment: _Environment
+    started_at: str
     steps: tuple[_Step, ...]
     sanitized: NotRequired[tuple[_Sanitized, ...]]
     hardened: NotRequired[bool]
@@ -228,6 +230,7 @@ def _entry(attempt: _Attempt, digest: str, context: Context, *, signed: bool) ->
         student=login_of(attempt["student"]),
         exercise=result["exercise"],
         when=_when(attempt["submitted_at"], context.now),
+        graded=sortable(result["started_at"]),
         signed=signed,
         trusted=trusted,
         state=state,

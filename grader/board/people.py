@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -27,11 +27,27 @@ NUMBERS = 10_000  # four digits behind each pair of words
 LONGEST_NICKNAME = 24  # characters
 LONG_ENOUGH = 4  # characters from which a login may not even be a part of a nickname
 YES, NO = ("yes", "true", "1", "x"), ("", "no", "false", "0")
-# What a row that is no student's is called, and words that promise something.
-TAKEN = ("torch", "torch eager", "torch compile", "model solution", "solution", "memory limit")
+# What a row that is no student's is called, and words in which the board says what one is worth.
+TAKEN = (
+    *("torch", "torch eager", "torch compile", "model solution", "solution", "baseline"),
+    *("limit", "the limit", "memory limit", "hardware limit", "gpu limit"),
+    *("ranked", "solved", "unverified", "not timed", "not passed", "disturbed", "impossible"),
+    *("taken back", "rank", "place", "hidden", "teacher"),
+)
 EMAIL = re.compile(r"[^\s<>,;:]+@[^\s<>,;:]+")
 PSEUDONYM = re.compile(rf"({'|'.join(ADJECTIVES)})[\W_]*({'|'.join(NOUNS)})[\W_]*\d+")
 WORD = re.compile(r"[^\W_]+")
+NUMBER_AROUND = re.compile(r"^[\W\d_]+|[\W\d_]+$")
+# The letters of Hangul that fill a place and show nothing, as NFKC has them. All other characters
+# that Unicode calls ignorable are no letters, or are taken out of what is cleaned.
+UNSEEN = re.compile("[\u115f\u1160]")
+# Small letters and digits, and what they look like, small or as capitals. Where that differs it is
+# the capital that counts, as of Greek ones. More letters look alike than stand here.
+LOOK_ALIKE = (
+    str.maketrans("01i|ıɩǀɑɡøłđħŧ", "ollllllagoldht")
+    | str.maketrans("авгезікмнорстухьјѕһӏԁԛԝ", "abre3lkmhopctyxbjshldqw")
+    | str.maketrans("αβγεζηικμνορτυχ", "abyezhlkmnoptyx")
+)
 # Japanese and Korean write with several scripts at once, none of which looks like another's.
 EAST_ASIAN = ("CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL")
 
@@ -100,16 +116,34 @@ def wishes(path: Path) -> dict[str, Wish]:
 _COLUMNS = "Its first line is student,nickname,hidden; the last two may be empty below it."
 
 
-def _wishes(path: Path, rows: csv.DictReader[str]) -> dict[str, Wish]:
-    columns = rows.fieldnames or ()
+def _columns(path: Path, names: Sequence[str]) -> list[str]:
+    """The names of the columns, each one that is read: who asks to be hidden is never passed over.
+
+    Raises UsageError.
+    """
+    columns = [name.strip().casefold() for name in names]
     if "student" not in columns or not {"nickname", "hidden"} & set(columns):
         raise UsageError(f"{path} does not say who wants what.", _COLUMNS)
+    for number, column in enumerate(columns):
+        if column not in ("student", "nickname", "hidden"):
+            raise UsageError(
+                f"{path} has a column that is not read: {shown(names[number])}.", _COLUMNS
+            )
+        if column in columns[:number]:
+            raise UsageError(f"{path} has the column {column} twice.", "Keep one of the two.")
+    return columns
+
+
+def _wishes(path: Path, rows: csv.DictReader[str]) -> dict[str, Wish]:
+    rows.fieldnames = _columns(path, rows.fieldnames or ())
     found: dict[str, Wish] = {}
     seen: set[str] = set()
     for row in rows:
         student = (row["student"] or "").strip()
         hidden = (row.get("hidden") or "").strip().lower()
         where = f"{path}, line {rows.line_num}"
+        if rows.restkey in row:
+            raise UsageError(f"{where} has more cells than there are columns.", _COLUMNS)
         if not student:
             raise UsageError(f"{where} names no student.", _COLUMNS)
         if login_of(student) in seen:
@@ -130,9 +164,8 @@ def named(
 
     Nobody loses a nickname to one who comes later in `wanted`.
     """
-    who, told, hidden = _pseudonyms(logins, key), [], set()
+    who, told, hidden, taken = _pseudonyms(logins, key), [], set(), set()
     forbidden = Forbidden({*logins, *wanted})
-    taken = {_skeleton(name) for name in TAKEN}
     for student, wish in wanted.items():
         if not wish.hidden and not wish.nickname:
             continue
@@ -212,10 +245,22 @@ class Forbidden:
         patterns = [re.escape(word) for word in long]
         patterns += [rf"(?<!\w){re.escape(word)}(?!\w)" for word in short]
         self._logins = re.compile("|".join(patterns)) if patterns else None
+        skeletons = {_skeleton(word) for word in words} - {""}
+        self._short = {one for one in skeletons if len(one) < LONG_ENOUGH}
+        self._long = sorted(skeletons - self._short)
 
     def found(self, text: str) -> bool:
         folded = _folded(text)
         return bool(EMAIL.search(folded) or (self._logins and self._logins.search(folded)))
+
+    def spelt(self, name: str) -> bool:
+        """Whether a reader sees a login in a name, whatever its separators, accents and letters.
+
+        A short one is a word of its own, or the whole.
+        """
+        whole = _skeleton(name)
+        words = {whole, *WORD.findall(_as_seen(name))}
+        return not words.isdisjoint(self._short) or any(login in whole for login in self._long)
 
     def without(self, text: str) -> str:
         """The text with … for what must not be published; the rest stays as it was written."""
@@ -252,18 +297,22 @@ def _problem(nickname: str, forbidden: Forbidden) -> str | None:
     """Why a cleaned nickname cannot be had."""
     if not any(c.isalnum() for c in _folded(nickname)):
         return "it has no letter and no digit"
+    if UNSEEN.search(_folded(nickname)):
+        return "it has a letter that nobody sees"
     if len(nickname) > LONGEST_NICKNAME:
         return f"it has more than {LONGEST_NICKNAME} characters"
     if nickname[0] in "=+-@":
         return "in a spreadsheet it would be a formula"
     if _stacked(nickname):
         return "it stacks marks on a letter"
-    if forbidden.found(nickname):
-        return "it shows a login or an e-mail address"
     if len(_scripts(nickname)) > 1:
         return "it mixes letters of several alphabets, some of which look alike"
+    if forbidden.found(nickname) or forbidden.spelt(nickname):
+        return "it shows a login or an e-mail address"
     if _like_a_pseudonym(nickname):
         return "it looks like a pseudonym, perhaps another's"
+    if _skeleton(NUMBER_AROUND.sub("", _folded(nickname))) in map(_skeleton, TAKEN):
+        return "it is taken: the board itself says so of a row"
     return None
 
 
@@ -278,11 +327,10 @@ def _like_a_pseudonym(text: str) -> bool:
 
     The form alone is enough, because words can be spelt with letters that only look like theirs.
     """
-    parts = unicodedata.normalize("NFKD", _folded(text))
-    plain = "".join(c for c in parts if unicodedata.category(c)[0] != "M")
+    plain = _without_marks(_folded(text))
     words = WORD.findall(plain)
     form = len(words) == 3 and len(words[2]) == 4 and any(map(str.isdigit, words[2]))
-    return form or PSEUDONYM.search(plain) is not None
+    return form or bool(PSEUDONYM.search(plain) or LIKE_ONE.search(_skeleton(text)))
 
 
 def _stacked(text: str) -> bool:
@@ -295,6 +343,23 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
+def _without_marks(text: str) -> str:
+    parts = unicodedata.normalize("NFKD", text)
+    return "".join(c for c in parts if unicodedata.category(c)[0] != "M")
+
+
+def _as_seen(text: str) -> str:
+    """The text with one letter for all that look like it."""
+    return _without_marks(_folded(text)).translate(LOOK_ALIKE)
+
+
 def _skeleton(text: str) -> str:
     """What two names have in common that a reader would take for one."""
-    return "".join(c for c in _folded(text) if c.isalnum())
+    return "".join(c for c in _as_seen(text) if c.isalnum())
+
+
+# In a skeleton 0 and 1 are letters: behind the words a digit, or four letters that may be some.
+LIKE_ONE = re.compile(
+    rf"({'|'.join(map(_skeleton, ADJECTIVES))})({'|'.join(map(_skeleton, NOUNS))})"
+    r"([ol]*[2-9]|[ol]{4})"
+)

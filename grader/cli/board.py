@@ -106,6 +106,13 @@ def build(
     known = benchmarks.read(baselines or [])
     with _many_objects():
         collected = _collected(results, trust, now)
+        if collected.problems and not collected.entries:
+            raise UsageError(
+                f"Nothing that was given can be used, for the reasons above; {out} was left as it "
+                "was.",
+                "Look whether --trust names the key that these results were signed with, and "
+                "whether they are of this course.",
+            )
         logins = {entry.student for entry in collected.entries}
         named, unmet = persons.named(logins, key, wishes)
         forbidden = persons.Forbidden(logins | wishes.keys())
