@@ -80,13 +80,10 @@ def told(fault: Fault, backend: str) -> Failure:
 
 def _hint(fault: Fault, backend: str) -> str | None:
     """What may help against it; of Python's and numba's own errors, against the common ones."""
-    if fault.kind == "out_of_bounds" and backend == "numba":
-        for said, hint in OUTSIDE.items():
-            if said in fault.message:
-                return hint
-    if fault.kind != "exception":
-        return HINTS.get(fault.kind) or OWN_HINTS[backend].get(fault.kind)
-    return next((hint for said, hint in EXCEPTIONS.items() if said in fault.message), None)
+    for said, hint in BY_MESSAGE[backend].get(fault.kind, {}).items():
+        if said in fault.message:
+            return hint
+    return HINTS.get(fault.kind) or OWN_HINTS[backend].get(fault.kind)
 
 
 HINTS = {
@@ -128,6 +125,13 @@ OUTSIDE = {
     "one too large": "The first element has the index 0, so that the last of n has n - 1. If the "
     "index is meant, the access needs an `if` that checks that it lies inside the array.",
 }
+# By a part of what the simulator says of a race, where a barrier is no way out of it.
+RACES = {
+    "blocks run in any order": "Blocks do not wait for each other, not even at a barrier: give "
+    "each block elements of its own (is the block's number missing in the index?), or make both "
+    "accesses atomic.",
+    "both run that line": "Let each thread write an element of its own, or only one of them write.",
+}
 # By a part of what Python, numpy or numba's simulator say: the words do not name the mistake.
 EXCEPTIONS = {
     "only integers, slices": "An index must be a whole number: cuda.threadIdx, for example, has "
@@ -147,4 +151,9 @@ EXCEPTIONS = {
     "answer into an array, such as out[i] = value, and `return` alone ends a thread early.",
     "argument: 'dtype'": "An array needs the type of its elements, too, such as "
     "cuda.shared.array(64, float32).",
+}
+# For each backend and kind of failure, what the message tells beyond the kind.
+BY_MESSAGE: dict[str, dict[str, dict[str, str]]] = {
+    "triton": {},
+    "numba": {"out_of_bounds": OUTSIDE, "race": RACES, "exception": EXCEPTIONS},
 }

@@ -152,6 +152,13 @@ def all_of_a_part(x, out):
 
 
 @cuda.jit
+def moves_on_in_turns(x, out):
+    """A barrier at the end of a turn would help."""
+    for turn in range(2):
+        out[cuda.threadIdx.x + turn] = cuda.threadIdx.x
+
+
+@cuda.jit
 def two_blocks_one_place(x, out):
     out.reshape((2, 2))[1, 1] = cuda.blockIdx.x
 
@@ -232,15 +239,15 @@ RACES = {
         *(one_place, 1, 2),
         "thread 1 of block 0 writes another value to element (1, 0) of the shared "
         "array shared, which thread 0 of block 0 wrote in line NN "
-        "(shared[1, 0] = cuda.threadIdx.x): with no barrier between the two, it is left to chance "
-        "which comes first",
+        "(shared[1, 0] = cuda.threadIdx.x): both run that line, so it is left to chance which "
+        "comes first",
     ),
     "dynamic": (
         *(one_place_of_dynamic, 1, 2),
         "thread 1 of block 0 writes another value to element 3 of the shared array "
         "of shape (8,), which thread 0 of block 0 wrote in line NN "
-        "(shared[1] = cuda.threadIdx.x): with no barrier between the two, it is left to chance "
-        "which comes first",
+        "(shared[1] = cuda.threadIdx.x): both run that line, so it is left to chance which comes "
+        "first",
     ),
     "halves": (
         *(halves_of_one, 1, 2),
@@ -264,8 +271,14 @@ RACES = {
     "part": (
         *(all_of_a_part, 1, 2),
         "thread 1 of block 0 writes another value to element 2 of x, which "
-        "thread 0 of block 0 wrote in line NN (out[2:4] = cuda.threadIdx.x): with "
-        "no barrier between the two, it is left to chance which comes first",
+        "thread 0 of block 0 wrote in line NN (out[2:4] = cuda.threadIdx.x): both "
+        "run that line, so it is left to chance which comes first",
+    ),
+    "one line of a loop": (
+        *(moves_on_in_turns, 1, 2),
+        "thread 1 of block 0 writes another value to element 1 of x, which thread 0 of block 0 "
+        "wrote in line NN (out[cuda.threadIdx.x + turn] = cuda.threadIdx.x): with no barrier "
+        "between the two, it is left to chance which comes first",
     ),
     "blocks": (
         *(two_blocks_one_place, 2, 1),

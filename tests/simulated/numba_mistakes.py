@@ -6,6 +6,7 @@ from numba import cuda, float32
 
 from grader.failures import told
 from grader.worker.faults import describe
+from grader.worker.races import Race
 from grader.worker.sim_numba import simulator
 from grader.worker.sim_numba.device_arrays import device_array
 
@@ -114,6 +115,57 @@ def test_a_common_mistake_has_a_hint(kernel, grid, block, hint):
         kernel[grid, block](array)
     failure = told(describe(caught.value, __file__), "numba")
     assert hint in (failure.hint or "")
+
+
+@cuda.jit
+def all_write_one(x):
+    x[0] = cuda.threadIdx.x
+
+
+@cuda.jit
+def all_write_one_in_turns(x):
+    for turn in range(2):
+        x[0] = cuda.threadIdx.x + turn
+
+
+@cuda.jit
+def clears_and_writes(x):
+    if cuda.threadIdx.x == 0:
+        x[1] = 0.0
+    if cuda.threadIdx.x == 1:
+        x[1] = 1.0
+
+
+@cuda.jit
+def reads_a_neighbours(x):
+    x[cuda.threadIdx.x] = x[cuda.threadIdx.x - 1]
+
+
+@cuda.jit
+def forgets_the_block(x):
+    x[cuda.threadIdx.x] = cuda.blockIdx.x
+
+
+BARRIER = "put a barrier that all threads come to between the two"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "blocks", "hint"),
+    [
+        (all_write_one, 1, "Let each thread write an element of its own, or only one of them"),
+        (all_write_one_in_turns, 1, BARRIER),
+        (clears_and_writes, 1, BARRIER),
+        (reads_a_neighbours, 1, BARRIER),
+        (forgets_the_block, 2, "is the block's number missing in the index?"),
+    ],
+)
+def test_a_barrier_is_advised_only_where_one_can_help(kernel, blocks, hint):
+    array = device_array(np.zeros(4, np.float32), lambda size, what: None, "x")
+    with pytest.raises(Race) as caught:
+        kernel[blocks, 2](array)
+    given = told(describe(caught.value, __file__), "numba").hint
+    assert hint in given
+    assert (BARRIER in given) == (hint == BARRIER)
 
 
 @cuda.jit
