@@ -149,6 +149,8 @@ EXCEPTIONS = {
     "constant of the file.",
     "returns a value, and nobody": "No compiler for a GPU takes such a kernel. A kernel writes its "
     "answer into an array, such as out[i] = value, and `return` alone ends a thread early.",
+    "mask in cuda.shfl": "The mask comes first, such as 0xFFFFFFFF, and the value second.",
+    "by in cuda.shfl": "/ gives no whole number, but // does.",
     "argument: 'dtype'": "An array needs the type of its elements, too, such as "
     "cuda.shared.array(64, float32).",
 }

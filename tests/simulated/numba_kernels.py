@@ -1399,6 +1399,13 @@ def test_a_shuffle_whose_masks_differ_names_the_other_mask():
         run(two_masks, 1, 32, filled(32), filled(32))
 
 
+def test_a_shuffle_goes_by_whole_numbers_alone():
+    """numba-cuda's compiler truncates the bits of mask and lanes, which fails for a float's."""
+    message = r"by in cuda\.shfl_sync\(mask, value, by\) must be a whole number, not 8\.0"
+    with pytest.raises(TypeError, match=message):
+        run(shuffles, 1, 32, filled(32), filled(4, 32), np.array([8.0]))
+
+
 @cuda.jit
 def shares_through_memory(x, out):
     """A shuffle is no barrier: the lane's neighbour may not see its write yet."""

@@ -84,6 +84,16 @@ def returns_its_answer(x):
 
 
 @cuda.jit
+def shuffles_by_a_fraction(x):
+    x[0] = cuda.shfl_down_sync(0xFFFFFFFF, x[0], 16 / 2)
+
+
+@cuda.jit
+def shuffles_the_mask(x):
+    x[0] = cuda.shfl_xor_sync(x[0], 0xFFFFFFFF, 1)
+
+
+@cuda.jit
 def nothing(x):
     cuda.shared.array(4, float32)
 
@@ -104,6 +114,8 @@ def nothing(x):
         (asks_for_what_it_computed, 1, 1, "outside of the kernel"),
         (asks_for_a_block, 1, 1, "outside of the kernel"),
         (asks_for_the_larger, 1, 1, "outside of the kernel"),
+        (shuffles_by_a_fraction, 1, 1, "/ gives no whole number, but // does"),
+        (shuffles_the_mask, 1, 1, "The mask comes first"),
         (nothing, 33 / 32, 32, "The number of blocks must be whole"),
         (nothing, None, 32, "which is what a function without `return` gives"),
         (nothing, 1, 64 / 2, "The number of threads must be whole"),
