@@ -149,8 +149,13 @@ EXCEPTIONS = {
     "constant of the file.",
     "returns a value, and nobody": "No compiler for a GPU takes such a kernel. A kernel writes its "
     "answer into an array, such as out[i] = value, and `return` alone ends a thread early.",
-    "mask in cuda.shfl": "The mask comes first, such as 0xFFFFFFFF, and the value second.",
     "by in cuda.shfl": "/ gives no whole number, but // does.",
+    "cuda.shfl": "A shuffle is called as cuda.shfl_down_sync(mask, value, by): first comes a mask, "
+    "such as 0xFFFFFFFF, and then the value.",
+    "cuda.atomic": "An atomic addition is called as cuda.atomic.add(array, index, value): the "
+    "array and the index are two arguments, not array[index].",
+    "cuda.grid()": "cuda.grid(1) is a thread's number among those of all blocks, along x, and "
+    "cuda.grid(2) gives two numbers, along x and y.",
     "argument: 'dtype'": "An array needs the type of its elements, too, such as "
     "cuda.shared.array(64, float32).",
 }

@@ -115,7 +115,7 @@ def nothing(x):
         (asks_for_a_block, 1, 1, "outside of the kernel"),
         (asks_for_the_larger, 1, 1, "outside of the kernel"),
         (shuffles_by_a_fraction, 1, 1, "/ gives no whole number, but // does"),
-        (shuffles_the_mask, 1, 1, "The mask comes first"),
+        (shuffles_the_mask, 1, 1, "first comes a mask"),
         (nothing, 33 / 32, 32, "The number of blocks must be whole"),
         (nothing, None, 32, "which is what a function without `return` gives"),
         (nothing, 1, 64 / 2, "The number of threads must be whole"),
@@ -127,6 +127,54 @@ def test_a_common_mistake_has_a_hint(kernel, grid, block, hint):
         kernel[grid, block](array)
     failure = told(describe(caught.value, __file__), "numba")
     assert hint in (failure.hint or "")
+
+
+@cuda.jit
+def asks_for_no_axis(x):
+    x[0] = cuda.grid()
+
+
+@cuda.jit
+def leaves_the_mask_out(x):
+    x[0] = cuda.shfl_down_sync(x[0], 1)
+
+
+@cuda.jit
+def adds_to_an_element(x):
+    cuda.atomic.add(x[0], 1.0)
+
+
+@cuda.jit
+def names_no_operation(x):
+    cuda.atomic(x, 0, 1.0)
+
+
+@cuda.jit
+def misspells_an_operation(x):
+    cuda.atomic.ad(x, 0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message", "hint"),
+    [
+        (asks_for_no_axis, "cuda.grid() missing 1 required", "cuda.grid(2) gives two numbers"),
+        (leaves_the_mask_out, "cuda.shfl_down_sync() missing 1", "(mask, value, by)"),
+        (adds_to_an_element, "cuda.atomic.add() missing 1", "(array, index, value)"),
+        (names_no_operation, "'cuda.atomic' object is not callable", "cuda.atomic.add(array"),
+        (misspells_an_operation, "'cuda.atomic' object has no attribute 'ad'", "cuda.atomic.add("),
+        (forgets_the_dtype, "cuda.shared.array() missing 1", "such as cuda.shared.array("),
+        (forgets_the_dtype_of_its_own, "cuda.local.array() missing 1", "the type of its elements"),
+    ],
+)
+def test_what_is_wrongly_called_has_the_name_by_which_it_was_called(kernel, message, hint):
+    """And not one of the simulator's inside, which no file and no lesson mentions."""
+    array = device_array(np.zeros(4, np.float32), lambda size, what: None, "x")
+    with pytest.raises((TypeError, AttributeError)) as caught:
+        kernel[1, 1](array)
+    failure = told(describe(caught.value, __file__), "numba")
+    assert message in failure.message
+    assert "Fake" not in failure.message
+    assert hint in failure.hint
 
 
 @cuda.jit
