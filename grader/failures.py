@@ -132,8 +132,26 @@ RACES = {
     "accesses atomic.",
     "both run that line": "Let each thread write an element of its own, or only one of them write.",
 }
+TUPLE = (
+    "A tuple is used as one number. cuda.grid(1) gives one number, but cuda.grid(2) two: "
+    "x, y = cuda.grid(2). a.shape has one for each dimension, such as a.shape[0]."
+)
 # By a part of what Python, numpy or numba's simulator say: the words do not name the mistake.
 EXCEPTIONS = {
+    "'function' object is not subscriptable": "Only a function with @cuda.jit above it is a "
+    "kernel, which kernel[blocks, threads](...) launches; any other is called with () alone.",
+    "'int' object is not callable": "A number is called as if it were a function: "
+    "cuda.threadIdx.x and a.size, for example, are numbers, and take no ().",
+    "'Index'": "cuda.threadIdx, cuda.blockIdx and cuda.blockDim have the parts .x, .y and .z, each "
+    "a number.",
+    "'tuple' and": TUPLE,
+    "and 'tuple'": TUPLE,
+    "setting an array element with a sequence": "One element takes one number, not several: is an "
+    "index missing, as in a[i]?",
+    "too many indices for array": "A row of elements takes one index, a[i], and a table two, "
+    "a[row, column].",
+    "must be Tensor": "torch works on tensors, not on the numbers in a kernel, for which Python's "
+    "math is there: math.exp for torch.exp, for example.",
     "only integers, slices": "An index must be a whole number: cuda.threadIdx, for example, has "
     "the parts .x, .y and .z, and / gives no whole number, but // does.",
     "'Array'": "A kernel works with single elements, such as a[i], not with whole arrays.",
@@ -161,6 +179,11 @@ EXCEPTIONS = {
 }
 # For each backend and kind of failure, what the message tells beyond the kind.
 BY_MESSAGE: dict[str, dict[str, dict[str, str]]] = {
-    "triton": {},
+    "triton": {
+        "exception": {
+            "'function' object is not subscriptable": "Only a function with @triton.jit above it "
+            "is a kernel, which kernel[grid](...) launches; any other is called with () alone.",
+        }
+    },
     "numba": {"out_of_bounds": OUTSIDE, "race": RACES, "exception": EXCEPTIONS},
 }

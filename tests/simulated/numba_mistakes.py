@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from numba import cuda, float32
 
 from grader.failures import told
@@ -93,6 +94,53 @@ def shuffles_the_mask(x):
     x[0] = cuda.shfl_xor_sync(x[0], 0xFFFFFFFF, 1)
 
 
+def no_kernel(x):
+    """Nobody wrote @cuda.jit above it."""
+
+
+@cuda.jit
+def calls_a_number(x):
+    x[cuda.threadIdx.x()] = 1.0
+
+
+@cuda.jit
+def calls_a_length(x):
+    x[0] = x.size()
+
+
+@cuda.jit
+def forgets_an_index(x):
+    x[0] = x
+
+
+@cuda.jit
+def has_an_index_too_many(x):
+    x[0, 1] = 1.0
+
+
+@cuda.jit
+def asks_for_two_axes(x):
+    i = cuda.grid(2)
+    if i < x.size:
+        x[i] = 1.0
+
+
+@cuda.jit
+def compares_with_a_shape(x):
+    if cuda.grid(1) < x.shape:
+        x[0] = 1.0
+
+
+@cuda.jit
+def reckons_with_triples(x):
+    x[cuda.blockIdx * cuda.blockDim + cuda.threadIdx] = 1.0
+
+
+@cuda.jit
+def asks_torch(x):
+    x[0] = torch.exp(x[0])
+
+
 @cuda.jit
 def nothing(x):
     cuda.shared.array(4, float32)
@@ -116,6 +164,15 @@ def nothing(x):
         (asks_for_the_larger, 1, 1, "outside of the kernel"),
         (shuffles_by_a_fraction, 1, 1, "/ gives no whole number, but // does"),
         (shuffles_the_mask, 1, 1, "first comes a mask"),
+        (no_kernel, 1, 1, "Only a function with @cuda.jit above it is a kernel"),
+        (calls_a_number, 1, 1, "cuda.threadIdx.x and a.size, for example, are numbers"),
+        (calls_a_length, 1, 1, "cuda.threadIdx.x and a.size, for example, are numbers"),
+        (forgets_an_index, 1, 1, "is an index missing, as in a[i]?"),
+        (has_an_index_too_many, 1, 1, "A row of elements takes one index, a[i]"),
+        (asks_for_two_axes, 1, 1, "but cuda.grid(2) two: x, y = cuda.grid(2)"),
+        (compares_with_a_shape, 1, 1, "one for each dimension, such as a.shape[0]"),
+        (reckons_with_triples, 1, 1, "have the parts .x, .y and .z, each a number"),
+        (asks_torch, 1, 1, "math.exp for torch.exp"),
         (nothing, 33 / 32, 32, "The number of blocks must be whole"),
         (nothing, None, 32, "which is what a function without `return` gives"),
         (nothing, 1, 64 / 2, "The number of threads must be whole"),
