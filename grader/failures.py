@@ -132,6 +132,11 @@ RACES = {
     "accesses atomic.",
     "both run that line": "Let each thread write an element of its own, or only one of them write.",
 }
+# By a part of why the simulator refuses a launch.
+LAUNCHES = {
+    "at least one block,": "Does the number of blocks round up? A few elements, fewer than a block "
+    "has threads, need a block, too.",
+}
 TUPLE = (
     "A tuple is used as one number. cuda.grid(1) gives one number, but cuda.grid(2) two: "
     "x, y = cuda.grid(2). a.shape has one for each dimension, such as a.shape[0]."
@@ -159,8 +164,9 @@ EXCEPTIONS = {
     "no whole number, but // does.",
     "blockdim must be": "The number of threads must be whole, or a tuple of such numbers: / "
     "gives no whole number, but // does.",
-    "launch configuration was not": "A launch is kernel[blocks, threads](...), and neither of the "
-    "two may be None, which is what a function without `return` gives.",
+    "launch configuration was not": "A launch is kernel[blocks, threads](...) with two numbers, or "
+    "tuples of numbers: neither may be an array, whose length is a.size, nor None, which is what a "
+    "function without `return` gives.",
     "is computed in the kernel": "No compiler for a GPU takes that: write plain numbers, or the "
     "name of a constant that the file computes outside of the kernel, such as WIDTH = TILE + 1.",
     "is not known before the kernel runs": "The compiler must know it: write plain numbers, or a "
@@ -185,5 +191,10 @@ BY_MESSAGE: dict[str, dict[str, dict[str, str]]] = {
             "is a kernel, which kernel[grid](...) launches; any other is called with () alone.",
         }
     },
-    "numba": {"out_of_bounds": OUTSIDE, "race": RACES, "exception": EXCEPTIONS},
+    "numba": {
+        "out_of_bounds": OUTSIDE,
+        "race": RACES,
+        "launch_refused": LAUNCHES,
+        "exception": EXCEPTIONS,
+    },
 }

@@ -1191,10 +1191,12 @@ def idle():
         (1, (32, 33), 0, "a block of 1056 threads is too large"),
         (1, (1, 1, 65), 0, r"a block of \(1, 1, 65\) is too large"),
         ((1, 65_536), 1, 0, r"a grid of \(1, 65536, 1\) is too large"),
-        (0, 1, 0, "at least one block and thread"),
+        (0, 32, 0, "a launch needs at least one block, not 0 blocks of 32 threads$"),
+        ((2, 0), (8, 4), 0, "at least one block, not 2 × 0 blocks of 8 × 4 threads$"),
+        (1, 0, 0, "a launch needs at least one thread in a block, not 1 block of 0 threads$"),
         (1, 1, 48 * 1024 + 1, "49153 bytes of shared memory are too many"),
     ],
-    ids=["threads", "threads-2d", "depth", "grid", "empty", "dynamic"],
+    ids=["threads", "threads-2d", "depth", "grid", "empty", "empty-2d", "idle", "dynamic"],
 )
 def test_launches_that_a_gpu_refuses(grid, block, dynamic_bytes, message):
     with pytest.raises(LaunchRefused, match=message):

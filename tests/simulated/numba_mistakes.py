@@ -7,6 +7,7 @@ from numba import cuda, float32
 
 from grader.failures import told
 from grader.worker.faults import describe
+from grader.worker.launches import LaunchRefused
 from grader.worker.races import Race
 from grader.worker.sim_numba import simulator
 from grader.worker.sim_numba.device_arrays import device_array
@@ -15,6 +16,7 @@ simulator.install()
 
 WIDTH = 4
 PAIR = (4, 5)
+SOME = device_array(np.zeros(4, np.float32), lambda size, what: None, "a")
 
 
 @cuda.jit
@@ -175,12 +177,15 @@ def nothing(x):
         (asks_torch, 1, 1, "math.exp for torch.exp"),
         (nothing, 33 / 32, 32, "The number of blocks must be whole"),
         (nothing, None, 32, "which is what a function without `return` gives"),
+        (nothing, 1, SOME, "neither may be an array, whose length is a.size"),
+        (nothing, 0, 32, "Does the number of blocks round up?"),
+        (nothing, 32, 0, "1 to 1,024 threads in each"),
         (nothing, 1, 64 / 2, "The number of threads must be whole"),
     ],
 )
 def test_a_common_mistake_has_a_hint(kernel, grid, block, hint):
     array = device_array(np.zeros(4, np.float32), lambda size, what: None, "x")
-    with pytest.raises((TypeError, ValueError, IndexError)) as caught:
+    with pytest.raises((TypeError, ValueError, IndexError, LaunchRefused)) as caught:
         kernel[grid, block](array)
     failure = told(describe(caught.value, __file__), "numba")
     assert hint in (failure.hint or "")
