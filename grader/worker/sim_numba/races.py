@@ -341,7 +341,7 @@ class Memory:
 def _unparted(site: Site, both_write: bool) -> str:
     """Why nothing comes between what was done there and what is done now, by the text.
 
-    Of two writes that threads come to at once, none is late: a barrier could not part them.
+    No barrier parts two writes by one line, unless a loop comes back to it.
     """
     code, line = site[0], line_of(site)
     frame = sys._getframe(1)
