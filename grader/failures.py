@@ -80,13 +80,10 @@ def told(fault: Fault, backend: str) -> Failure:
 
 def _hint(fault: Fault, backend: str) -> str | None:
     """What may help against it; of Python's and numba's own errors, against the common ones."""
-    if fault.kind == "out_of_bounds" and backend == "numba":
-        for said, hint in OUTSIDE.items():
-            if said in fault.message:
-                return hint
-    if fault.kind != "exception":
-        return HINTS.get(fault.kind) or OWN_HINTS[backend].get(fault.kind)
-    return next((hint for said, hint in EXCEPTIONS.items() if said in fault.message), None)
+    for said, hint in BY_MESSAGE[backend].get(fault.kind, {}).items():
+        if said in fault.message:
+            return hint
+    return HINTS.get(fault.kind) or OWN_HINTS[backend].get(fault.kind)
 
 
 HINTS = {
@@ -128,8 +125,38 @@ OUTSIDE = {
     "one too large": "The first element has the index 0, so that the last of n has n - 1. If the "
     "index is meant, the access needs an `if` that checks that it lies inside the array.",
 }
+# By a part of what the simulator says of a race, where a barrier is no way out of it.
+RACES = {
+    "blocks run in any order": "Blocks do not wait for each other, not even at a barrier: give "
+    "each block elements of its own (is the block's number missing in the index?), or make both "
+    "accesses atomic.",
+    "both run that line": "Let each thread write an element of its own, or only one of them write.",
+}
+# By a part of why the simulator refuses a launch.
+LAUNCHES = {
+    "at least one block,": "Does the number of blocks round up? A few elements, fewer than a block "
+    "has threads, need a block, too.",
+}
+TUPLE = (
+    "A tuple is used as one number. cuda.grid(1) gives one number, but cuda.grid(2) two: "
+    "x, y = cuda.grid(2). a.shape has one for each dimension, such as a.shape[0]."
+)
 # By a part of what Python, numpy or numba's simulator say: the words do not name the mistake.
 EXCEPTIONS = {
+    "'function' object is not subscriptable": "Only a function with @cuda.jit above it is a "
+    "kernel, which kernel[blocks, threads](...) launches; any other is called with () alone.",
+    "'int' object is not callable": "A number is called as if it were a function: "
+    "cuda.threadIdx.x and a.size, for example, are numbers, and take no ().",
+    "'Index'": "cuda.threadIdx, cuda.blockIdx and cuda.blockDim have the parts .x, .y and .z, each "
+    "a number.",
+    "'tuple' and": TUPLE,
+    "and 'tuple'": TUPLE,
+    "setting an array element with a sequence": "One element takes one number, not several: is an "
+    "index missing, as in a[i]?",
+    "too many indices for array": "A row of elements takes one index, a[i], and a table two, "
+    "a[row, column].",
+    "must be Tensor": "torch works on tensors, not on the numbers in a kernel, for which Python's "
+    "math is there: math.exp for torch.exp, for example.",
     "only integers, slices": "An index must be a whole number: cuda.threadIdx, for example, has "
     "the parts .x, .y and .z, and / gives no whole number, but // does.",
     "'Array'": "A kernel works with single elements, such as a[i], not with whole arrays.",
@@ -137,14 +164,37 @@ EXCEPTIONS = {
     "no whole number, but // does.",
     "blockdim must be": "The number of threads must be whole, or a tuple of such numbers: / "
     "gives no whole number, but // does.",
-    "launch configuration was not": "A launch is kernel[blocks, threads](...), and neither of the "
-    "two may be None, which is what a function without `return` gives.",
+    "launch configuration was not": "A launch is kernel[blocks, threads](...) with two numbers, or "
+    "tuples of numbers: neither may be an array, whose length is a.size, nor None, which is what a "
+    "function without `return` gives.",
     "is computed in the kernel": "No compiler for a GPU takes that: write plain numbers, or the "
     "name of a constant that the file computes outside of the kernel, such as WIDTH = TILE + 1.",
     "is not known before the kernel runs": "The compiler must know it: write plain numbers, or a "
     "constant of the file.",
     "returns a value, and nobody": "No compiler for a GPU takes such a kernel. A kernel writes its "
     "answer into an array, such as out[i] = value, and `return` alone ends a thread early.",
+    "by in cuda.shfl": "/ gives no whole number, but // does.",
+    "cuda.shfl": "A shuffle is called as cuda.shfl_down_sync(mask, value, by): first comes a mask, "
+    "such as 0xFFFFFFFF, and then the value.",
+    "cuda.atomic": "An atomic addition is called as cuda.atomic.add(array, index, value): the "
+    "array and the index are two arguments, not array[index].",
+    "cuda.grid()": "cuda.grid(1) is a thread's number among those of all blocks, along x, and "
+    "cuda.grid(2) gives two numbers, along x and y.",
     "argument: 'dtype'": "An array needs the type of its elements, too, such as "
     "cuda.shared.array(64, float32).",
+}
+# For each backend and kind of failure, what the message tells beyond the kind.
+BY_MESSAGE: dict[str, dict[str, dict[str, str]]] = {
+    "triton": {
+        "exception": {
+            "'function' object is not subscriptable": "Only a function with @triton.jit above it "
+            "is a kernel, which kernel[grid](...) launches; any other is called with () alone.",
+        }
+    },
+    "numba": {
+        "out_of_bounds": OUTSIDE,
+        "race": RACES,
+        "launch_refused": LAUNCHES,
+        "exception": EXCEPTIONS,
+    },
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -149,10 +150,16 @@ def failure_from(mismatch: Mismatch, backend: Backend) -> Failure:
         hint = (
             f"{REACHED[backend]} An output begins as NaN, which stays NaN whatever is added to it."
         )
-    elif mismatch.kind == "not_finite":
+    elif math.isnan(mismatch.got):
         hint = (
             "A NaN comes from 0 / 0, inf / inf, inf - inf, 0 * inf, or memory that was never "
             "written. Is a sum 0, or infinite, before something is divided by it?"
+        )
+    elif math.isinf(mismatch.got):
+        hint = (
+            "An infinity comes from a result too large for its type (exp(100) in float32, or a "
+            "loop that runs too often), from a division by 0, or from a highest or lowest value "
+            "that begins as one and is never replaced."
         )
     return Failure(
         kind=mismatch.kind,

@@ -238,6 +238,13 @@ TRITON = (
         lines=(14, 9),
     ),
     Bad(
+        "not_jitted.py",
+        *(CORRECTNESS, "exception", "TypeError: 'function' object is not subscriptable"),
+        "Only a function with @triton.jit above it is a kernel, which kernel[grid](...) launches; "
+        "any other is called with () alone.",
+        lines=(12,),
+    ),
+    Bad(
         "loops.py",
         *(CORRECTNESS, "timeout", "one call took longer than 2 s and was stopped", LOOPS),
     ),

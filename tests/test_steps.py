@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -197,6 +198,27 @@ def test_a_smaller_case_that_fails_otherwise_is_not_shown(grade):
 
     found = correctness(grade(kernel))
     assert (found.failure.kind, found.failure.case) == ("not_finite", "1×1001 float32")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "hint"),
+    [
+        (math.nan, "A NaN comes from"),
+        (math.inf, "An infinity comes from"),
+        (-math.inf, "An infinity comes from"),
+    ],
+)
+def test_what_is_no_number_is_explained_by_what_it_is(grade, wrong: float, hint: str):
+    found = correctness(grade(lambda values: values["out"].fill_(wrong)))
+    assert (found.failure.kind, found.failure.got) == ("not_finite", str(wrong))
+    assert found.failure.hint.startswith(hint)
+
+
+def test_a_number_where_none_belongs_is_not_explained(grade):
+    """The hints are about what the kernel wrote."""
+    spec = replace(short(SOFTMAX.spec), reference=lambda inputs: {"out": inputs["x"].double() / 0})
+    found = correctness(grade(softmax, spec))
+    assert (found.failure.kind, found.failure.hint) == ("not_finite", None)
 
 
 def test_shrinking_ends_in_time_with_the_smallest_so_far(grade, monkeypatch):

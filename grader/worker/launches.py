@@ -17,8 +17,10 @@ class LaunchRefused(Exception):
 
 
 def check_launch(grid: tuple[int, ...], block: tuple[int, ...], dynamic_bytes: int) -> None:
-    if min(*grid, *block) < 1:
-        raise LaunchRefused(f"a launch needs at least one block and thread, not {grid}, {block}")
+    for what, extents in (("block", grid), ("thread in a block", block)):
+        if min(extents) < 1:
+            asked = f"{_counted(grid, 'block')} of {_counted(block, 'thread')}"
+            raise LaunchRefused(f"a launch needs at least one {what}, not {asked}")
     threads = math.prod(block)
     if threads > MOST_THREADS:
         raise LaunchRefused(
@@ -28,6 +30,12 @@ def check_launch(grid: tuple[int, ...], block: tuple[int, ...], dynamic_bytes: i
         if any(extent > most for extent, most in zip(extents, largest, strict=True)):
             raise LaunchRefused(f"a {what} of {extents} is too large: the most is {largest}")
     check_shared(dynamic_bytes)
+
+
+def _counted(extents: tuple[int, ...], what: str) -> str:
+    """`1 block`, `0 blocks`, and `2 × 0 blocks` along two axes."""
+    along = max((axis + 1 for axis, extent in enumerate(extents) if extent != 1), default=1)
+    return " × ".join(map(str, extents[:along])) + f" {what}" + "s" * (math.prod(extents) != 1)
 
 
 def check_shared(total: int) -> None:

@@ -153,6 +153,13 @@ def all_of_a_part(x, out):
 
 
 @cuda.jit
+def moves_on_in_turns(x, out):
+    """A barrier at the end of a turn would help."""
+    for turn in range(2):
+        out[cuda.threadIdx.x + turn] = cuda.threadIdx.x
+
+
+@cuda.jit
 def two_blocks_one_place(x, out):
     out.reshape((2, 2))[1, 1] = cuda.blockIdx.x
 
@@ -233,15 +240,15 @@ RACES = {
         *(one_place, 1, 2),
         "thread 1 of block 0 writes another value to element (1, 0) of the shared "
         "array shared, which thread 0 of block 0 wrote in line NN "
-        "(shared[1, 0] = cuda.threadIdx.x): with no barrier between the two, it is left to chance "
-        "which comes first",
+        "(shared[1, 0] = cuda.threadIdx.x): both run that line, so it is left to chance which "
+        "comes first",
     ),
     "dynamic": (
         *(one_place_of_dynamic, 1, 2),
         "thread 1 of block 0 writes another value to element 3 of the shared array "
         "of shape (8,), which thread 0 of block 0 wrote in line NN "
-        "(shared[1] = cuda.threadIdx.x): with no barrier between the two, it is left to chance "
-        "which comes first",
+        "(shared[1] = cuda.threadIdx.x): both run that line, so it is left to chance which comes "
+        "first",
     ),
     "halves": (
         *(halves_of_one, 1, 2),
@@ -265,8 +272,14 @@ RACES = {
     "part": (
         *(all_of_a_part, 1, 2),
         "thread 1 of block 0 writes another value to element 2 of x, which "
-        "thread 0 of block 0 wrote in line NN (out[2:4] = cuda.threadIdx.x): with "
-        "no barrier between the two, it is left to chance which comes first",
+        "thread 0 of block 0 wrote in line NN (out[2:4] = cuda.threadIdx.x): both "
+        "run that line, so it is left to chance which comes first",
+    ),
+    "one line of a loop": (
+        *(moves_on_in_turns, 1, 2),
+        "thread 1 of block 0 writes another value to element 1 of x, which thread 0 of block 0 "
+        "wrote in line NN (out[cuda.threadIdx.x + turn] = cuda.threadIdx.x): with no barrier "
+        "between the two, it is left to chance which comes first",
     ),
     "blocks": (
         *(two_blocks_one_place, 2, 1),
@@ -1243,10 +1256,12 @@ def idle():
         (1, (32, 33), 0, "a block of 1056 threads is too large"),
         (1, (1, 1, 65), 0, r"a block of \(1, 1, 65\) is too large"),
         ((1, 65_536), 1, 0, r"a grid of \(1, 65536, 1\) is too large"),
-        (0, 1, 0, "at least one block and thread"),
+        (0, 32, 0, "a launch needs at least one block, not 0 blocks of 32 threads$"),
+        ((2, 0), (8, 4), 0, "at least one block, not 2 × 0 blocks of 8 × 4 threads$"),
+        (1, 0, 0, "a launch needs at least one thread in a block, not 1 block of 0 threads$"),
         (1, 1, 48 * 1024 + 1, "49153 bytes of shared memory are too many"),
     ],
-    ids=["threads", "threads-2d", "depth", "grid", "empty", "dynamic"],
+    ids=["threads", "threads-2d", "depth", "grid", "empty", "empty-2d", "idle", "dynamic"],
 )
 def test_launches_that_a_gpu_refuses(grid, block, dynamic_bytes, message):
     with pytest.raises(LaunchRefused, match=message):
@@ -1449,6 +1464,13 @@ def test_who_must_come_to_a_shuffle_and_does_not_is_told_at_the_line_of_the_shuf
 def test_a_shuffle_whose_masks_differ_names_the_other_mask():
     with pytest.raises(DivergentShuffle, match="comes with another mask, 0xffff0001"):
         run(two_masks, 1, 32, filled(32), filled(32))
+
+
+def test_a_shuffle_goes_by_whole_numbers_alone():
+    """numba-cuda's compiler truncates the bits of mask and lanes, which fails for a float's."""
+    message = r"by in cuda\.shfl_sync\(mask, value, by\) must be a whole number, not 8\.0"
+    with pytest.raises(TypeError, match=message):
+        run(shuffles, 1, 32, filled(32), filled(4, 32), np.array([8.0]))
 
 
 @cuda.jit

@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+import torch
 from numba import cuda, float32
 
 from grader.failures import told
 from grader.worker.faults import describe
+from grader.worker.launches import LaunchRefused
+from grader.worker.races import Race
 from grader.worker.sim_numba import simulator
 from grader.worker.sim_numba.device_arrays import device_array
 
@@ -13,6 +16,7 @@ simulator.install()
 
 WIDTH = 4
 PAIR = (4, 5)
+SOME = device_array(np.zeros(4, np.float32), lambda size, what: None, "a")
 
 
 @cuda.jit
@@ -83,6 +87,63 @@ def returns_its_answer(x):
 
 
 @cuda.jit
+def shuffles_by_a_fraction(x):
+    x[0] = cuda.shfl_down_sync(0xFFFFFFFF, x[0], 16 / 2)
+
+
+@cuda.jit
+def shuffles_the_mask(x):
+    x[0] = cuda.shfl_xor_sync(x[0], 0xFFFFFFFF, 1)
+
+
+def no_kernel(x):
+    """Nobody wrote @cuda.jit above it."""
+
+
+@cuda.jit
+def calls_a_number(x):
+    x[cuda.threadIdx.x()] = 1.0
+
+
+@cuda.jit
+def calls_a_length(x):
+    x[0] = x.size()
+
+
+@cuda.jit
+def forgets_an_index(x):
+    x[0] = x
+
+
+@cuda.jit
+def has_an_index_too_many(x):
+    x[0, 1] = 1.0
+
+
+@cuda.jit
+def asks_for_two_axes(x):
+    i = cuda.grid(2)
+    if i < x.size:
+        x[i] = 1.0
+
+
+@cuda.jit
+def compares_with_a_shape(x):
+    if cuda.grid(1) < x.shape:
+        x[0] = 1.0
+
+
+@cuda.jit
+def reckons_with_triples(x):
+    x[cuda.blockIdx * cuda.blockDim + cuda.threadIdx] = 1.0
+
+
+@cuda.jit
+def asks_torch(x):
+    x[0] = torch.exp(x[0])
+
+
+@cuda.jit
 def nothing(x):
     cuda.shared.array(4, float32)
 
@@ -103,17 +164,130 @@ def nothing(x):
         (asks_for_what_it_computed, 1, 1, "outside of the kernel"),
         (asks_for_a_block, 1, 1, "outside of the kernel"),
         (asks_for_the_larger, 1, 1, "outside of the kernel"),
+        (shuffles_by_a_fraction, 1, 1, "/ gives no whole number, but // does"),
+        (shuffles_the_mask, 1, 1, "first comes a mask"),
+        (no_kernel, 1, 1, "Only a function with @cuda.jit above it is a kernel"),
+        (calls_a_number, 1, 1, "cuda.threadIdx.x and a.size, for example, are numbers"),
+        (calls_a_length, 1, 1, "cuda.threadIdx.x and a.size, for example, are numbers"),
+        (forgets_an_index, 1, 1, "is an index missing, as in a[i]?"),
+        (has_an_index_too_many, 1, 1, "A row of elements takes one index, a[i]"),
+        (asks_for_two_axes, 1, 1, "but cuda.grid(2) two: x, y = cuda.grid(2)"),
+        (compares_with_a_shape, 1, 1, "one for each dimension, such as a.shape[0]"),
+        (reckons_with_triples, 1, 1, "have the parts .x, .y and .z, each a number"),
+        (asks_torch, 1, 1, "math.exp for torch.exp"),
         (nothing, 33 / 32, 32, "The number of blocks must be whole"),
         (nothing, None, 32, "which is what a function without `return` gives"),
+        (nothing, 1, SOME, "neither may be an array, whose length is a.size"),
+        (nothing, 0, 32, "Does the number of blocks round up?"),
+        (nothing, 32, 0, "1 to 1,024 threads in each"),
         (nothing, 1, 64 / 2, "The number of threads must be whole"),
     ],
 )
 def test_a_common_mistake_has_a_hint(kernel, grid, block, hint):
     array = device_array(np.zeros(4, np.float32), lambda size, what: None, "x")
-    with pytest.raises((TypeError, ValueError, IndexError)) as caught:
+    with pytest.raises((TypeError, ValueError, IndexError, LaunchRefused)) as caught:
         kernel[grid, block](array)
     failure = told(describe(caught.value, __file__), "numba")
     assert hint in (failure.hint or "")
+
+
+@cuda.jit
+def asks_for_no_axis(x):
+    x[0] = cuda.grid()
+
+
+@cuda.jit
+def leaves_the_mask_out(x):
+    x[0] = cuda.shfl_down_sync(x[0], 1)
+
+
+@cuda.jit
+def adds_to_an_element(x):
+    cuda.atomic.add(x[0], 1.0)
+
+
+@cuda.jit
+def names_no_operation(x):
+    cuda.atomic(x, 0, 1.0)
+
+
+@cuda.jit
+def misspells_an_operation(x):
+    cuda.atomic.ad(x, 0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message", "hint"),
+    [
+        (asks_for_no_axis, "cuda.grid() missing 1 required", "cuda.grid(2) gives two numbers"),
+        (leaves_the_mask_out, "cuda.shfl_down_sync() missing 1", "(mask, value, by)"),
+        (adds_to_an_element, "cuda.atomic.add() missing 1", "(array, index, value)"),
+        (names_no_operation, "'cuda.atomic' object is not callable", "cuda.atomic.add(array"),
+        (misspells_an_operation, "'cuda.atomic' object has no attribute 'ad'", "cuda.atomic.add("),
+        (forgets_the_dtype, "cuda.shared.array() missing 1", "such as cuda.shared.array("),
+        (forgets_the_dtype_of_its_own, "cuda.local.array() missing 1", "the type of its elements"),
+    ],
+)
+def test_what_is_wrongly_called_has_the_name_by_which_it_was_called(kernel, message, hint):
+    """And not one of the simulator's inside, which no file and no lesson mentions."""
+    array = device_array(np.zeros(4, np.float32), lambda size, what: None, "x")
+    with pytest.raises((TypeError, AttributeError)) as caught:
+        kernel[1, 1](array)
+    failure = told(describe(caught.value, __file__), "numba")
+    assert message in failure.message
+    assert "Fake" not in failure.message
+    assert hint in failure.hint
+
+
+@cuda.jit
+def all_write_one(x):
+    x[0] = cuda.threadIdx.x
+
+
+@cuda.jit
+def all_write_one_in_turns(x):
+    for turn in range(2):
+        x[0] = cuda.threadIdx.x + turn
+
+
+@cuda.jit
+def clears_and_writes(x):
+    if cuda.threadIdx.x == 0:
+        x[1] = 0.0
+    if cuda.threadIdx.x == 1:
+        x[1] = 1.0
+
+
+@cuda.jit
+def reads_a_neighbours(x):
+    x[cuda.threadIdx.x] = x[cuda.threadIdx.x - 1]
+
+
+@cuda.jit
+def forgets_the_block(x):
+    x[cuda.threadIdx.x] = cuda.blockIdx.x
+
+
+BARRIER = "put a barrier that all threads come to between the two"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "blocks", "hint"),
+    [
+        (all_write_one, 1, "Let each thread write an element of its own, or only one of them"),
+        (all_write_one_in_turns, 1, BARRIER),
+        (clears_and_writes, 1, BARRIER),
+        (reads_a_neighbours, 1, BARRIER),
+        (forgets_the_block, 2, "is the block's number missing in the index?"),
+    ],
+)
+def test_a_barrier_is_advised_only_where_one_can_help(kernel, blocks, hint):
+    array = device_array(np.zeros(4, np.float32), lambda size, what: None, "x")
+    with pytest.raises(Race) as caught:
+        kernel[blocks, 2](array)
+    given = told(describe(caught.value, __file__), "numba").hint
+    assert hint in given
+    assert (BARRIER in given) == (hint == BARRIER)
 
 
 @cuda.jit

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+from types import FunctionType
 from typing import Any
 
 from numba import cuda
@@ -75,6 +76,15 @@ def put_in_place(
     _kernel.FakeWithinKernelCUDAArray = as_kernels_see_it
     _devicearray.device_array = new_device_array
     cuda.device_array = new_device_array
+
+
+def call_in_errors(public: str, *classes: type) -> None:
+    """Let Python's errors name these classes, and what they offer, as a kernel file does."""
+    for each in classes:
+        each.__name__ = public
+        for name, function in vars(each).items():
+            if isinstance(function, FunctionType) and not name.startswith("_"):
+                function.__qualname__ = f"{public}.{name}"
 
 
 def launched() -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 from grader.worker.launches import check_launch
 from grader.worker.races import Index
 from grader.worker.sim_numba.arrays import NotSimulated
-from grader.worker.sim_numba.internals import FakeCUDAAtomic, FakeCUDAModule
+from grader.worker.sim_numba.internals import FakeCUDAAtomic, FakeCUDAModule, call_in_errors
 from grader.worker.sim_numba.launch import Launch
 from grader.worker.sim_numba.memory import Local, Shared
 from grader.worker.sim_numba.races import Threads
@@ -104,6 +104,12 @@ def _atomically(operation: Callable[..., Any]) -> Callable[..., Any]:
 for _name, _operation in vars(FakeCUDAAtomic).items():
     if not _name.startswith("_"):
         setattr(_Atomic, _name, _atomically(_operation))
+
+
+call_in_errors("cuda", FakeCUDAModule, Cuda)
+call_in_errors("cuda.atomic", FakeCUDAAtomic, _Atomic)
+call_in_errors("cuda.local", Local)
+call_in_errors("cuda.shared", Shared)
 
 
 class _Groups:

@@ -21,7 +21,7 @@ import numpy as np
 
 from grader.worker.races import Heard, Moments, Order, Race, Uninitialised, merge
 from grader.worker.sim_numba.log import Kind, Log
-from grader.worker.sim_numba.text import parted_in_a_turn, uncalled_barrier
+from grader.worker.sim_numba.text import in_a_loop, parted_in_a_turn, uncalled_barrier
 from grader.worker.sites import Site, line_of, quoted
 from grader.worker.whole import Whole
 
@@ -302,7 +302,8 @@ class Memory:
             self.threads.log.mark_race(address, moment, site)
         of_one_block = moment >= self.threads.block
         if of_one_block:
-            why = f"{_unparted(site)}, it is left to chance which comes first"
+            both_write = did == "wrote" and does.startswith("writes")
+            why = f"{_unparted(site, both_write)} it is left to chance which comes first"
         else:
             why = "blocks run in any order, so it is left to chance which comes first"
         race = Race(
@@ -337,18 +338,24 @@ class Memory:
             raise self._unwritten
 
 
-def _unparted(site: Site) -> str:
-    """Why no barrier lies between what was done there and what is done now, by the text."""
-    code = site[0]
-    named = uncalled_barrier(code)
-    if named is not None:
-        return f"as line {named} names a barrier and does not call it, with ()"
+def _unparted(site: Site, both_write: bool) -> str:
+    """Why nothing comes between what was done there and what is done now, by the text.
+
+    No barrier parts two writes by one line, unless a loop comes back to it.
+    """
+    code, line = site[0], line_of(site)
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code is not code:
         frame = frame.f_back
-    if frame.f_code is code and parted_in_a_turn(code, line_of(site), frame.f_lineno):
-        return "with no barrier between one turn of the loop and the next"
-    return "with no barrier between the two"
+    now = frame.f_lineno if frame.f_code is code else None
+    if both_write and now == line and not in_a_loop(code, line):
+        return "both run that line, so"
+    named = uncalled_barrier(code)
+    if named is not None:
+        return f"as line {named} names a barrier and does not call it, with (),"
+    if now is not None and parted_in_a_turn(code, line, now):
+        return "with no barrier between one turn of the loop and the next,"
+    return "with no barrier between the two,"
 
 
 def _refine(done: dict[int, Any], old: int, new: int) -> None:

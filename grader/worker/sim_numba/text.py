@@ -90,6 +90,16 @@ def parted_in_a_turn(code: CodeType, one: int, other: int) -> bool:
     )
 
 
+@cache
+def in_a_loop(code: CodeType, line: int) -> bool:
+    """Whether a loop of this function holds the line; taken for granted without its text."""
+    function = _function(code)
+    return function is None or any(
+        isinstance(loop, ast.For | ast.While) and loop.lineno < line <= (loop.end_lineno or 0)
+        for loop in ast.walk(function)
+    )
+
+
 def _barriers(part: ast.AST) -> Iterator[int]:
     """The lines of a text that call cuda.syncthreads or one of its kin."""
     for call in ast.walk(part):

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+
 from grader.worker.races import DivergentShuffle
 from grader.worker.sites import Site, quoted
 
@@ -40,7 +42,8 @@ class Exchange:
     @classmethod
     def of(cls, shuffle: str, thread: Thread, mask: Any, value: Any, by: Any) -> Exchange:
         """Raises DivergentShuffle where the mask leaves the thread itself out."""
-        asked = cls(shuffle, thread.lane, int(mask) & EVERY_LANE, value, int(by) % LANES)
+        mask, by = _whole("mask", mask, shuffle), _whole("by", by, shuffle)
+        asked = cls(shuffle, thread.lane, mask & EVERY_LANE, value, by % LANES)
         if not asked.names(thread.lane):
             raise DivergentShuffle(
                 f"thread {thread.index} calls cuda.{shuffle}, and the mask {asked.mask:#x} leaves "
@@ -55,6 +58,15 @@ class Exchange:
 
     def names(self, lane: int) -> bool:
         return bool(self.mask >> lane & 1)
+
+
+def _whole(name: str, given: Any, shuffle: str) -> int:
+    """An argument that is a whole number: with another, no shuffle is compiled for a GPU."""
+    if not isinstance(given, int | np.integer):
+        raise TypeError(
+            f"{name} in cuda.{shuffle}(mask, value, by) must be a whole number, not {given}"
+        )
+    return int(given)
 
 
 class Thread(Protocol):
