@@ -178,8 +178,8 @@ def _along_a_line(name: str, missing: Tensor, launch: LaunchRef) -> str | None:
         return _of_own("written", name, missing.ndim)
     if threads <= len(missing) <= blocks * threads:
         return (
-            f"{what}, and the launch has {blocks * threads:,} threads: does each thread use a "
-            "number of its own as the index?"
+            f"{what}, and the launch has {blocks * threads:,} threads: do several of them use one "
+            "index, or does an `if` stop too early?"
         )
     if reached == blocks == len(missing) - 1:
         return (

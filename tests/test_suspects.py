@@ -55,7 +55,7 @@ def lacks(*shape: int, written: tuple[slice, ...]) -> Tensor:
             (1, 1),
             (2, 1),
             "Of the 2 elements of out only the first one is written, and the launch has 2 threads: "
-            "does each thread use a number of its own as the index?",
+            "do several of them use one index, or does an `if` stop too early?",
         ),
         (
             lacks(2, written=(slice(1),)),
