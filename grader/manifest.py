@@ -122,17 +122,6 @@ def json_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-def changed(folder: Path, manifest: Manifest) -> list[str]:
-    """Paths of released files that differ in `folder`, are missing, or are links; in order.
-
-    Kernel files are left out: they are the student's to change. Files that were never released are
-    not looked at.
-    """
-    return [
-        file.path for file in manifest.files if not file.kernel and not is_released(folder, file)
-    ]
-
-
 def must_be_whole(folder: Path, manifest: Manifest, outcome: str = "") -> None:
     """Raises UsageError where a file of the release, a stub too, is not as `is_released` asks.
 
