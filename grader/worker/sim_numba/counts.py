@@ -94,8 +94,11 @@ def requests(accesses: Sequence[Access], cost: Callable[[Request], int]) -> list
         warps[instruction, access.thread // WARP][access.thread].append(access)
     found: list[Request] = []
     for threads in warps.values():
-        ways = (_in_step(threads.values()), _in_step([each[::-1] for each in threads.values()]))
-        found += min(ways, key=lambda way: sum(map(cost, way)))
+        ways = [_in_step(threads.values())]
+        if len(set(map(len, threads.values()))) > 1:
+            ways.append(_in_step([each[::-1] for each in threads.values()]))
+            ways.sort(key=lambda way: sum(map(cost, way)))
+        found += ways[0]
     return found
 
 
