@@ -53,8 +53,8 @@ def install(course: Path) -> None:
 def is_dated(tag: str) -> bool:
     """Whether Classroom 50's tag says when it was handed in, which `grader ci` reads itself.
 
-    Such as `submit/2026-06-01T14-32-05Z-a1b2c3d`: the time that Classroom 50 itself goes by. A commit
-    has any time that its maker likes.
+    Such as `submit/2026-06-01T14-32-05Z-a1b2c3d`: the time that Classroom 50 itself goes by. A
+    commit has any time that its maker likes.
     """
     try:
         datetime.strptime(tag[:27], "submit/%Y-%m-%dT%H-%M-%SZ")
