@@ -6,14 +6,14 @@ What threads did is known from a worker's own record: good enough to ask, and ne
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
 import torch
 from torch import Tensor
 
-from grader.trace import Kind, Touch, carried, index_of
+from grader.trace import index_of
 from grader.wire import FROM_END, LaunchRef, Traced
 
+READ, WRITE = 0, 1  # kinds of accesses in `Traced`; the third both reads and writes
 FEWEST = 3  # wrong elements that hold a neighbour's value: fewer may by chance
 
 
@@ -23,20 +23,10 @@ def of_indices(traced: Traced, wrong: Mapping[str, Tensor], source: Sequence[str
     `wrong` marks the wrong elements of each output, and `source` is the kernel file, line by line.
     None where no such index can have led to what one of these holds.
     """
-    led = carried(map(partial(_touch, traced), traced.accesses))
-    outputs = {
-        number: wrong[array.name].flatten()
-        for number, array in enumerate(traced.arrays)
-        if array.space == "argument" and array.name in wrong
-    }
-    blamed = 0
-    for (array, element, _), numbers in led.items():
-        marked = outputs.get(array)
-        if numbers and marked is not None and element is not None and element < len(marked):
-            blamed |= numbers if marked[element] else 0
-    if not blamed:
+    numbers = blamed(traced, wrong)
+    if not numbers:
         return None
-    first = traced.accesses[(blamed & -blamed).bit_length() - 1]
+    first = traced.accesses[(numbers & -numbers).bit_length() - 1]
     *_, number, place, kind, line, _ = first
     used = traced.arrays[number]
     index = ", ".join(map(str, index_of(place, used.shape)))
@@ -49,16 +39,32 @@ def of_indices(traced: Traced, wrong: Mapping[str, Tensor], source: Sequence[str
     )
 
 
-def _touch(traced: Traced, row: Sequence[int]) -> Touch:
-    launch, _, block, thread, array, element, kind, _, fault = row
-    kinds: tuple[Kind, ...] = ("read", "write", "update")
-    shared = traced.arrays[array].space == "shared"
-    return Touch(
-        (launch, block, thread),
-        (array, element, block if shared else -1),
-        kinds[kind],
-        fault == FROM_END,
-    )
+def blamed(traced: Traced, wrong: Mapping[str, Tensor]) -> int:
+    """Which accesses by an index below 0 may have led to a wrong element: bit n is the n-th's.
+
+    `wrong` marks the wrong elements of each output. Whatever a thread read before it writes may be
+    in what it writes.
+    """
+    threads: dict[tuple[int, int, int], int] = {}
+    elements: dict[tuple[int, int, int], int] = {}  # by array, element and, if it is shared, block
+    for number, row in enumerate(traced.accesses):
+        launch, _, block, thread, array, element, kind, _, fault = row
+        who = launch, block, thread
+        where = array, element, block if traced.arrays[array].space == "shared" else -1
+        known = threads.get(who, 0) | (fault == FROM_END) << number
+        if kind != WRITE:
+            known |= elements.get(where, 0)
+        threads[who] = known
+        if kind != READ:
+            elements[where] = known
+    marked = {name: each.flatten() for name, each in wrong.items()}
+    found = 0
+    for (array, element, _), numbers in elements.items():
+        used = traced.arrays[array]
+        bad = marked.get(used.name) if used.space == "argument" else None
+        if numbers and bad is not None and 0 <= element < len(bad) and bad[element]:
+            found |= numbers
+    return found
 
 
 def of_values(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from math import prod
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -234,32 +234,6 @@ def writers(trace: Trace, name: str) -> dict[int, Access]:
         and access.element is not None
         and trace.arrays[access.array].name == name
     }
-
-
-class Touch(NamedTuple):
-    """An access as far as it carries values on: by whom, where, and whether by an index below 0."""
-
-    who: tuple[int, int, int]  # launch, block, thread
-    where: tuple[int, int | None, int]  # array, element, and the block whose array it is, or -1
-    kind: Kind
-    below_zero: bool
-
-
-def carried(touches: Iterable[Touch]) -> dict[tuple[int, int | None, int], int]:
-    """For each element, which accesses by an index below 0 may have led to what it holds at last.
-
-    Bit n of the number stands for the n-th touch. Whatever a thread read before it writes may be in
-    what it writes.
-    """
-    threads: dict[tuple[int, int, int], int] = {}
-    elements: dict[tuple[int, int | None, int], int] = {}
-    for number, (who, where, kind, below_zero) in enumerate(touches):
-        held = elements.get(where, 0)
-        known = threads.get(who, 0) | (below_zero << number) | (held if kind != "write" else 0)
-        threads[who] = known
-        if kind != "read":
-            elements[where] = known
-    return elements
 
 
 def stage(array: Array, kind: Kind) -> int:

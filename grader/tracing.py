@@ -6,24 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from torch import Tensor
 
+from grader import suspects
 from grader.acceptance import expect, first_mismatch, right_elements
 from grader.inputs import reseeded
 from grader.session import Grading
 from grader.spec import Case, Spec
 from grader.steps import failure_from, trusted
-from grader.trace import (
-    Access,
-    Array,
-    Failure,
-    Fault,
-    Kind,
-    Launch,
-    Touch,
-    Trace,
-    Wrong,
-    carried,
-)
-from grader.wire import MOST_ACCESSES, ArrayRef, Traced, printable
+from grader.trace import Access, Array, Failure, Fault, Kind, Launch, Trace, Wrong
+from grader.wire import FROM_END, MOST_ACCESSES, ArrayRef, Traced, printable
 
 # What the numbers in a row of `wire.Traced` stand for.
 KINDS: tuple[Kind, ...] = ("read", "write", "update")
@@ -48,6 +38,7 @@ def trace_of(grading: Grading, case: Case | None = None) -> Trace:
     outputs, traced, failed = kernel.trace(inputs)
     failure = None if failed is None else Failure(kind=failed.kind, message=failed.message)
     wrong: dict[str, tuple[Wrong, ...]] = {}
+    marked: dict[str, Tensor] = {}
     unwritten: dict[str, tuple[int, ...]] = {}
     if failure is None:
         missing = kernel.unwritten(outputs)
@@ -61,9 +52,12 @@ def trace_of(grading: Grading, case: Case | None = None) -> Trace:
             bad = ~right & ~missing[name] if name in missing else ~right
             if bad.any():
                 wrong[name] = _wrong(bad, expected.answer[name], outputs[name])
+                marked[name] = bad
+    # Where the call itself failed, each index below 0 may be to blame; where nothing did, none.
+    blamed = -1 if failure and not wrong else suspects.blamed(traced, marked)
     arrays, numbers = _arrays(spec, {**inputs, **outputs}, traced.arrays)
     source = tuple(map(printable, grading.source))
-    whole = Trace(
+    return Trace(
         exercise=grading.exercise.name,
         case=case.headline,
         source=source,
@@ -71,13 +65,12 @@ def trace_of(grading: Grading, case: Case | None = None) -> Trace:
             Launch(kernel=one.kernel, grid=one.grid, block=one.block) for one in traced.launches
         ),
         arrays=arrays,
-        accesses=tuple(_accesses(traced, numbers, len(source))),
+        accesses=tuple(_accesses(traced, numbers, len(source), blamed)),
         failure=failure,
         wrong=wrong,
         unwritten=unwritten,
         cut=traced.cut,
     )
-    return _blamed(whole)
 
 
 def _places(marked: Tensor) -> tuple[int, ...]:
@@ -137,40 +130,12 @@ def _unused(name: str, used: set[str]) -> str:
     return unused
 
 
-def _blamed(trace: Trace) -> Trace:
-    """The trace, where an index below 0 is a fault only if it may have led to a wrong element.
-
-    Where the call itself failed, each may be to blame; where nothing did, none.
-    """
-    if trace.failure is not None and not trace.wrong:
-        return trace
-    led = carried(_touch(trace, access) for access in trace.accesses)
-    names = {array.name: number for number, array in enumerate(trace.arrays)}
-    blamed = 0
-    for name, some in trace.wrong.items():
-        for each in some:
-            blamed |= led.get((names[name], each.element, -1), 0)
-
-    def told(number: int, access: Access) -> Access:
-        innocent = access.fault == "from_end" and not blamed >> number & 1
-        return access.model_copy(update={"fault": ""}) if innocent else access
-
-    accesses = tuple(told(number, access) for number, access in enumerate(trace.accesses))
-    return trace.model_copy(update={"accesses": accesses})
-
-
-def _touch(trace: Trace, access: Access) -> Touch:
-    shared = trace.arrays[access.array].space == "shared"
-    return Touch(
-        (access.launch, access.block, access.thread),
-        (access.array, access.element, access.block if shared else -1),
-        access.kind,
-        access.fault == "from_end",
-    )
-
-
-def _accesses(traced: Traced, numbers: Sequence[int], lines: int) -> Iterable[Access]:
-    for launch, step, block, thread, array, element, kind, line, fault in traced.accesses:
+def _accesses(traced: Traced, numbers: Sequence[int], lines: int, blamed: int) -> Iterable[Access]:
+    """An index below 0 is a fault where it is blamed: bit n of `blamed` is that of the n-th."""
+    for place, row in enumerate(traced.accesses):
+        launch, step, block, thread, array, element, kind, line, fault = row
+        if fault == FROM_END and not blamed >> place & 1:
+            fault = 0
         yield Access(
             launch=launch,
             step=step,
