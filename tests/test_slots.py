@@ -387,7 +387,8 @@ def test_the_share_that_is_right_is_that_of_the_work_done(name: str):
     spec = small(SPECS[name])
     slots, arena = slots_of(spec)
     calls, filled = slots.refill()
-    assert [probe.share_right() for probe in filled.probes] == [0.0] * len(filled.probes)
+    # One element of thousands may be right by chance.
+    assert max(probe.share_right() for probe in filled.probes) < 0.01
     do_all(spec, arena, calls)
     assert [probe.share_right() for probe in filled.probes] == [1.0] * len(filled.probes)
 
