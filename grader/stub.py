@@ -16,16 +16,16 @@ as it is, to the letter.
 from __future__ import annotations
 
 import ast
-import io
 import json
 import os
 import re
 import textwrap
-import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenInfo
 
+from grader.comments import comments_of
 from grader.course import Exercise, text_of
 from grader.errors import BrokenExercise, UsageError
 
@@ -119,10 +119,7 @@ def _parse(source: str, path: str) -> ast.Module:
     try:
         return ast.parse(source)
     except SyntaxError as error:
-        raise BrokenExercise(
-            f"{path}, line {error.lineno}: not valid Python: {error.msg}",
-            "Let each marked region hold whole statements, indented like its BEGIN marker.",
-        ) from error
+        raise _unreadable(path, error) from error
     except (ValueError, RecursionError, MemoryError) as error:
         # Bytes of value 0 (before Python 3.11.4), halves of characters, nesting without end.
         raise BrokenExercise(
@@ -131,14 +128,22 @@ def _parse(source: str, path: str) -> ast.Module:
         ) from error
 
 
+def _unreadable(path: str, error: SyntaxError) -> BrokenExercise:
+    line = f", line {error.lineno}" if error.lineno else ""
+    return BrokenExercise(
+        f"{path}{line}: not valid Python: {error.msg}",
+        "Let each marked region hold whole statements, indented like its BEGIN marker.",
+    )
+
+
 def regions(source: str, path: str) -> Iterator[Region]:
     """The marked regions in order. Strings that mention a marker are not markers.
 
     Raises BrokenExercise where markers do not go in pairs; `path` is what messages call the file.
     """
     opened: tuple[int, str, str] | None = None
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type != tokenize.COMMENT or not _MENTION.search(token.string):
+    for token in _comments(source, path):
+        if not _MENTION.search(token.string):
             continue
         line, column = token.start
         marker = _MARKER.fullmatch(token.string.rstrip())
@@ -156,6 +161,13 @@ def regions(source: str, path: str) -> Iterator[Region]:
             opened = None
     if opened:
         raise _misplaced(path, opened[0], "this BEGIN SOLUTION has no END SOLUTION")
+
+
+def _comments(source: str, path: str) -> list[TokenInfo]:
+    try:
+        return comments_of(source)
+    except SyntaxError as error:
+        raise _unreadable(path, error) from error
 
 
 def _misplaced(path: str, line: int, fault: str) -> BrokenExercise:

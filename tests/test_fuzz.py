@@ -566,6 +566,8 @@ def solutions(draw: st.DrawFn) -> str:
 @example("-" * 3000 + "1")
 @example("def f():\n    # BEGIN SOLUTION\r    SECRET = 1\r    # END SOLUTION\n    pass\n")
 @example("def f():\n    x = 1\f\n    # BEGIN SOLUTION\n    SECRET = 1\n    # END SOLUTION\n")
+@example("# BEGIN SOLUTION\r#\x08\n")  # Python reads it, and the tokenizer of 3.12 does not
+@example("\rº")
 def test_any_source_is_a_stub_that_python_reads_or_an_error(source: str):
     try:
         stub = make_stub(source, "01_double")
@@ -632,6 +634,8 @@ FILES = st.binary(max_size=60) | st.tuples(
 
 @fuzz(300)
 @given(FILES)
+# It runs, and cannot be read line by line: Python 3.12 decodes no label of 4,000 letters.
+@example(b"# coding: idna\nx = 1" + b"0" * 4000 + b"\n1 / 0\n")
 def test_any_file_is_an_entry_or_a_fault(kernel_file: Path, content: bytes):
     kernel_file.write_bytes(content)
     linecache.clearcache()

@@ -27,6 +27,7 @@ FLOORS = (
         "decision",
         "toolkit",
         "documents",
+        "comments",
         "times",
         "forked",
     },

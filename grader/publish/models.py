@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 import difflib
 import hashlib
-import io
 import re
-import tokenize
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from grader.check import LARGEST_FILE
+from grader.comments import comments_of
 from grader.course import Exercise, rejected_at
 from grader.errors import BrokenExercise, GraderError
 from grader.publish import evidence
@@ -186,7 +185,7 @@ def _asked(source: str) -> frozenset[int]:
             for region in regions(source, "kernel.py")
             for line in range(region.first, region.last + 1)
         )
-    except (BrokenExercise, tokenize.TokenError, SyntaxError):
+    except BrokenExercise:
         return frozenset()
 
 
@@ -239,13 +238,12 @@ def _code(source: str) -> list[str]:
     lines = source.split("\n")  # as Python counts them
     try:
         tree = ast.parse(source)
-        tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
-    except (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError):
+        comments = comments_of(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return lines
-    for token in tokens:
-        if token.type == tokenize.COMMENT:
-            row, column = token.start
-            lines[row - 1] = lines[row - 1][:column].rstrip()
+    for comment in comments:
+        row, column = comment.start
+        lines[row - 1] = lines[row - 1][:column].rstrip()
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list) and body and _is_text(body[0]):

@@ -22,7 +22,6 @@ from __future__ import annotations
 import io
 import keyword
 import re
-import tokenize
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from grader import stub
+from grader.comments import comments_of
 from grader.course import Exercise, text_of
 from grader.errors import BrokenExercise
 from grader.manifest import digest
@@ -160,10 +160,9 @@ def _passages(path: Path, root: Path) -> Iterator[Passage]:
 
 def _without_comments(source: str) -> list[str]:
     lines = source.split("\n")
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            row, column = token.start
-            lines[row - 1] = lines[row - 1][:column]
+    for comment in comments_of(source):
+        row, column = comment.start
+        lines[row - 1] = lines[row - 1][:column]
     return lines
 
 

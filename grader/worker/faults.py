@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import linecache
 import re
+import tokenize
 import traceback
+from types import TracebackType
 from typing import Any, TypeGuard
 
 from grader.wire import LARGEST_COUNT, LONGEST_TEXT, MOST_FRAMES, Fault
@@ -77,8 +78,8 @@ def _kind(error: BaseException, file: str, frames: list[tuple[int, str, str]]) -
 
 def _raised_in(error: BaseException, file: str) -> bool:
     """Whether a `raise` in the file did it, rather than a library that the file calls."""
-    innermost = traceback.extract_tb(error.__traceback__)[-1:]
-    return any(f.filename == file and (f.line or "").startswith("raise ") for f in innermost)
+    innermost = _frames(error.__traceback__)[-1:]
+    return any(where == file and _line(file, at).startswith("raise ") for where, at, _ in innermost)
 
 
 def _is_out_of_memory(error: BaseException) -> bool:
@@ -141,9 +142,9 @@ def _own_frames(error: BaseException, file: str) -> list[tuple[int, str, str]]:
     if _unreadable(error, file) and error.lineno:
         return [(error.lineno, "", (error.text or "").strip())]
     own = [
-        (frame.lineno or 0, frame.name, _line(file, frame.lineno))
-        for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename == file
+        (number, name, _line(file, number))
+        for where, number, name in _frames(error.__traceback__)
+        if where == file
     ]
     # What the compiler was looking at is not a Python frame: Triton keeps it on the exception.
     for each in _compile_errors(error):
@@ -153,12 +154,34 @@ def _own_frames(error: BaseException, file: str) -> list[tuple[int, str, str]]:
 
 def _compiled_line(source: str | None, node: Any, file: str) -> list[tuple[int, str, str]]:
     """Triton numbers lines from the kernel's `def`; find that in the file."""
-    text = "".join(linecache.getlines(file))
+    text = "".join(_lines(file))
     if not source or source not in text or not hasattr(node, "lineno"):
         return []  # a function of Triton's own, or one that the learner indented
     line = text.count("\n", 0, text.index(source)) + node.lineno
     return [(line, "", _line(file, line))]
 
 
-def _line(file: str, number: int | None) -> str:
-    return linecache.getline(file, number or 0).strip()
+def _frames(innermost_last: TracebackType | None) -> list[tuple[str, int, str]]:
+    """File, line and function of each call. Unlike `traceback.extract_tb`, it reads no file."""
+    return [
+        (frame.f_code.co_filename, number or 0, frame.f_code.co_name)
+        for frame, number in traceback.walk_tb(innermost_last)
+    ]
+
+
+def _line(file: str, number: int) -> str:
+    lines = _lines(file)
+    return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+
+
+def _lines(file: str) -> list[str]:
+    """The lines of a file, or none where they cannot be read.
+
+    `linecache` lets errors of some codecs through: a file may run although its lines cannot be read
+    one after the other.
+    """
+    try:
+        with tokenize.open(file) as stream:
+            return stream.readlines()
+    except (OSError, SyntaxError, UnicodeError):
+        return []

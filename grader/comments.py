@@ -1,0 +1,22 @@
+"""The comments of a Python file."""
+
+from __future__ import annotations
+
+import io
+import tokenize
+
+
+def comments_of(source: str) -> list[tokenize.TokenInfo]:
+    """Every comment, where it begins, and its line. Raises SyntaxError where none can be told.
+
+    From Python 3.12 on the tokenizer has errors of its own for what `ast` reads, such as a control
+    character behind a lone carriage return, or a letter of several bytes there.
+    """
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
+    except tokenize.TokenError as error:
+        message, (line, column) = error.args
+        raise SyntaxError(message, (None, line, column, None)) from error
+    except UnicodeError as error:
+        raise SyntaxError(str(error)) from error
+    return [token for token in tokens if token.type == tokenize.COMMENT]
