@@ -321,6 +321,20 @@ def test_a_gpu_forgives_no_fault_that_the_simulator_saw(counted, change, kind: s
     assert (step.outcome, step.failure.kind) == (Outcome.FAIL, kind)
 
 
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("Reply.dump = lambda reply: {'seq': 'one'}", "protocol"),
+        ("raise SystemExit", "exit"),
+    ],
+)
+def test_on_a_gpu_no_file_evades_its_count_by_what_it_does_to_its_process(counted, line, kind: str):
+    """It was told as a kernel that no simulator can run, and could pass."""
+    kernel = f"from grader.wire import Reply\n\n\ndef double(x, out):\n    {line}\n"
+    step = counted(DOUBLE, kernel, device="cuda")
+    assert (step.outcome, step.points, step.failure.kind) == (Outcome.FAIL, 0, kind)
+
+
 def test_nobody_is_excused_who_was_simulated_before(counted):
     step = counted(
         DOUBLE,
