@@ -92,11 +92,15 @@ def drifted(exercise: Exercise) -> bool:
 def write(exercise: Exercise, force: bool = False) -> bool:
     """Write kernel.py; False when it was right already.
 
-    Raises UsageError, unless `force`, when it holds something else: that is somebody's work.
+    Raises UsageError where something lies there that is no file and, unless `force`, when the file
+    holds something else: that is somebody's work.
     """
     stub = stub_of(exercise)
     if not drifted(exercise):
         return False
+    if os.path.lexists(exercise.kernel) and not exercise.kernel.is_file():
+        # A pipe would be waited at for ever.
+        raise UsageError(f"{exercise.kernel} is not a file.", again(exercise, exercise.kernel))
     if exercise.kernel.exists() and not force:
         raise UsageError(
             f"{exercise.kernel} differs from the stub; somebody may have worked on it.",

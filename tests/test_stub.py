@@ -300,6 +300,9 @@ def test_what_lies_in_the_place_of_a_kernel_is_moved_away_first(copy: Path):
         make(exercise.kernel)
         told = stub.again(exercise, exercise.kernel)
         assert told.startswith("Move it away: then `grader stub 01_double` ")
+        with pytest.raises(UsageError, match=r"kernel\.py is not a file") as caught:
+            stub.write(exercise, force=True)
+        assert caught.value.next_step == told
 
 
 def test_who_has_none_is_not_told_to_make_a_stub(copy: Path):
