@@ -1,4 +1,4 @@
-"""The comments of a Python file."""
+"""The comments of a Python file, and what it holds without them."""
 
 from __future__ import annotations
 
@@ -20,3 +20,15 @@ def comments_of(source: str) -> list[tokenize.TokenInfo]:
     except UnicodeError as error:
         raise SyntaxError(str(error)) from error
     return [token for token in tokens if token.type == tokenize.COMMENT]
+
+
+def without_comments(source: str) -> list[str]:
+    """The lines, each without its comment and the blanks before it.
+
+    Raises SyntaxError, as `comments_of` does.
+    """
+    lines = source.split("\n")  # as Python counts them
+    for comment in comments_of(source):
+        row, column = comment.start
+        lines[row - 1] = lines[row - 1][:column].rstrip()
+    return lines

@@ -24,8 +24,8 @@ from grader.terms import Outcome
 # What passes beyond the limit: a last block that is shifted back to be full reads up to a block
 # twice, 13 % of the counted rows with blocks of 4096. A further pass over two would be 50 %.
 SLACK = 1.2
-# Faults of the kernel itself, which a GPU may forgive by luck and a simulator never misses, and what
-# a file does to its process on purpose.
+# Faults of the kernel itself, which a GPU may forgive by luck and a simulator never misses, and
+# what a file does to its process on purpose.
 SURE = (
     *("race", "divergent_barrier", "divergent_shuffle", "uninitialised", "out_of_bounds"),
     *("protocol", "exit"),

@@ -12,6 +12,7 @@ import pytest
 from released import order, small_course
 
 from grader import course, stub
+from grader.comments import without_comments
 from grader.errors import BrokenExercise
 from grader.manifest import digest
 from grader.release import build, proof, repository, wheel
@@ -330,7 +331,7 @@ def test_every_solution_of_the_course_is_refused_in_a_lesson():
         source = exercise.solution.read_text()
         place = f"solutions/{exercise.name}/kernel.py"
         commented = "".join(f"# {line}\n" for line in source.splitlines())
-        bare = "\n".join(proof._without_comments(source))
+        bare = "\n".join(without_comments(source))
         for text in (source + "\n", commented, bare):
             found = proof.leaks([("README.md", text.encode())], secret)
             assert any(place in leak.what for leak in found), exercise.name

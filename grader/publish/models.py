@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.check import LARGEST_FILE
-from grader.comments import comments_of
+from grader.comments import without_comments
 from grader.course import Exercise, rejected_at
 from grader.errors import BrokenExercise, GraderError
 from grader.publish import evidence
@@ -235,15 +235,10 @@ def _diff(solution: str, wrong: str) -> Iterator[str]:
 
 def _code(source: str) -> list[str]:
     """The lines of a file without comments, docstrings and empty lines."""
-    lines = source.split("\n")  # as Python counts them
     try:
-        tree = ast.parse(source)
-        comments = comments_of(source)
+        tree, lines = ast.parse(source), without_comments(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return lines
-    for comment in comments:
-        row, column = comment.start
-        lines[row - 1] = lines[row - 1][:column].rstrip()
+        return source.split("\n")
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list) and body and _is_text(body[0]):

@@ -29,7 +29,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from grader import stub
-from grader.comments import comments_of
+from grader.comments import without_comments
 from grader.course import Exercise, text_of
 from grader.errors import BrokenExercise
 from grader.manifest import digest
@@ -147,7 +147,7 @@ def _passages(path: Path, root: Path) -> Iterator[Passage]:
     place = path.relative_to(root).as_posix()
     source = text_of(path)
     stub.make_stub(source, path.parent.name, str(path))  # raises where markers are missing or wrong
-    code = _without_comments(source)
+    code = without_comments(source)
     for region in stub.regions(source, str(path)):
         numbers = [n for n in range(region.first + 1, region.last) if code[n - 1].strip()]
         for group in ([[n] for n in numbers], [list(pair) for pair in pairwise(numbers)]):
@@ -156,14 +156,6 @@ def _passages(path: Path, root: Path) -> Iterator[Passage]:
                 if _telling(" ".join(parts)):
                     words = _words("\n".join(_bare(part) for part in parts))
                     yield Passage(place, lines[0], " / ".join(parts), words)
-
-
-def _without_comments(source: str) -> list[str]:
-    lines = source.split("\n")
-    for comment in comments_of(source):
-        row, column = comment.start
-        lines[row - 1] = lines[row - 1][:column]
-    return lines
 
 
 def _telling(code: str) -> bool:
