@@ -868,9 +868,9 @@ def test_a_spec_that_exits_is_no_pass(tmp_path: Path):
     [
         (
             '{"x": draw.tensor(case.shape)}',
-            "draw.tensor(case.shape, scale=2)",
+            "draw.tensor(case.shape, loudness=2)",
             "The exercise is broken: drawing the inputs fails for 1x1,float32,seed=7: TypeError: "
-            "CaseDraw.tensor() got an unexpected keyword argument 'scale'",
+            "CaseDraw.tensor() got an unexpected keyword argument 'loudness'",
         ),
         (
             '{"out": inputs["x"]}',
