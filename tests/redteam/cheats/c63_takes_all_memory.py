@@ -1,6 +1,6 @@
 """Holds 64 GiB of memory, a gigabyte at a time: right answers if it may."""
 # attacks: 02_dot_reduction
-# stopped: load out_of_memory | correctness out_of_memory
+# stopped: load out_of_memory | correctness out_of_memory | correctness timeout (on busy cores)
 
 from numba import cuda, float32
 
