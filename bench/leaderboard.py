@@ -36,12 +36,12 @@ from grader import attempts, course, settings, signing
 from grader.attempts import Attempt
 from grader.board import collect, people, publish, site
 from grader.board.entries import Context
-from grader.results import Failure, Resources, Result, Speed, from_json
+from grader.results import Failure, Resources, Result, Speed, parse_result
 from grader.terms import Outcome, Status, StepName
 
 HERE = Path(__file__).parent
 COURSES = HERE.parent / "tests" / "courses"
-PATTERN = from_json((COURSES / "result.json").read_bytes())
+PATTERN = parse_result((COURSES / "result.json").read_bytes())
 EXERCISES = [f"{number:02}_double" for number in range(1, 11)]
 # GB/s that a trusted kernel reaches; only their being different matters here.
 GPUS = {"NVIDIA H200": 4200.0, "NVIDIA A100-SXM4-80GB": 1750.0, "NVIDIA L4": 265.0}
@@ -200,7 +200,7 @@ def written(student: int, tries: int, pem: bytes, folder: Path, layout: str) -> 
     private = signing.private_key(pem, "the key of this benchmark")
     made = list(tried(student, tries))
     runs = [made[first : first + len(EXERCISES)] for first in range(0, len(made), len(EXERCISES))]
-    lines = [attempts.to_json(signing.sign(run, private)) + "\n" for run in runs]
+    lines = [attempts.attempt_json(signing.sign(run, private)) + "\n" for run in runs]
     if layout == "student":
         (folder / f"{student:04}.jsonl").write_text("".join(lines))
     elif layout == "class":

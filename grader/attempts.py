@@ -54,7 +54,7 @@ def new_id() -> str:
     return secrets.token_hex(16)
 
 
-def to_json(record: Attempt | Signed) -> str:
+def attempt_json(record: Attempt | Signed) -> str:
     """One line of JSON."""
     return record.model_dump_json(by_alias=True)
 

@@ -107,10 +107,10 @@ def run(
             progress(f"grading {names[number]} …")
 
     def reader() -> Reader[Result]:
-        from grader.results import from_json
+        from grader.results import parse_result
 
         def read(line: bytes) -> Result:
-            result = _parsed(line, from_json)
+            result = _parsed(line, parse_result)
             heard(result)
             if result.status is not Status.INTERRUPTED:
                 begin(next(numbers))
@@ -132,9 +132,9 @@ def trace(request: Request) -> Trace:
     asked = replace(request, trace=True, device="cpu")  # only a simulator sees every access
 
     def reader() -> Reader[Trace]:
-        from grader.trace import from_json
+        from grader.trace import parse_trace
 
-        return lambda line: _parsed(line, from_json)
+        return lambda line: _parsed(line, parse_trace)
 
     (told,) = _judge([asked], reader)
     return told

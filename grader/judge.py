@@ -129,7 +129,7 @@ def _grade(request: Mapping[str, Any], device: str, workshop: Workshop) -> tuple
     import pytest
 
     from grader import plugin, sanitize, trace, tracing, walls
-    from grader.results import to_json
+    from grader.results import result_json
     from grader.session import Options
     from grader.spec import Case
 
@@ -154,7 +154,7 @@ def _grade(request: Mapping[str, Any], device: str, workshop: Workshop) -> tuple
     grading = gradings.of(exercise.folder)
     if request["trace"]:
         with contextlib.closing(grading):
-            return trace.to_json(tracing.trace_of(grading, options.case)), False
+            return trace.trace_json(tracing.trace_of(grading, options.case)), False
     watch = _Watch(gradings, grading)
     said = io.StringIO()
     with (
@@ -180,7 +180,7 @@ def _grade(request: Mapping[str, Any], device: str, workshop: Workshop) -> tuple
     result = grading.result(interrupted, found)
     if result.status is Status.UNFINISHED:
         print(said.getvalue(), file=sys.stderr)  # a fault of ours: pytest knows more
-    return to_json(result), interrupted
+    return result_json(result), interrupted
 
 
 @contextlib.contextmanager

@@ -23,7 +23,7 @@ from grader.attempts import Attempt, Signed, login_of
 from grader.board.entries import MOST_POINTS
 from grader.board.people import Forbidden, cleaned
 from grader.documents import Unusable, shown
-from grader.results import first_fault, from_json
+from grader.results import first_fault, parse_result
 from grader.terms import Status
 from grader.times import sortable, to_come, utc
 from grader.verdict import EXIT_CODES
@@ -185,7 +185,7 @@ def _told(attempt: Attempt, context: Context) -> Attempt | Unusable:
 
 def _of(document: bytes, student: str, course: str) -> Attempt:
     """A bare result as an attempt of this course, known by its own digest."""
-    result = from_json(document)
+    result = parse_result(document)
     return Attempt(
         id=hashlib.sha256(document.strip() + student.encode()).hexdigest()[:32],
         course=course,

@@ -244,11 +244,11 @@ class Result(Record):
     output: str = Field(default="", description="what the kernel printed, its first part")
 
 
-def to_json(result: Result, indent: int | None = None) -> str:
+def result_json(result: Result, indent: int | None = None) -> str:
     return result.model_dump_json(by_alias=True, indent=indent)
 
 
-def from_json(text: str | bytes) -> Result:
+def parse_result(text: str | bytes) -> Result:
     """Raises pydantic.ValidationError when the text is not a result of this version."""
     return Result.model_validate_json(text)
 

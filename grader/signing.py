@@ -17,7 +17,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from grader.attempts import Attempt, Signed, to_json
+from grader.attempts import Attempt, Signed, attempt_json
 from grader.errors import UsageError
 
 # Stands before each signed text, so that a signature made for another purpose is none here.
@@ -39,7 +39,7 @@ def fingerprint(public: Ed25519PublicKey) -> str:
 
 
 def sign(attempts: Sequence[Attempt], private: Ed25519PrivateKey) -> Signed:
-    payload = "\n".join(map(to_json, attempts))
+    payload = "\n".join(map(attempt_json, attempts))
     return Signed(
         key=fingerprint(private.public_key()),
         signature=base64.b64encode(private.sign(message(payload))).decode(),

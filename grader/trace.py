@@ -16,14 +16,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from grader.results import Failure as Failure  # part of this record, too
-from grader.results import Record
+from grader.results import Failure, Record
 
 Count = Annotated[int, Field(ge=0)]
 Extent = Annotated[int, Field(ge=1)]
 Dims = tuple[Extent, Extent, Extent]
 Kind = Literal["read", "write", "update"]
-Fault = Literal["", "out_of_bounds", "race", "uninitialised", "from_end"]
+TraceFault = Literal["", "out_of_bounds", "race", "uninitialised", "from_end"]
 
 
 class Launch(Record):
@@ -61,7 +60,7 @@ class Access(Record):
     )
     kind: Kind
     line: Extent | None = Field(description="of `source`, from 1; null: not known")
-    fault: Fault = Field(
+    fault: TraceFault = Field(
         default="", description="from_end: in a call that failed, an index below 0 led here"
     )
 
@@ -127,11 +126,11 @@ def _error(trace: Trace, access: Access) -> str:
     return ""
 
 
-def to_json(trace: Trace, indent: int | None = None) -> str:
+def trace_json(trace: Trace, indent: int | None = None) -> str:
     return trace.model_dump_json(by_alias=True, indent=indent)
 
 
-def from_json(text: str | bytes) -> Trace:
+def parse_trace(text: str | bytes) -> Trace:
     """Raises pydantic.ValidationError when the text is not a whole trace of this version."""
     return Trace.model_validate_json(text)
 

@@ -9,15 +9,16 @@ from torch import Tensor
 from grader import suspects
 from grader.acceptance import expect, first_mismatch, right_elements
 from grader.inputs import reseeded
+from grader.results import Failure
 from grader.session import Grading
 from grader.spec import Case, Spec
 from grader.steps import failure_from, trusted
-from grader.trace import Access, Array, Failure, Fault, Kind, Launch, Trace, Wrong
+from grader.trace import Access, Array, Kind, Launch, Trace, TraceFault, Wrong
 from grader.wire import FROM_END, MOST_ACCESSES, ArrayRef, Traced, printable
 
 # What the numbers in a row of `wire.Traced` stand for.
 KINDS: tuple[Kind, ...] = ("read", "write", "update")
-FAULTS: tuple[Fault, ...] = ("", "out_of_bounds", "race", "uninitialised", "from_end")
+FAULTS: tuple[TraceFault, ...] = ("", "out_of_bounds", "race", "uninitialised", "from_end")
 
 
 def pictured(spec: Spec) -> Case:

@@ -12,12 +12,12 @@ from grader import attempts, signing
 from grader.attempts import Attempt
 from grader.board.collect import Collected, collect
 from grader.board.entries import Context
-from grader.results import Failure, Result, Speed, from_json
+from grader.results import Failure, Result, Speed, parse_result
 from grader.terms import Outcome, Status, StepName
 
 COURSES = Path(__file__).parent / "courses"
 SMALL = COURSES / "small"
-SIMULATED = from_json((COURSES / "result.json").read_bytes())
+SIMULATED = parse_result((COURSES / "result.json").read_bytes())
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 TODAY = "2026-11-21T10:00:00Z"
 TIMED, OTHER, PUZZLE = "01_double", "02_row_sum", "p01_copy"
@@ -110,7 +110,7 @@ def attempt(result: Result | None = None, **changes: Any) -> Attempt:
 
 
 def signed(made: Attempt, key: Ed25519PrivateKey = KEY) -> str:
-    return attempts.to_json(signing.sign([made], key))
+    return attempts.attempt_json(signing.sign([made], key))
 
 
 def line(share: float = 0.85, student: str = "ada", **changes: Any) -> str:

@@ -17,14 +17,14 @@ from grader import signing
 from grader.attempts import Attempt
 from grader.render.reports import canvas
 from grader.render.reports.registry import FORMATS, Context, Report
-from grader.results import Failure, Frame, Result, Speed, Step, from_json
+from grader.results import Failure, Frame, Result, Speed, Step, parse_result
 from grader.systems import CLASSROOM50
 from grader.terms import Outcome, Status, StepName
 
 FOLDER = Path(__file__).parent
 GOLDEN = FOLDER / "golden" / "reports"
 GRADEBOOK = FOLDER / "golden" / "gradebook.csv"  # as Canvas exports one
-PASSED = from_json((FOLDER / "courses" / "result.json").read_bytes())
+PASSED = parse_result((FOLDER / "courses" / "result.json").read_bytes())
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 IDENTITY = {
     "classroom": "gpu-course",

@@ -27,7 +27,7 @@ from grader.course import Exercise
 from grader.errors import BrokenExercise, CannotGrade, GraderError
 from grader.link import Call, KernelFailure
 from grader.remote import RemoteKernel
-from grader.results import Failure, Result, Step, from_json
+from grader.results import Failure, Result, Step, parse_result
 from grader.session import Bench, Grading, Options, Workshop
 from grader.spec import Case
 from grader.steps import correctness, load
@@ -908,7 +908,7 @@ def test_properties_that_cannot_be_imported_are_not_the_learners_fault(tmp_path:
     ) as command:
         out, err = command.communicate()
     assert command.returncode == 4
-    (result,) = [from_json(line) for line in out.splitlines()]
+    (result,) = [parse_result(line) for line in out.splitlines()]
     step = result.steps[list(StepName).index(StepName.PROPERTIES)]
     assert step.failure is not None
     assert step.failure.message == (

@@ -229,7 +229,7 @@ def test_nothing_that_is_private_is_in_what_is_published(desk: Desk, capsys):
         for day, version in ((0, "0"), (1, everything))
     ]
     forged = timed(0.7, gpu=everything)
-    texts.append(attempts.to_json(attempt(forged, student="eve-unsigned")))
+    texts.append(attempts.attempt_json(attempt(forged, student="eve-unsigned")))
     taken = attempt(timed(0.8), student="ada.lovelace")
     texts += [
         signed(taken),

@@ -123,7 +123,7 @@ def test_an_error_that_a_sanitizer_found_fails(tmp_path: Path):
     ],
 )
 def test_an_unsigned_attempt_is_shown_as_unverified(tmp_path: Path, result, state: State):
-    (entry,) = read(tmp_path, attempts.to_json(attempt(result))).entries
+    (entry,) = read(tmp_path, attempts.attempt_json(attempt(result))).entries
     assert entry.state is state
     assert not entry.trusted
     assert "no trusted run made it" in entry.note or state is State.IMPOSSIBLE
@@ -163,10 +163,12 @@ NO_TIME = "which is no time"
         (lambda: "[" * 100_000, "it is no whole JSON: it may have been cut off"),
         (lambda: "[]", "it is no record of this grader: it has no schema"),
         (lambda: '{"schema": 7}', "it is no record of this grader: it has no schema"),
-        (lambda: results.to_json(timed()), "it is a bare result, which says nothing of whose"),
-        (lambda: results.to_json(timed(), indent=2), "it is a bare result"),
+        (lambda: results.result_json(timed()), "it is a bare result, which says nothing of whose"),
+        (lambda: results.result_json(timed(), indent=2), "it is a bare result"),
         (
-            lambda: attempts.to_json(attempt()).replace("grader/attempt/v1", "grader/attempt/v9"),
+            lambda: attempts.attempt_json(attempt()).replace(
+                "grader/attempt/v1", "grader/attempt/v9"
+            ),
             "it is a grader/attempt/v9, and what is read here is grader/signed/v1 and ",
         ),
         (lambda: '{"schema": "x\\n::error::y"}', r"it is a 'x\n::error::y', and"),
@@ -197,26 +199,26 @@ NO_TIME = "which is no time"
         (lambda: signed(attempt(timed(0.5, low=0.6))), "the share lies outside its interval"),
         (lambda: signed(attempt(timed(-0.5))), "result.steps.5.speed."),
         (
-            lambda: attempts.to_json(attempt(timed(0.5, high=1e300))),
+            lambda: attempts.attempt_json(attempt(timed(0.5, high=1e300))),
             "its figures are impossible: an interval that ends at 1e+300 times the ceiling",
         ),
         (lambda: signed(attempt(timed(0.9, high=10.1, kind="noisy"))), "impossible: an interval"),
         (
-            lambda: attempts.to_json(attempt(timed(0.5, kind="too_slow"))).replace(
+            lambda: attempts.attempt_json(attempt(timed(0.5, kind="too_slow"))).replace(
                 '"passing":0.8', '"passing":1e300'
             ),
             "result.steps.5.speed.passing: Input should be less than or equal to 10",
         ),
         (
-            lambda: attempts.to_json(attempt()).replace('"share":0.85', '"share":"0.85"'),
+            lambda: attempts.attempt_json(attempt()).replace('"share":0.85', '"share":"0.85"'),
             "result.steps.5.speed.share: Input should be a valid number",
         ),
         (
-            lambda: attempts.to_json(attempt()).replace('"share":0.85', '"share":NaN'),
+            lambda: attempts.attempt_json(attempt()).replace('"share":0.85', '"share":NaN'),
             "result.steps.5.speed.share: Input should be a finite number",
         ),
         (
-            lambda: attempts.to_json(attempt()).replace('"hardened":true', '"hardened":"yes"'),
+            lambda: attempts.attempt_json(attempt()).replace('"hardened":true', '"hardened":"yes"'),
             "result.hardened: Input should be a valid boolean",
         ),
         (lambda: line().replace("0.85", "NaN"), "it was changed"),
@@ -265,7 +267,7 @@ def test_the_same_bytes_count_once(tmp_path: Path):
 def test_a_replay_with_another_content_counts_once(tmp_path: Path):
     made = attempt(timed(0.6))
     better = made.model_copy(update={"result": timed(0.99)})
-    unsigned = attempts.to_json(better)
+    unsigned = attempts.attempt_json(better)
     collected = read(tmp_path, unsigned, signed(made))
     (entry,) = collected.entries
     assert entry.signed, "a copy that anybody can write pushes out no signed attempt"

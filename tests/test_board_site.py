@@ -78,7 +78,7 @@ def test_a_table_has_ranked_rows_then_others_then_baselines(tmp_path: Path):
         line(0.80, "ada"),
         line(0.90, "bob"),
         line(0.91, "cy"),
-        attempts.to_json(attempt(timed(0.99), student="dan")),
+        attempts.attempt_json(attempt(timed(0.99), student="dan")),
         signed(attempt(SIMULATED, student="eve")),
         signed(attempt(wrong(), student="fay")),
         signed(attempt(timed(1.2, kind="impossible"), student="gus")),
@@ -107,7 +107,7 @@ def test_a_row_is_the_best_attempt_and_counts_all(tmp_path: Path):
         line(0.7, submitted_at="2026-11-01T00:00:00Z"),
         line(0.9, submitted_at="2026-11-02T00:00:00Z"),
         line(0.8, submitted_at="2026-11-03T00:00:00Z"),
-        attempts.to_json(attempt(timed(0.99))),
+        attempts.attempt_json(attempt(timed(0.99))),
     ).boards[0]
     row = board.rows[0]
     assert (row.share, row.attempts, row.when) == (0.9, 4, "2026-11-02T00:00:00Z")
@@ -143,8 +143,8 @@ def test_the_overall_board_takes_the_mean_with_nothing_for_what_is_missing(tmp_p
         signed(attempt(timed(0.6, exercise=OTHER, gpu=A100), student="ada")),
         signed(attempt(solved(), student="ada")),
         line(0.9, "bob"),
-        attempts.to_json(attempt(timed(0.9, exercise=OTHER), student="bob")),
-        attempts.to_json(attempt(solved(), student="bob")),
+        attempts.attempt_json(attempt(timed(0.9, exercise=OTHER), student="bob")),
+        attempts.attempt_json(attempt(solved(), student="bob")),
         signed(attempt(solved(), student="cy")),
     )
     ada, bob, cy = told.standings
@@ -178,8 +178,8 @@ def test_who_is_hidden_is_nowhere_and_moves_nobody_down(tmp_path: Path):
 
 def test_a_gpu_that_only_an_untrusted_file_names_has_no_name(tmp_path: Path):
     texts = [
-        attempts.to_json(attempt(timed(0.7, gpu="<MARKER>"), student="ada")),
-        attempts.to_json(attempt(timed(0.8, gpu=H200), student="bob")),
+        attempts.attempt_json(attempt(timed(0.7, gpu="<MARKER>"), student="ada")),
+        attempts.attempt_json(attempt(timed(0.8, gpu=H200), student="bob")),
         line(0.9, "cy"),
     ]
     assert {row.who: row.gpu for row in made(tmp_path, *texts).boards[0].rows if row.key} == {
@@ -195,7 +195,7 @@ def test_unverified_attempts_and_orders_change_no_rank(tmp_path_factory, data):
     forged = data.draw(st.lists(st.integers(50, 104).map(lambda n: n / 100), max_size=3))
     honest = [line(share, f"s{number}") for number, share in enumerate(shares)]
     fakes = [
-        attempts.to_json(attempt(timed(share), student=f"s{number}"))
+        attempts.attempt_json(attempt(timed(share), student=f"s{number}"))
         for number, share in enumerate(forged)
     ]
     one = made(tmp_path_factory.mktemp("a"), *honest)

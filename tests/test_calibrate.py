@@ -15,12 +15,12 @@ from grader.calibrate import Calibration, Measured, calibration, measured, propo
 from grader.course import Exercise
 from grader.errors import BrokenExercise, CannotGrade, UsageError
 from grader.render.calibration import report
-from grader.results import Failure, Result, Speed, Step, from_json
+from grader.results import Failure, Result, Speed, Step, parse_result
 from grader.terms import Outcome, Status, StepName
 
 ROOT = Path(__file__).parents[1]
 SMALL = Path(__file__).parent / "courses" / "small"
-PASSED = from_json((SMALL.parent / "result.json").read_bytes())
+PASSED = parse_result((SMALL.parent / "result.json").read_bytes())
 DOUBLE = course.find(SMALL, "01_double")  # its gates are 0.8 and 0.9
 
 

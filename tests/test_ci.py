@@ -24,7 +24,7 @@ from grader.check import Request
 from grader.cli import deliver
 from grader.errors import BrokenExercise, CannotGrade, GraderError, UsageError
 from grader.render.reports.registry import Document
-from grader.results import Result, from_json
+from grader.results import Result, parse_result
 from grader.systems import Place, System
 from grader.terms import Status
 
@@ -448,7 +448,7 @@ def test_what_goes_wrong_with_one_stops_none_of_the_others(
     ]
     assert graded[1].message == f"{error.message} {error.next_step}".strip()
     assert (graded[1].title, graded[1].points, graded[1].max_points) == ("Double", 0, 10)
-    assert from_json(graded[1].model_dump_json(by_alias=True)) == graded[1]
+    assert parse_result(graded[1].model_dump_json(by_alias=True)) == graded[1]
 
 
 @pytest.mark.parametrize(("noisy", "tries"), [(0, 1), (1, 2), (9, 2)])
@@ -689,7 +689,7 @@ def test_reports_go_where_they_are_told_to(root: Path, judge, capsys):
     arguments = ["--report", "junit=out/junit.xml", "--report", "result", "--exit-zero"]
     assert cli.main(["ci", *arguments]) == 0
     out, err = capsys.readouterr()
-    assert [from_json(line).exercise for line in out.splitlines()] == NAMES
+    assert [parse_result(line).exercise for line in out.splitlines()] == NAMES
     assert "0 of 3 passed" in err
     assert (root / "out/junit.xml").read_text().count("<testsuite ") == 3
     assert list((root / "out").iterdir()) == [root / "out/junit.xml"]
@@ -983,7 +983,7 @@ def test_a_report_that_is_printed_forges_nothing(root: Path, judge, monkeypatch,
     out = capsys.readouterr().out
     assert commands(out) == []
     if form == "result":
-        assert [from_json(line).output for line in out.splitlines()] == [said] * 3
+        assert [parse_result(line).output for line in out.splitlines()] == [said] * 3
     if form == "junit":
         read = [e.text for e in ElementTree.fromstring(out.encode()).iter("system-out")]
         assert read == [said] * 3

@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives import serialization
 from typer.main import get_command
 
 from grader import cli, signing
-from grader.attempts import Attempt, Signed, to_json
+from grader.attempts import Attempt, Signed, attempt_json
 
 TESTS = Path(__file__).parent
 CLASSROOM = TESTS.parent / "classroom"
@@ -343,7 +343,9 @@ def course_repository(student: Path) -> Path:
     for folder in ("results", "keys"):
         (student / folder).mkdir()
     (student / "keys/public.pem").write_bytes(pem)
-    (student / "results/class.jsonl").write_text(to_json(signing.sign(made, reported.KEY)) + "\n")
+    (student / "results/class.jsonl").write_text(
+        attempt_json(signing.sign(made, reported.KEY)) + "\n"
+    )
     return student
 
 

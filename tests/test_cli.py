@@ -16,14 +16,14 @@ import pytest
 from grader import __version__, check, cli, course, verify
 from grader.check import Request
 from grader.errors import BrokenExercise, CannotGrade
-from grader.results import Result, from_json
+from grader.results import Result, parse_result
 from grader.terms import Status
 from grader.verify import Verified
 
 COURSES = Path(__file__).parent / "courses"
 SMALL = COURSES / "small"
 NAMES = [exercise.name for exercise in course.exercises(SMALL)]
-PASSED = from_json((COURSES / "result.json").read_bytes())
+PASSED = parse_result((COURSES / "result.json").read_bytes())
 
 
 def test_the_version_is_told(capsys: pytest.CaptureFixture[str]):
@@ -257,7 +257,7 @@ def test_json_is_one_result_a_line_and_nothing_else(
 ):
     assert cli.main(["check", "--all", "--json"]) == 0
     out, err = capsys.readouterr()
-    assert [from_json(line).exercise for line in out.splitlines()] == NAMES
+    assert [parse_result(line).exercise for line in out.splitlines()] == NAMES
     assert "grading" in err
 
 
@@ -489,7 +489,7 @@ def test_json_is_utf_8_on_every_terminal(monkeypatch: pytest.MonkeyPatch):
     answer(monkeypatch, titled)
     assert cli.main(["check", "01", "--json"]) == 0
     plain.flush()
-    assert from_json(plain.buffer.getvalue()) == titled
+    assert parse_result(plain.buffer.getvalue()) == titled
 
 
 def test_completion_knows_the_commands():

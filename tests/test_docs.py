@@ -525,11 +525,11 @@ def test_links_lead_somewhere(page: Path):
 
 
 def test_the_sample_result_of_formats_is_a_result():
-    from grader.results import from_json
+    from grader.results import parse_result
 
     text = (ROOT / "docs/formats.md").read_text(encoding="utf-8")
     (sample,) = [body for language, body in BLOCK.findall(text) if language == "json"]
-    from_json(sample)
+    parse_result(sample)
 
 
 def update_readme() -> None:

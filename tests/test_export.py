@@ -46,11 +46,11 @@ def write(name: str, *lines: str) -> Path:
 
 
 def line(attempt: Attempt) -> str:
-    return records.to_json(attempt)
+    return records.attempt_json(attempt)
 
 
 def signed(attempt: Attempt, key: Ed25519PrivateKey = reported.KEY) -> str:
-    return records.to_json(signing.sign([attempt], key))
+    return records.attempt_json(signing.sign([attempt], key))
 
 
 ADA = reported.attempt(reported.timed(**DOUBLE), "ada", 1)
@@ -70,7 +70,7 @@ def test_attempts_and_results_are_read_from_lines_and_whole_files():
     write(
         "whole.json", json.dumps(json.loads(line(reported.attempt(BOB.result, "eve", 3))), indent=1)
     )
-    write("eve.json", results.to_json(ADA.result, indent=2))
+    write("eve.json", results.result_json(ADA.result, indent=2))
     found = read("a.jsonl", "whole.json", "eve.json")
     assert found.problems == ()
     assert sorted(one.student for one in found.attempts) == ["ada", "bob", "eve", "eve"]
@@ -134,7 +134,7 @@ def test_what_is_no_file_is_named():
 
 def test_the_attempts_of_a_signed_run_are_read_one_by_one():
     nobody = ADA.model_copy(update={"id": "0" * 32, "student": " "})
-    write("a.jsonl", records.to_json(signing.sign([ADA, nobody, BOB], reported.KEY)))
+    write("a.jsonl", records.attempt_json(signing.sign([ADA, nobody, BOB], reported.KEY)))
     found = read("a.jsonl", trusted=True)
     assert found.attempts == (ADA, BOB)
     assert found.problems == ("a.jsonl, line 1: attempt 2 of this run: it names no student",)
@@ -145,7 +145,7 @@ def signed_texts(*payload: str) -> str:
     made = signing.sign([], reported.KEY)
     text = "\n".join(payload)
     signature = base64.b64encode(reported.KEY.sign(signing.message(text))).decode()
-    return records.to_json(made.model_copy(update={"signature": signature, "payload": text}))
+    return records.attempt_json(made.model_copy(update={"signature": signature, "payload": text}))
 
 
 def test_one_bad_attempt_costs_a_signed_run_no_other(capsys):
@@ -214,8 +214,8 @@ def test_another_course_and_the_future_stand_in_no_export():
         reported.attempt(ADA.result, "eve", 4, submitted_at=late),
     )
     on_time = reported.attempt(ADA.result, "eve", 5, submitted_at="2026-11-22T12:04:59Z")
-    bare = results.to_json(ADA.result.model_copy(update={"started_at": late}))
-    write("a.jsonl", records.to_json(signing.sign([other, later, on_time], reported.KEY)))
+    bare = results.result_json(ADA.result.model_copy(update={"started_at": late}))
+    write("a.jsonl", records.attempt_json(signing.sign([other, later, on_time], reported.KEY)))
     write("b.jsonl", line(other), bare)
     yet_to_come = f"it was handed in at {late}, which is yet to come: a clock is wrong"
     found = read("a.jsonl", trusted=True)
@@ -246,7 +246,7 @@ def test_what_no_board_takes_stands_in_no_export(changes: dict, handed_in: str |
     result = ADA.result.model_copy(update=changes)
     when = {} if handed_in is None else {"submitted_at": handed_in}
     odd = reported.attempt(result, "eve", 3, **when)
-    write("a.jsonl", records.to_json(signing.sign([odd, BOB], reported.KEY)))
+    write("a.jsonl", records.attempt_json(signing.sign([odd, BOB], reported.KEY)))
     found = read("a.jsonl", trusted=True)
     assert found.attempts == (BOB,)
     (problem,) = found.problems
@@ -342,11 +342,15 @@ def test_files_of_bare_results_that_are_called_alike_are_told_once_for_each_name
     """What the ready workflows kept was `results.jsonl` of everybody: a class of one student."""
     for number, student in enumerate(("ada", "bob", "eve")):
         result = ADA.result.model_copy(update={"seed": number})
-        write(f"{student}/results.jsonl", results.to_json(result), results.to_json(BOB.result))
+        write(
+            f"{student}/results.jsonl", results.result_json(result), results.result_json(BOB.result)
+        )
         write(f"{student}/attempts.jsonl", line(ADA))
-        write(f"{student}.jsonl", results.to_json(result))
-    write("old/Ada.json", results.to_json(ADA.result))
-    write("new/eve.json", results.to_json(ADA.result.model_copy(update={"exercise": "99_none"})))
+        write(f"{student}.jsonl", results.result_json(result))
+    write("old/Ada.json", results.result_json(ADA.result))
+    write(
+        "new/eve.json", results.result_json(ADA.result.model_copy(update={"exercise": "99_none"}))
+    )
     found = read(*(path for path in Path().iterdir() if path.suffix != ".json"))
     told = [problem for problem in found.problems if problem.startswith("whose")]
     assert told == [
@@ -402,7 +406,7 @@ def test_a_class_becomes_a_junit_file_with_its_names(of_a_class: Path, capsys):
 def test_results_and_attempts_are_given_back(of_a_class: Path, capsys):
     assert exported(capsys, "attempt", "class.jsonl") == of_a_class.read_text()
     lines = exported(capsys, "result", "class.jsonl").splitlines()
-    assert [results.from_json(one) for one in lines] == [a.result for a in reported.a_class()]
+    assert [results.parse_result(one) for one in lines] == [a.result for a in reported.a_class()]
 
 
 def test_best_and_last_make_a_difference(capsys):

@@ -31,7 +31,7 @@ from grader.arena import HostArena, view
 from grader.errors import BrokenExercise
 from grader.link import WorkerLink, entry_of
 from grader.remote import RemoteKernel
-from grader.results import Failure, Frame, from_json, to_json
+from grader.results import Failure, Frame, parse_result, result_json
 from grader.session import Bench, Finding, Grading, Options, Workshop
 from grader.spec import Case, Limits
 from grader.stub import make_stub
@@ -453,10 +453,10 @@ RESULT = json.loads((TESTS / "courses" / "result.json").read_text(encoding="utf-
 @example(json.dumps(RESULT | {"seed": 10**400}))
 def test_any_text_is_a_result_or_an_error(text: str | bytes):
     try:
-        result = from_json(text)
+        result = parse_result(text)
     except ValidationError:
         return
-    assert from_json(to_json(result)) == result
+    assert parse_result(result_json(result)) == result
     passed = exit_code([result]) == 0
     assert passed == (json.loads(text)["status"] == "pass")  # nothing else is taken for a pass
 
@@ -470,7 +470,7 @@ def test_fields_that_nobody_knows_change_nothing(data: st.DataObject):
     more = data.draw(st.dictionaries(st.text(min_size=1).map(lambda name: f"x-{name}"), JSON))
     with_more = changed(RESULT, path, at(RESULT, path) | more)
     try:
-        assert from_json(json.dumps(with_more)) == from_json(json.dumps(RESULT))
+        assert parse_result(json.dumps(with_more)) == parse_result(json.dumps(RESULT))
     except ValidationError as error:  # of what is no JSON for others: NaN, half a character
         if {one["type"] for one in error.errors()} != {"json_invalid"}:
             raise

@@ -19,13 +19,13 @@ from grader import cli, verify
 from grader.course import Exercise
 from grader.errors import BrokenExercise, CannotGrade, GraderError
 from grader.render.junit_verify import junit
-from grader.results import from_json
+from grader.results import parse_result
 from grader.terms import Status
 from grader.verify import Verified
 
 TESTS = Path(__file__).parent
 GOLDEN = TESTS / "junit" / "verify.xml"
-PASSED = from_json((TESTS / "courses" / "result.json").read_bytes())
+PASSED = parse_result((TESTS / "courses" / "result.json").read_bytes())
 
 
 def one(

@@ -8,14 +8,14 @@ import pytest
 
 from grader import course, picture
 from grader.cli import main
-from grader.results import Failure, Result, Step, from_json
+from grader.results import Failure, Result, Step, parse_result
 from grader.spec import Case
 from grader.terms import Outcome, Status, StepName
 
 ROOT = Path(__file__).parents[1]
 PUZZLE = course.find(ROOT, "p01_map")
 TRITON = course.find(ROOT, "01_vector_add")
-PASSED = from_json((Path(__file__).parent / "courses" / "result.json").read_bytes())
+PASSED = parse_result((Path(__file__).parent / "courses" / "result.json").read_bytes())
 
 
 def failed(kind: str = "value", case: str = "8,float32,seed=7", replay: bool = True) -> Result:

@@ -19,7 +19,7 @@ from grader.publish import evidence, models, records
 from grader.publish.records import Solutions
 from grader.render import solutions as pages
 from grader.render.solution_plots import plots
-from grader.results import from_json
+from grader.results import parse_result
 from grader.settings import Policy
 from grader.terms import Status, StepName
 
@@ -52,7 +52,7 @@ def record(out: Path) -> Solutions:
 
 
 def model(root: Path, name: str = "01_double", results: str = "") -> models.Model:
-    given = [from_json(line) for line in results.splitlines()]
+    given = [parse_result(line) for line in results.splitlines()]
     (one,), problems = models.collect([course.find(root, name)], given)
     assert problems == []
     return one
@@ -308,7 +308,7 @@ def test_an_argument_of_any_name_is_drawn(root):
     made = result(root)
     for name in ("$x^$", "_", "a\x00\x1b<b>", "x" * 1000, "\u6570"):
         made["steps"][3]["traffic"][0]["argument"] = name
-        picture = plots(from_json(json.dumps(made)))[1]
+        picture = plots(parse_result(json.dumps(made)))[1]
         assert "\x00" not in picture.svg
         assert "<b>" not in picture.svg
         assert name[:20].split("\x00")[0].rstrip("$") in picture.svg
@@ -336,7 +336,7 @@ def test_a_figure_names_gpu_driver_versions_and_date(root):
 
 def test_pictures_show_only_what_the_result_holds(root):
     drawn = {
-        kind: [plot.name for plot in plots(from_json(json.dumps(made)))]
+        kind: [plot.name for plot in plots(parse_result(json.dumps(made)))]
         for kind, made in {
             "timed": result(root),
             "simulated": simulated(root),
@@ -351,8 +351,8 @@ def test_pictures_show_only_what_the_result_holds(root):
 
 
 def test_a_picture_says_in_words_what_it_shows(root):
-    share, traffic = plots(from_json(json.dumps(result(root))))
-    (*_, counts) = plots(from_json(json.dumps(counted(root))))
+    share, traffic = plots(parse_result(json.dumps(result(root))))
+    (*_, counts) = plots(parse_result(json.dumps(counted(root))))
     assert share.alt == (
         "Share of the ceiling: 67.2 %, 95 % interval 66.1 % to 68.3 %. 60 % passes, 90 % is great; "
         "its traffic allows 75 %."
@@ -814,7 +814,7 @@ def test_on_pass_asks_the_judge(root, publish, tmp_path, capsys, monkeypatch):
     assert publish("--when", "on-pass") == 0
     learner(root)
     capsys.readouterr()
-    passed = from_json((publications.COURSES / "result.json").read_bytes())
+    passed = parse_result((publications.COURSES / "result.json").read_bytes())
     asked = []
 
     def run(requests: Any, progress: Callable[[str], None]) -> list[Any]:

@@ -23,14 +23,14 @@ from grader.results import (
     SanitizerError,
     Speed,
     Step,
-    from_json,
+    parse_result,
 )
 from grader.terms import Limit, Outcome, Status, StepName, percent
 from grader.verify import Verified
 
 COURSES = Path(__file__).parent / "courses"
 SMALL = COURSES / "small"
-PASSED = from_json((COURSES / "result.json").read_bytes())
+PASSED = parse_result((COURSES / "result.json").read_bytes())
 LOAD, CORRECTNESS, PROPERTIES, TRAFFIC, MEMORY, SPEED = PASSED.steps
 
 

@@ -198,7 +198,7 @@ def test_the_schema_of_classroom_50_refuses_what_its_collector_would(spoil: dict
 def test_results_and_attempts_are_read_again():
     there = reported.one_student()
     lines = GOLDEN["result.jsonl"].splitlines()
-    assert [results.from_json(line) for line in lines][: len(there)] == [a.result for a in there]
+    assert [results.parse_result(line) for line in lines][: len(there)] == [a.result for a in there]
     lines = GOLDEN["attempt.jsonl"].splitlines()
     assert [Attempt.model_validate_json(line) for line in lines][: len(there)] == there
     public = reported.KEY.public_key()

@@ -14,14 +14,14 @@ import pytest
 from pydantic import ValidationError
 
 from grader import results
-from grader.results import Clocks, Failure, Frame, Speed, from_json, to_json
+from grader.results import Clocks, Failure, Frame, Speed, parse_result, result_json
 from grader.terms import Outcome, Status, StepName
 
 HERE = Path(__file__).parent
 PUBLISHED = HERE.parent / "docs" / "result.schema.json"
 SCHEMA = json.loads(PUBLISHED.read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)  # made once: to check the schema takes long
-PASSED = from_json((HERE / "courses" / "result.json").read_bytes())
+PASSED = parse_result((HERE / "courses" / "result.json").read_bytes())
 
 FAILURE = Failure(
     kind="mismatch",
@@ -81,10 +81,10 @@ def test_the_schema_is_a_schema():
 
 @pytest.mark.parametrize("result", [PASSED, FULL], ids=["pass", "full"])
 def test_a_result_survives_json_and_satisfies_the_schema(result: results.Result):
-    text = to_json(result)
+    text = result_json(result)
     assert "\n" not in text
     assert json.loads(text)["schema"] == "grader/result/v1"
-    assert from_json(text) == result
+    assert parse_result(text) == result
     VALIDATOR.validate(json.loads(text))
 
 
@@ -93,11 +93,11 @@ def test_a_result_survives_json_and_satisfies_the_schema(result: results.Result)
 def test_every_word_of_a_verdict_is_in_the_schema(status: Status, outcome: Outcome):
     steps = [step.model_copy(update={"outcome": outcome}) for step in PASSED.steps]
     made = PASSED.model_copy(update={"status": status, "steps": tuple(steps)})
-    VALIDATOR.validate(json.loads(to_json(made)))
+    VALIDATOR.validate(json.loads(result_json(made)))
 
 
 def edited(edit: Callable[[dict[str, Any]], object]) -> str:
-    record = json.loads(to_json(FULL))
+    record = json.loads(result_json(FULL))
     edit(record)
     return json.dumps(record)
 
@@ -136,13 +136,13 @@ def test_a_broken_result_is_refused_by_schema_and_reader(edit: Callable[[dict[st
     with pytest.raises(jsonschema.ValidationError):
         VALIDATOR.validate(json.loads(text))
     with pytest.raises(ValidationError):
-        from_json(text)
+        parse_result(text)
 
 
-@pytest.mark.parametrize("text", ["", "null", "[]", "{}", "{", to_json(PASSED)[:-1]])
+@pytest.mark.parametrize("text", ["", "null", "[]", "{}", "{", result_json(PASSED)[:-1]])
 def test_what_is_no_result_is_refused(text: str):
     with pytest.raises(ValidationError):
-        from_json(text)
+        parse_result(text)
 
 
 def test_unknown_fields_are_ignored_for_the_sake_of_older_readers():
@@ -152,10 +152,10 @@ def test_unknown_fields_are_ignored_for_the_sake_of_older_readers():
 
     text = edited(add)
     VALIDATOR.validate(json.loads(text))
-    assert from_json(text) == FULL
+    assert parse_result(text) == FULL
 
 
 def test_steps_keep_the_order_in_which_they_ran():
-    assert [step.name for step in from_json(to_json(FULL)).steps] == [
+    assert [step.name for step in parse_result(result_json(FULL)).steps] == [
         name for name in StepName if name is not StepName.COUNTS
     ]

@@ -18,7 +18,7 @@ from grader.check import Request
 from grader.course import Exercise
 from grader.errors import CannotGrade
 from grader.inputs import CaseDraw
-from grader.results import Failure, Result, Sanitized, from_json
+from grader.results import Failure, Result, Sanitized, parse_result
 from grader.session import Grading, Options, Workshop
 from grader.spec import Case
 from grader.terms import Outcome, Status, StepName
@@ -28,7 +28,7 @@ ROOT = Path(__file__).parent.parent
 COURSES = Path(__file__).parent / "courses"
 EXERCISES = {exercise.name: exercise for exercise in course.timed(ROOT)}
 ADD, DOT = EXERCISES["01_vector_add"], EXERCISES["02_dot_reduction"]
-LOADED = from_json((COURSES / "result.json").read_bytes()).steps[0]
+LOADED = parse_result((COURSES / "result.json").read_bytes()).steps[0]
 CASE = Case((1025,), "float32", seed=7)
 
 CLEAN = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"

@@ -12,9 +12,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from grader import attempts, signing
 from grader.attempts import Attempt, Signed
 from grader.errors import UsageError
-from grader.results import from_json
+from grader.results import parse_result
 
-RESULT = from_json((Path(__file__).parent / "courses" / "result.json").read_bytes())
+RESULT = parse_result((Path(__file__).parent / "courses" / "result.json").read_bytes())
 
 
 def attempt() -> Attempt:
@@ -41,7 +41,7 @@ def trusted(private: Ed25519PrivateKey) -> dict:
 
 def test_the_attempts_of_a_signed_run_are_opened_as_they_were(private, trusted):
     made = [attempt(), attempt()]
-    signed = Signed.model_validate_json(attempts.to_json(signing.sign(made, private)))
+    signed = Signed.model_validate_json(attempts.attempt_json(signing.sign(made, private)))
     texts = signing.lines(signed, trusted)
     assert [Attempt.model_validate_json(text) for text in texts] == made
 

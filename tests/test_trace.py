@@ -35,8 +35,8 @@ def test_the_published_schema_is_what_the_code_makes():
 @pytest.mark.parametrize("name", [*traces.ALL, "hostile"])
 def test_a_trace_survives_json_and_satisfies_the_schema(name: str):
     made = getattr(traces, name)()
-    text = trace.to_json(made)
-    assert trace.from_json(text) == made
+    text = trace.trace_json(made)
+    assert trace.parse_trace(text) == made
     jsonschema.validate(json.loads(text), SCHEMA)
 
 
@@ -68,15 +68,15 @@ def test_a_trace_survives_json_and_satisfies_the_schema(name: str):
 def test_a_trace_that_is_not_whole_is_refused(
     edit: Callable[[dict[str, Any]], object], complaint: str
 ):
-    fields = json.loads(trace.to_json(traces.missing_guard()))
+    fields = json.loads(trace.trace_json(traces.missing_guard()))
     edit(fields)
     with pytest.raises(ValidationError, match=complaint):
-        trace.from_json(json.dumps(fields))
+        trace.parse_trace(json.dumps(fields))
 
 
 def test_fields_that_a_reader_does_not_know_are_ignored():
-    fields = json.loads(trace.to_json(traces.good_map()))
-    assert trace.from_json(json.dumps(fields | {"later": 1})) == traces.good_map()
+    fields = json.loads(trace.trace_json(traces.good_map()))
+    assert trace.parse_trace(json.dumps(fields | {"later": 1})) == traces.good_map()
 
 
 @given(dims, st.data())

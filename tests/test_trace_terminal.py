@@ -11,7 +11,8 @@ import traces
 from grader.render import trace_words
 from grader.render.layout import PLAIN
 from grader.render.trace_terminal import WIDTH, drawing
-from grader.trace import Access, Failure, Launch
+from grader.results import Failure
+from grader.trace import Access, Launch
 
 GOLDEN = Path(__file__).parent / "drawings"
 

@@ -12,13 +12,13 @@ import pytest
 
 from grader import course, profile
 from grader.profile import Profile
-from grader.results import Result, Traffic, from_json
+from grader.results import Result, Traffic, parse_result
 from grader.scored import bytes_per_row
 from grader.terms import StepName
 
 ROOT = Path(__file__).parents[1]
 SOFTMAX = course.find(ROOT, "04_online_softmax")
-PASSED = from_json((Path(__file__).parent / "courses" / "result.json").read_bytes())
+PASSED = parse_result((Path(__file__).parent / "courses" / "result.json").read_bytes())
 
 
 def script() -> ModuleType:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from grader import verdict
-from grader.results import Result, Sanitized, Step, from_json
+from grader.results import Result, Sanitized, Step, parse_result
 from grader.terms import Outcome, Status, StepName
 
-PASSED = from_json((Path(__file__).parent / "courses" / "result.json").read_bytes())
+PASSED = parse_result((Path(__file__).parent / "courses" / "result.json").read_bytes())
 
 
 def steps_of(*outcomes: Outcome) -> tuple[Step, ...]:

@@ -11,11 +11,11 @@ import pytest
 from grader import verify
 from grader.course import Exercise
 from grader.errors import BrokenExercise, GraderError
-from grader.results import Result, from_json
+from grader.results import Result, parse_result
 from grader.terms import Outcome, Status, StepName
 from grader.verify import NO_WORK, Verified
 
-PASSED = from_json((Path(__file__).parent / "courses" / "result.json").read_bytes())
+PASSED = parse_result((Path(__file__).parent / "courses" / "result.json").read_bytes())
 
 SPEC = """
 from grader.spec import Case, Gates, Scored, Spec, Tolerance, reads, writes

@@ -6,7 +6,8 @@ folder tests/drawings it writes the drawings that the tests hold the code to.
 
 from __future__ import annotations
 
-from grader.trace import Access, Array, Failure, Launch, Trace, Wrong
+from grader.results import Failure
+from grader.trace import Access, Array, Launch, Trace, Wrong
 
 MAP = """\
 from numba import cuda

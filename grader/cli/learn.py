@@ -97,7 +97,7 @@ def _check(requests: Sequence[Request], json: bool) -> int:
         if result.output:
             say.tell(f"printed by {result.kernel.path}:\n{result.output.rstrip()}")
         if json:
-            say.write_json(results.to_json(result).encode())
+            say.write_json(results.result_json(result).encode())
             continue
         if number:
             say.show_text("")

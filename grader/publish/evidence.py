@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from grader import documents
 from grader.attempts import Attempt
 from grader.documents import Problem, Read, Unusable, schema_of, shown
-from grader.results import Result, Speed, first_fault, from_json, to_json
+from grader.results import Result, Speed, first_fault, parse_result, result_json
 from grader.terms import Status, StepName
 from grader.times import utc
 
@@ -61,7 +61,7 @@ def unused(found: Iterable[tuple[str, Result]], solutions: Mapping[str, str]) ->
     first: dict[str, str] = {}
     for place, result in found:
         name = shown(result.exercise)
-        known = first.setdefault(to_json(result), place)
+        known = first.setdefault(result_json(result), place)
         if known != place:
             problems.append(Problem(place, f"it is the same result as in {known}, and counts once"))
         elif result.exercise not in solutions:
@@ -87,7 +87,7 @@ def _result(document: bytes) -> Result:
     try:
         if schema == ATTEMPT:
             return Attempt.model_validate_json(document).result
-        return from_json(document)
+        return parse_result(document)
     except ValidationError as error:
         raise Unusable(f"it is no whole {schema}: {first_fault(error)}") from None
 

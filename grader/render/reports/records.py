@@ -12,17 +12,17 @@ from grader.render.reports import texts
 
 def result_lines(attempts: Sequence[Attempt]) -> str:
     """`grader/result/v1`: what was graded, without whose it is."""
-    return _lines([results.to_json(attempt.result) for attempt in attempts])
+    return _lines([results.result_json(attempt.result) for attempt in attempts])
 
 
 def attempt_lines(attempts: Sequence[Attempt]) -> str:
     """`grader/attempt/v1`."""
-    return _lines([records.to_json(attempt) for attempt in attempts])
+    return _lines([records.attempt_json(attempt) for attempt in attempts])
 
 
 def signed_line(attempts: Sequence[Attempt], sign: Callable[[Sequence[Attempt]], Signed]) -> str:
     """`grader/signed/v1`: one signature on all of a run."""
-    return _lines([records.to_json(sign(attempts))])
+    return _lines([records.attempt_json(sign(attempts))])
 
 
 def _lines(lines: Sequence[str]) -> str:
