@@ -70,8 +70,8 @@ def speed_step(exercise: Exercise, kernel: Path) -> dict[str, Any]:
     from grader import processes, timing
     from grader.environment import environment
     from grader.link import KernelFailure
+    from grader.model.outcomes import Outcome, StepName
     from grader.session import Finding, Grading, Options, Workshop
-    from grader.terms import Outcome, StepName
 
     processes.come_first()
     workshop = Workshop()
@@ -107,10 +107,10 @@ def plain_events(exercise: Exercise) -> dict[str, Any]:
 
     from grader.arena import CudaArena, view
     from grader.ceilings import survey
+    from grader.model.messages import TensorRef
     from grader.scored import arena_bytes, bytes_per_row, rounds, scored_case
     from grader.sizing import size
     from grader.slots import Slots
-    from grader.wire import TensorRef
 
     spec = exercise.spec
     description = importlib.util.spec_from_file_location("solution", exercise.solution)

@@ -33,10 +33,10 @@ from typing import Any
 
 from grader import check, course
 from grader.course import Exercise
-from grader.errors import GraderError, UsageError
-from grader.results import Result
-from grader.terms import Outcome, Status, StepName
-from grader.verdict import first_problem
+from grader.model.errors import GraderError, UsageError
+from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.results import Result
+from grader.model.verdict import first_problem
 
 CORPUS = Path("tests/redteam/honest")  # below the course
 # Kernels a judge: an interruption loses no more than these, and on a GPU each takes long.

@@ -32,12 +32,13 @@ from typing import Any
 
 from host import machine
 
-from grader import attempts, course, settings, signing
-from grader.attempts import Attempt
+from grader import course, settings, signing
 from grader.board import collect, people, publish, site
 from grader.board.entries import Context
-from grader.results import Failure, Resources, Result, Speed, parse_result
-from grader.terms import Outcome, Status, StepName
+from grader.model import attempts
+from grader.model.attempts import Attempt
+from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.results import Failure, Resources, Result, Speed, parse_result
 
 HERE = Path(__file__).parent
 COURSES = HERE.parent / "tests" / "courses"

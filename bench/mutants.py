@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from grader import course, declared, verify
-from grader.errors import GraderError
+from grader.model.errors import GraderError
 from grader.verify import Verified
 
 KINDS = ("mutant", *declared.KINDS)

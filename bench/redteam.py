@@ -45,10 +45,10 @@ from typing import Any
 
 from grader import check, course
 from grader.course import Exercise
-from grader.errors import CannotGrade, GraderError, UsageError
-from grader.results import Result
-from grader.terms import Status
-from grader.verdict import first_problem
+from grader.model.errors import CannotGrade, GraderError, UsageError
+from grader.model.outcomes import Status
+from grader.model.results import Result
+from grader.model.verdict import first_problem
 
 CHEATS = Path("tests/redteam/cheats")  # below the course
 KEYS = ("attacks", "stopped", "harmless", "passes", "GPU only")  # of a header, in their order

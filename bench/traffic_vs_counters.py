@@ -26,9 +26,9 @@ from grader import check, course, profile
 from grader.check import Request
 from grader.course import Exercise
 from grader.environment import environment
-from grader.results import Result
+from grader.model.outcomes import Status, StepName
+from grader.model.results import Result
 from grader.scored import bytes_per_row
-from grader.terms import Status, StepName
 
 ROOT = Path(__file__).parents[1]
 NAMES = ("03_three_pass_softmax", "04_online_softmax", "06_cross_entropy")

@@ -22,9 +22,9 @@ from typing import Any
 from grader import check, course, verify
 from grader.calibrate import SPARE
 from grader.course import Exercise
-from grader.errors import GraderError
-from grader.results import Result, Speed
-from grader.terms import Status
+from grader.model.errors import GraderError
+from grader.model.outcomes import Status
+from grader.model.results import Result, Speed
 from grader.verify import Verified
 
 

@@ -41,9 +41,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from grader.errors import BrokenExercise
 from grader.inputs import DTYPES
-from grader.spec import Case, Inputs, Spec
+from grader.model import BrokenExercise, Case, Inputs, Spec
 
 UNIT_ROUNDOFF = 2.0**-24  # of float32, in which kernels accumulate
 SAFETY = 8.0

@@ -18,10 +18,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from grader.errors import BrokenExercise, CannotGrade
 from grader.inputs import DTYPES, NAMES
-from grader.spec import Argument
-from grader.wire import TensorRef
+from grader.model import Argument, BrokenExercise, CannotGrade, TensorRef
 
 REDZONE = 512  # bytes of random pattern before, between and after the tensors
 ALIGNMENT = 256  # bytes; what torch's allocators give at least

@@ -24,18 +24,16 @@ from grader.ceilings import Yardstick, survey
 from grader.clock import go
 from grader.course import Exercise
 from grader.environment import environment
-from grader.errors import CannotGrade, UsageError
 from grader.link import KernelFailure, WorkerLink, entry_of
 from grader.machine import choose_device
+from grader.model import CannotGrade, Environment, Record, Spec, UsageError
 from grader.probes import Filled
 from grader.profile import Profile
 from grader.profile import sizes as tensor_sizes
-from grader.results import Environment, Record
 from grader.scored import arena_bytes, bytes_per_row, rounds, scored_case
 from grader.session import Workshop
 from grader.sizing import L2_MULTIPLE, MEMORY_SHARE, Gpu, size
 from grader.slots import Slots
-from grader.spec import Spec
 
 SMALLEST = 2**20  # bytes of arguments
 SIZES = 6

@@ -28,10 +28,16 @@ from pydantic import Field
 from grader import check, machine
 from grader.course import Exercise, rejected_at
 from grader.decision import INDIFFERENCE
-from grader.errors import BrokenExercise, CannotGrade
-from grader.results import Record, Result
-from grader.terms import Status, StepName, percent
-from grader.verdict import first_problem
+from grader.model import (
+    BrokenExercise,
+    CannotGrade,
+    Record,
+    Result,
+    Status,
+    StepName,
+    first_problem,
+    percent,
+)
 
 RUNS = 5
 LEAST_RUNS = 3  # that count: fewer tell nothing of how far runs differ

@@ -19,12 +19,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from grader import stub
 from grader.course import Exercise
-from grader.errors import CannotGrade, GraderError, UsageError
-from grader.terms import Status
+from grader.model import CannotGrade, GraderError, Status, UsageError
 
 if TYPE_CHECKING:
-    from grader.results import Result
-    from grader.trace import Trace
+    from grader.model import Result, Trace
 
 T = TypeVar("T")
 Reader = Callable[[bytes], T]  # of one line of a judge's
@@ -107,7 +105,7 @@ def run(
             progress(f"grading {names[number]} …")
 
     def reader() -> Reader[Result]:
-        from grader.results import parse_result
+        from grader.model import parse_result
 
         def read(line: bytes) -> Result:
             result = _parsed(line, parse_result)
@@ -132,7 +130,7 @@ def trace(request: Request) -> Trace:
     asked = replace(request, trace=True, device="cpu")  # only a simulator sees every access
 
     def reader() -> Reader[Trace]:
-        from grader.trace import parse_trace
+        from grader.model import parse_trace
 
         return lambda line: _parsed(line, parse_trace)
 

@@ -15,15 +15,25 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import grader
-from grader import attempts, check, course, manifest, verdict
-from grader.attempts import Attempt
+from grader import check, course, manifest
 from grader.course import SHELVES, Exercise
-from grader.errors import CannotGrade, GraderError, UsageError
 from grader.manifest import ReleasedFile
-from grader.results import Environment, Kernel, Result, Step
+from grader.model import (
+    Attempt,
+    CannotGrade,
+    Environment,
+    GraderError,
+    Kernel,
+    Outcome,
+    Result,
+    Status,
+    Step,
+    UsageError,
+    attempts,
+    verdict,
+)
 from grader.settings import Settings
 from grader.systems import System
-from grader.terms import Outcome, Status
 
 NO_FILE = "0" * 64  # the digest of a kernel file that was not read
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from grader import traffic
-from grader.errors import GraderError
-from grader.results import Count, Failure, Frame
+from grader.model import Count, Failure, Frame, GraderError, Outcome, counted
 from grader.session import Finding, Grading
 from grader.steps import with_case
-from grader.terms import Outcome, counted
 
 HINTS = {
     "global_reads": "Does a thread read one element several times, or do the work of others? Keep "

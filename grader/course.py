@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from grader.errors import BrokenExercise, UsageError
-from grader.spec import Spec
-from grader.terms import StepName
+from grader.model import BrokenExercise, Spec, StepName, UsageError
 
 SHELVES = ("exercises", "puzzles")
 COMMENTARY = "commentary.md"  # beside a solution, and where it is published

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.errors import BrokenExercise
+from grader.model import BrokenExercise
 from grader.mutants import Mutant
 
 # equivalent: the same answer from the same work on every input that the contract allows.

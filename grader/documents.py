@@ -16,7 +16,7 @@ from itertools import count
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from grader.errors import UsageError
+from grader.model import UsageError
 
 T = TypeVar("T")
 

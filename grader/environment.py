@@ -7,7 +7,7 @@ from importlib import metadata
 
 import grader
 from grader import nvml
-from grader.results import Environment
+from grader.model import Environment
 
 
 def environment(device: str) -> Environment:

@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from grader import nvml, processes
-from grader.errors import CannotGrade
+from grader.model import CannotGrade
 
 WAIT_FOR_GPU_S = 60.0
 

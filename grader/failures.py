@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 
-from grader.results import Failure, Frame
+from grader.model import Failure, Fault, Frame
 from grader.sandbox import describe_end
-from grader.wire import Fault
 
 HUNG_UP = os.EX_PROTOCOL << 8  # the wait status of a worker whose line to the judge was closed
 

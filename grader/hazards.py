@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.results import Frame, SanitizerError
-from grader.terms import counted
+from grader.model import Frame, SanitizerError, counted
 
 MOST_ERRORS = 8  # different ones that are told
 

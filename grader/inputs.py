@@ -15,7 +15,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.spec import LARGEST, Case
+from grader.model import LARGEST, Case
 
 DTYPES = {
     "float32": torch.float32,

@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from grader import machine, processes
 from grader.course import Exercise
-from grader.errors import GraderError
+from grader.model import GraderError, Outcome, Status
 from grader.sandbox import Nursery
-from grader.terms import Outcome, Status
 
 if TYPE_CHECKING:
     import pytest
@@ -128,10 +127,9 @@ def _grade(request: Mapping[str, Any], device: str, workshop: Workshop) -> tuple
     """Grade one kernel file; the result as JSON, and whether the user interrupted it."""
     import pytest
 
-    from grader import plugin, sanitize, trace, tracing, walls
-    from grader.results import result_json
+    from grader import plugin, sanitize, tracing, walls
+    from grader.model import Case, result_json, trace
     from grader.session import Options
-    from grader.spec import Case
 
     seed, case = request["seed"], request["case"]
     sanitizer = sanitize.require(device) if request["sanitize"] else None
@@ -212,7 +210,7 @@ class _Watch:
         config.stash[plugin.GRADINGS] = self._gradings
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        from grader.results import Failure
+        from grader.model import Failure
 
         if report.failed:
             failure = Failure(

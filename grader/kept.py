@@ -19,14 +19,21 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import ValidationError
 
 from grader import documents, signing
-from grader.attempts import Attempt, Signed, login_of
 from grader.board.entries import MOST_POINTS
 from grader.board.people import Forbidden, cleaned
 from grader.documents import Unusable, shown
-from grader.results import first_fault, parse_result
-from grader.terms import Status
-from grader.times import sortable, to_come, utc
-from grader.verdict import EXIT_CODES
+from grader.model import (
+    EXIT_CODES,
+    Attempt,
+    Signed,
+    Status,
+    first_fault,
+    login_of,
+    parse_result,
+    sortable,
+    to_come,
+    utc,
+)
 
 
 class Keep(StrEnum):

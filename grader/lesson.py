@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import textwrap
 
-from grader.spec import Argument, Spec
+from grader.model import Argument, Spec
 
 TODO = "TODO(author):"
 WIDTH = 100  # characters of a line

@@ -11,20 +11,22 @@ from typing import Protocol
 
 from grader import failures
 from grader.arena import Arena
-from grader.errors import CannotGrade, GraderError
-from grader.results import Failure
-from grader.sandbox import START_S, Nursery, Worker
-from grader.spec import Limits, Spec
-from grader.wire import (
+from grader.model import (
+    CannotGrade,
     Closed,
+    Failure,
+    GraderError,
     Launched,
+    Limits,
     Reply,
+    Spec,
     TensorRef,
     TimedOut,
     Traced,
     WireError,
     printable,
 )
+from grader.sandbox import START_S, Nursery, Worker
 
 Call = Sequence[TensorRef | float]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from grader.errors import CannotGrade
-from grader.results import Failure
+from grader.model import CannotGrade, Failure
 
 OLDEST = (7, 5)  # compute capability: the oldest that torch's CUDA 13 builds run on
 

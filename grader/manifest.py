@@ -16,8 +16,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from grader.errors import UsageError
-from grader.results import Record, first_fault
+from grader.model import Record, UsageError, first_fault
 
 FILE = "release.json"
 LARGEST = 16 << 20  # bytes of a release.json; that of 27 exercises has 20 thousand

@@ -21,14 +21,11 @@ from grader import clock, exclusive, traffic
 from grader.arena import CudaArena
 from grader.ballast import FIXED, MIB, available, free_bytes
 from grader.link import KernelFailure, WorkerLink, entry_of
-from grader.results import Failure, Memory
+from grader.model import ITEMSIZE, Case, Failure, Launched, Memory, Outcome
 from grader.scored import arena_bytes, bytes_per_row, scored_case
 from grader.session import Finding, Grading
 from grader.slots import Slots
-from grader.spec import ITEMSIZE, Case
 from grader.steps import with_case
-from grader.terms import Outcome
-from grader.wire import Launched
 
 NOMINAL = 1 << 30  # bytes of all arguments, at which a simulated kernel is held to its budget
 # In simulation scratch that grows may stop growing above the counted cases, such as partial results

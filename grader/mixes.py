@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.arena import Placed
-from grader.errors import BrokenExercise
 from grader.link import Call, Entry
-from grader.wire import TensorRef
+from grader.model import BrokenExercise, TensorRef
 
 
 @dataclass(frozen=True)

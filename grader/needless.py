@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from grader.results import Failure
-from grader.spec import Spec
-from grader.terms import percent
+from grader.model import Failure, Spec, percent
 
 # The most of an output that may come from elsewhere than kernels, such as a remainder at its end.
 MOST_WITHOUT = 0.1

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from grader import course, lesson, stub
 from grader.course import Exercise
-from grader.errors import BrokenExercise, UsageError
 from grader.lesson import TODO
+from grader.model import BrokenExercise, UsageError
 
 LONGEST = 64  # characters of a name: it stands in tables and at the head of every report
 PREFIXES = {"exercises": "", "puzzles": "p"}

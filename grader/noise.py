@@ -9,8 +9,7 @@ from grader import ballast, exclusive, nvml
 from grader.clock import Evidence, correction, shift, unsteadiness
 from grader.cycles import Samples
 from grader.decision import spread
-from grader.results import Memory
-from grader.terms import percent
+from grader.model import Memory, percent
 
 # How far a trusted kernel's bandwidth may wander, over the cycles or from before to after.
 STEADY = 0.03

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from grader.errors import GraderError
+from grader.model import GraderError
 
 REGISTER_UNIT = 256  # registers: what a warp gets is a multiple (cudaOccRegAllocationGranularity)
 PARTITIONS = 4  # of a multiprocessor, each with its share of the registers

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from grader.results import Result
-from grader.spec import Case, Spec
-from grader.terms import Status
-from grader.verdict import first_problem
+from grader.model import Case, Result, Spec, Status, first_problem
 
 MOST_ELEMENTS = 64  # of a case that a terminal has room for
 # Failures of which the accesses show something. One that a call never comes back from has no

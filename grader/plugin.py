@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from grader.course import Exercise
-from grader.errors import GraderError
-from grader.terms import Outcome, StepName
+from grader.model import GraderError, Outcome, StepName
 
 if TYPE_CHECKING:
+    from grader.model import Failure
     from grader.remote import RemoteKernel
-    from grader.results import Failure
     from grader.session import Grading, Options, Workshop
 
 GRADINGS = pytest.StashKey["Gradings"]()
@@ -65,8 +64,8 @@ def _gradings(config: pytest.Config) -> Gradings:
     """What a judge has prepared, or what the command line of a plain pytest asks for."""
     if GRADINGS not in config.stash:
         from grader.machine import choose_device
+        from grader.model import Case
         from grader.session import Options, Workshop
-        from grader.spec import Case
 
         kernel, case = config.getoption("--kernel"), config.getoption("--case")
         seed = config.getoption("--grader-seed")
@@ -232,7 +231,7 @@ def _judged(
 
     from grader.link import KernelFailure
     from grader.machine import gpu_is_lost, lost_gpu
-    from grader.results import Failure
+    from grader.model import Failure
     from grader.session import outcome_of
     from grader.steps import with_case
 

@@ -13,9 +13,7 @@ from torch import Tensor
 
 from grader.arena import Arena, view
 from grader.link import Call, Counts
-from grader.results import Failure
-from grader.spec import Inputs, Spec
-from grader.wire import TensorRef, Traced
+from grader.model import Failure, Inputs, Spec, TensorRef, Traced
 
 # Bits of significand that survive in the next lower precision: float32 through float16, float16
 # through bfloat16, bfloat16 through half of its own.

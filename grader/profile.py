@@ -20,12 +20,10 @@ from torch import Tensor
 
 from grader import exclusive, sandbox, toolkit
 from grader.ceilings import survey
-from grader.errors import GraderError
 from grader.inputs import NAMES, LargeDraw
-from grader.results import Record
+from grader.model import ITEMSIZE, GraderError, Record, Spec
 from grader.scored import arguments, bytes_per_row, scored_case
 from grader.sizing import L2_MULTIPLE, MEMORY_SHARE
-from grader.spec import ITEMSIZE, Spec
 
 LIMIT_S = 180.0  # ncu runs each launch once for every group of counters
 TOP_STALLS = 3

@@ -18,9 +18,7 @@ from torch import Tensor
 from grader.arena import Arena, Placed, place, view
 from grader.inputs import DTYPES, CaseDraw, with_layout
 from grader.link import Call, Counts, Executor, KernelFailure
-from grader.results import Failure
-from grader.spec import Argument, Case, Spec
-from grader.wire import Traced
+from grader.model import Argument, Case, Failure, Spec, Traced
 
 T = TypeVar("T")
 

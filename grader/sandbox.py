@@ -21,8 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader import processes
-from grader.errors import CannotGrade
-from grader.wire import Channel, printable
+from grader.model import CannotGrade, Channel, printable
 
 # What a worker may know of the environment; everything else stays outside.
 PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "CUDA_PATH")

@@ -18,14 +18,10 @@ import torch
 from torch import Tensor
 
 from grader import hazards, sandbox, toolkit
-from grader.errors import CannotGrade
 from grader.inputs import CaseDraw, reseeded
+from grader.model import CannotGrade, Case, Outcome, Sanitized, Spec, StepName, counted, printable
 from grader.remote import destinations
-from grader.results import Sanitized
 from grader.session import Grading
-from grader.spec import Case, Spec
-from grader.terms import Outcome, StepName, counted
-from grader.wire import printable
 
 PROGRAM = "compute-sanitizer"
 TOOLS = {

@@ -22,31 +22,34 @@ from grader.arena import Arena, CudaArena, HostArena
 from grader.ceilings import survey
 from grader.course import Exercise
 from grader.environment import environment
-from grader.errors import CannotGrade, GraderError
 from grader.link import Executor, KernelFailure, WorkerLink, entry_of
 from grader.machine import gpu_is_lost, lost_gpu
-from grader.pretend import ANSWERS, Pretender
-from grader.remote import RemoteKernel
-from grader.results import (
+from grader.model import (
+    CannotGrade,
+    Case,
     Count,
     Environment,
     Failure,
+    GraderError,
     Kernel,
     Memory,
+    Outcome,
     Result,
     Sanitized,
     Speed,
+    Status,
     Step,
+    StepName,
     Traffic,
     Wall,
+    printable,
+    status_of,
 )
+from grader.pretend import ANSWERS, Pretender
+from grader.remote import RemoteKernel
 from grader.sandbox import Nursery
 from grader.scored import bytes_per_row, rounds
 from grader.sizing import Sizing, size
-from grader.spec import Case
-from grader.terms import Outcome, Status, StepName
-from grader.verdict import status_of
-from grader.wire import printable
 
 CHECK_ARENA = 256 << 20  # bytes; on the CPU only the pages that are touched exist
 

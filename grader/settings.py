@@ -18,7 +18,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Self
 
-from grader.errors import UsageError
+from grader.model import UsageError
 
 FILE = "course.toml"
 

@@ -17,8 +17,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from grader.attempts import Attempt, Signed, attempt_json
-from grader.errors import UsageError
+from grader.model import Attempt, Signed, UsageError, attempt_json
 
 # Stands before each signed text, so that a signature made for another purpose is none here.
 PURPOSE = b"grader/signed/v1\n"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from grader.errors import CannotGrade
+from grader.model import CannotGrade
 
 CALL_S = 1e-3  # seconds that one call should last at the card's full bandwidth: many launches long
 CALLS = 16  # per go: 16 ms at full bandwidth, of which starting and stopping the clock is ~2 %

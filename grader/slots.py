@@ -22,10 +22,10 @@ from grader.inputs import LargeDraw, NumberDraw
 from grader.late import Late, Withheld, stand_in, withhold
 from grader.link import Call
 from grader.mixes import Stream, large, stream_on
+from grader.model import Argument, Case, Spec
 from grader.probes import Filled, Probe, Seal
 from grader.remote import Poison
 from grader.scored import SPARE_ROWS, arguments
-from grader.spec import Argument, Case, Spec
 
 # Per slot. Who leaves the last slot of 16 a third unfinished, to gain 2 %, has a chance of about
 # 0.67^16 = 0.2 % in each go that no sampled row shows it; for 1-D arguments it is nil.

@@ -1,399 +1,45 @@
-"""What an exercise is, as frozen data and plain functions: the types that a `spec.py` is made of.
+"""The authors' API: everything that a `spec.py` is written with. The records live in `model`."""
 
-Nothing here imports torch: `grader list` reads every spec and must answer at once. A spec's
-functions receive tensors and use their methods.
-"""
-
-from __future__ import annotations
-
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol
-
-from grader.errors import UsageError
-from grader.terms import StepName
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-Backend = Literal["triton", "numba"]
-Role = Literal["in", "out", "inout", "scalar"]
-Inputs = Mapping[str, "Tensor | float"]
-Shape = tuple[int, ...]
-
-ITEMSIZE = {"float32": 4, "float16": 2, "bfloat16": 2, "int64": 8}  # bytes per element
-LARGEST = {"float32": 3.4e38, "float16": 65504.0, "bfloat16": 3.38e38}  # at most the largest finite
-
-
-# What `Case.draw` may be; `grader.inputs` has the distributions.
-DRAWS = ("rows", "ties", "constant", "extremes", "denormals", "integers", "spikes")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Argument:
-    """One parameter of the entry, in the order in which the entry takes them.
-
-    `reads` and `writes` are the least number of times that a perfect kernel moves each element
-    between memory and the chip; bytes follow from them and the tensor's size. `most_reads` and
-    `most_writes` are the most that the traffic step lets pass; None lets any number pass.
-    An `out` has the shape and dtype of the argument named by `like`, unless given here. A shape
-    that follows from those of the inputs is a function of them.
-    """
-
-    name: str
-    role: Role
-    reads: int = 0
-    writes: int = 0
-    most_reads: int | None = None
-    most_writes: int | None = None
-    like: str | None = None
-    shape: Shape | Callable[[Inputs], Shape] | None = None
-    dtype: str | None = None
-
-    def shape_for(self, inputs: Inputs) -> Shape | None:
-        """The shape beside these inputs; None where it is that of another argument."""
-        return self.shape(inputs) if callable(self.shape) else self.shape
-
-    @property
-    def filled(self) -> bool:
-        """Whether the kernel writes this argument."""
-        return self.role in ("out", "inout")
-
-
-def reads(name: str, *, at_most: int | None = 1) -> Argument:
-    """A tensor that the kernel reads, each element `at_most` times, and must not change."""
-    return Argument(name=name, role="in", reads=1, most_reads=at_most, most_writes=0)
-
-
-def writes(
-    name: str,
-    *,
-    like: str | None = None,
-    shape: Shape | Callable[[Inputs], Shape] | None = None,
-    dtype: str | None = None,
-    at_most: int | None = 1,
-) -> Argument:
-    """A tensor that the kernel fills, writing each element `at_most` times."""
-    return Argument(
-        name=name, role="out", writes=1, like=like, shape=shape, dtype=dtype, most_writes=at_most
-    )
-
-
-def updates(name: str, *, reads_at_most: int = 1) -> Argument:
-    """A tensor that the kernel reads and overwrites once."""
-    return Argument(
-        name=name, role="inout", reads=1, writes=1, most_reads=reads_at_most, most_writes=1
-    )
-
-
-def scalar(name: str) -> Argument:
-    """A Python float."""
-    return Argument(name=name, role="scalar")
-
-
-@dataclass(frozen=True)
-class Case:
-    """A small description of one input, from which the judge draws the tensors.
-
-    `draw` is one of DRAWS. `pad` is the number of unused elements between
-    the end of a row and the start of the next (of the first tensor; others have more, so that no
-    two have one stride), `offset` the number of elements by which the first
-    one lies past a 16-byte boundary.
-    """
-
-    shape: tuple[int, ...]
-    dtype: str
-    draw: str = "rows"
-    pad: int = 0
-    offset: int = 0
-    seed: int = 0
-
-    @property
-    def elements(self) -> int:
-        count = 1
-        for extent in self.shape:
-            count *= extent
-        return count
-
-    @property
-    def headline(self) -> str:
-        """What a person reads first, such as `1×1025 float16`."""
-        extras = [self.draw] if self.draw != "rows" else []
-        extras += [f"row padding {self.pad}"] if self.pad else []
-        extras += [f"offset {self.offset}"] if self.offset else []
-        shape = "×".join(map(str, self.shape))
-        return f"{shape} {self.dtype}" + (f" ({', '.join(extras)})" if extras else "")
-
-    def __str__(self) -> str:
-        """The form that `--case` takes, such as `1x1025,float16,draw=ties,pad=3,seed=7`."""
-        parts = ["x".join(map(str, self.shape)), self.dtype]
-        parts += [f"draw={self.draw}"] if self.draw != "rows" else []
-        parts += [
-            f"{name}={value}"
-            for name, value in (("pad", self.pad), ("offset", self.offset), ("seed", self.seed))
-            if value
-        ]
-        return ",".join(parts)
-
-    @classmethod
-    def parse(cls, text: str) -> Case:
-        """The inverse of `str`. Raises ValueError with the part that is not understood."""
-        shape, _, rest = text.strip().partition(",")
-        dtype, _, rest = rest.partition(",")
-        if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*)*", shape):
-            raise ValueError(f"a case starts with its shape, such as 2x1025, not {shape!r}")
-        if dtype not in ITEMSIZE:
-            raise ValueError(f"{dtype!r} is not a dtype: use float32, float16 or bfloat16")
-        case = cls(shape=tuple(map(int, shape.split("x"))), dtype=dtype)
-        for part in filter(None, rest.split(",")):
-            name, _, value = part.partition("=")
-            if name == "draw" and value in DRAWS:
-                case = replace(case, draw=value)
-            elif name in ("pad", "offset", "seed") and re.fullmatch(r"\d+", value):
-                fields = {"pad": case.pad, "offset": case.offset, "seed": case.seed}
-                case = replace(case, **fields | {name: int(value)})  # type: ignore[arg-type]
-            else:
-                raise ValueError(
-                    f"{part!r} is not one of draw=NAME, pad=N, offset=N, seed=N, where NAME is "
-                    f"{', '.join(DRAWS[:-1])} or {DRAWS[-1]}"
-                )
-        return case
-
-
-class Draw(Protocol):
-    """What a spec's `inputs` draws tensors with; `grader.inputs` implements it for one case.
-
-    Every tensor comes out with the case's layout (padding and offset) and on the judge's device.
-    """
-
-    def tensor(
-        self, shape: tuple[int, ...], *, dtype: str | None = None, extreme: float | None = None
-    ) -> Tensor:
-        """Finite values of the case's distribution, rounded to `dtype` (the case's own).
-
-        In the distribution `extremes` they reach ±`extreme` (the dtype's largest finite value):
-        a spec lowers it so that the correctly rounded answer stays finite.
-        """
-
-    def indices(self, count: int, below: int, ignored: int | None = None) -> Tensor:
-        """`count` int64 in [0, below); about one in five is `ignored` when that is given."""
-
-    def number(self, low: float, high: float) -> float:
-        """A float, log-uniform in [low, high], that float32 holds exactly."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tolerance:
-    """What the acceptance rule (docs/trust.md, "Acceptance") needs to know about the arithmetic.
-
-    `terms(case)` is the number of terms that one output sums over. `magnitude(inputs, expected)`
-    is, in float64, the size by which rounding errors of each output scale (its condition): the sum
-    of the absolute terms for a sum. Where it is missing, that is the output's own size.
-    `exact` lists distributions whose answers float32 holds exactly, so that no error is accepted.
-    """
-
-    terms: Callable[[Case], int]
-    magnitude: Callable[[Inputs, Mapping[str, Tensor]], Mapping[str, Tensor]] | None = None
-    exact: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Gates:
-    """Shares of the ceiling: at least `passing` passes the speed step, `great` earns the word."""
-
-    passing: float
-    great: float
-
-
-# What `Budget.count` may be. Of all threads of the counted call, the most that one of them does:
-# how often it reads and writes elements of global and of shared memory, and passes barriers. Of all
-# warps together: 32-byte pieces of global memory that are moved, and passes over shared memory that
-# are needed because threads meet in one bank.
-COUNTS = (
-    "global_reads",
-    "global_writes",
-    "shared_reads",
-    "shared_writes",
-    "transactions",
-    "bank_conflicts",
-    "barriers",
+from grader.model.exercise import (
+    ITEMSIZE,
+    LARGEST,
+    Argument,
+    Budget,
+    Case,
+    Draw,
+    Gates,
+    Inputs,
+    Limits,
+    Points,
+    Scored,
+    Shape,
+    Spec,
+    Tolerance,
+    a_hundredth,
+    reads,
+    scalar,
+    updates,
+    writes,
 )
 
-
-@dataclass(frozen=True)
-class Budget:
-    """The most that one count of the counted case may be, and the best that is known.
-
-    `count` is one of COUNTS, which are taken in the simulator of numba's kernels.
-    """
-
-    count: str
-    most: int
-    best: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scored:
-    """The case whose speed is scored. Its size follows from the GPU, so only its form is here.
-
-    `columns` is the length of a row, or None for 1-D arguments.
-    """
-
-    dtype: str
-    columns: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """Seconds of wall clock after which the worker is killed.
-
-    `check_s` is for all that one check has a worker do: it makes a hundred calls and more.
-    """
-
-    load_s: float = 60.0
-    call_s: float = 30.0
-    check_s: float = 300.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Points:
-    """Points per step, of those that an exercise has.
-
-    Loading earns none, or an untouched stub would score.
-    """
-
-    load: int = 0
-    correctness: int = 3
-    properties: int = 2
-    traffic: int = 1
-    counts: int = 1
-    memory: int = 1
-    speed: int = 3
-
-
-def a_hundredth(case: Case) -> int:
-    """One percent of an argument with the case's shape and dtype, in bytes, and at least 4 MiB.
-
-    Enough for a partial result of each block, not for a second copy.
-    """
-    return max(4 << 20, case.elements * ITEMSIZE[case.dtype] // 100)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Spec:
-    """One exercise.
-
-    `edges` are cases that every check tries, smallest first; `cases` bounds what Hypothesis draws
-    beyond them: `dimensions` extents, each at most the matching entry of `largest`, whose product
-    is at most `most_elements` when simulated.
-    `counted` is the case whose reads and writes are counted in simulation: rows of several blocks.
-    `scored` and `gates` are there where memory and speed are graded, and for a puzzle they are not.
-    `budgets` hold counts of the counted case down; `pictured` is a case small enough to be drawn.
-    `memory_budget(case)` is how many bytes one call may hold beyond its arguments.
-    `reference(inputs)` returns every filled argument, computed in the dtype that it is given: the
-    judge calls it in float64 for the answer and in float32 for torch's own error.
-    `kernels` is whether the answer must come from kernels of `backend`: a file whose answer is
-    right although no launch had an effect is then rejected.
-    `flops(case)` is how many operations one call needs, counted simply: an addition, a product, a
-    division, a comparison and an exp are one each, and what is computed anew in a second pass
-    counts once. The roofline of `grader bench` is drawn from it; nothing is judged by it.
-    """
-
-    title: str
-    summary: str
-    backend: Backend
-    entry: str
-    arguments: tuple[Argument, ...]
-    dtypes: tuple[str, ...]
-    draws: tuple[str, ...]
-    edges: tuple[Case, ...]
-    largest: tuple[int, ...]
-    most_elements: int
-    inputs: Callable[[Case, Draw], Inputs]
-    reference: Callable[[Inputs], Mapping[str, Tensor]]
-    tolerance: Tolerance
-    counted: Case
-    hints: tuple[str, ...]
-    scored: Scored | None = None
-    gates: Gates | None = None
-    budgets: tuple[Budget, ...] = ()
-    pictured: Case | None = None
-    memory_budget: Callable[[Case], int] = a_hundredth
-    strided: bool = False
-    independent_rows: bool = True
-    kernels: bool = True
-    points: Points = Points()
-    limits: Limits = Limits()
-    flops: Callable[[Case], int] | None = None
-
-    def __post_init__(self) -> None:
-        faults = [
-            (not self.entry.isidentifier(), f"entry {self.entry!r} is not a Python name"),
-            (not self.arguments, "arguments is empty"),
-            (not any(a.filled for a in self.arguments), "no argument is written by the kernel"),
-            (not self.edges, "edges is empty: a check would try nothing that must be tried"),
-            (not self.dtypes or not self.draws, "dtypes and draws each need an entry"),
-            (not set(self.draws) <= set(DRAWS), f"draws may be {', '.join(DRAWS)}"),
-            (len(self.hints) < 3, "hints has fewer than three entries"),
-            ((self.scored is None) != (self.gates is None), "scored needs gates, and gates scored"),
-            (
-                self.gates is not None and not 0 < self.gates.passing <= self.gates.great <= 1,
-                "gates must satisfy 0 < passing <= great <= 1",
-            ),
-            (
-                any(budget.count not in COUNTS for budget in self.budgets),
-                f"a budget is for one of {', '.join(COUNTS)}",
-            ),
-            (
-                any(not 0 <= budget.best <= budget.most for budget in self.budgets),
-                "budgets must satisfy 0 <= best <= most",
-            ),
-            (
-                bool(self.budgets) and self.backend != "numba",
-                "budgets need the counts of numba's simulator",
-            ),
-        ]
-        for wrong, message in faults:
-            if wrong:
-                raise ValueError(message)
-
-    @property
-    def timed(self) -> tuple[Scored, Gates]:
-        """What the speed step grades. Raises UsageError where there is none."""
-        if self.scored is None or self.gates is None:
-            raise UsageError(
-                f"The speed of {self.title!r} is not graded: it is a puzzle.",
-                "`grader list` shows the exercises behind the puzzles.",
-            )
-        return self.scored, self.gates
-
-    @property
-    def steps(self) -> tuple[StepName, ...]:
-        """The steps of a check of this exercise, in their order."""
-        left_out = set() if self.scored else {StepName.MEMORY, StepName.SPEED}
-        left_out |= set() if self.budgets else {StepName.COUNTS}
-        return tuple(name for name in StepName if name not in left_out)
-
-    @property
-    def worth(self) -> Mapping[StepName, int]:
-        """The points of each of its steps."""
-        return {name: getattr(self.points, name.value) for name in self.steps}
-
-    @property
-    def signature(self) -> str:
-        """The entry as a learner calls it, such as `softmax(x, out)`."""
-        return f"{self.entry}({', '.join(a.name for a in self.arguments)})"
-
-    def least_bytes(self, sizes: Mapping[str, int]) -> tuple[int, int]:
-        """The fewest bytes that a kernel can read and write, from each argument's size in bytes."""
-        tensors = [a for a in self.arguments if a.role != "scalar"]
-        return (
-            sum(a.reads * sizes[a.name] for a in tensors),
-            sum(a.writes * sizes[a.name] for a in tensors),
-        )
-
-
-def describe(value: Any) -> str:
-    """A type's name for a message, `float` rather than `<class 'float'>`."""
-    return type(value).__name__
+__all__ = [
+    "ITEMSIZE",
+    "LARGEST",
+    "Argument",
+    "Budget",
+    "Case",
+    "Draw",
+    "Gates",
+    "Inputs",
+    "Limits",
+    "Points",
+    "Scored",
+    "Shape",
+    "Spec",
+    "Tolerance",
+    "a_hundredth",
+    "reads",
+    "scalar",
+    "updates",
+    "writes",
+]

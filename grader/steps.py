@@ -24,16 +24,24 @@ from grader.acceptance import (
     right_of,
     shares_right,
 )
-from grader.errors import BrokenExercise, CannotGrade, GraderError
 from grader.inputs import reseeded
 from grader.link import KernelFailure
+from grader.model import (
+    Backend,
+    BrokenExercise,
+    CannotGrade,
+    Case,
+    Failure,
+    GraderError,
+    Inputs,
+    Outcome,
+    Traced,
+    counted,
+    printable,
+)
 from grader.needless import no_kernel
-from grader.results import Failure
 from grader.session import Finding, Grading
-from grader.spec import Backend, Case, Inputs
-from grader.terms import Outcome, counted
 from grader.testing import cases
-from grader.wire import Traced, printable
 
 T = TypeVar("T")
 

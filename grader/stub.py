@@ -27,7 +27,7 @@ from tokenize import TokenInfo
 
 from grader.comments import comments_of
 from grader.course import Exercise, text_of
-from grader.errors import BrokenExercise, UsageError
+from grader.model import BrokenExercise, UsageError
 
 DEFAULT_TEXT = "write this part"
 WIDTH = 100  # characters of a line, as for all code of a course

@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from grader.trace import index_of
-from grader.wire import FROM_END, LaunchRef, Traced
+from grader.model import FROM_END, LaunchRef, Traced, index_of
 
 READ, WRITE = 0, 1  # kinds of accesses in `Traced`; the third both reads and writes
 FEWEST = 3  # wrong elements that hold a neighbour's value: fewer may by chance

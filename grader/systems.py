@@ -11,8 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from grader.documents import shown
-from grader.errors import UsageError
-from grader.times import to_come, utc
+from grader.model import UsageError, to_come, utc
 
 AUTOGRADER = Path("/autograder")  # where Gradescope puts everything
 # A name as classes use it, an e-mail address, too. No line ends in it, and no formula begins so.

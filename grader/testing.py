@@ -28,7 +28,7 @@ from torch import Tensor
 
 from grader.acceptance import eps, place_in
 from grader.course import load_spec
-from grader.spec import Case, Spec
+from grader.model import Case, Spec
 
 __all__ = ["assert_within", "cases", "cases_of", "eps"]
 

@@ -20,18 +20,15 @@ from grader.clock import believed_s, correction, go, right_go
 from grader.cycles import alternate, believed_shares, trusted_goes
 from grader.decision import IMPOSSIBLE, decide, interval_of_runs
 from grader.link import Call, KernelFailure, WorkerLink, entry_of
+from grader.model import Case, Clocks, Failure, Launched, Outcome, Spec, Speed, StepName, percent
 from grader.needless import no_kernel
 from grader.noise import disturbance, hoarded
 from grader.occupancy import this_gpu
 from grader.probes import Filled
-from grader.results import Clocks, Failure, Speed
 from grader.scored import arena_bytes, scored_case
 from grader.session import Finding, Grading
 from grader.sizing import Sizing
 from grader.slots import Slots
-from grader.spec import Case, Spec
-from grader.terms import Outcome, StepName, percent
-from grader.wire import Launched
 
 HOPELESS = 0.1  # of the ceiling: a kernel that slow by its first call needs no precision
 # What a kernel may hold the ceiling down by while it is loaded: more is taken off its share.

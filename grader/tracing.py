@@ -9,12 +9,25 @@ from torch import Tensor
 from grader import suspects
 from grader.acceptance import expect, first_mismatch, right_elements
 from grader.inputs import reseeded
-from grader.results import Failure
+from grader.model import (
+    FROM_END,
+    MOST_ACCESSES,
+    Access,
+    Array,
+    ArrayRef,
+    Case,
+    Failure,
+    Kind,
+    Launch,
+    Spec,
+    Trace,
+    Traced,
+    TraceFault,
+    Wrong,
+    printable,
+)
 from grader.session import Grading
-from grader.spec import Case, Spec
 from grader.steps import failure_from, trusted
-from grader.trace import Access, Array, Kind, Launch, Trace, TraceFault, Wrong
-from grader.wire import FROM_END, MOST_ACCESSES, ArrayRef, Traced, printable
 
 # What the numbers in a row of `wire.Traced` stand for.
 KINDS: tuple[Kind, ...] = ("read", "write", "update")

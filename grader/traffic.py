@@ -12,14 +12,11 @@ from collections.abc import Mapping
 from torch import Tensor
 
 from grader.acceptance import expect, first_mismatch
-from grader.errors import GraderError
 from grader.inputs import reseeded
 from grader.link import KernelFailure
-from grader.results import Failure, Traffic
+from grader.model import Case, Failure, GraderError, Outcome, Spec, Traffic
 from grader.session import Counted, Finding, Grading
-from grader.spec import Case, Spec
 from grader.steps import failure_from, trusted, with_case
-from grader.terms import Outcome
 
 # What passes beyond the limit: a last block that is shifted back to be full reads up to a block
 # twice, 13 % of the counted rows with blocks of 4096. A further pass over two would be 50 %.

@@ -14,11 +14,9 @@ from torch import Tensor
 
 from grader.acceptance import Expected, expect, flushed_below, mismatches
 from grader.inputs import reseeded
-from grader.results import Failure
+from grader.model import Case, Failure, Outcome, counted
 from grader.session import Finding, Grading
-from grader.spec import Case
 from grader.steps import trusted
-from grader.terms import Outcome, counted
 
 # Rounding may by luck hit the right answer, and does so for a single number half of the time: a
 # case rejects it when one of so many draws does. Every other answer must be rejected by each draw.

@@ -20,13 +20,19 @@ from pathlib import Path
 
 from grader import check, declared, machine, mutants
 from grader.course import Exercise, needs_simulator, rejected_at, text_of
-from grader.errors import BrokenExercise, GraderError
+from grader.model import (
+    BrokenExercise,
+    GraderError,
+    Outcome,
+    Result,
+    Spec,
+    Status,
+    StepName,
+    counted,
+    first_problem,
+)
 from grader.mutants import Mutant
-from grader.results import Result
-from grader.spec import Spec
 from grader.stub import make_stub
-from grader.terms import Outcome, Status, StepName, counted
-from grader.verdict import first_problem
 
 # Names of grader.pretend.ANSWERS, which is not imported here: it needs torch.
 NO_WORK = (

@@ -17,10 +17,8 @@ from typing import Any
 
 import grader
 from grader.course import Exercise
-from grader.errors import CannotGrade
-from grader.results import Wall
+from grader.model import CannotGrade, Reply, TimedOut, Wall, WireError
 from grader.sandbox import CANARY, Nursery
-from grader.wire import Reply, TimedOut, WireError
 
 TRIAL_S = 20.0  # a trial takes hundredths of a second
 SECRET_BYTES = 32

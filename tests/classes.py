@@ -8,12 +8,13 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from grader import attempts, signing
-from grader.attempts import Attempt
+from grader import signing
 from grader.board.collect import Collected, collect
 from grader.board.entries import Context
-from grader.results import Failure, Result, Speed, parse_result
-from grader.terms import Outcome, Status, StepName
+from grader.model import attempts
+from grader.model.attempts import Attempt
+from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.results import Failure, Result, Speed, parse_result
 
 COURSES = Path(__file__).parent / "courses"
 SMALL = COURSES / "small"

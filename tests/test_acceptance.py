@@ -26,7 +26,7 @@ from grader.acceptance import (
 )
 from grader.acceptance import eps as spacing_at_one
 from grader.inputs import DTYPES, CaseDraw
-from grader.spec import Case, Inputs, Spec
+from grader.model.exercise import Case, Inputs, Spec
 from grader.testing import cases
 
 # The tests keep all cores busy as it is, and threads that wait for each other make them slower.

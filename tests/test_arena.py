@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.arena import REDZONE, HostArena, place, view
-from grader.errors import BrokenExercise
 from grader.inputs import NAMES, with_layout
-from grader.spec import Argument, reads
+from grader.model.errors import BrokenExercise
+from grader.model.exercise import Argument, reads
 
 SIZE = 1 << 16
 

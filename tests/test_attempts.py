@@ -12,8 +12,9 @@ import pytest
 from classes import KEY, attempt, timed
 from pydantic import ValidationError
 
-from grader import attempts, signing
-from grader.attempts import Attempt, Signed
+from grader import signing
+from grader.model import attempts
+from grader.model.attempts import Attempt, Signed
 
 DOCS = Path(__file__).parent.parent / "docs"
 MADE = attempt(timed(), notes=("its spec.py was changed",))
@@ -27,10 +28,13 @@ def schema(name: str) -> dict:
 @pytest.mark.parametrize("name", RECORDS)
 def test_the_published_schema_is_what_the_code_makes(name: str):
     printed = subprocess.run(
-        [sys.executable, "-m", "grader.attempts", name], capture_output=True, check=True, text=True
+        [sys.executable, "-m", "grader.model.attempts", name],
+        capture_output=True,
+        check=True,
+        text=True,
     )
     assert printed.stdout == (DOCS / f"{name}.schema.json").read_text(encoding="utf-8"), (
-        f"run `python -m grader.attempts {name} > docs/{name}.schema.json`"
+        f"run `python -m grader.model.attempts {name} > docs/{name}.schema.json`"
     )
     jsonschema.Draft202012Validator.check_schema(schema(name))
 

@@ -24,16 +24,16 @@ from grader import check, cli, machine, sandbox
 from grader.arena import Arena, HostArena, view
 from grader.check import Request
 from grader.course import Exercise
-from grader.errors import BrokenExercise, CannotGrade, GraderError
 from grader.link import Call, KernelFailure
+from grader.model.errors import BrokenExercise, CannotGrade, GraderError
+from grader.model.exercise import Case
+from grader.model.messages import TensorRef
+from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.results import Failure, Result, Step, parse_result
+from grader.model.verdict import exit_code, status_of
 from grader.remote import RemoteKernel
-from grader.results import Failure, Result, Step, parse_result
 from grader.session import Bench, Grading, Options, Workshop
-from grader.spec import Case
 from grader.steps import correctness, load
-from grader.terms import Outcome, Status, StepName
-from grader.verdict import exit_code, status_of
-from grader.wire import TensorRef
 from grader.worker import confine
 
 BAD = Path(__file__).parent / "bad"

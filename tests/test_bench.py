@@ -40,20 +40,20 @@ from grader.bench import (
 )
 from grader.clock import Go
 from grader.course import Exercise
-from grader.errors import CannotGrade, UsageError
 from grader.inputs import CaseDraw
 from grader.link import Call, KernelFailure
+from grader.model.errors import CannotGrade, UsageError
+from grader.model.exercise import Inputs, Spec
+from grader.model.messages import TensorRef
+from grader.model.results import Environment, Failure
 from grader.pretend import Pretender
 from grader.probes import Filled
 from grader.profile import Profile, Stall
 from grader.remote import destinations
 from grader.render import bench as rendered
-from grader.results import Environment, Failure
 from grader.scored import arena_bytes, rounds, scored_case
 from grader.sizing import L2_MULTIPLE, MEMORY_SHARE, Gpu, size
 from grader.slots import Slots
-from grader.spec import Inputs, Spec
-from grader.wire import TensorRef
 from grader.worker.mapping import Views
 
 ROOT = Path(__file__).parents[1]

@@ -26,9 +26,10 @@ from classes import (
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from grader import attempts, check, cli, machine, results, signing
-from grader.errors import CannotGrade
-from grader.results import Failure
+from grader import check, cli, machine, signing
+from grader.model import attempts, results
+from grader.model.errors import CannotGrade
+from grader.model.results import Failure
 
 
 @pytest.fixture(autouse=True)

@@ -26,11 +26,12 @@ from classes import (
 )
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from grader import attempts, documents, results
+from grader import documents
 from grader.board.collect import collect
 from grader.board.records import State
-from grader.errors import UsageError
-from grader.terms import Outcome, Status, StepName
+from grader.model import attempts, results
+from grader.model.errors import UsageError
+from grader.model.outcomes import Outcome, Status, StepName
 
 
 def only(folder: Path, text: str | bytes) -> str:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from grader.board import people
 from grader.board.people import Forbidden, Wish, cleaned, named
 from grader.board.words import ADJECTIVES, NOUNS
-from grader.errors import UsageError
+from grader.model.errors import UsageError
 
 KEY = bytes(range(32))
 

@@ -14,10 +14,10 @@ from grader import course
 from grader.board import rerun
 from grader.board.rerun import Finding, Rerun
 from grader.check import LARGEST_FILE, Request
-from grader.errors import BrokenExercise, CannotGrade
+from grader.model.errors import BrokenExercise, CannotGrade
+from grader.model.outcomes import Outcome, Status
+from grader.model.results import Result
 from grader.render import rerun as text
-from grader.results import Result
-from grader.terms import Outcome, Status
 
 EXERCISES = course.timed(SMALL)
 

@@ -31,12 +31,13 @@ from classes import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader import attempts, course, settings
+from grader import course, settings
 from grader.board import baselines, decisions, people, publish, site
 from grader.board.decisions import Invalidated
 from grader.board.people import Forbidden, Wish
 from grader.board.records import Site, State
-from grader.errors import UsageError
+from grader.model import attempts
+from grader.model.errors import UsageError
 
 PUBLISHED = Path(__file__).parent.parent / "docs" / "board.schema.json"
 # The small course's puzzle is timed; those of a class are not.

@@ -13,10 +13,10 @@ import torch
 from grader import calibrate, check, cli, course, machine
 from grader.calibrate import Calibration, Measured, calibration, measured, propose
 from grader.course import Exercise
-from grader.errors import BrokenExercise, CannotGrade, UsageError
+from grader.model.errors import BrokenExercise, CannotGrade, UsageError
+from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.results import Failure, Result, Speed, Step, parse_result
 from grader.render.calibration import report
-from grader.results import Failure, Result, Speed, Step, parse_result
-from grader.terms import Outcome, Status, StepName
 
 ROOT = Path(__file__).parents[1]
 SMALL = Path(__file__).parent / "courses" / "small"

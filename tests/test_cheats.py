@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from grader import check, course
-from grader.errors import CannotGrade, GraderError
-from grader.results import Result
+from grader.model.errors import CannotGrade, GraderError
+from grader.model.results import Result
 
 ROOT = course.find_root(Path(__file__).parent)
 _SPEC = importlib.util.spec_from_file_location("bench_redteam", ROOT / "bench" / "redteam.py")

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from grader import check, course
-from grader.errors import UsageError
-from grader.results import Result
+from grader.model.errors import UsageError
+from grader.model.results import Result
 
 ROOT = course.find_root(Path(__file__).parent)
 CHEATS = ROOT / "tests" / "redteam" / "cheats"

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from grader import check, course
-from grader.errors import GraderError
-from grader.results import Result
-from grader.terms import StepName
+from grader.model.errors import GraderError
+from grader.model.outcomes import StepName
+from grader.model.results import Result
 
 ROOT = course.find_root(Path(__file__).parent)
 ADD = course.find(ROOT, "01_vector_add")

@@ -19,14 +19,14 @@ import reported
 from cryptography.hazmat.primitives import serialization
 
 from grader import check, ci, cli, course, kept, manifest, settings, signing, systems
-from grader.attempts import Attempt, Signed
 from grader.check import Request
 from grader.cli import deliver
-from grader.errors import BrokenExercise, CannotGrade, GraderError, UsageError
+from grader.model.attempts import Attempt, Signed
+from grader.model.errors import BrokenExercise, CannotGrade, GraderError, UsageError
+from grader.model.outcomes import Status
+from grader.model.results import Result, parse_result
 from grader.render.reports.registry import Document
-from grader.results import Result, parse_result
 from grader.systems import Place, System
-from grader.terms import Status
 
 TESTS = Path(__file__).parent
 SMALL = TESTS / "courses" / "small"

@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives import serialization
 from typer.main import get_command
 
 from grader import cli, signing
-from grader.attempts import Attempt, Signed, attempt_json
+from grader.model.attempts import Attempt, Signed, attempt_json
 
 TESTS = Path(__file__).parent
 CLASSROOM = TESTS.parent / "classroom"

@@ -15,9 +15,9 @@ import pytest
 
 from grader import __version__, check, cli, course, verify
 from grader.check import Request
-from grader.errors import BrokenExercise, CannotGrade
-from grader.results import Result, parse_result
-from grader.terms import Status
+from grader.model.errors import BrokenExercise, CannotGrade
+from grader.model.outcomes import Status
+from grader.model.results import Result, parse_result
 from grader.verify import Verified
 
 COURSES = Path(__file__).parent / "courses"
@@ -453,7 +453,7 @@ def grader(*arguments: str, **environment: str) -> subprocess.CompletedProcess[b
 def test_the_quick_commands_load_nothing_heavy(command: list[str]):
     code = (
         "import sys; from grader.cli import main; code = main(sys.argv[1:]); "
-        "heavy = {'torch', 'triton', 'numba', 'numpy', 'grader.results'} & set(sys.modules); "
+        "heavy = {'torch', 'triton', 'numba', 'numpy', 'grader.model.results'} & set(sys.modules); "
         "sys.exit(code or ', '.join(heavy) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True)

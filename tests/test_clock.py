@@ -28,13 +28,13 @@ from grader.clock import (
     shift,
     unsteadiness,
 )
-from grader.errors import CannotGrade
 from grader.link import Entry, KernelFailure, WorkerLink, entry_of
+from grader.model.errors import CannotGrade
+from grader.model.messages import Closed, TensorRef
 from grader.probes import Filled
 from grader.sandbox import Nursery
 from grader.scored import arena_bytes, scored_case
 from grader.slots import Plan, Slots
-from grader.wire import Closed, TensorRef
 from grader.worker import loop
 from grader.worker.loop import Worker
 

@@ -10,7 +10,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 import torch
 
-from grader.wire import LARGEST_COUNT, MOST_KERNELS, Launched, Reply, WireError
+from grader.model.messages import LARGEST_COUNT, MOST_KERNELS, Launched, Reply, WireError
 from grader.worker import compiled
 from grader.worker.loop import Worker
 

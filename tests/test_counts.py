@@ -13,10 +13,10 @@ from grader.check import Request
 from grader.counts import HINTS, counts
 from grader.course import Exercise
 from grader.link import WorkerLink
-from grader.results import Step
+from grader.model.exercise import COUNTS
+from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.results import Step
 from grader.session import Finding, Grading, Options, Workshop
-from grader.spec import COUNTS
-from grader.terms import Outcome, Status, StepName
 
 FOLDER = Path(__file__).parent / "courses" / "counted" / "puzzles" / "p01_transpose"
 TRANSPOSE = Exercise(FOLDER)

@@ -8,8 +8,8 @@ import pytest
 
 from grader import course
 from grader.course import Exercise
-from grader.errors import BrokenExercise, UsageError
-from grader.terms import StepName
+from grader.model.errors import BrokenExercise, UsageError
+from grader.model.outcomes import StepName
 
 COURSES = Path(__file__).parent / "courses"
 SMALL = COURSES / "small"

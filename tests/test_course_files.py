@@ -10,7 +10,7 @@ import pytest
 
 from grader import course, stub
 from grader.course import Exercise
-from grader.terms import StepName
+from grader.model.outcomes import StepName
 
 ROOT = Path(__file__).parents[1]
 FEWEST_WRONG = {"exercises": 6, "puzzles": 4}

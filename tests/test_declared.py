@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader import course, declared, mutants
-from grader.errors import BrokenExercise
+from grader.model.errors import BrokenExercise
 
 SOURCE = "def f(x, out):\n    a = x * 2\n    b = a\n    a = x * 2\n"
 MADE = mutants.make(SOURCE, [mutants.change_constant, mutants.drop_operand])

@@ -23,15 +23,16 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from grader import attempts, cli, clock, course, decision, errors, manifest, trace
+from grader import cli, clock, course, decision, manifest
 from grader.bench import Benchmark
 from grader.doctor import records as doctor
 from grader.lint import records as lint
 from grader.lint.review import RULES
+from grader.model import attempts, errors, trace
+from grader.model.results import json_schema
+from grader.model.verdict import EXIT_CODES
 from grader.publish import records as publish
 from grader.render.reports.registry import FORMATS
-from grader.results import json_schema
-from grader.verdict import EXIT_CODES
 from grader.worker.loop import Worker
 
 ROOT = Path(__file__).parent.parent
@@ -525,7 +526,7 @@ def test_links_lead_somewhere(page: Path):
 
 
 def test_the_sample_result_of_formats_is_a_result():
-    from grader.results import parse_result
+    from grader.model.results import parse_result
 
     text = (ROOT / "docs/formats.md").read_text(encoding="utf-8")
     (sample,) = [body for language, body in BLOCK.findall(text) if language == "json"]

@@ -36,11 +36,11 @@ from grader.doctor.records import (
     ok,
     problem,
 )
-from grader.errors import CannotGrade
 from grader.link import KernelFailure
 from grader.mixes import STREAMS
+from grader.model.errors import CannotGrade
+from grader.model.results import Failure, Wall
 from grader.render import doctor as render
-from grader.results import Failure, Wall
 from grader.sandbox import NoWorker
 
 ROOT = Path(__file__).parent.parent

@@ -16,12 +16,12 @@ from grader.arena import HostArena
 from grader.course import Exercise
 from grader.inputs import CaseDraw
 from grader.link import KernelFailure
+from grader.model.exercise import Case
+from grader.model.outcomes import Outcome, StepName
 from grader.pretend import ANSWERS, Pretender
 from grader.remote import RemoteKernel
 from grader.session import Grading, Options, Workshop
-from grader.spec import Case
 from grader.steps import correctness, load
-from grader.terms import Outcome, StepName
 from grader.verify import NO_WORK
 
 ROOT = Path(__file__).parents[1]

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.explain import add_to, attainable
+from grader.model.exercise import Argument, Spec
+from grader.model.messages import Launched
+from grader.model.outcomes import Limit
+from grader.model.results import Speed, Traffic
 from grader.occupancy import Multiprocessor, occupancy
-from grader.results import Speed, Traffic
-from grader.spec import Argument, Spec
-from grader.terms import Limit
-from grader.wire import Launched
 
 # CUDA C++ Programming Guide, technical specifications per compute capability (7.5, 8.0, 9.0).
 T4 = Multiprocessor(32, 1024, 16, 65536, 64 << 10, 0, 256)

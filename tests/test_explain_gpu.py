@@ -9,8 +9,8 @@ import pytest
 from grader import check, occupancy
 from grader.check import Request
 from grader.course import Exercise
-from grader.results import Speed
-from grader.terms import Limit, Outcome, StepName
+from grader.model.outcomes import Limit, Outcome, StepName
+from grader.model.results import Speed
 
 ROOT = Path(__file__).parent.parent
 ADD = """\

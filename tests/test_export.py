@@ -17,12 +17,13 @@ import reported
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from grader import attempts as records
-from grader import cli, documents, gradescope, kept, manifest, results, signing
-from grader.attempts import Attempt
-from grader.errors import UsageError
+from grader import cli, documents, gradescope, kept, manifest, signing
 from grader.kept import Keep
-from grader.terms import Status
+from grader.model import attempts as records
+from grader.model import results
+from grader.model.attempts import Attempt
+from grader.model.errors import UsageError
+from grader.model.outcomes import Status
 
 DOUBLE = reported.of("01_double", "Double")
 PUBLIC = reported.KEY.public_key()

@@ -28,16 +28,10 @@ from pydantic import ValidationError
 
 from grader import course, link, memory, steps, traffic
 from grader.arena import HostArena, view
-from grader.errors import BrokenExercise
 from grader.link import WorkerLink, entry_of
-from grader.remote import RemoteKernel
-from grader.results import Failure, Frame, parse_result, result_json
-from grader.session import Bench, Finding, Grading, Options, Workshop
-from grader.spec import Case, Limits
-from grader.stub import make_stub
-from grader.terms import Outcome, StepName
-from grader.verdict import exit_code
-from grader.wire import (
+from grader.model.errors import BrokenExercise
+from grader.model.exercise import Case, Limits
+from grader.model.messages import (
     LONGEST_LINE,
     Channel,
     Closed,
@@ -48,6 +42,12 @@ from grader.wire import (
     WireError,
     printable,
 )
+from grader.model.outcomes import Outcome, StepName
+from grader.model.results import Failure, Frame, parse_result, result_json
+from grader.model.verdict import exit_code
+from grader.remote import RemoteKernel
+from grader.session import Bench, Finding, Grading, Options, Workshop
+from grader.stub import make_stub
 from grader.worker import faults
 from grader.worker.load import load_entry
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from grader import check, course
-from grader.results import Result
-from grader.terms import Status
+from grader.model.outcomes import Status
+from grader.model.results import Result
 
 ROOT = course.find_root(Path(__file__).parent)
 _SPEC = importlib.util.spec_from_file_location("bench_honest", ROOT / "bench" / "honest.py")

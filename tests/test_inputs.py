@@ -26,8 +26,8 @@ from grader.inputs import (
     reseeded,
     with_layout,
 )
+from grader.model.exercise import LARGEST, Case
 from grader.scored import scored_case
-from grader.spec import LARGEST, Case
 
 ROOT = Path(__file__).parents[1]
 SOFTMAX = course.find(ROOT, "04_online_softmax").spec

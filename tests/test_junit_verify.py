@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from grader import cli, verify
 from grader.course import Exercise
-from grader.errors import BrokenExercise, CannotGrade, GraderError
+from grader.model.errors import BrokenExercise, CannotGrade, GraderError
+from grader.model.outcomes import Status
+from grader.model.results import parse_result
 from grader.render.junit_verify import junit
-from grader.results import parse_result
-from grader.terms import Status
 from grader.verify import Verified
 
 TESTS = Path(__file__).parent

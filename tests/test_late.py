@@ -10,7 +10,7 @@ from torch import Tensor
 
 from grader.inputs import LargeDraw
 from grader.late import MOST, SPAN, Late, stand_in, withhold
-from grader.spec import Case
+from grader.model.exercise import Case
 
 SHAPES = st.one_of(
     st.tuples(st.integers(1, 2 * SPAN + 100)), st.tuples(st.integers(1, 9), st.integers(1, 50))

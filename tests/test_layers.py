@@ -185,4 +185,4 @@ def test_records_and_files_need_no_torch():
 
 def test_what_the_quick_commands_import_needs_no_pydantic():
     modules = ["errors", "terms", "spec", "course", "stub", "cli", "render.contract"]
-    assert loaded_by(modules, {"torch", "pydantic", "grader.results"}) == set()
+    assert loaded_by(modules, {"torch", "pydantic", "grader.model.results"}) == set()

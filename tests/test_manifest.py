@@ -10,8 +10,8 @@ import pytest
 from pydantic import ValidationError
 
 from grader import manifest
-from grader.errors import UsageError
 from grader.manifest import Manifest, ReleasedFile
+from grader.model.errors import UsageError
 
 FILES = {
     "README.md": b"read me\n",

@@ -23,12 +23,12 @@ from grader import ballast, check, clock, course, memory
 from grader.arena import HostArena
 from grader.course import Exercise
 from grader.link import Counts, KernelFailure, WorkerLink, entry_of
-from grader.results import Failure, Step
+from grader.model.exercise import ITEMSIZE, Case, a_hundredth
+from grader.model.messages import Launched
+from grader.model.outcomes import Outcome, StepName
+from grader.model.results import Failure, Step
 from grader.scored import bytes_per_row, scored_case
 from grader.session import Finding, Grading, Options, Workshop
-from grader.spec import ITEMSIZE, Case, a_hundredth
-from grader.terms import Outcome, StepName
-from grader.wire import Launched
 from grader.worker import numba_compiled, triton_compiled
 from grader.worker.allocations import Allocations
 from grader.worker.dispatch import Allocating

@@ -11,8 +11,8 @@ import pytest
 
 from grader import cli, course, new, stub, verify
 from grader.course import Exercise
-from grader.errors import BrokenExercise, UsageError
 from grader.lesson import TODO
+from grader.model.errors import BrokenExercise, UsageError
 from grader.render import drafted
 
 ROOT = Path(__file__).parents[1]

@@ -8,9 +8,9 @@ import pytest
 
 from grader import course, picture
 from grader.cli import main
-from grader.results import Failure, Result, Step, parse_result
-from grader.spec import Case
-from grader.terms import Outcome, Status, StepName
+from grader.model.exercise import Case
+from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.results import Failure, Result, Step, parse_result
 
 ROOT = Path(__file__).parents[1]
 PUZZLE = course.find(ROOT, "p01_map")

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from grader.bench import Benchmark, Point, Size
-from grader.errors import UsageError
+from grader.model.errors import UsageError
+from grader.model.results import Environment
 from grader.render import plots
-from grader.results import Environment
 
 NAMES = ("your kernel", "torch eager", "torch.compile", "solution", "mine", "b", "seventh")
 SIZES = tuple(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from grader import course, profile, sandbox
-from grader.errors import GraderError
+from grader.model.errors import GraderError
 from grader.profile import (
     DRAM_READ,
     DRAM_WRITTEN,

@@ -15,13 +15,13 @@ from publications import counted, lines, result, simulated
 
 from grader import check, cli, course, documents
 from grader.course import Exercise
+from grader.model.outcomes import Status, StepName
+from grader.model.results import parse_result
 from grader.publish import evidence, models, records
 from grader.publish.records import Solutions
 from grader.render import solutions as pages
 from grader.render.solution_plots import plots
-from grader.results import parse_result
 from grader.settings import Policy
-from grader.terms import Status, StepName
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 

@@ -20,7 +20,7 @@ from released import NAMES, order, small_course
 import grader
 from grader import cli, course, manifest, stub
 from grader.cli.release import CI
-from grader.errors import BrokenExercise, CannotGrade, UsageError
+from grader.model.errors import BrokenExercise, CannotGrade, UsageError
 from grader.release import build, contents, handout, pins, repository, wheel
 
 ROOT = Path(__file__).parent.parent

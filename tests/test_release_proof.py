@@ -13,8 +13,8 @@ from released import order, small_course
 
 from grader import course, stub
 from grader.comments import without_comments
-from grader.errors import BrokenExercise
 from grader.manifest import digest
+from grader.model.errors import BrokenExercise
 from grader.release import build, proof, repository, wheel
 
 ROOT = Path(__file__).parent.parent

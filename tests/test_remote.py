@@ -14,10 +14,10 @@ from grader import course
 from grader.arena import HostArena, view
 from grader.inputs import with_layout
 from grader.link import Call, KernelFailure
+from grader.model.exercise import Case, Spec
+from grader.model.messages import TensorRef
+from grader.model.results import Failure
 from grader.remote import Poison, RemoteKernel, destinations
-from grader.results import Failure
-from grader.spec import Case, Spec
-from grader.wire import TensorRef
 
 SMALL = Path(__file__).parent / "courses" / "small"
 DOUBLE = course.find(SMALL, "01_double").spec

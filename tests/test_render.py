@@ -9,9 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from grader import course
-from grader.render import contract, terminal
-from grader.render.layout import MOST_LINES, PLAIN, filled, wrap
-from grader.results import (
+from grader.model.outcomes import Limit, Outcome, Status, StepName, percent
+from grader.model.results import (
     Clocks,
     Count,
     Failure,
@@ -25,7 +24,8 @@ from grader.results import (
     Step,
     parse_result,
 )
-from grader.terms import Limit, Outcome, Status, StepName, percent
+from grader.render import contract, terminal
+from grader.render.layout import MOST_LINES, PLAIN, filled, wrap
 from grader.verify import Verified
 
 COURSES = Path(__file__).parent / "courses"

@@ -16,10 +16,13 @@ import reported
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from grader import results, signing
-from grader.attempts import Attempt, Signed
+from grader import signing
 from grader.cli.export import Exported
-from grader.errors import UsageError
+from grader.model import results
+from grader.model.attempts import Attempt, Signed
+from grader.model.errors import UsageError
+from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.results import Failure, Frame
 from grader.render.reports import (
     autolab,
     canvas,
@@ -36,8 +39,6 @@ from grader.render.reports import (
 )
 from grader.render.reports.apportion import apportion, scaled
 from grader.render.reports.registry import FORMATS, OF_A_CLASS, Report
-from grader.results import Failure, Frame
-from grader.terms import Outcome, Status, StepName
 
 SCHEMAS = Path(__file__).parent / "schemas"
 GOLDEN = reported.golden()

@@ -13,9 +13,9 @@ import jsonschema
 import pytest
 from pydantic import ValidationError
 
-from grader import results
-from grader.results import Clocks, Failure, Frame, Speed, parse_result, result_json
-from grader.terms import Outcome, Status, StepName
+from grader.model import results
+from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.results import Clocks, Failure, Frame, Speed, parse_result, result_json
 
 HERE = Path(__file__).parent
 PUBLISHED = HERE.parent / "docs" / "result.schema.json"
@@ -68,10 +68,10 @@ FULL = PASSED.model_copy(
 
 def test_the_published_schema_is_what_the_code_makes():
     made = subprocess.run(
-        [sys.executable, "-m", "grader.results"], capture_output=True, check=True, text=True
+        [sys.executable, "-m", "grader.model.results"], capture_output=True, check=True, text=True
     )
     assert made.stdout == PUBLISHED.read_text(encoding="utf-8"), (
-        "run `python -m grader.results > docs/result.schema.json`"
+        "run `python -m grader.model.results > docs/result.schema.json`"
     )
 
 

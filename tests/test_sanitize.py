@@ -16,12 +16,12 @@ import torch
 from grader import check, course, sandbox, sanitize
 from grader.check import Request
 from grader.course import Exercise
-from grader.errors import CannotGrade
 from grader.inputs import CaseDraw
-from grader.results import Failure, Result, Sanitized, parse_result
+from grader.model.errors import CannotGrade
+from grader.model.exercise import Case
+from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.results import Failure, Result, Sanitized, parse_result
 from grader.session import Grading, Options, Workshop
-from grader.spec import Case
-from grader.terms import Outcome, Status, StepName
 from grader.worker import once
 
 ROOT = Path(__file__).parent.parent

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader import settings
-from grader.errors import UsageError
+from grader.model.errors import UsageError
 from grader.settings import Policy, Settings, When
 
 

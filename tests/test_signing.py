@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from grader import attempts, signing
-from grader.attempts import Attempt, Signed
-from grader.errors import UsageError
-from grader.results import parse_result
+from grader import signing
+from grader.model import attempts
+from grader.model.attempts import Attempt, Signed
+from grader.model.errors import UsageError
+from grader.model.results import parse_result
 
 RESULT = parse_result((Path(__file__).parent / "courses" / "result.json").read_bytes())
 

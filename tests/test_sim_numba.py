@@ -48,5 +48,5 @@ def test_says_when_it_cannot_grade(simulated, before, message):
     done = python(
         "-c", f"{before}from grader.worker.sim_numba import simulator", simulated=simulated
     )
-    assert "grader.errors.CannotGrade" in done.stderr
+    assert "grader.model.errors.CannotGrade" in done.stderr
     assert message in done.stderr

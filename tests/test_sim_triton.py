@@ -47,5 +47,5 @@ def test_says_when_it_cannot_grade(simulated, before, message):
         "from grader.worker.sim_triton import simulator; simulator.install(AddressGuard())"
     )
     done = python("-c", code, simulated=simulated)
-    assert "grader.errors.CannotGrade" in done.stderr
+    assert "grader.model.errors.CannotGrade" in done.stderr
     assert message in done.stderr

@@ -19,18 +19,28 @@ import torch
 
 from grader import course, late
 from grader.arena import view
-from grader.errors import BrokenExercise
 from grader.inputs import DTYPES, LargeDraw
 from grader.late import MOST
 from grader.link import Call
 from grader.mixes import STREAMS, Mix, flat_stream, stream_bytes
+from grader.model.errors import BrokenExercise
+from grader.model.exercise import (
+    Argument,
+    Case,
+    Draw,
+    Inputs,
+    Spec,
+    Tolerance,
+    reads,
+    updates,
+    writes,
+)
+from grader.model.messages import TensorRef
 from grader.pretend import Pretender
 from grader.probes import Probe
 from grader.remote import Poison
 from grader.scored import arena_bytes, arguments, bytes_per_row, rounds, scored_case
 from grader.slots import SAMPLED_COLUMNS, SAMPLED_ELEMENTS, SAMPLED_LATE, Slots
-from grader.spec import Argument, Case, Draw, Inputs, Spec, Tolerance, reads, updates, writes
-from grader.wire import TensorRef
 
 ROOT = Path(__file__).parents[1]
 SPECS = {exercise.name: exercise.spec for exercise in course.timed(ROOT)}

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader import course
-from grader.errors import UsageError
-from grader.spec import Budget, Case, Gates, Spec, reads, updates, writes
-from grader.terms import StepName
+from grader.model.errors import UsageError
+from grader.model.exercise import Budget, Case, Gates, Spec, reads, updates, writes
+from grader.model.outcomes import StepName
 
 SMALL = Path(__file__).parent / "courses" / "small"
 SPEC = course.find(SMALL, "01_double").spec

@@ -18,14 +18,14 @@ from grader import course, steps, stub
 from grader.arena import HostArena, view
 from grader.course import Exercise
 from grader.link import Call, KernelFailure
+from grader.model.exercise import Case, Draw, Inputs, Spec
+from grader.model.messages import TensorRef
+from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.results import Failure
+from grader.model.verdict import exit_code
 from grader.remote import RemoteKernel
-from grader.results import Failure
 from grader.session import Bench, Finding, Grading, Options, Workshop
-from grader.spec import Case, Draw, Inputs, Spec
 from grader.steps import correctness, load, speed
-from grader.terms import Outcome, Status, StepName
-from grader.verdict import exit_code
-from grader.wire import TensorRef
 
 ROOT = Path(__file__).parents[1]
 SOFTMAX = course.find(ROOT, "04_online_softmax")

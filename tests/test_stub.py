@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader import course, stub
-from grader.errors import BrokenExercise, UsageError
+from grader.model.errors import BrokenExercise, UsageError
 
 SMALL = Path(__file__).parent / "courses" / "small"
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from grader import check, course, suspects
 from grader.check import Request
-from grader.wire import FROM_END, ArrayRef, LaunchRef, Traced
+from grader.model.messages import FROM_END, ArrayRef, LaunchRef, Traced
 
 ROOT = Path(__file__).parents[1]
 

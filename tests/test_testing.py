@@ -14,7 +14,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from grader import course
-from grader.spec import Case, Spec
+from grader.model.exercise import Case, Spec
 from grader.testing import SCOPE, Scope, assert_within, cases, cases_of, eps
 
 ROOT = Path(__file__).parents[1]

@@ -18,12 +18,12 @@ from grader.arena import view
 from grader.clock import TRUST, Evidence, Go, believed_s
 from grader.cycles import Samples, _enough
 from grader.link import Call, KernelFailure
+from grader.model.outcomes import Limit, Outcome, StepName
+from grader.model.results import Failure, Memory, Speed
 from grader.noise import disturbance
 from grader.nvml import Process, Reading
-from grader.results import Failure, Memory, Speed
 from grader.scored import arena_bytes, scored_case
 from grader.slots import Slots
-from grader.terms import Limit, Outcome, StepName
 from grader.timing import _clocks, _finding, _hopeless, believed_ceiling
 
 ROOT = Path(__file__).parents[1]

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from grader import trace
-from grader.trace import Access, Array, Launch, Trace
+from grader.model import trace
+from grader.model.trace import Access, Array, Launch, Trace
 
 PUBLISHED = Path(__file__).parent.parent / "docs" / "trace.schema.json"
 SCHEMA = trace.json_schema()
@@ -27,7 +27,7 @@ dims = st.tuples(extents, extents, extents)
 
 def test_the_published_schema_is_what_the_code_makes():
     assert json.loads(PUBLISHED.read_text(encoding="utf-8")) == SCHEMA, (
-        "run `python -m grader.trace > docs/trace.schema.json`"
+        "run `python -m grader.model.trace > docs/trace.schema.json`"
     )
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 

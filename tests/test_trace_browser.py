@@ -9,8 +9,8 @@ import pytest
 import traces
 from browsing import Opened, launched
 
+from grader.model.trace import Trace
 from grader.render.trace_html import page as page_of
-from grader.trace import Trace
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 

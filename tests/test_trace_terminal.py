@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import traces
 
+from grader.model.results import Failure
+from grader.model.trace import Access, Launch
 from grader.render import trace_words
 from grader.render.layout import PLAIN
 from grader.render.trace_terminal import WIDTH, drawing
-from grader.results import Failure
-from grader.trace import Access, Launch
 
 GOLDEN = Path(__file__).parent / "drawings"
 

@@ -11,13 +11,10 @@ import pytest
 from grader import check, course
 from grader.check import Request
 from grader.course import Exercise
-from grader.errors import UsageError
 from grader.link import WorkerLink
-from grader.session import Grading, Options, Workshop
-from grader.spec import Case
-from grader.trace import Trace, touched
-from grader.tracing import pictured, trace_of
-from grader.wire import (
+from grader.model.errors import UsageError
+from grader.model.exercise import Case
+from grader.model.messages import (
     LARGEST_COUNT,
     LONGEST_LINE,
     LONGEST_NAME,
@@ -31,6 +28,9 @@ from grader.wire import (
     Traced,
     WireError,
 )
+from grader.model.trace import Trace, touched
+from grader.session import Grading, Options, Workshop
+from grader.tracing import pictured, trace_of
 
 ROOT = Path(__file__).parents[1]
 TRANSPOSE = Exercise(Path(__file__).parent / "courses" / "counted" / "puzzles" / "p01_transpose")

@@ -12,9 +12,9 @@ from grader import check, course
 from grader.check import Request
 from grader.course import Exercise
 from grader.link import WorkerLink
-from grader.results import Result, Step
+from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.results import Result, Step
 from grader.session import Finding, Grading, Options, Workshop
-from grader.terms import Outcome, Status, StepName
 from grader.traffic import traffic
 
 ROOT = Path(__file__).parents[1]
@@ -330,7 +330,7 @@ def test_a_gpu_forgives_no_fault_that_the_simulator_saw(counted, change, kind: s
 )
 def test_on_a_gpu_no_file_evades_its_count_by_what_it_does_to_its_process(counted, line, kind: str):
     """It was told as a kernel that no simulator can run, and could pass."""
-    kernel = f"from grader.wire import Reply\n\n\ndef double(x, out):\n    {line}\n"
+    kernel = f"from grader.model.messages import Reply\n\n\ndef double(x, out):\n    {line}\n"
     step = counted(DOUBLE, kernel, device="cuda")
     assert (step.outcome, step.points, step.failure.kind) == (Outcome.FAIL, 0, kind)
 

@@ -11,10 +11,10 @@ from types import ModuleType
 import pytest
 
 from grader import course, profile
+from grader.model.outcomes import StepName
+from grader.model.results import Result, Traffic, parse_result
 from grader.profile import Profile
-from grader.results import Result, Traffic, parse_result
 from grader.scored import bytes_per_row
-from grader.terms import StepName
 
 ROOT = Path(__file__).parents[1]
 SOFTMAX = course.find(ROOT, "04_online_softmax")

@@ -11,7 +11,7 @@ import pytest
 from released import order, small_course
 
 from grader import cli, manifest
-from grader.errors import UsageError
+from grader.model.errors import UsageError
 from grader.release import build, repository, update
 from grader.release.update import Action
 

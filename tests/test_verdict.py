@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from grader import verdict
-from grader.results import Result, Sanitized, Step, parse_result
-from grader.terms import Outcome, Status, StepName
+from grader.model import verdict
+from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.results import Result, Sanitized, Step, parse_result
 
 PASSED = parse_result((Path(__file__).parent / "courses" / "result.json").read_bytes())
 

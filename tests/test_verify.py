@@ -10,9 +10,9 @@ import pytest
 
 from grader import verify
 from grader.course import Exercise
-from grader.errors import BrokenExercise, GraderError
-from grader.results import Result, parse_result
-from grader.terms import Outcome, Status, StepName
+from grader.model.errors import BrokenExercise, GraderError
+from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.results import Result, parse_result
 from grader.verify import NO_WORK, Verified
 
 PASSED = parse_result((Path(__file__).parent / "courses" / "result.json").read_bytes())

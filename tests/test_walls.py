@@ -16,11 +16,11 @@ from grader import check, cli, processes, sandbox, walls
 from grader.check import Request
 from grader.course import Exercise
 from grader.doctor import hardening
-from grader.errors import CannotGrade
-from grader.results import Result, Wall
+from grader.model.errors import CannotGrade
+from grader.model.outcomes import StepName
+from grader.model.results import Result, Wall
+from grader.model.verdict import exit_code, first_problem
 from grader.sandbox import Nursery
-from grader.terms import StepName
-from grader.verdict import exit_code, first_problem
 from grader.worker import confine
 from grader.worker import walls as trials
 from grader.worker.places import existing

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader import wire
-from grader.wire import (
+from grader.model import messages
+from grader.model.messages import (
     LONGEST_LINE,
     LONGEST_TEXT,
     MOST_FRAMES,
@@ -177,8 +177,8 @@ def test_who_watches_sees_at_once_what_is_there(ends: Ends):
 
 def test_who_watches_does_not_sleep_and_ends_in_time(ends: Ends, monkeypatch: pytest.MonkeyPatch):
     channel, _ = ends
-    waits, select = set(), wire.select.select
-    monkeypatch.setattr(wire.select, "select", lambda *of, **_: waits.add(of[3]) or select(*of))
+    waits, select = set(), messages.select.select
+    monkeypatch.setattr(messages.select, "select", lambda *of, **_: waits.add(of[3]) or select(*of))
     began = time.monotonic()
     channel.watch(0.2)
     assert time.monotonic() - began >= 0.2

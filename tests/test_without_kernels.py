@@ -12,10 +12,10 @@ import torch
 
 from grader import course, steps
 from grader.course import Exercise
-from grader.results import Failure
+from grader.model.exercise import Limits
+from grader.model.outcomes import Outcome, StepName
+from grader.model.results import Failure
 from grader.session import Grading, Options, Workshop
-from grader.spec import Limits
-from grader.terms import Outcome, StepName
 
 ROOT = course.find_root(Path(__file__).parent)
 SMALL = Path(__file__).parent / "courses" / "small"

@@ -6,8 +6,8 @@ folder tests/drawings it writes the drawings that the tests hold the code to.
 
 from __future__ import annotations
 
-from grader.results import Failure
-from grader.trace import Access, Array, Launch, Trace, Wrong
+from grader.model.results import Failure
+from grader.model.trace import Access, Array, Launch, Trace, Wrong
 
 MAP = """\
 from numba import cuda

@@ -10,8 +10,7 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from grader.board.records import Row, State
-from grader.errors import UsageError
-from grader.results import Record
+from grader.model import Record, UsageError
 
 # What grader.bench calls its contenders, and what a board calls them. Others are no baselines.
 NAMES = {

@@ -9,8 +9,7 @@ from typing import Final, Literal
 
 from pydantic import Field, ValidationError
 
-from grader.errors import UsageError
-from grader.results import Record, first_fault
+from grader.model import Record, UsageError, first_fault
 
 SCHEMA: Final = "grader/decisions/v1"
 LONGEST_REASON = 200  # characters

@@ -17,13 +17,23 @@ from pydantic import Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict  # pydantic asks for it before Python 3.12
 
 from grader import signing
-from grader.attempts import Signed, login_of
 from grader.board.records import State
 from grader.decision import IMPOSSIBLE
 from grader.documents import Unusable, schema_of, shown
-from grader.results import Record, first_fault
-from grader.terms import Outcome, Status, StepName, percent
-from grader.times import sortable, stamp, to_come, utc
+from grader.model import (
+    Outcome,
+    Record,
+    Signed,
+    Status,
+    StepName,
+    first_fault,
+    login_of,
+    percent,
+    sortable,
+    stamp,
+    to_come,
+    utc,
+)
 
 LONGEST_NAME = 200  # characters of a login
 MOST_POINTS = 10**6  # what one result may claim

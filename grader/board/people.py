@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from grader.attempts import login_of
 from grader.board.words import ADJECTIVES, NOUNS
 from grader.documents import shown
-from grader.errors import UsageError
+from grader.model import UsageError, login_of
 
 KEY_BYTES = 32
 NUMBERS = 10_000  # four digits behind each pair of words

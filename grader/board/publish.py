@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from grader.board.records import Site
-from grader.errors import UsageError
+from grader.model import UsageError
 
 SCHEMA = "grader/board/v1"
 DOCUMENT = "board.json"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from grader import documents, verdict
+from grader import documents
 from grader.board import rank
 from grader.board.entries import Entry
 from grader.board.rank import Span
@@ -21,9 +21,7 @@ from grader.check import LARGEST_FILE, Request
 from grader.course import Exercise
 from grader.decision import INDIFFERENCE
 from grader.documents import Problem, shown
-from grader.errors import BrokenExercise, CannotGrade
-from grader.results import Result
-from grader.terms import Outcome, Status, StepName
+from grader.model import BrokenExercise, CannotGrade, Outcome, Result, Status, StepName, verdict
 
 Run = Callable[[Sequence[Request]], Sequence[Result]]
 

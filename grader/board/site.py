@@ -14,9 +14,8 @@ from grader.board.entries import Entry
 from grader.board.people import Forbidden, Person, cleaned
 from grader.board.records import Board, Row, Site, Standing, State, Student, Tried
 from grader.course import Exercise
+from grader.model import Gates, stamp
 from grader.settings import Settings
-from grader.spec import Gates
-from grader.times import stamp
 
 LONGEST_GPU = 80  # characters of a GPU's name
 

@@ -25,7 +25,7 @@ from grader.cli import (
     say,
     solutions,
 )
-from grader.errors import BrokenExercise, GraderError
+from grader.model import BrokenExercise, GraderError
 
 BROKEN = BrokenExercise.exit_code
 
@@ -74,7 +74,7 @@ def grader(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The single exit: run one command line and say how it went (see grader.errors)."""
+    """The single exit: run one command line and say how it went (see grader.model.errors)."""
     try:
         typer.main.get_command(app).main(
             args=None if argv is None else list(argv), prog_name="grader"

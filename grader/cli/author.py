@@ -11,8 +11,7 @@ import typer
 from grader import stub
 from grader.cli import options, say
 from grader.course import Exercise
-from grader.errors import BrokenExercise, GraderError, UsageError
-from grader.terms import counted
+from grader.model import BrokenExercise, GraderError, UsageError, counted
 
 
 def make_new(

@@ -12,7 +12,7 @@ import typer
 
 from grader.cli import options, say
 from grader.cli.deliver import make_folder
-from grader.terms import counted
+from grader.model import counted
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -42,7 +42,7 @@ def new(
     """Make the pair of keys that signs results, and the course key that pseudonyms come from."""
     from grader import signing
     from grader.board import people
-    from grader.errors import UsageError
+    from grader.model import UsageError
 
     files = [out / name for name in (PRIVATE, PUBLIC, COURSE)]
     for file in files:
@@ -87,7 +87,7 @@ def build(
     from grader.board import decisions as decided
     from grader.board import people as persons
     from grader.board import publish, site
-    from grader.errors import UsageError
+    from grader.model import UsageError
     from grader.render import board as pages
 
     publish.must_be_ours(out)
@@ -149,7 +149,7 @@ def invalidate(
     from datetime import UTC, datetime
 
     from grader.board import decisions as decided
-    from grader.times import stamp
+    from grader.model import stamp
 
     now = datetime.now(UTC)
     known = {entry.id for entry in _collected(results, trust, now).entries}
@@ -180,7 +180,7 @@ def verify(
     from grader import check, course, documents, machine
     from grader.board import decisions as decided
     from grader.board import rerun
-    from grader.errors import CannotGrade, UsageError
+    from grader.model import CannotGrade, UsageError
     from grader.render import rerun as text
 
     if not sources.is_dir():
@@ -220,7 +220,7 @@ def _user() -> str:
     """Who runs this, where the variable USER does not say. Raises UsageError."""
     import getpass
 
-    from grader.errors import UsageError
+    from grader.model import UsageError
 
     try:
         return getpass.getuser()

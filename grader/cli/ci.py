@@ -18,11 +18,11 @@ import typer
 from grader import settings
 from grader.cli import options, say
 from grader.cli.deliver import deliver, must_have_place, tell
-from grader.errors import UsageError
+from grader.model import UsageError
 
 if TYPE_CHECKING:
+    from grader.model import Result
     from grader.render.reports.registry import Context, Report
-    from grader.results import Result
     from grader.systems import Place
 
 KEY = "GRADER_SIGNING_KEY"  # the variable that may hold a private key as PEM

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from grader.cli import say
-from grader.errors import UsageError
+from grader.model import UsageError
 
 if TYPE_CHECKING:
     from grader.render.reports.registry import Document

@@ -16,10 +16,10 @@ import typer
 
 from grader.cli import options
 from grader.cli.deliver import deliver, make_folder, tell, write
-from grader.errors import UsageError
+from grader.model import UsageError
 
 if TYPE_CHECKING:
-    from grader.attempts import Attempt
+    from grader.model import Attempt
     from grader.render.reports.canvas import Filled
     from grader.render.reports.registry import Document
 

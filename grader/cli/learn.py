@@ -12,11 +12,11 @@ import typer
 from grader import course
 from grader.cli import deliver, options, say
 from grader.course import Exercise
-from grader.errors import BrokenExercise, UsageError
+from grader.model import BrokenExercise, UsageError
 
 if TYPE_CHECKING:
     from grader.check import Request
-    from grader.results import Result
+    from grader.model import Result
 
 
 def check(
@@ -90,7 +90,7 @@ def _check(requests: Sequence[Request], json: bool) -> int:
 
     with say.progress() as progress:
         graded = check.run(requests, progress)
-    from grader import results, verdict
+    from grader.model import results, verdict
     from grader.render import terminal
 
     for number, result in enumerate(graded):
@@ -139,7 +139,7 @@ def _draw(request: Request, page: Path | None, brief: bool = False) -> None:
 
 def _incomplete(graded: Sequence[Result]) -> int:
     """The exit code where kernels were left out: that of an interruption, or a fault of ours."""
-    from grader import verdict
+    from grader.model import verdict
 
     return max(verdict.exit_code(graded), BrokenExercise.exit_code)
 

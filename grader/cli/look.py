@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from grader.cli import options, say
-from grader.errors import UsageError
+from grader.model import UsageError
 
 
 def bench(

@@ -11,9 +11,7 @@ import typer
 
 from grader import course
 from grader.course import Exercise
-from grader.errors import UsageError
-from grader.spec import Case
-from grader.terms import counted
+from grader.model import Case, UsageError, counted
 
 
 class Device(StrEnum):

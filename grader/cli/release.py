@@ -10,7 +10,7 @@ import typer
 
 from grader import course
 from grader.cli import options, say
-from grader.terms import counted
+from grader.model import counted
 
 if TYPE_CHECKING:
     from grader.release.build import Order, Release

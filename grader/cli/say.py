@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from grader.errors import UsageError
+from grader.model import UsageError
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -13,8 +13,7 @@ import typer
 from grader import course
 from grader.cli import options, say
 from grader.course import Exercise
-from grader.errors import BrokenExercise, UsageError
-from grader.terms import counted
+from grader.model import BrokenExercise, UsageError, counted
 
 if TYPE_CHECKING:
     from grader.publish.folder import Shown
@@ -221,9 +220,9 @@ def _require_allowed(policy: Policy, name: str) -> None:
 
 def _require_passed(exercise: Exercise) -> None:
     """Exits with the check's own code where the learner's kernel does not pass."""
-    from grader import check, verdict
+    from grader import check
+    from grader.model import Status, verdict
     from grader.render import terminal
-    from grader.terms import Status
 
     say.tell(f"{exercise.name} is shown to whoever passes; your kernel.py is checked first")
     with say.progress() as progress:

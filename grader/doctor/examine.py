@@ -26,9 +26,8 @@ from grader.doctor.records import (
     problem,
     without_secrets,
 )
-from grader.errors import BrokenExercise, UsageError
+from grader.model import BrokenExercise, UsageError, counted
 from grader.sandbox import describe_end
-from grader.terms import counted
 
 LIMIT_S = 300.0  # for one part: importing torch from a slow disk, and compiling
 # Where the driver of a GPU can be reached; the second is that of WSL 2.

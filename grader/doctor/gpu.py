@@ -9,7 +9,7 @@ import torch
 
 from grader import ceilings, exclusive, machine, nvml
 from grader.doctor.records import Ceiling, Finding, Gpu, Group, note, ok, problem
-from grader.errors import CannotGrade
+from grader.model import CannotGrade
 from grader.sandbox import Nursery
 
 ANOTHER = "see with `nvidia-smi` who it is, and wait, or ask them to stop"

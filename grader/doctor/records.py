@@ -12,8 +12,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from grader.errors import CannotGrade
-from grader.results import Record
+from grader.model import CannotGrade, Record
 
 
 class Group(StrEnum):

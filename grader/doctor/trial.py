@@ -14,11 +14,9 @@ from grader import walls
 from grader.arena import CudaArena, HostArena, view
 from grader.doctor.packages import AGAIN
 from grader.doctor.records import Finding, Group, note, ok, problem
-from grader.errors import GraderError
 from grader.link import Entry, KernelFailure, WorkerLink
-from grader.results import Wall
+from grader.model import GraderError, TensorRef, Wall
 from grader.sandbox import NoWorker, Nursery
-from grader.wire import TensorRef
 
 WORKER = Path(grader.__file__).parent / "worker"
 ADDITIONS = {
@@ -105,5 +103,5 @@ def tried(
 def gist(message: str) -> str:
     """The first line of a message and the last, which names the error at the end of a traceback."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
-    last = lines[-1].removeprefix("grader.errors.CannotGrade: ")
+    last = lines[-1].removeprefix("grader.model.errors.CannotGrade: ")
     return last if len(lines) == 1 else f"{lines[0]} {last}"

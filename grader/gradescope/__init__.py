@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from grader import manifest
-from grader.errors import UsageError
+from grader.model import UsageError
 
 SCRIPTS = ("setup.sh", "run_autograder")  # at the top of the zip, as Gradescope wants them
 LARGEST = 100 << 20  # bytes in all; Gradescope takes no larger zip

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from grader.results import Record
+from grader.model import Record
 
 
 class Level(StrEnum):

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grader import __version__
-from grader.errors import UsageError
 from grader.lint import kernels, order, outside, state, tricks, work
 from grader.lint.records import Level, LintFinding, Review
 from grader.lint.rule import Match, Rule
 from grader.lint.source import Source
+from grader.model import UsageError
 
 
 def _nothing(source: Source) -> Iterator[Match]:

@@ -15,11 +15,18 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from grader import documents
-from grader.attempts import Attempt
 from grader.documents import Problem, Read, Unusable, schema_of, shown
-from grader.results import Result, Speed, first_fault, parse_result, result_json
-from grader.terms import Status, StepName
-from grader.times import utc
+from grader.model import (
+    Attempt,
+    Result,
+    Speed,
+    Status,
+    StepName,
+    first_fault,
+    parse_result,
+    result_json,
+    utc,
+)
 
 SKEW = timedelta(days=1)  # by which clocks of honest machines differ at most
 RESULT, ATTEMPT = "grader/result/v1", "grader/attempt/v1"

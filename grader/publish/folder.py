@@ -12,7 +12,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from grader.course import COMMENTARY
-from grader.errors import BrokenExercise, UsageError
+from grader.model import BrokenExercise, UsageError
 from grader.publish import models, records
 from grader.publish.records import PublishedSolution, Solutions
 

@@ -13,13 +13,10 @@ from pathlib import Path
 from grader.check import LARGEST_FILE
 from grader.comments import without_comments
 from grader.course import Exercise, rejected_at
-from grader.errors import BrokenExercise, GraderError
+from grader.model import BrokenExercise, GraderError, Result, Spec, StepName
 from grader.publish import evidence
 from grader.publish.evidence import Evidence
-from grader.results import Result
-from grader.spec import Spec
 from grader.stub import regions
-from grader.terms import StepName
 
 MOST_DIFF_LINES = 60
 

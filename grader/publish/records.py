@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from grader.results import Record
+from grader.model import Record
 from grader.settings import Policy, When
 
 FILE = "solutions.json"

@@ -12,8 +12,8 @@ from packaging.version import InvalidVersion, Version
 import grader
 from grader import manifest, settings
 from grader.course import Exercise
-from grader.errors import UsageError
 from grader.manifest import Manifest
+from grader.model import UsageError
 from grader.release import contents, handout, pins, proof, repository, wheel
 from grader.settings import Settings
 

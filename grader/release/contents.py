@@ -18,8 +18,8 @@ from pydantic import ValidationError
 
 from grader import stub
 from grader.course import SHELVES, Exercise
-from grader.errors import BrokenExercise, UsageError
 from grader.manifest import ReleasedFile
+from grader.model import BrokenExercise, UsageError
 from grader.settings import FILE as SETTINGS
 
 OF_AN_EXERCISE = ("README.md", "spec.py", "test_kernel.py", "eager.py")

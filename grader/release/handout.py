@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from packaging.requirements import InvalidRequirement, Requirement
 
 from grader.course import Exercise
-from grader.errors import UsageError
+from grader.model import UsageError
 from grader.release.pins import STUDENTS
 from grader.settings import Settings, When
 

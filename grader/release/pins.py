@@ -9,7 +9,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from grader.errors import UsageError
+from grader.model import UsageError
 from grader.release import wheel
 
 # The extras of the grader that students may install, and the one that they do not.

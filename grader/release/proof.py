@@ -31,8 +31,8 @@ from pathlib import Path
 from grader import stub
 from grader.comments import without_comments
 from grader.course import Exercise, text_of
-from grader.errors import BrokenExercise
 from grader.manifest import digest
+from grader.model import BrokenExercise
 
 FEWEST = 3  # names and numbers that a passage holds
 TOLD = 10  # leaks that a message names

@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from grader.errors import CannotGrade, UsageError
+from grader.model import CannotGrade, UsageError
 
 BRANCH = "main"
 AUTHOR = "course"

@@ -17,8 +17,8 @@ from pathlib import Path, PurePosixPath
 from packaging.version import InvalidVersion, Version
 
 from grader import manifest
-from grader.errors import UsageError
 from grader.manifest import Manifest, ReleasedFile
+from grader.model import UsageError
 from grader.release import repository
 
 

@@ -21,7 +21,7 @@ from packaging.markers import Marker
 from packaging.requirements import Requirement
 
 import grader
-from grader.errors import CannotGrade
+from grader.model import CannotGrade
 
 NAME = "kernel-grader"
 TAG = "py3-none-any"

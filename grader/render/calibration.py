@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from grader.calibrate import SPARE, Calibration, Measured, gates_line
+from grader.model import percent
 from grader.render.layout import WIDEST, filled
-from grader.terms import percent
 
 _HEADINGS = ("", "runs", "median", "lowest", "highest", "spread")
 _LABEL = 10  # columns of a label, after two blanks

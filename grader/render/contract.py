@@ -8,10 +8,8 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 
 from grader.course import Exercise
-from grader.errors import BrokenExercise
+from grader.model import ITEMSIZE, Argument, BrokenExercise, Case, Spec, counted, percent
 from grader.render.layout import WIDEST, filled
-from grader.spec import ITEMSIZE, Argument, Case, Spec
-from grader.terms import counted, percent
 
 OF_ALL_WARPS = ("transactions", "bank_conflicts")  # of spec.COUNTS; the others are of one thread
 _ROLES = {

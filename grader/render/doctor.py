@@ -8,8 +8,8 @@ from itertools import groupby
 from rich.text import Text
 
 from grader.doctor.records import Examination, Finding, Group, State
+from grader.model import counted
 from grader.render.layout import WIDEST, filled
-from grader.terms import counted
 
 _MARKS = {State.OK: ("✔", "green"), State.NOTE: ("–", "yellow"), State.PROBLEM: ("‼", "bold red")}
 _TITLES = {

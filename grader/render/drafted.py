@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from grader.model import counted
 from grader.new import Draft
-from grader.terms import counted
 
 _NEXT = """\
 

@@ -11,7 +11,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 
-from grader.terms import Status
+from grader.model import Status
 from grader.verify import Verified
 
 # Characters that XML 1.0 has no form for, not even an escaped one.

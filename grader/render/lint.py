@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from grader.lint.records import Level, LintFinding, Review
+from grader.model import counted
 from grader.render.layout import WIDEST, filled
-from grader.terms import counted
 
 _STYLES = {Level.NOTE: "yellow", Level.WARNING: "bold red"}
 _INDENT = " " * 6

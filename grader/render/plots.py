@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib
 from matplotlib.figure import Figure
 
-from grader.errors import UsageError
+from grader.model import UsageError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

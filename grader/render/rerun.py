@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from grader.board.rank import Span
 from grader.board.rerun import Rerun
 from grader.documents import shown
-from grader.terms import percent
+from grader.model import percent
 
 
 def lines(told: Mapping[str, Sequence[Rerun]]) -> Iterator[str]:

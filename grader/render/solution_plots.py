@@ -18,9 +18,7 @@ from markupsafe import escape
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from grader.results import Count, Result, Speed, Traffic
-from grader.terms import counted, percent
-from grader.wire import printable
+from grader.model import Count, Result, Speed, Traffic, counted, percent, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

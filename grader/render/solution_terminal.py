@@ -6,9 +6,9 @@ from markdown_it import MarkdownIt
 from rich.syntax import Syntax
 from rich.text import Text
 
+from grader.model import printable
 from grader.publish.folder import Shown
 from grader.render.layout import WIDEST, filled
-from grader.wire import printable
 
 
 def solution(shown: Shown, width: int = WIDEST) -> Text:

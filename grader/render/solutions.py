@@ -24,14 +24,13 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from grader.course import COMMENTARY
+from grader.model import Memory, Result, percent
 from grader.publish.evidence import started
 from grader.publish.models import Mistake, Model, digest, escaped
 from grader.publish.records import FILE, PublishedSolution, Solutions
 from grader.render.solution_plots import Plot, plots
 from grader.render.webpage import Own, file, page_templates
-from grader.results import Memory, Result
 from grader.settings import Settings
-from grader.terms import percent
 
 BACKENDS = {"triton": "Triton", "numba": "numba CUDA"}
 

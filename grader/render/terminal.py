@@ -12,21 +12,25 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from grader.render.layout import WIDEST, filled, wrap
-from grader.results import (
+from grader.model import (
     Count,
     Environment,
     Failure,
     Frame,
+    Outcome,
     Resources,
     Result,
     Sanitized,
     SanitizerError,
     Speed,
+    Status,
     Step,
+    StepName,
+    counted,
+    first_problem,
+    percent,
 )
-from grader.terms import Outcome, Status, StepName, counted, percent
-from grader.verdict import first_problem
+from grader.render.layout import WIDEST, filled, wrap
 
 if TYPE_CHECKING:
     from grader.verify import Verified

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from grader.trace import Array, index_of, size
+from grader.model import Array, index_of, size
 
 MOST_ROWS = 16  # of a table
 MOST_OUTSIDE = 3  # boxes beyond the end of an array

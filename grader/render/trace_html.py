@@ -12,6 +12,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from grader.model import Access, Array, Trace, index_of, shown, size, stage, steps
 from grader.render.trace_words import (
     ALL_WELL,
     MARKS,
@@ -26,7 +27,6 @@ from grader.render.trace_words import (
     step_words,
 )
 from grader.render.webpage import Own, file, page_templates
-from grader.trace import Access, Array, Trace, index_of, shown, size, stage, steps
 
 # Okabe and Ito's colours, which people with any colour vision can tell apart, for blocks in turn;
 # their vermilion is kept for what went wrong. With each the ink that is easier to read on it.

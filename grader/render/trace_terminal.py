@@ -11,6 +11,7 @@ from math import prod
 
 from rich.text import Text
 
+from grader.model import Access, Array, Kind, Trace, at, frames, stage, steps, touched, writers
 from grader.render.layout import filled
 from grader.render.trace_boxes import BAD, FAINT, Cell, Room, boxes, fit
 from grader.render.trace_words import (
@@ -23,18 +24,6 @@ from grader.render.trace_words import (
     numbered,
     problems,
     step_words,
-)
-from grader.trace import (
-    Access,
-    Array,
-    Kind,
-    Trace,
-    at,
-    frames,
-    stage,
-    steps,
-    touched,
-    writers,
 )
 
 WIDTH = 80

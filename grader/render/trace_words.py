@@ -6,7 +6,7 @@ from itertools import groupby
 from math import prod
 from typing import TypeVar
 
-from grader.trace import Access, Array, Launch, Trace, index_of, place, rivals, size, steps, writers
+from grader.model import Access, Array, Launch, Trace, index_of, place, rivals, size, steps, writers
 
 T = TypeVar("T")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.errors import CannotGrade
+from grader.model import CannotGrade
 
 
 def require(owner: object, *names: str, found: str, known: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from grader.wire import MOST_KERNELS, Launched
+from grader.model import MOST_KERNELS, Launched
 
 WORD = 4  # bytes: Triton counts what it spills in registers
 

@@ -8,7 +8,7 @@ import traceback
 from types import TracebackType
 from typing import Any, TypeGuard
 
-from grader.wire import LARGEST_COUNT, LONGEST_TEXT, MOST_FRAMES, Fault
+from grader.model import LARGEST_COUNT, LONGEST_TEXT, MOST_FRAMES, Fault
 from grader.worker.load import LoadError
 
 # From here on torch tells how to find the call that an error belongs to. The judge waits for each

@@ -21,7 +21,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from grader.wire import Channel, Closed, Fault, Reply
+from grader.model import Channel, Closed, Fault, Reply
 from grader.worker import faults, walls
 from grader.worker.load import LoadError, load_entry
 from grader.worker.sim_numba.counts import facts

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from grader.attempts import Attempt
+from grader.model import Attempt
 from grader.render.reports import facts, texts
 
 

@@ -13,8 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from grader.attempts import Attempt
-from grader.errors import UsageError
+from grader.model import Attempt, UsageError
 from grader.render.reports import facts
 
 _LOGINS = ("SIS Login ID", "SIS User ID", "Integration ID", "ID")

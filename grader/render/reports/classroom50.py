@@ -10,11 +10,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from grader.attempts import Attempt
+from grader.model import Attempt, Status
 from grader.render.reports import facts, texts
 from grader.render.reports.apportion import scaled
 from grader.systems import CLASSROOM50
-from grader.terms import Status
 
 
 def document(

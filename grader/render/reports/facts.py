@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from grader.attempts import Attempt
+from grader.model import Attempt, Result, Status, Step, StepName, first_problem
 from grader.render.reports import texts
-from grader.results import Result, Step
-from grader.terms import Status, StepName
-from grader.verdict import first_problem
 
 # What says nothing about the learner's work, so that no format may make points of it.
 FAULTS = (Status.CANNOT_GRADE, Status.ERROR, Status.UNFINISHED, Status.INTERRUPTED)

@@ -7,9 +7,8 @@ docs.github.com, "Workflow commands for GitHub Actions".
 import html
 from collections.abc import Iterator, Sequence
 
-from grader.attempts import Attempt
+from grader.model import Attempt, Status, percent
 from grader.render.reports import facts, texts
-from grader.terms import Status, percent
 
 MOST_COMMANDS = 10  # of each kind
 SUMMARY_BYTES = 1 << 20

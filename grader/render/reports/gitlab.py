@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.attempts import Attempt
+from grader.model import Attempt, Status
 from grader.render.reports import facts
-from grader.terms import Status
 
 
 def dotenv(attempts: Sequence[Attempt]) -> str:

@@ -10,10 +10,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from grader.attempts import Attempt
+from grader.model import Attempt, Status
 from grader.render import terminal
 from grader.render.reports import facts, texts
-from grader.terms import Status
 
 MOST_OUTPUT = 20_000  # characters of one test
 

@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from grader.attempts import Attempt
+from grader.model import Attempt, Failure, Frame, Outcome, Result, Sanitized, Status, Step
 from grader.render.reports import facts, texts
-from grader.results import Failure, Frame, Result, Sanitized, Step
-from grader.terms import Outcome, Status
 
 MOST_CHARACTERS = 20_000  # of one long text
 _KINDS = {

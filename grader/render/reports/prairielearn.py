@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from grader.attempts import Attempt
+from grader.model import Attempt
 from grader.render import terminal
 from grader.render.reports import facts, texts
 

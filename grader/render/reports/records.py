@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from grader import attempts as records
-from grader import results
-from grader.attempts import Attempt, Signed
+from grader.model import Attempt, Signed, results
+from grader.model import attempts as records
 from grader.render.reports import texts
 
 

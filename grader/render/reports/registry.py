@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grader.attempts import Attempt, Signed
-from grader.errors import UsageError
+from grader.model import Attempt, Signed, UsageError
 from grader.render.reports import (
     autolab,
     classroom50,

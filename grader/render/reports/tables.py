@@ -9,9 +9,8 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
-from grader.attempts import Attempt
+from grader.model import Attempt, Step
 from grader.render.reports import facts, texts
-from grader.results import Step
 
 LONG = (
     *("student", "exercise", "submitted_at", "status", "step", "outcome", "points", "max_points"),

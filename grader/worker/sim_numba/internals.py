@@ -14,7 +14,7 @@ from numba import cuda
 from numba.cuda.core import config
 from numba.cuda.np import numpy_support
 
-from grader.errors import CannotGrade
+from grader.model import CannotGrade
 from grader.worker.adapt import require
 
 if not config.ENABLE_CUDASIM:

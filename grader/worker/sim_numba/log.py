@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from grader.wire import (
+from grader.model import (
     LONGEST_NAME,
     MOST_ACCESSES,
     MOST_ARRAYS,

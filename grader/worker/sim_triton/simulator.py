@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 import triton
 
-from grader.errors import CannotGrade
+from grader.model import CannotGrade
 from grader.worker.guard import AddressGuard
 from grader.worker.sim_triton.builder import Builder
 from grader.worker.sim_triton.internals import autotuner, interpreter

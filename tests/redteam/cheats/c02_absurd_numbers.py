@@ -5,7 +5,7 @@
 import triton
 import triton.language as tl
 
-from grader.wire import Reply
+from grader.model.messages import Reply
 
 
 @triton.jit

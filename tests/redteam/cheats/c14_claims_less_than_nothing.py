@@ -4,7 +4,7 @@
 
 import torch
 
-from grader.wire import Reply
+from grader.model.messages import Reply
 
 _dump = Reply.dump
 Reply.dump = lambda reply: _dump(reply) | {"seconds": [-1.0, 1e-300, -1e300]}

@@ -2,7 +2,7 @@
 # attacks: 05_swiglu
 # stopped: correctness value
 
-from grader.wire import Reply
+from grader.model.messages import Reply
 
 FIGURES = {
     "bytes_moved": 10**15,

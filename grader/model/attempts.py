@@ -6,7 +6,7 @@ run as the very text that was signed. Reading one says nothing of whether the si
 grader.signing.
 
 The published schemas are docs/attempt.schema.json and docs/signed.schema.json;
-`python -m grader.attempts attempt` and `signed` print them.
+`python -m grader.model.attempts attempt` and `signed` print them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from grader.results import Record, Result
+from grader.model.results import Record, Result
 
 
 class Attempt(Record):

@@ -1,6 +1,6 @@
 """The record of one small case's accesses, `grader/trace/v1`, from which every picture is drawn.
 
-The published schema is docs/trace.schema.json; `python -m grader.trace` prints it. A trace is
+The published schema is docs/trace.schema.json; `python -m grader.model.trace` prints it. A trace is
 checked in itself when it is read: whatever an access names is there.
 
 Threads and blocks are counted as CUDA counts them, x first: thread (x, y, z) of a block of
@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from grader.results import Failure, Record
+from grader.model.results import Failure, Record
 
 Count = Annotated[int, Field(ge=0)]
 Extent = Annotated[int, Field(ge=1)]

@@ -1,6 +1,6 @@
 """The record of one check, `grader/result/v1`, from which every export and every page is derived.
 
-The published schema is docs/result.schema.json; `python -m grader.results` prints it.
+The published schema is docs/result.schema.json; `python -m grader.model.results` prints it.
 Readers ignore fields that they do not know. Nothing here defaults to a pass: a record that was
 never finished says `unfinished`.
 """
@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from grader.terms import Limit, Outcome, Status, StepName
+from grader.model.outcomes import Limit, Outcome, Status, StepName
 
 
 class Record(BaseModel):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from grader.results import Result, Sanitized, Step
-from grader.terms import Outcome, Status, StepName
+from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.results import Result, Sanitized, Step
 
 EXIT_CODES = {
     Status.PASS: 0,
