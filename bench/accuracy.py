@@ -67,9 +67,10 @@ def tell(figures: dict[str, Any]) -> int:
 
 def speed_step(exercise: Exercise, kernel: Path) -> dict[str, Any]:
     """The speed step alone, of one kernel file: the same code, in the same kind of process."""
-    from grader import processes, timing
-    from grader.environment import environment
+    from grader import timing
     from grader.link import KernelFailure
+    from grader.machine import processes
+    from grader.machine.versions import environment
     from grader.model.outcomes import Outcome, StepName
     from grader.session import Finding, Grading, Options, Workshop
 

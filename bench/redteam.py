@@ -286,7 +286,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def environment_of(device: str) -> dict[str, Any]:
-    from grader.environment import environment  # which imports torch
+    from grader.machine.versions import environment  # which imports torch
 
     return environment(device).model_dump()
 

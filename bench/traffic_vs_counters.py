@@ -25,7 +25,7 @@ from typing import Any
 from grader import check, course, profile
 from grader.check import Request
 from grader.course import Exercise
-from grader.environment import environment
+from grader.machine.versions import environment
 from grader.model.outcomes import Status, StepName
 from grader.model.results import Result
 from grader.scored import bytes_per_row

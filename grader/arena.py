@@ -71,7 +71,7 @@ class CudaArena:
     """
 
     def __init__(self, size: int) -> None:
-        from grader.vmm import DriverError, SharedMemory
+        from grader.machine import DriverError, SharedMemory
 
         try:
             torch.cuda.synchronize()  # which makes the CUDA context
@@ -97,7 +97,7 @@ class CudaArena:
         return {"kind": "cuda", "size": self._shared.size}
 
     def close(self) -> None:
-        from grader.vmm import DriverError
+        from grader.machine import DriverError
 
         if self.fd is not None:
             os.close(self.fd)

@@ -18,14 +18,12 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from grader import exclusive, nvml
 from grader.arena import CudaArena
 from grader.ceilings import Yardstick, survey
 from grader.clock import go
 from grader.course import Exercise
-from grader.environment import environment
 from grader.link import KernelFailure, WorkerLink, entry_of
-from grader.machine import choose_device
+from grader.machine import choose_device, environment, gpu_lock, nvml
 from grader.model import CannotGrade, Environment, Record, Spec, UsageError
 from grader.probes import Filled
 from grader.profile import Profile
@@ -184,7 +182,7 @@ def run(
     Raises CannotGrade without a CUDA GPU, or when another check holds it.
     """
     require_gpu()
-    with exclusive.gpu_for_us_alone(), closing(Workshop()) as workshop:
+    with gpu_lock.gpu_for_us_alone(), closing(Workshop()) as workshop:
         spec = exercise.spec
         sizes = plan(spec, survey(gpu_memory))
         points: list[Point] = []
@@ -303,7 +301,7 @@ def _ceiling(workshop: Workshop, spec: Spec, largest: Size, arena: CudaArena) ->
 def _peak_flops() -> float | None:
     """float32 operations per second at the highest clock of the multiprocessors."""
     gpu = torch.cuda.get_device_properties(0)
-    mhz = nvml.most_sm_mhz(exclusive.uuid())
+    mhz = nvml.most_sm_mhz(gpu_lock.uuid())
     lanes = LANES.get((gpu.major, gpu.minor))
     if mhz is None or lanes is None:
         return None

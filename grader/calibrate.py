@@ -25,9 +25,10 @@ from pathlib import Path
 
 from pydantic import Field
 
-from grader import check, machine
+from grader import check
 from grader.course import Exercise, rejected_at
 from grader.decision import INDIFFERENCE
+from grader.machine import devices
 from grader.model import (
     BrokenExercise,
     CannotGrade,
@@ -93,7 +94,7 @@ def run(
     BrokenExercise for one without a solution, and what check.run raises.
     """
     kernels = [(exercise, kernel) for exercise in exercises for kernel in _kernels(exercise)]
-    if not machine.has_driver():
+    if not devices.has_driver():
         raise CannotGrade(
             "Gates are set from speeds measured on a GPU, and this machine has no driver for one.",
             "Run `grader verify --calibrate` on the kind of GPU that the course is graded on.",

@@ -10,11 +10,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from grader import exclusive, nvml
 from grader.ceilings import Yardstick
 from grader.clock import Evidence, Go, believed_s, correction, must_be_idle, right_go
 from grader.decision import decide, interval
 from grader.link import WorkerLink
+from grader.machine import gpu_lock, nvml
 from grader.probes import Filled
 from grader.slots import Slots
 
@@ -54,7 +54,7 @@ def alternate(
         samples.evidence.beside.append(beside)
         samples.ceilings.append(ceiling)
         samples.shares.append(per_go / gone.claimed_s / ceiling)
-        reading = nvml.read(exclusive.uuid())
+        reading = nvml.read(gpu_lock.uuid())
         samples.readings += [] if reading is None else [reading]
     return samples
 

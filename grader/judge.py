@@ -20,8 +20,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from grader import machine, processes
 from grader.course import Exercise
+from grader.machine import devices, processes
 from grader.model import GraderError, Outcome, Status
 from grader.sandbox import Nursery
 
@@ -42,7 +42,7 @@ def main(argv: list[str]) -> int:
     results = os.fdopen(int(argv[0]), "w", encoding="utf-8")
     os.set_inheritable(results.fileno(), False)
     requests = json.load(sys.stdin)
-    if any(request["device"] != "cpu" for request in requests) and machine.has_driver():
+    if any(request["device"] != "cpu" for request in requests) and devices.has_driver():
         processes.come_first()  # for a process that waits for its turn seems to be a slow kernel
     # The worker's imports run while ours do: both are seconds long.
     early = _early_nursery(requests)
@@ -114,7 +114,7 @@ def _early_nursery(requests: list[Mapping[str, Any]]) -> Nursery | None:
     """Start the parent of workers at once, on the device that will most likely be chosen."""
     device = requests[0]["device"]
     if device == "auto":
-        device = "cuda" if machine.has_driver() else "cpu"
+        device = "cuda" if devices.has_driver() else "cpu"
     with contextlib.suppress(GraderError):  # a broken spec is reported when it is graded
         spec = Exercise(Path(requests[0]["exercise"])).spec
         nursery = Nursery(spec.backend, device)

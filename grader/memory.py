@@ -17,10 +17,11 @@ from dataclasses import replace
 
 import torch
 
-from grader import clock, exclusive, traffic
+from grader import clock, traffic
 from grader.arena import CudaArena
 from grader.ballast import FIXED, MIB, available, free_bytes
 from grader.link import KernelFailure, WorkerLink, entry_of
+from grader.machine import gpu_lock
 from grader.model import ITEMSIZE, Case, Failure, Launched, Memory, Outcome
 from grader.scored import arena_bytes, bytes_per_row, scored_case
 from grader.session import Finding, Grading
@@ -75,8 +76,8 @@ def _simulated(grading: Grading) -> Finding:
 def _measured(grading: Grading) -> Finding:
     spec = grading.spec
     grading.executor.close()  # what its worker holds must not be freed meanwhile
-    with exclusive.gpu_for_us_alone():
-        others = exclusive.others()
+    with gpu_lock.gpu_for_us_alone():
+        others = gpu_lock.others()
         rows = grading.sizing.rows
         case = scored_case(spec, rows)
         with closing(CudaArena(arena_bytes(spec, rows, 1))) as arena:
@@ -92,7 +93,7 @@ def _measured(grading: Grading) -> Finding:
     if peak > grown(half, whole):
         beyond = f"beyond its arguments and a fixed {_mib(room)}"
     found = _finding(case, peak, spec.memory_budget(case) + STEPS, beyond, whole)
-    disturbed = exclusive.disturbance(others)
+    disturbed = gpu_lock.disturbance(others)
     if found.failure is not None and disturbed is not None:
         return Finding(found.summary, _noisy(disturbed), Outcome.NOISY, memory=found.memory)
     return found

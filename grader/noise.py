@@ -5,10 +5,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from grader import ballast, exclusive, nvml
+from grader import ballast
 from grader.clock import Evidence, correction, shift, unsteadiness
 from grader.cycles import Samples
 from grader.decision import spread
+from grader.machine import gpu_lock, nvml
 from grader.model import Memory, percent
 
 # How far a trusted kernel's bandwidth may wander, over the cycles or from before to after.
@@ -31,7 +32,7 @@ def disturbance(
     hot = sorted({word for r in samples.readings for word in r.slowdowns if word.startswith("hot")})
     slow = [r for r in samples.readings if r.memory_mhz < SLOW_MEMORY * r.most_memory_mhz]
     if others:
-        return exclusive.disturbance(others)
+        return gpu_lock.disturbance(others)
     if hot:
         return f"the GPU slowed itself down: {', '.join(hot)}"
     if slow:

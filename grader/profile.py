@@ -18,9 +18,10 @@ from typing import Any
 from pydantic import Field
 from torch import Tensor
 
-from grader import exclusive, sandbox, toolkit
+from grader import sandbox
 from grader.ceilings import survey
 from grader.inputs import NAMES, LargeDraw
+from grader.machine import gpu_lock, toolkit
 from grader.model import ITEMSIZE, GraderError, Record, Spec
 from grader.scored import arguments, bytes_per_row, scored_case
 from grader.sizing import L2_MULTIPLE, MEMORY_SHARE
@@ -116,7 +117,7 @@ class Profile(Record):
 
 def run(spec: Spec, kernel: bytes, gpu_memory: int | None = None) -> Profile:
     """Profile one call at a size far above the L2 cache; a machine without ncu is no error."""
-    with exclusive.gpu_for_us_alone():
+    with gpu_lock.gpu_for_us_alone():
         gpu = survey(gpu_memory)
         # Half of the memory that a go may take: ncu keeps a copy of what a launch overwrites.
         held = min(L2_MULTIPLE * gpu.l2, int(MEMORY_SHARE * gpu.free / 2))

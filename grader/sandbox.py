@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader import processes
+from grader.machine import processes
 from grader.model import CannotGrade, Channel, printable
 
 # What a worker may know of the environment; everything else stays outside.

@@ -17,8 +17,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader import hazards, sandbox, toolkit
+from grader import hazards, sandbox
 from grader.inputs import CaseDraw, reseeded
+from grader.machine import toolkit
 from grader.model import CannotGrade, Case, Outcome, Sanitized, Spec, StepName, counted, printable
 from grader.remote import destinations
 from grader.session import Grading

@@ -21,9 +21,8 @@ from grader import walls
 from grader.arena import Arena, CudaArena, HostArena
 from grader.ceilings import survey
 from grader.course import Exercise
-from grader.environment import environment
 from grader.link import Executor, KernelFailure, WorkerLink, entry_of
-from grader.machine import gpu_is_lost, lost_gpu
+from grader.machine import environment, gpu_is_lost, lost_gpu
 from grader.model import (
     CannotGrade,
     Case,

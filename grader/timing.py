@@ -13,13 +13,14 @@ from contextlib import closing
 
 from torch import Tensor
 
-from grader import ballast, exclusive, explain, nvml
+from grader import ballast, explain
 from grader.arena import CudaArena
 from grader.ceilings import GOES, Yardstick
 from grader.clock import believed_s, correction, go, right_go
 from grader.cycles import alternate, believed_shares, trusted_goes
 from grader.decision import IMPOSSIBLE, decide, interval_of_runs
 from grader.link import Call, KernelFailure, WorkerLink, entry_of
+from grader.machine import gpu_lock, nvml
 from grader.model import Case, Clocks, Failure, Launched, Outcome, Spec, Speed, StepName, percent
 from grader.needless import no_kernel
 from grader.noise import disturbance, hoarded
@@ -46,8 +47,8 @@ def measure(grading: Grading) -> Finding:
     Raises KernelFailure when the kernel fails at that size, CannotGrade when the GPU is taken.
     """
     grading.executor.close()  # its memory is needed
-    with exclusive.gpu_for_us_alone():
-        others = exclusive.others()
+    with gpu_lock.gpu_for_us_alone():
+        others = gpu_lock.others()
         spec = grading.spec
         sizing = grading.sizing
         case = scored_case(spec, sizing.rows)

@@ -18,8 +18,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader import check, declared, machine, mutants
+from grader import check, declared, mutants
 from grader.course import Exercise, needs_simulator, rejected_at, text_of
+from grader.machine import devices
 from grader.model import (
     BrokenExercise,
     GraderError,
@@ -117,7 +118,7 @@ def run(
         faulty.add(exercise.name)
         broken(exercise, error)
 
-    on_gpu = device == "cuda" or (device == "auto" and machine.has_driver())
+    on_gpu = device == "cuda" or (device == "auto" and devices.has_driver())
     at_once = 1 if on_gpu else os.cpu_count() or 1
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(at_once) as pool:
         trials: list[_Trial] = []

@@ -20,11 +20,12 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from grader import check, cli, machine, sandbox
+from grader import check, cli, sandbox
 from grader.arena import Arena, HostArena, view
 from grader.check import Request
 from grader.course import Exercise
 from grader.link import Call, KernelFailure
+from grader.machine import devices
 from grader.model.errors import BrokenExercise, CannotGrade, GraderError
 from grader.model.exercise import Case
 from grader.model.messages import TensorRef
@@ -966,15 +967,15 @@ def test_without_a_gpu_that_fits_nothing_runs_on_cuda(
 ):
     gpu(**seen)
     with pytest.raises(CannotGrade) as caught:
-        machine.choose_device("cuda")
+        devices.choose_device("cuda")
     assert (caught.value.exit_code, caught.value.message) == (3, told)
     assert caught.value.next_step == "Grade in simulation instead: --device cpu."
-    assert machine.choose_device("auto") == "cpu"
+    assert devices.choose_device("auto") == "cpu"
 
 
 def test_a_gpu_that_fits_is_chosen(gpu: Callable[..., None]):
     gpu()
-    assert [machine.choose_device(wanted) for wanted in ("auto", "cuda", "cpu")] == [
+    assert [devices.choose_device(wanted) for wanted in ("auto", "cuda", "cpu")] == [
         *("cuda", "cuda", "cpu")
     ]
 
@@ -985,7 +986,7 @@ def test_a_gpu_without_bindings_is_told_what_to_install(
     gpu()
     monkeypatch.setitem(sys.modules, "cuda.bindings", None)
     with pytest.raises(CannotGrade, match=r"pip install 'kernel-grader\[gpu\]'"):
-        machine.choose_device("cuda")
+        devices.choose_device("cuda")
 
 
 def test_a_gpu_that_others_fill_is_not_the_learners_fault(monkeypatch: pytest.MonkeyPatch):
@@ -998,7 +999,7 @@ def test_a_gpu_that_others_fill_is_not_the_learners_fault(monkeypatch: pytest.Mo
         raise DriverError("cuMemCreate: CUDA_ERROR_OUT_OF_MEMORY")
 
     vmm = SimpleNamespace(DriverError=DriverError, SharedMemory=SimpleNamespace(create=create))
-    monkeypatch.setitem(sys.modules, "grader.vmm", vmm)
+    monkeypatch.setitem(sys.modules, "grader.machine.gpu_memory", vmm)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (100 << 20, 80_000 << 20))
     grading = Grading(COPY, GOOD, Options(seed=1, device="cuda", pretend="zeros"), Workshop())
@@ -1021,7 +1022,9 @@ def test_a_gpu_that_refuses_is_not_the_learners_fault(monkeypatch: pytest.Monkey
     def refuse() -> None:
         raise RuntimeError(error)
 
-    monkeypatch.setitem(sys.modules, "grader.vmm", SimpleNamespace(DriverError=1, SharedMemory=1))
+    monkeypatch.setitem(
+        sys.modules, "grader.machine.gpu_memory", SimpleNamespace(DriverError=1, SharedMemory=1)
+    )
     monkeypatch.setattr(torch.cuda, "synchronize", refuse)
     grading = Grading(COPY, GOOD, Options(seed=1, device="cuda", pretend="zeros"), Workshop())
     step = grading.run(LOAD, load)

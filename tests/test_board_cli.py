@@ -26,7 +26,8 @@ from classes import (
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from grader import check, cli, machine, signing
+from grader import check, cli, signing
+from grader.machine import devices
 from grader.model import attempts, results
 from grader.model.errors import CannotGrade
 from grader.model.results import Failure
@@ -347,7 +348,7 @@ def test_leaders_are_run_again_where_there_is_a_gpu(desk: Desk, monkeypatch, cap
     kernel = timed().kernel.model_copy(update={"sha256": hashlib.sha256(code).hexdigest()})
     made = attempt(timed(0.9, kernel=kernel), student="ada")
     desk.put("ada.json", signed(made))
-    monkeypatch.setattr(machine, "choose_device", lambda wanted: wanted)
+    monkeypatch.setattr(devices, "choose_device", lambda wanted: wanted)
 
     def measuring(share: float):
         def run(requests, progress, heard):
@@ -376,6 +377,6 @@ def test_without_a_gpu_leaders_cannot_be_run(desk: Desk, monkeypatch, capsys):
     def none(wanted: str) -> str:
         raise CannotGrade("There is no GPU.", "x")
 
-    monkeypatch.setattr(machine, "choose_device", none)
+    monkeypatch.setattr(devices, "choose_device", none)
     assert verify(desk) == 3
     assert "Run this on a machine with a CUDA GPU." in capsys.readouterr().err

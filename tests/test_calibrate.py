@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader import calibrate, check, cli, course, machine
+from grader import calibrate, check, cli, course
 from grader.calibrate import Calibration, Measured, calibration, measured, propose
 from grader.course import Exercise
+from grader.machine import devices
 from grader.model.errors import BrokenExercise, CannotGrade, UsageError
 from grader.model.outcomes import Outcome, Status, StepName
 from grader.model.results import Failure, Result, Speed, Step, parse_result
@@ -213,7 +214,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[check.Request]:
         return [passed(0.95) for _ in some]
 
     monkeypatch.setattr(check, "run", run)
-    monkeypatch.setattr(machine, "has_driver", lambda: True)
+    monkeypatch.setattr(devices, "has_driver", lambda: True)
     return requests
 
 
@@ -250,7 +251,7 @@ def test_kernels_that_are_only_slow_are_run_and_no_others(
 
 
 def test_without_a_gpu_nothing_is_run(asked: list[check.Request], monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(machine, "has_driver", lambda: False)
+    monkeypatch.setattr(devices, "has_driver", lambda: False)
     with pytest.raises(CannotGrade, match="this machine has no driver for one"):
         calibrate.run([DOUBLE], 3, print)
     assert asked == []
@@ -403,7 +404,7 @@ def test_runs_alone_are_a_mistake(capsys: pytest.CaptureFixture[str]):
 def test_a_machine_without_a_gpu_exits_with_3(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.setattr(machine, "has_driver", lambda: False)
+    monkeypatch.setattr(devices, "has_driver", lambda: False)
     assert cli.main(["verify", "--calibrate", "01"]) == 3
     assert "Run `grader verify --calibrate` on the kind of GPU" in capsys.readouterr().err
 

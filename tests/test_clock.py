@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import tensor
 
-from grader import clock, course, processes
+from grader import clock, course
 from grader.arena import HostArena, view
 from grader.clock import (
     BUSY_S,
@@ -29,6 +29,7 @@ from grader.clock import (
     unsteadiness,
 )
 from grader.link import Entry, KernelFailure, WorkerLink, entry_of
+from grader.machine import processes
 from grader.model.errors import CannotGrade
 from grader.model.messages import Closed, TensorRef
 from grader.probes import Filled

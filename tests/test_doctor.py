@@ -21,7 +21,7 @@ import pytest
 import torch
 from packaging.requirements import Requirement
 
-from grader import cli, exclusive, machine, nvml, walls
+from grader import cli, walls
 from grader.doctor import __main__ as parts
 from grader.doctor import examine, gpu, hardening, packages, records, tools, trial
 from grader.doctor.records import (
@@ -37,6 +37,7 @@ from grader.doctor.records import (
     problem,
 )
 from grader.link import KernelFailure
+from grader.machine import devices, gpu_lock, nvml
 from grader.mixes import STREAMS
 from grader.model.errors import CannotGrade
 from grader.model.results import Failure, Wall
@@ -290,7 +291,7 @@ def test_a_machine_without_cuda_has_no_gpu(monkeypatch: pytest.MonkeyPatch):
         assert wanted == "cuda"
         raise NO_CUDA
 
-    monkeypatch.setattr(machine, "choose_device", choose)
+    monkeypatch.setattr(devices, "choose_device", choose)
     monkeypatch.setattr(nvml, "names", lambda: ("NVIDIA H200",))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
@@ -305,8 +306,8 @@ def test_the_figures_come_from_torch_and_nvml(monkeypatch: pytest.MonkeyPatch):
     )
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (139 << 30, 140 << 30))
-    monkeypatch.setattr(exclusive, "uuid", lambda: "GPU-1")
-    monkeypatch.setattr(exclusive, "others", lambda: (nvml.Process(71, "python"),))
+    monkeypatch.setattr(gpu_lock, "uuid", lambda: "GPU-1")
+    monkeypatch.setattr(gpu_lock, "others", lambda: (nvml.Process(71, "python"),))
     answers = {
         "read": nvml.Reading(345, 3201, 3201, 34, ()),
         "most_sm_mhz": 1980,
@@ -340,7 +341,7 @@ def test_ceilings_are_measured_under_the_lock(monkeypatch: pytest.MonkeyPatch):
             seen.append(mix.name)
             yield mix, 4.2e12
 
-    monkeypatch.setattr(exclusive, "gpu_for_us_alone", Lock)
+    monkeypatch.setattr(gpu_lock, "gpu_for_us_alone", Lock)
     monkeypatch.setattr(gpu.ceilings, "measure_all", measure_all)
     names = [mix.name for mix in STREAMS]
     measured = gpu.measure(H200, nursery=None)

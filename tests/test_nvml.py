@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from grader import nvml
+from grader.machine import nvml
 
 
 class NotFound(Exception):

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from grader.processes import FIRST
+from grader.machine.processes import FIRST
 
 ASKS = """
 import os, subprocess, sys

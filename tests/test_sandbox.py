@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from grader import check, processes, sandbox
+from grader import check, sandbox
 from grader.check import Request
 from grader.course import Exercise
+from grader.machine import processes
 from grader.sandbox import Nursery
 
 COPY = Exercise(Path(__file__).parent / "courses" / "bad" / "exercises" / "02_copy_numba")

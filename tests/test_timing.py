@@ -18,10 +18,10 @@ from grader.arena import view
 from grader.clock import TRUST, Evidence, Go, believed_s
 from grader.cycles import Samples, _enough
 from grader.link import Call, KernelFailure
+from grader.machine.nvml import Process, Reading
 from grader.model.outcomes import Limit, Outcome, StepName
 from grader.model.results import Failure, Memory, Speed
 from grader.noise import disturbance
-from grader.nvml import Process, Reading
 from grader.scored import arena_bytes, scored_case
 from grader.slots import Slots
 from grader.timing import _clocks, _finding, _hopeless, believed_ceiling

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader import toolkit
+from grader.machine import toolkit
 
 
 def tool(path: Path, text: str = "") -> Path:

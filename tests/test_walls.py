@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from grader import check, cli, processes, sandbox, walls
+from grader import check, cli, sandbox, walls
 from grader.check import Request
 from grader.course import Exercise
 from grader.doctor import hardening
+from grader.machine import processes
 from grader.model.errors import CannotGrade
 from grader.model.outcomes import StepName
 from grader.model.results import Result, Wall

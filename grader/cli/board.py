@@ -177,16 +177,17 @@ def verify(
     """Run the leaders of each board again on this GPU, from their source, side by side."""
     from datetime import UTC, datetime
 
-    from grader import check, course, documents, machine
+    from grader import check, course, documents
     from grader.board import decisions as decided
     from grader.board import rerun
+    from grader.machine import devices
     from grader.model import CannotGrade, UsageError
     from grader.render import rerun as text
 
     if not sources.is_dir():
         raise UsageError(f"There is no folder {sources}.", "Name where the kernel files lie.")
     try:
-        machine.choose_device("cuda")
+        devices.choose_device("cuda")
     except CannotGrade as error:
         raise CannotGrade(error.message, "Run this on a machine with a CUDA GPU.") from None
     reasons = decided.reasons(decisions)

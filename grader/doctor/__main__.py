@@ -14,10 +14,9 @@ from contextlib import closing, contextmanager
 from types import ModuleType
 from typing import TextIO
 
-from grader import processes
 from grader.doctor import hardening, packages
 from grader.doctor.records import Finding, Gpu, Group, State, Told, note, ok, problem
-from grader.machine import has_driver
+from grader.machine import has_driver, processes
 from grader.sandbox import Nursery
 
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import torch
 
-from grader import ceilings, exclusive, machine, nvml
+from grader import ceilings
 from grader.doctor.records import Ceiling, Finding, Gpu, Group, note, ok, problem
+from grader.machine import devices, gpu_lock, nvml
 from grader.model import CannotGrade
 from grader.sandbox import Nursery
 
@@ -18,7 +19,7 @@ ANOTHER = "see with `nvidia-smi` who it is, and wait, or ask them to stop"
 def find() -> tuple[Gpu | None, list[Finding]]:
     """The GPU that kernels would be graded on; without one, why."""
     try:
-        machine.choose_device("cuda")
+        devices.choose_device("cuda")
     except CannotGrade as error:
         return None, [lack(error, nvml.names())]
     gpu = look()
@@ -33,7 +34,7 @@ def lack(error: CannotGrade, driver_knows: Sequence[str]) -> Finding:
     about = (Group.GPU, "GPU", f"there is one, {there}, but it goes unused: {error.message}")
     if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
         return note(*about, "the variable CUDA_VISIBLE_DEVICES hides it: unset it")
-    if torch.cuda.is_available() and torch.cuda.get_device_capability() < machine.OLDEST:
+    if torch.cuda.is_available() and torch.cuda.get_device_capability() < devices.OLDEST:
         return note(*about)
     return problem(
         *about,
@@ -46,7 +47,7 @@ def look() -> Gpu:
     """The figures of the GPU that torch uses."""
     properties = torch.cuda.get_device_properties(0)
     free, total = torch.cuda.mem_get_info()
-    uuid = exclusive.uuid()
+    uuid = gpu_lock.uuid()
     now = nvml.read(uuid)
     return Gpu(
         name=properties.name,
@@ -64,7 +65,7 @@ def look() -> Gpu:
         slowdowns=now.slowdowns if now else (),
         mig=True if "MIG" in properties.name else nvml.mig(uuid),
         ecc=nvml.ecc(uuid),
-        others=tuple(f"{one.name} (process {one.pid})" for one in exclusive.others()),
+        others=tuple(f"{one.name} (process {one.pid})" for one in gpu_lock.others()),
     )
 
 
@@ -125,7 +126,7 @@ def measure(gpu: Gpu, nursery: Nursery) -> Gpu:
     """
     if gpu.others:
         return gpu
-    with exclusive.gpu_for_us_alone():
+    with gpu_lock.gpu_for_us_alone():
         measured = tuple(
             Ceiling(mix=mix.name, gbps=speed / 1e9) for mix, speed in ceilings.measure_all(nursery)
         )

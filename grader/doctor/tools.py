@@ -6,9 +6,8 @@ import re
 import shutil
 from pathlib import Path
 
-from grader import toolkit
 from grader.doctor.records import Finding, Group, note, ok, problem
-from grader.machine import has_driver
+from grader.machine import has_driver, toolkit
 
 USES = {
     "ncu": "Nsight Compute reads a GPU's counters",

@@ -22,7 +22,7 @@ import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader import processes
+from grader.machine import processes
 from grader.worker import confine, loop, pids
 from grader.worker.places import UNUSED_USERS, Place
 

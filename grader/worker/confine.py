@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader import processes
+from grader.machine import processes
 from grader.worker.linux import (
     CLONE_NEWCGROUP,
     CLONE_NEWIPC,

@@ -17,7 +17,7 @@ def map_arena(ticket: Mapping[str, Any], fd: int | None) -> torch.Tensor:
     assert fd is not None
     if ticket["kind"] == "host":
         return torch.frombuffer(mmap.mmap(fd, size), dtype=torch.uint8)
-    from grader.vmm import SharedMemory
+    from grader.machine import SharedMemory
 
     torch.cuda.synchronize()  # which makes the CUDA context
     return torch.as_tensor(SharedMemory.open(fd, size), device="cuda")

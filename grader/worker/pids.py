@@ -11,7 +11,7 @@ import signal
 from collections.abc import Callable
 from typing import NoReturn
 
-from grader import processes
+from grader.machine import processes
 from grader.worker.linux import CLONE_NEWPID, MS_NODEV, MS_NOEXEC, MS_NOSUID, mount, own_mounts
 
 KILLED = 128  # and the number of a signal: how a process tells that one ended it, as shells do

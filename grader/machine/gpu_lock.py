@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from grader import nvml, processes
+from grader.machine import nvml, processes
 from grader.model import CannotGrade
 
 WAIT_FOR_GPU_S = 60.0

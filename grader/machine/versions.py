@@ -6,7 +6,7 @@ import platform
 from importlib import metadata
 
 import grader
-from grader import nvml
+from grader.machine import nvml
 from grader.model import Environment
 
 

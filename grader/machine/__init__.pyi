@@ -1,0 +1,12 @@
+from . import devices as devices
+from . import gpu_lock as gpu_lock
+from . import nvml as nvml
+from . import processes as processes
+from . import toolkit as toolkit
+from .devices import choose_device as choose_device
+from .devices import gpu_is_lost as gpu_is_lost
+from .devices import has_driver as has_driver
+from .devices import lost_gpu as lost_gpu
+from .gpu_memory import DriverError as DriverError
+from .gpu_memory import SharedMemory as SharedMemory
+from .versions import environment as environment
