@@ -27,8 +27,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from grader import course
-from grader.course import Exercise
+from grader.course import catalog
+from grader.course.catalog import Exercise
 
 ROOT = Path(__file__).parents[1]
 STREAMS = ROOT / "grader" / "worker" / "streams.py"
@@ -47,9 +47,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     options.add_argument("--plain", metavar="EXERCISE", help=argparse.SUPPRESS)
     asked = options.parse_args(argv)
     if asked.one:
-        return tell(speed_step(course.find(ROOT, asked.one[0]), Path(asked.one[1])))
+        return tell(speed_step(catalog.find(ROOT, asked.one[0]), Path(asked.one[1])))
     if asked.plain:
-        return tell(plain_events(course.find(ROOT, asked.plain)))
+        return tell(plain_events(catalog.find(ROOT, asked.plain)))
     record = measured(asked.only or tuple(TARGETS)[:4], asked.repeated, asked.runs)
     if asked.out:
         asked.out.write_text(json.dumps(record, indent=2) + "\n")
@@ -184,7 +184,7 @@ def measured(only: Sequence[str], repeated: str, runs: int) -> dict[str, Any]:
     parts = {
         "events": events,
         "itself": itself,
-        "repeats": lambda: repeats(course.find(ROOT, repeated), runs),
+        "repeats": lambda: repeats(catalog.find(ROOT, repeated), runs),
         "liars": liars,
     }
     found = {name: parts[name]() for name in only}
@@ -206,7 +206,7 @@ def measured(only: Sequence[str], repeated: str, runs: int) -> dict[str, Any]:
 
 def events() -> dict[str, Any]:
     rows, steps = [], []
-    for exercise in course.timed(ROOT):
+    for exercise in catalog.timed(ROOT):
         step = graded(exercise.name, exercise.solution)
         plain = fresh("--plain", exercise.name)
         published = step["speed"]["bandwidth_gbps"]

@@ -29,7 +29,7 @@ from typing import Any
 
 from host import machine
 
-from grader import course
+from grader.course import catalog
 
 QUICK_RUNS = 5
 SAMPLE_S = 0.1
@@ -67,9 +67,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if asked.stamped is not None:
         return stamped_check(asked.names[0], asked.device, asked.stamped)
 
-    root = course.find_root(Path(__file__).parent)
+    root = catalog.find_root(Path(__file__).parent)
     os.chdir(root)
-    exercises = [course.find(root, name) for name in asked.names] or course.exercises(root)
+    exercises = [catalog.find(root, name) for name in asked.names] or catalog.exercises(root)
     load_before = os.getloadavg()[0]
     quick = {f"grader {word}": quick_command(word) for word in ("--help", "list")}
     backends = sorted({exercise.spec.backend for exercise in exercises})

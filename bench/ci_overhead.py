@@ -32,7 +32,7 @@ from typing import Any
 
 from host import machine
 
-from grader import course
+from grader.course import catalog
 
 ROUNDS = 5
 SEED = 6  # any: what is drawn must be the same for both
@@ -99,12 +99,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def solved(folder: Path, names: Sequence[str]) -> Path:
     """A copy of the course in which the kernel files are the solutions."""
-    source = course.find_root(Path(__file__).parent)
-    for shelf in (*course.SHELVES, "solutions"):
+    source = catalog.find_root(Path(__file__).parent)
+    for shelf in (*catalog.SHELVES, "solutions"):
         shutil.copytree(source / shelf, folder / shelf)
     shutil.copy(source / "course.toml", folder)
     for name in names:
-        exercise = course.find(folder, name)
+        exercise = catalog.find(folder, name)
         shutil.copy(exercise.solution, exercise.kernel)
     return folder
 

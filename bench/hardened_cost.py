@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from grader import course
+from grader.course import catalog
 from grader.sandbox import WITHOUT
 from grader.worker import confine
 
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options.add_argument("--rounds", type=int, default=7, help="of each kind, after one of each")
     options.add_argument("--out", type=Path, help="write the figures here, as JSON")
     asked = options.parse_args(argv)
-    root = course.find_root(Path(__file__).parent)
+    root = catalog.find_root(Path(__file__).parent)
     load_before = os.getloadavg()[0]
     checks: dict[str, list[dict[str, Any]]] = {mode: [] for mode in MODES}
     environment: dict[str, Any] = {}

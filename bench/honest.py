@@ -31,8 +31,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from grader import check, course
-from grader.course import Exercise
+from grader import check
+from grader.course import catalog
+from grader.course.catalog import Exercise
 from grader.model.errors import GraderError, UsageError
 from grader.model.outcomes import Outcome, Status, StepName
 from grader.model.results import Result
@@ -122,7 +123,7 @@ def corpus(root: Path, names: Sequence[str] = ()) -> list[Honest]:
     """
     known = [
         Honest(exercise, path)
-        for exercise in course.timed(root)
+        for exercise in catalog.timed(root)
         for path in sorted((root / CORPUS / exercise.name).glob("*.py"))
     ]
     for name in names:
@@ -139,7 +140,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options.add_argument("--at-once", type=int, help="batches at a time (default: cores; GPU: 1)")
     options.add_argument("--out", type=Path, help="write the record here; go on if it exists")
     asked = options.parse_args(argv)
-    root = course.find_root(Path(__file__).parent)
+    root = catalog.find_root(Path(__file__).parent)
     out = asked.out and asked.out.resolve()
     os.chdir(root)  # so that the paths in the results are the course's own
     try:

@@ -32,9 +32,10 @@ from typing import Any
 
 from host import machine
 
-from grader import course, settings, signing
+from grader import signing
 from grader.board import collect, people, publish, site
 from grader.board.entries import Context
+from grader.course import catalog, settings
 from grader.model import attempts
 from grader.model.attempts import Attempt
 from grader.model.outcomes import Outcome, Status, StepName
@@ -166,7 +167,7 @@ class Class:
         gc.disable()  # as the command does
         key = signing.public_key(self.keys / "public.pem")
         own = settings.read(self.course)
-        exercises = course.exercises(self.course)
+        exercises = catalog.exercises(self.course)
         now = datetime.now(UTC)
         context = Context(
             course=own.name,

@@ -20,7 +20,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader import course, declared, verify
+from grader import declared, verify
+from grader.course import catalog
 from grader.model.errors import GraderError
 from grader.verify import Verified
 
@@ -32,10 +33,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     options.add_argument("names", nargs="*", help="exercises; without any, all of them")
     options.add_argument("--out", type=Path, help="write the record here")
     asked = options.parse_args(argv)
-    root = course.find_root(Path(__file__).parent)
+    root = catalog.find_root(Path(__file__).parent)
     os.chdir(root)  # so that the paths in the results are the course's own
     try:
-        exercises = [course.find(root, name) for name in asked.names] or course.exercises(root)
+        exercises = [catalog.find(root, name) for name in asked.names] or catalog.exercises(root)
         began = time.monotonic()
         verified = verify.run(exercises, "cpu", tell, verify.Sample(None))
     except GraderError as error:

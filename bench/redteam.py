@@ -43,8 +43,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from grader import check, course
-from grader.course import Exercise
+from grader import check
+from grader.course import catalog
+from grader.course.catalog import Exercise
 from grader.model.errors import CannotGrade, GraderError, UsageError
 from grader.model.outcomes import Status
 from grader.model.results import Result
@@ -253,7 +254,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options.add_argument("--at-once", type=int, help="cheats at a time (default: cores; GPU: 1)")
     options.add_argument("--out", type=Path, help="write the record here")
     asked = options.parse_args(argv)
-    root = course.find_root(Path(__file__).parent)
+    root = catalog.find_root(Path(__file__).parent)
     out = asked.out and asked.out.resolve()
     os.chdir(root)  # so that the paths in the results are the course's own
     try:
@@ -293,7 +294,7 @@ def environment_of(device: str) -> dict[str, Any]:
 
 def judge_all(root: Path, chosen: Sequence[Cheat], device: str, at_once: int) -> list[Fate]:
     """The fates of these cheats, in their order, each told on standard error as it comes."""
-    exercises = {one.header.attacks: course.find(root, one.header.attacks) for one in chosen}
+    exercises = {one.header.attacks: catalog.find(root, one.header.attacks) for one in chosen}
     shares: dict[str, float | None] = {}
     for one in chosen:
         name = one.header.attacks

@@ -22,9 +22,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader import check, course, profile
+from grader import check, profile
 from grader.check import Request
-from grader.course import Exercise
+from grader.course import catalog
+from grader.course.catalog import Exercise
 from grader.machine.versions import environment
 from grader.model.outcomes import Status, StepName
 from grader.model.results import Result
@@ -42,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options.add_argument("--out", type=Path, help="write the record here")
     asked = options.parse_args(argv)
     os.chdir(ROOT)
-    exercises = [course.find(ROOT, name) for name in asked.names or NAMES]
+    exercises = [catalog.find(ROOT, name) for name in asked.names or NAMES]
     requests = [Request(exercise, exercise.solution, device="cpu") for exercise in exercises]
     results = check.run(requests, lambda text: print(text, file=sys.stderr))
     rows = [compared(*pair) for pair in zip(exercises, results, strict=True)]

@@ -19,9 +19,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader import check, course, verify
+from grader import check, verify
 from grader.calibrate import SPARE
-from grader.course import Exercise
+from grader.course import catalog
+from grader.course.catalog import Exercise
 from grader.model.errors import GraderError
 from grader.model.outcomes import Status
 from grader.model.results import Result, Speed
@@ -34,10 +35,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     options.add_argument("--device", default="cuda", choices=("cpu", "cuda"))
     options.add_argument("--out", type=Path, help="write the record here")
     asked = options.parse_args(argv)
-    root = course.find_root(Path(__file__).parent)
+    root = catalog.find_root(Path(__file__).parent)
     os.chdir(root)  # so that the paths in the results are the course's own
     try:
-        exercises = [course.find(root, name) for name in asked.names] or course.exercises(root)
+        exercises = [catalog.find(root, name) for name in asked.names] or catalog.exercises(root)
         record = measured(exercises, asked.device)
     except GraderError as error:
         print(f"error: {error.message}\nnext: {error.next_step}", file=sys.stderr)

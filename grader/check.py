@@ -17,8 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from grader import stub
-from grader.course import Exercise
+from grader.course import Exercise, stubs
 from grader.model import CannotGrade, GraderError, Status, UsageError
 
 if TYPE_CHECKING:
@@ -159,7 +158,7 @@ def _must_be_readable(request: Request) -> None:
     if not kernel.is_file():
         raise UsageError(
             f"The kernel file {kernel} {_instead_of_a_file(kernel)}.",
-            stub.again(request.exercise, kernel)
+            stubs.again(request.exercise, kernel)
             if kernel == request.exercise.kernel
             else "Name the kernel file with --kernel FILE.",
         )

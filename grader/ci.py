@@ -15,9 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import grader
-from grader import check, course, manifest
-from grader.course import SHELVES, Exercise
-from grader.manifest import ReleasedFile
+from grader import check
+from grader.course import SHELVES, Exercise, ReleasedFile, Settings, catalog, manifest
 from grader.model import (
     Attempt,
     CannotGrade,
@@ -32,7 +31,6 @@ from grader.model import (
     attempts,
     verdict,
 )
-from grader.settings import Settings
 from grader.systems import System
 
 NO_FILE = "0" * 64  # the digest of a kernel file that was not read
@@ -67,7 +65,7 @@ def plan(
             f"The submission {submission} is no folder.", "Name a student's repository."
         )
     folder = _repository(submission)
-    places = [one.folder.relative_to(one.root) for one in course.exercises(exercises[0].root)]
+    places = [one.folder.relative_to(one.root) for one in catalog.exercises(exercises[0].root)]
     if not system.takes_submissions and not any(os.path.lexists(folder / one) for one in places):
         raise UsageError(
             f"The submission {submission} holds none of the course's exercises.",

@@ -16,8 +16,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader import course, lesson, stub
-from grader.course import Exercise
+from grader import lesson
+from grader.course import Exercise, catalog, stubs
 from grader.lesson import TODO
 from grader.model import BrokenExercise, UsageError
 
@@ -65,12 +65,12 @@ def draft(root: Path, name: str, like: str | None) -> Draft:
     _must_be_free(exercise)
     title = name.partition("_")[2].replace("_", " ").strip().capitalize()
     spec = replace(model.spec, title=title)
-    stub.stub_of(model)  # or what is wrong with its solution
+    stubs.stub_of(model)  # or what is wrong with its solution
     files = dict(_copied(model.folder, model, exercise, title, ("kernel.py", "README.md")))
     # A commentary is about the model's solution alone.
     answers = dict(_copied(model.answers, model, exercise, title, (model.commentary.name,)))
     solution = answers[Path("kernel.py")].decode()
-    files[Path("kernel.py")] = stub.make_stub(solution, name, str(model.solution)).encode()
+    files[Path("kernel.py")] = stubs.make_stub(solution, name, str(model.solution)).encode()
     files[Path("README.md")] = lesson.skeleton(name, spec).encode()
     return Draft(exercise, model, title, files, answers)
 
@@ -121,12 +121,12 @@ def _shelf_of(name: str) -> str:
 
 def _model(root: Path, shelf: str, name: str, like: str | None) -> Exercise:
     if like is None:
-        known = ", ".join(e.name for e in course.exercises(root) if e.folder.parent.name == shelf)
+        known = ", ".join(e.name for e in catalog.exercises(root) if e.folder.parent.name == shelf)
         raise UsageError(
             f"Nothing says which exercise {name} is to begin as a copy of.",
             f"Give --like and the one whose form is nearest: {known or 'there is none'}.",
         )
-    model = course.find(root, like)
+    model = catalog.find(root, like)
     if model.folder.parent.name != shelf:
         raise UsageError(
             f"{model.name} stands in {model.folder.parent.name}/, and {name} would stand in "
@@ -201,7 +201,7 @@ def _renewed(path: Path, content: bytes, model: Exercise, made: Exercise, title:
         return text.encode()  # in other files # may be no comment
     text = _retitled(text, model.spec.title, title)
     if path == model.solution:
-        (first, *_) = stub.regions(text, str(path))
+        (first, *_) = stubs.regions(text, str(path))
         return _with_lines(text, first.first, _mark(path, first.indent)).encode()
     if path == model.folder / "spec.py":
         text = _with_title(text, title, str(path))
@@ -216,7 +216,7 @@ def _mark(path: Path, indent: str = "") -> str:
     told = _WRONG if path.name.startswith("wrong_") else _MARKS.get(path.name, _OTHER)
     head = f"{indent}# "
     return "".join(
-        f"{head}{line}\n" for line in textwrap.wrap(f"{TODO} {told}", stub.WIDTH - len(head))
+        f"{head}{line}\n" for line in textwrap.wrap(f"{TODO} {told}", stubs.WIDTH - len(head))
     )
 
 

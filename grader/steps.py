@@ -15,7 +15,7 @@ import torch
 from hypothesis import HealthCheck, Phase
 from torch import Tensor
 
-from grader import stub, suspects
+from grader import suspects
 from grader.acceptance import (
     Mismatch,
     expect,
@@ -24,6 +24,7 @@ from grader.acceptance import (
     right_of,
     shares_right,
 )
+from grader.course import stubs
 from grader.inputs import reseeded
 from grader.link import KernelFailure
 from grader.model import (
@@ -64,7 +65,7 @@ def load(grading: Grading) -> Finding:
             Failure(
                 kind="empty",
                 message="the kernel file is empty",
-                hint=stub.again(grading.exercise, grading.kernel_path),
+                hint=stubs.again(grading.exercise, grading.kernel_path),
             )
         )
     grading.executor.load()

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader import check, declared, mutants
-from grader.course import Exercise, needs_simulator, rejected_at, text_of
+from grader.course import Exercise, make_stub, needs_simulator, rejected_at, text_of
 from grader.machine import devices
 from grader.model import (
     BrokenExercise,
@@ -33,7 +33,6 @@ from grader.model import (
     first_problem,
 )
 from grader.mutants import Mutant
-from grader.stub import make_stub
 
 # Names of grader.pretend.ANSWERS, which is not imported here: it needs torch.
 NO_WORK = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from grader import course
+from grader.course import catalog
 from grader.release.build import Order
 
 SMALL = Path(__file__).parent / "courses" / "small"
@@ -23,6 +23,6 @@ def small_course(folder: Path, version: str = "1.0") -> Path:
 
 def order(root: Path, *names: str, **options: object) -> Order:
     """All exercises, or those named; without a wheel and without git, which take their time."""
-    chosen = tuple(e for e in course.exercises(root) if not names or e.name in names)
+    chosen = tuple(e for e in catalog.exercises(root) if not names or e.name in names)
     quick: dict[str, object] = {"grader": "kernel-grader==0.1.0", "git": False}
     return Order(root, chosen, **(quick | options))  # type: ignore[arg-type]

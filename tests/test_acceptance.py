@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grader import course
 from grader.acceptance import (
     Expected,
     Mismatch,
@@ -25,6 +24,7 @@ from grader.acceptance import (
     ulp,
 )
 from grader.acceptance import eps as spacing_at_one
+from grader.course import catalog
 from grader.inputs import DTYPES, CaseDraw
 from grader.model.exercise import Case, Inputs, Spec
 from grader.testing import cases
@@ -33,7 +33,7 @@ from grader.testing import cases
 torch.set_num_threads(1)
 
 ROOT = Path(__file__).parents[1]
-SPECS = {exercise.name: exercise.spec for exercise in course.timed(ROOT)}
+SPECS = {exercise.name: exercise.spec for exercise in catalog.timed(ROOT)}
 ADD, DOT, SOFTMAX = (
     SPECS[name] for name in ("01_vector_add", "02_dot_reduction", "04_online_softmax")
 )

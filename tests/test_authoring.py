@@ -20,8 +20,9 @@ import test_exercises
 import torch
 from test_docs import BLOCK, Command, commands, run, shape
 
-from grader import calibrate, course, decision, declared, lesson, mutants, settings
-from grader.course import Exercise
+from grader import calibrate, decision, declared, lesson, mutants
+from grader.course import catalog, settings
+from grader.course.catalog import Exercise
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "authoring.md"
@@ -117,7 +118,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Exercise:
             assert shape(printed) == shape(command.output), (
                 f"{command.line}: `python tests/test_authoring.py` updates the page"
             )
-    return course.find(folder, NAME)
+    return catalog.find(folder, NAME)
 
 
 # -- what the page has its reader do
@@ -137,7 +138,7 @@ def test_whoever_follows_the_page_has_a_verified_exercise(made: Exercise):
     verdict = [step.output for step in STEPS if isinstance(step, Command)][-1]
     assert verdict.startswith(f"✔ {NAME}  stub ok · solution passes · 8 wrong kernels rejected")
     assert len(made.wrong_kernels) == 8
-    assert course.rejected_at(made.answers / "wrong_reads_twice.py").value == "traffic"
+    assert catalog.rejected_at(made.answers / "wrong_reads_twice.py").value == "traffic"
 
 
 def test_every_place_that_grader_new_marked_was_dealt_with(made: Exercise):

@@ -23,7 +23,7 @@ import pytest
 from grader import check, cli, sandbox
 from grader.arena import Arena, HostArena, view
 from grader.check import Request
-from grader.course import Exercise
+from grader.course.catalog import Exercise
 from grader.link import Call, KernelFailure
 from grader.machine import devices
 from grader.model.errors import BrokenExercise, CannotGrade, GraderError

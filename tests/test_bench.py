@@ -20,7 +20,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader import bench, course
+from grader import bench
 from grader.acceptance import expect, first_mismatch
 from grader.bench import (
     LANES,
@@ -39,7 +39,8 @@ from grader.bench import (
     plan,
 )
 from grader.clock import Go
-from grader.course import Exercise
+from grader.course import catalog
+from grader.course.catalog import Exercise
 from grader.inputs import CaseDraw
 from grader.link import Call, KernelFailure
 from grader.model.errors import CannotGrade, UsageError
@@ -57,7 +58,7 @@ from grader.slots import Slots
 from grader.worker.mapping import Views
 
 ROOT = Path(__file__).parents[1]
-EXERCISES = {exercise.name: exercise for exercise in course.timed(ROOT)}
+EXERCISES = {exercise.name: exercise for exercise in catalog.timed(ROOT)}
 SPECS = {name: exercise.spec for name, exercise in EXERCISES.items()}
 ADD, DOT = EXERCISES["01_vector_add"], EXERCISES["02_dot_reduction"]
 EAGER = [name for name in EXERCISES if (ROOT / "exercises" / name / "eager.py").exists()]

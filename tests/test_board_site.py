@@ -31,11 +31,11 @@ from classes import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader import course, settings
 from grader.board import baselines, decisions, people, publish, site
 from grader.board.decisions import Invalidated
 from grader.board.people import Forbidden, Wish
 from grader.board.records import Site, State
+from grader.course import catalog, settings
 from grader.model import attempts
 from grader.model.errors import UsageError
 
@@ -43,7 +43,7 @@ PUBLISHED = Path(__file__).parent.parent / "docs" / "board.schema.json"
 # The small course's puzzle is timed; those of a class are not.
 TASKS = tuple(
     replace(task, gates=None) if task.name == PUZZLE else task
-    for task in site.tasks(course.exercises(SMALL))
+    for task in site.tasks(catalog.exercises(SMALL))
 )
 SECRET = bytes(range(32))
 SETTINGS = settings.read(SMALL)

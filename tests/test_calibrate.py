@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader import calibrate, check, cli, course
+from grader import calibrate, check, cli
 from grader.calibrate import Calibration, Measured, calibration, measured, propose
-from grader.course import Exercise
+from grader.course import catalog
+from grader.course.catalog import Exercise
 from grader.machine import devices
 from grader.model.errors import BrokenExercise, CannotGrade, UsageError
 from grader.model.outcomes import Outcome, Status, StepName
@@ -22,7 +23,7 @@ from grader.render.calibration import report
 ROOT = Path(__file__).parents[1]
 SMALL = Path(__file__).parent / "courses" / "small"
 PASSED = parse_result((SMALL.parent / "result.json").read_bytes())
-DOUBLE = course.find(SMALL, "01_double")  # its gates are 0.8 and 0.9
+DOUBLE = catalog.find(SMALL, "01_double")  # its gates are 0.8 and 0.9
 
 
 def step(outcome: Outcome, share: float | None = None, kind: str = "", said: str = "") -> Step:
@@ -193,7 +194,7 @@ def recorded() -> list[tuple[str, float]]:
 @pytest.mark.parametrize(("name", "share"), recorded())
 def test_the_rule_is_near_to_what_was_chosen_by_hand(name: str, share: float):
     """The shares are those of an H200; that runs differ by 0.25 % was measured there, too."""
-    gates = course.find(ROOT, name).spec.gates
+    gates = catalog.find(ROOT, name).spec.gates
     proposed = propose(shares(share * 0.99875, share, share * 1.00125))
     if name != "06_cross_entropy":  # it is let pass from two thirds of the solution's share on
         assert proposed.passing == pytest.approx(gates.passing, abs=0.021)
@@ -219,7 +220,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[check.Request]:
 
 
 def test_solutions_take_turns_and_each_run_is_a_judge_of_its_own(asked: list[check.Request]):
-    other = course.find(SMALL, "02_row_sum")
+    other = catalog.find(SMALL, "02_row_sum")
     said: list[str] = []
     found = calibrate.run([DOUBLE, other], 3, said.append)
     assert [request.exercise for request in asked] == [DOUBLE, other] * 3
@@ -233,7 +234,7 @@ def test_solutions_take_turns_and_each_run_is_a_judge_of_its_own(asked: list[che
 
 def with_a_slow_kernel(folder: Path, step_name: str = "speed") -> Exercise:
     root = Path(shutil.copytree(SMALL, folder / "course"))
-    exercise = course.find(root, "01")
+    exercise = catalog.find(root, "01")
     wrong_kernel = exercise.answers / "wrong_slow.py"
     wrong_kernel.write_text(f'"""Slow.\n\nRejected at: {step_name}\n"""\n')
     return exercise
@@ -261,7 +262,7 @@ def test_a_puzzle_and_a_lack_of_a_solution_are_told_before_anything_runs(
     asked: list[check.Request], tmp_path: Path
 ):
     with pytest.raises(UsageError, match="speed of 'Map' is not graded"):
-        calibrate.run([DOUBLE, course.find(ROOT, "p01_map")], 3, print)
+        calibrate.run([DOUBLE, catalog.find(ROOT, "p01_map")], 3, print)
     exercise = with_a_slow_kernel(tmp_path)
     exercise.solution.unlink()
     with pytest.raises(BrokenExercise, match="01_double has no solution"):
@@ -391,7 +392,7 @@ def test_what_makes_no_sense_beside_it(
 def test_all_leaves_the_puzzles_out(asked: list[check.Request], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("GRADER_COURSE", str(ROOT))
     assert cli.main(["verify", "--calibrate", "--all", "--runs", "3"]) == 0
-    assert {request.exercise.name for request in asked} == {e.name for e in course.timed(ROOT)}
+    assert {request.exercise.name for request in asked} == {e.name for e in catalog.timed(ROOT)}
 
 
 @pytest.mark.usefixtures("small")
@@ -412,6 +413,6 @@ def test_a_machine_without_a_gpu_exits_with_3(
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
 def test_on_a_gpu_gates_are_proposed_for_the_first_exercise():
-    (found,) = calibrate.run([course.find(ROOT, "01_vector_add")], 3, print)
+    (found,) = calibrate.run([catalog.find(ROOT, "01_vector_add")], 3, print)
     assert found.proposed.passing is not None, found.proposed.reason
     assert found.holds

@@ -12,16 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from grader import check, course
+from grader import check
+from grader.course import catalog
 from grader.model.errors import CannotGrade, GraderError
 from grader.model.results import Result
 
-ROOT = course.find_root(Path(__file__).parent)
+ROOT = catalog.find_root(Path(__file__).parent)
 _SPEC = importlib.util.spec_from_file_location("bench_redteam", ROOT / "bench" / "redteam.py")
 redteam = sys.modules["bench_redteam"] = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(redteam)
 
-EXERCISES = {exercise.name: exercise for exercise in course.exercises(ROOT)}
+EXERCISES = {exercise.name: exercise for exercise in catalog.exercises(ROOT)}
 CHEATS = redteam.cheats(ROOT)
 ATTACKS = range(1, 69)
 ROW = re.compile(r"^\| C(\d+) [^|]+\|([^|]*)\|([^|]*)\|([^|]*)\|$", re.MULTILINE)

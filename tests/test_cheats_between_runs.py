@@ -15,13 +15,14 @@ from typing import Any
 
 import pytest
 
-from grader import check, course
+from grader import check
+from grader.course import catalog
 from grader.model.errors import UsageError
 from grader.model.results import Result
 
-ROOT = course.find_root(Path(__file__).parent)
+ROOT = catalog.find_root(Path(__file__).parent)
 CHEATS = ROOT / "tests" / "redteam" / "cheats"
-ADD = course.find(ROOT, "01_vector_add")
+ADD = catalog.find(ROOT, "01_vector_add")
 ZEROS = "def vector_add(x, y, out):\n    out.zero_()\n"
 PLANTING = (
     "c57_plants_test_files",
@@ -108,7 +109,7 @@ def test_what_cheats_leave_behind_changes_no_later_verdict(
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     cheats = [CHEATS / f"{name}.py" for name in PLANTING]
     requests = [
-        check.Request(course.find(ROOT, attacked(cheat)), cheat, device="cpu", shrink=False)
+        check.Request(catalog.find(ROOT, attacked(cheat)), cheat, device="cpu", shrink=False)
         for cheat in cheats
     ]
     results = check.run(requests, lambda text: None)
@@ -128,7 +129,7 @@ os.makedirs(os.path.join(os.environ["HOME"], "large"), exist_ok=True)
 
 def test_what_a_kernel_leaves_in_its_home_opens_no_wall_of_the_next_exercise(tmp_path: Path):
     """One judge tries the walls for each exercise, behind which another's kernel may have run."""
-    first, second = (course.find(ROOT, name) for name in ("p01_map", "p02_zip"))
+    first, second = (catalog.find(ROOT, name) for name in ("p01_map", "p02_zip"))
     opens = tmp_path / "opens.py"
     opens.write_text(first.solution.read_text(encoding="utf-8") + OPENS_ITS_HOME)
     requests = [

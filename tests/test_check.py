@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from grader import check, course
+from grader import check
+from grader.course import catalog
 from grader.model.errors import GraderError
 from grader.model.outcomes import StepName
 from grader.model.results import Result
 
-ROOT = course.find_root(Path(__file__).parent)
-ADD = course.find(ROOT, "01_vector_add")
+ROOT = catalog.find_root(Path(__file__).parent)
+ADD = catalog.find(ROOT, "01_vector_add")
 RESULT = {
     "schema": "grader/result/v1",
     "exercise": "01_vector_add",
@@ -86,7 +87,7 @@ def properties(result: Result) -> str:
 
 def test_one_judge_grades_several_exercises_each_by_its_own_tests():
     """All of their files are called test_kernel.py: pytest took the first for those of the rest."""
-    exercises = [course.find(ROOT, name) for name in ("p01_map", "p02_zip")]
+    exercises = [catalog.find(ROOT, name) for name in ("p01_map", "p02_zip")]
     told: list[str] = []
     requests = [check.Request(one, one.solution, device="cpu") for one in exercises]
     results = check.run(
@@ -120,13 +121,13 @@ def test_its_own_helper(kernel):
 def test_what_an_exercises_tests_import_is_not_the_nexts(tmp_path: Path):
     """Nor where they look for it: two exercises may each have a helper.py beside their tests."""
     for name in ("p01_map", "p02_zip"):
-        one = course.find(ROOT, name)
+        one = catalog.find(ROOT, name)
         for folder in (one.folder, one.answers):
             shutil.copytree(folder, tmp_path / folder.relative_to(ROOT))
         tests = tmp_path / one.tests.relative_to(ROOT)
         tests.write_text(HELPED)
         tests.with_name("helper.py").write_text("")
-    made = [course.find(tmp_path, name) for name in ("p01_map", "p02_zip")]
+    made = [catalog.find(tmp_path, name) for name in ("p01_map", "p02_zip")]
     requests = [check.Request(one, one.solution, device="cpu") for one in made]
     results = check.run(requests, lambda text: None)
     assert [str(result.status) for result in results] == ["pass", "pass"]
@@ -136,8 +137,8 @@ def test_several_exercises_have_one_judge(monkeypatch: pytest.MonkeyPatch):
     """What it imports takes as long as to grade two puzzles."""
     started: list[int] = []
     monkeypatch.setattr(check, "_judge", lambda requests, heard: started.append(len(requests)))
-    check.run([check.Request(one, one.solution) for one in course.exercises(ROOT)], print)
-    assert started == [len(course.exercises(ROOT))]
+    check.run([check.Request(one, one.solution) for one in catalog.exercises(ROOT)], print)
+    assert started == [len(catalog.exercises(ROOT))]
 
 
 def test_nothing_to_grade_starts_no_judge(judge):

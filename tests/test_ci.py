@@ -18,9 +18,10 @@ import pytest
 import reported
 from cryptography.hazmat.primitives import serialization
 
-from grader import check, ci, cli, course, kept, manifest, settings, signing, systems
+from grader import check, ci, cli, kept, signing, systems
 from grader.check import Request
 from grader.cli import deliver
+from grader.course import catalog, manifest, settings
 from grader.model.attempts import Attempt, Signed
 from grader.model.errors import BrokenExercise, CannotGrade, GraderError, UsageError
 from grader.model.outcomes import Status
@@ -30,7 +31,7 @@ from grader.systems import Place, System
 
 TESTS = Path(__file__).parent
 SMALL = TESTS / "courses" / "small"
-NAMES = [exercise.name for exercise in course.exercises(SMALL)]
+NAMES = [exercise.name for exercise in catalog.exercises(SMALL)]
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 SYSTEMS = ("GITHUB_", "GITLAB_", "CI", "CLASSROOM", "SUBMISSION_TAG", "GRADER_")
 CLASSROOM50 = {
@@ -240,7 +241,7 @@ def test_what_is_no_login_is_not_signed(text: str):
 
 
 def plan(root: Path, submission: Path | None = None) -> dict[str, ci.Target]:
-    targets = ci.plan(course.exercises(root), submission)
+    targets = ci.plan(catalog.exercises(root), submission)
     return {target.exercise.name: target for target in targets}
 
 
@@ -384,7 +385,7 @@ def test_a_zip_file_may_hold_one_folder_around_all(root: Path, handed_in: Path, 
 
 def test_a_submission_that_is_no_folder_is_a_usage_error(root: Path):
     with pytest.raises(UsageError, match="is no folder"):
-        ci.plan(course.exercises(root), root / "course.toml")
+        ci.plan(catalog.exercises(root), root / "course.toml")
 
 
 @pytest.mark.parametrize("name", ["there/x.json", "x" * 300 + "/x.json"])
@@ -414,7 +415,7 @@ def test_a_folder_without_any_exercise_is_no_submission(root: Path, tmp_path: Pa
     """A mistyped folder was a signed 0 for every exercise; one that a student sent is a 0."""
     wrong = tmp_path / "wrong"
     (wrong / inside).mkdir(parents=True)
-    exercises = course.exercises(root)
+    exercises = catalog.exercises(root)
     with pytest.raises(UsageError, match="wrong holds none of the course's exercises") as told:
         ci.plan(exercises, wrong)
     assert "the folder that holds puzzles/" in told.value.next_step
@@ -439,7 +440,7 @@ def test_what_goes_wrong_with_one_stops_none_of_the_others(
     root: Path, judge, error: GraderError, status: Status
 ):
     judge(raising(error))
-    targets = ci.plan(course.exercises(root), None)
+    targets = ci.plan(catalog.exercises(root), None)
     graded = ci.run(targets, lambda t: Request(t.exercise, t.kernel), print)
     assert [(r.exercise, r.status) for r in graded] == [
         ("p01_copy", Status.PASS),
@@ -457,7 +458,7 @@ def test_what_something_disturbed_is_checked_once_more(root: Path, judge, noisy:
     told: list[str] = []
     answers = iter([reported.noisy()] * noisy)
     asked = judge(lambda request: next(answers, None) or passing(request))
-    (target,) = ci.plan(course.exercises(root)[1:2], None)
+    (target,) = ci.plan(catalog.exercises(root)[1:2], None)
     (graded,) = ci.run([target], lambda t: Request(t.exercise, t.kernel), told.append)
     assert len(asked) == tries
     assert graded.status is (Status.PASS if noisy < tries else Status.CANNOT_GRADE)
@@ -465,7 +466,7 @@ def test_what_something_disturbed_is_checked_once_more(root: Path, judge, noisy:
 
 
 def of_all(root: Path) -> list[Result]:
-    targets = ci.plan(course.exercises(root), None)
+    targets = ci.plan(catalog.exercises(root), None)
     return ci.run(targets, lambda t: Request(t.exercise, t.kernel), print)
 
 
@@ -487,7 +488,7 @@ def test_one_judge_grades_all_that_can_be(root: Path, judges: list[list[str]]):
     """One for each took three times as long as `grader check --all` with eight puzzles."""
     (root / "exercises/01_double/kernel.py").write_bytes(b"#" * (check.LARGEST_FILE + 1))
     (root / "puzzles/p01_copy/kernel.py").write_text("def copy_kernel(:\n")
-    targets = ci.plan(course.exercises(root), None)
+    targets = ci.plan(catalog.exercises(root), None)
     graded = ci.run(targets, lambda t: Request(t.exercise, t.kernel, device="cpu"), print)
     assert judges == [["p01_copy", "02_row_sum"]]
     assert [r.exercise for r in graded] == NAMES
@@ -537,7 +538,7 @@ def test_what_was_disturbed_is_made_again_in_its_place(root: Path, judge):
 
 def test_an_interruption_leaves_nothing_undecided(root: Path, judge):
     judge(raising(KeyboardInterrupt()))
-    targets = ci.plan(course.exercises(root), None)
+    targets = ci.plan(catalog.exercises(root), None)
     graded = ci.run(targets, lambda t: Request(t.exercise, t.kernel), print)
     assert [r.status for r in graded] == [
         Status.PASS,
@@ -549,7 +550,7 @@ def test_an_interruption_leaves_nothing_undecided(root: Path, judge):
 
 def test_a_judge_that_was_interrupted_ends_the_run(root: Path, judge):
     asked = judge(lambda request: reported.ended(Status.INTERRUPTED))
-    targets = ci.plan(course.exercises(root), None)
+    targets = ci.plan(catalog.exercises(root), None)
     graded = ci.run(targets, lambda t: Request(t.exercise, t.kernel), print)
     assert [r.status for r in graded] == [Status.INTERRUPTED] * 3
     assert len(asked) == 1
@@ -559,7 +560,7 @@ def test_a_broken_spec_is_told_of_its_exercise_alone(root: Path, judge):
     asked = judge(passing)
     (root / "exercises/01_double/spec.py").write_text("SPEC = 1\n")
     (root / "exercises/01_double/kernel.py").unlink()
-    targets = ci.plan(course.exercises(root), None)
+    targets = ci.plan(catalog.exercises(root), None)
     graded = ci.run(targets, lambda t: Request(t.exercise, t.kernel), print)
     assert [r.status for r in graded] == [Status.PASS, Status.ERROR, Status.PASS]
     assert "has no SPEC" in graded[1].message
@@ -568,7 +569,7 @@ def test_a_broken_spec_is_told_of_its_exercise_alone(root: Path, judge):
 
 def test_paths_are_those_of_the_students_repository(root: Path, handed_in: Path, judge):
     judge(failing)
-    targets = ci.plan(course.exercises(root), handed_in)
+    targets = ci.plan(catalog.exercises(root), handed_in)
     results = ci.run(targets, lambda t: Request(t.exercise, t.kernel), print)
     result = ci.attempts_of(targets, results, settings.read(root), "ada", "")[2].result
     assert result.kernel.path == "exercises/02_row_sum/kernel.py"
@@ -584,7 +585,7 @@ def test_no_message_tells_where_the_machine_keeps_things(
     place = handed_in if submitted else root
     (place / "exercises/01_double/kernel.py").write_bytes(b"#" * (check.LARGEST_FILE + 1))
     (root / "exercises/02_row_sum/spec.py").write_text("SPEC = 1\n")
-    targets = ci.plan(course.exercises(root)[1:], handed_in if submitted else None)
+    targets = ci.plan(catalog.exercises(root)[1:], handed_in if submitted else None)
     results = ci.run(targets, lambda t: Request(t.exercise, t.kernel), print)
     made = ci.attempts_of(targets, results, settings.read(root), "ada", "")
     double, rows = (attempt.result.message for attempt in made)

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from grader import __version__, check, cli, course, verify
+from grader import __version__, check, cli, verify
 from grader.check import Request
+from grader.course import catalog
 from grader.model.errors import BrokenExercise, CannotGrade
 from grader.model.outcomes import Status
 from grader.model.results import Result, parse_result
@@ -22,7 +23,7 @@ from grader.verify import Verified
 
 COURSES = Path(__file__).parent / "courses"
 SMALL = COURSES / "small"
-NAMES = [exercise.name for exercise in course.exercises(SMALL)]
+NAMES = [exercise.name for exercise in catalog.exercises(SMALL)]
 PASSED = parse_result((COURSES / "result.json").read_bytes())
 
 
@@ -342,7 +343,7 @@ def test_the_list_shows_what_it_can_and_names_what_is_broken(
 @pytest.mark.parametrize("name", NAMES)
 def test_show_states_the_contract(name: str, capsys: pytest.CaptureFixture[str]):
     assert cli.main(["show", name]) == 0
-    spec = course.find(SMALL, name).spec
+    spec = catalog.find(SMALL, name).spec
     out = capsys.readouterr().out
     assert f"entry  {spec.signature}" in out
     assert spec.summary in out

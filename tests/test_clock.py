@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import tensor
 
-from grader import clock, course
+from grader import clock
 from grader.arena import HostArena, view
 from grader.clock import (
     BUSY_S,
@@ -28,6 +28,7 @@ from grader.clock import (
     shift,
     unsteadiness,
 )
+from grader.course import catalog
 from grader.link import Entry, KernelFailure, WorkerLink, entry_of
 from grader.machine import processes
 from grader.model.errors import CannotGrade
@@ -287,7 +288,7 @@ def test_a_go_of_a_worker_in_its_own_process(monkeypatch: pytest.MonkeyPatch, na
     monkeypatch.setattr(clock.torch.cuda, "synchronize", lambda: None)
     monkeypatch.setattr(clock, "must_be_idle", lambda kernel: None)
     monkeypatch.setattr(clock, "available", lambda: 7)
-    exercise = course.find(ROOT, name)
+    exercise = catalog.find(ROOT, name)
     columns = exercise.spec.scored.columns and 200
     spec = replace(exercise.spec, scored=replace(exercise.spec.scored, columns=columns))
     with (

@@ -11,7 +11,7 @@ import pytest
 from grader import check
 from grader.check import Request
 from grader.counts import HINTS, counts
-from grader.course import Exercise
+from grader.course.catalog import Exercise
 from grader.link import WorkerLink
 from grader.model.exercise import COUNTS
 from grader.model.outcomes import Outcome, Status, StepName

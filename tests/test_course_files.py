@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from grader import course, stub
-from grader.course import Exercise
+from grader.course import catalog, stubs
+from grader.course.catalog import Exercise
 from grader.model.outcomes import StepName
 
 ROOT = Path(__file__).parents[1]
 FEWEST_WRONG = {"exercises": 6, "puzzles": 4}
 
-each = pytest.mark.parametrize("exercise", course.exercises(ROOT), ids=lambda e: e.name)
+each = pytest.mark.parametrize("exercise", catalog.exercises(ROOT), ids=lambda e: e.name)
 
 
 def lesson(exercise: Exercise) -> str:
@@ -73,7 +73,7 @@ def test_the_lesson_s_commands_name_the_exercise(exercise: Exercise):
 
 @each
 def test_the_stub_is_made_from_the_solution(exercise: Exercise):
-    assert not stub.drifted(exercise)
+    assert not stubs.drifted(exercise)
 
 
 @each
@@ -81,7 +81,7 @@ def test_wrong_kernels_say_what_is_wrong_and_where_it_shows(exercise: Exercise):
     assert len(exercise.wrong_kernels) >= FEWEST_WRONG[exercise.folder.parent.name]
     for kernel in exercise.wrong_kernels:
         # Speed needs a GPU, and a file that does not load is nobody's solution.
-        assert course.rejected_at(kernel) not in (StepName.LOAD, StepName.SPEED), kernel
+        assert catalog.rejected_at(kernel) not in (StepName.LOAD, StepName.SPEED), kernel
         docstring = ast.get_docstring(parsed(kernel))
         assert docstring, kernel
         assert len(docstring.splitlines()[0]) > 20, f"{kernel} does not say what is wrong with it"

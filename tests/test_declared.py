@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from grader import course, declared, mutants
+from grader import declared, mutants
+from grader.course import catalog
 from grader.model.errors import BrokenExercise
 
 SOURCE = "def f(x, out):\n    a = x * 2\n    b = a\n    a = x * 2\n"
@@ -68,8 +69,8 @@ def test_a_declaration_that_says_nothing_true_is_refused(tmp_path: Path, text: s
         assigned(tmp_path, text)
 
 
-@pytest.mark.parametrize("exercise", course.exercises(ROOT), ids=lambda e: e.name)
-def test_what_the_course_declares_fits_its_solutions(exercise: course.Exercise):
+@pytest.mark.parametrize("exercise", catalog.exercises(ROOT), ids=lambda e: e.name)
+def test_what_the_course_declares_fits_its_solutions(exercise: catalog.Exercise):
     made = mutants.make(exercise.solution.read_text())
     path = exercise.survivors
     declared.assign(made, declared.read(path), path)

@@ -23,8 +23,9 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from grader import cli, clock, course, decision, manifest
+from grader import cli, clock, decision
 from grader.bench import Benchmark
+from grader.course import catalog, manifest
 from grader.doctor import records as doctor
 from grader.lint import records as lint
 from grader.lint.review import RULES
@@ -82,7 +83,7 @@ def expected_exit(output: str) -> int:
 
 def learners_copy(folder: Path) -> Path:
     """The course as a learner finds it: with untouched stubs."""
-    for shelf in (*course.SHELVES, "solutions"):
+    for shelf in (*catalog.SHELVES, "solutions"):
         unwanted = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / shelf, folder / shelf, ignore=unwanted)
     run(folder, "grader stub --force")
@@ -241,7 +242,7 @@ def rows(text: str) -> list[list[str]]:
 @pytest.mark.parametrize("row", rows(section(README, "The exercises")), ids=lambda row: row[0])
 def test_readme_tells_an_exercises_gates(row: list[str]):
     # An exercise without a row is fine: adding one changes no file but its own.
-    spec = course.find(ROOT, row[0]).spec
+    spec = catalog.find(ROOT, row[0]).spec
     columns = f", {spec.scored.columns:,} columns" if spec.scored.columns else ""
     assert row[1:] == [
         {"triton": "Triton", "numba": "numba CUDA"}[spec.backend],
@@ -252,7 +253,7 @@ def test_readme_tells_an_exercises_gates(row: list[str]):
 
 
 def test_readme_lists_the_steps_with_their_points():
-    points = course.timed(ROOT)[0].spec.points
+    points = catalog.timed(ROOT)[0].spec.points
     listed = {row[0]: row[2] for row in rows(section(README, "What the output means"))}
     assert listed == {name: str(value) for name, value in vars(points).items()}
 

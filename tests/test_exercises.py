@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader import course
 from grader.acceptance import expect
 from grader.arena import HostArena
-from grader.course import Exercise
+from grader.course import catalog
+from grader.course.catalog import Exercise
 from grader.inputs import CaseDraw
 from grader.link import KernelFailure
 from grader.model.exercise import Case
@@ -25,7 +25,7 @@ from grader.steps import correctness, load
 from grader.verify import NO_WORK
 
 ROOT = Path(__file__).parents[1]
-EXERCISES = [e for e in course.exercises(ROOT) if e.folder.parent.name == "exercises"]
+EXERCISES = [e for e in catalog.exercises(ROOT) if e.folder.parent.name == "exercises"]
 EDGES = (1, 2, 3, 127, 128, 129, 1023, 1024, 1025)
 
 each = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
@@ -115,7 +115,7 @@ def test_no_spec_imports_torch():
     code = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from grader.course import exercises\n"
+        "from grader.course.catalog import exercises\n"
         "specs = [e.spec for e in exercises(Path(sys.argv[1]))]\n"
         "print(len(specs), 'torch' in sys.modules, 'numpy' in sys.modules)"
     )
@@ -126,7 +126,7 @@ def test_no_spec_imports_torch():
         text=True,
         cwd=ROOT,
     ).stdout
-    assert said.split() == [str(len(course.exercises(ROOT))), "False", "False"]
+    assert said.split() == [str(len(catalog.exercises(ROOT))), "False", "False"]
 
 
 # -- the cases that every check tries
@@ -167,7 +167,7 @@ def test_edges_begin_with_the_smallest_and_leave_the_seed_open(exercise: Exercis
 
 @pytest.mark.parametrize("name", ["03_three_pass_softmax", "04_online_softmax", "06_cross_entropy"])
 def test_rows_longer_than_any_block_are_tried(name: str):
-    edges = course.find(ROOT, name).spec.edges
+    edges = catalog.find(ROOT, name).spec.edges
     assert max(case.shape[-1] for case in edges) >= 128_256
 
 
@@ -286,7 +286,7 @@ def test_the_first_input_fills_outputs_of_another_form():
     assert torch.equal(outputs["loss"], inputs["logits"].flatten()[:3].float())
     inputs, outputs = pretended(EXERCISES[1], "first_input", Case((7,), "float32"))
     assert torch.equal(outputs["out"], inputs["a"][:1])
-    broadcast = course.find(ROOT, "p05_broadcast")
+    broadcast = catalog.find(ROOT, "p05_broadcast")
     inputs, outputs = pretended(broadcast, "first_input", Case((2, 3), "float32"))
     assert torch.equal(outputs["out"].flatten(), inputs["a"].repeat(3))
 

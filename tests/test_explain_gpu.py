@@ -8,7 +8,7 @@ import pytest
 
 from grader import check, occupancy
 from grader.check import Request
-from grader.course import Exercise
+from grader.course.catalog import Exercise
 from grader.model.outcomes import Limit, Outcome, StepName
 from grader.model.results import Speed
 

@@ -17,7 +17,8 @@ import reported
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from grader import cli, documents, gradescope, kept, manifest, signing
+from grader import cli, documents, gradescope, kept, signing
+from grader.course import manifest
 from grader.kept import Keep
 from grader.model import attempts as records
 from grader.model import results

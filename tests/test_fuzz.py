@@ -26,8 +26,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 from pydantic import ValidationError
 
-from grader import course, link, memory, steps, traffic
+from grader import link, memory, steps, traffic
 from grader.arena import HostArena, view
+from grader.course import catalog
+from grader.course.stubs import make_stub
 from grader.link import WorkerLink, entry_of
 from grader.model.errors import BrokenExercise
 from grader.model.exercise import Case, Limits
@@ -47,12 +49,11 @@ from grader.model.results import Failure, Frame, parse_result, result_json
 from grader.model.verdict import exit_code
 from grader.remote import RemoteKernel
 from grader.session import Bench, Finding, Grading, Options, Workshop
-from grader.stub import make_stub
 from grader.worker import faults
 from grader.worker.load import load_entry
 
 TESTS = Path(__file__).parent
-DOUBLE = course.find(TESTS / "courses" / "small", "01_double")
+DOUBLE = catalog.find(TESTS / "courses" / "small", "01_double")
 # 1 in the suite; the profile `fuzz` of conftest.py draws so many times as much.
 TIMES = settings.default.max_examples // settings.get_profile("default").max_examples
 

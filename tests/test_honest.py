@@ -9,16 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from grader import check, course
+from grader import check
+from grader.course import catalog
 from grader.model.outcomes import Status
 from grader.model.results import Result
 
-ROOT = course.find_root(Path(__file__).parent)
+ROOT = catalog.find_root(Path(__file__).parent)
 _SPEC = importlib.util.spec_from_file_location("bench_honest", ROOT / "bench" / "honest.py")
 honest = sys.modules["bench_honest"] = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(honest)
 
-EXERCISES = course.timed(ROOT)
+EXERCISES = catalog.timed(ROOT)
 KERNELS = honest.corpus(ROOT)
 LEAST = 15  # structures of each exercise
 JUDGED = 1  # of each exercise, here; `make redteam-honest` judges all of them
@@ -57,7 +58,7 @@ def test_a_renamed_kernel_has_the_same_structure():
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
-def test_there_are_enough_structures(exercise: course.Exercise):
+def test_there_are_enough_structures(exercise: catalog.Exercise):
     texts = [
         kernel.path.read_text(encoding="utf-8") for kernel in KERNELS if kernel.exercise == exercise
     ]
@@ -73,14 +74,14 @@ def test_a_kernel_says_what_is_its_own(kernel):
     assert "\n" not in docstring
 
 
-def sample(exercise: course.Exercise) -> list:
+def sample(exercise: catalog.Exercise) -> list:
     """Kernels that a simulator can run, chosen by a checksum of their names."""
     able = [k for k in KERNELS if k.exercise == exercise and not k.gpu_only]
     return sorted(able, key=lambda kernel: zlib.crc32(kernel.path.stem.encode()))[:JUDGED]
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
-def test_honest_kernels_pass(exercise: course.Exercise):
+def test_honest_kernels_pass(exercise: catalog.Exercise):
     requests = [
         check.Request(exercise, kernel.path, device="cpu", shrink=False)
         for kernel in sample(exercise)

@@ -14,8 +14,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader import course
 from grader.acceptance import expect, limits
+from grader.course import catalog
 from grader.inputs import (
     DISTRIBUTIONS,
     DTYPES,
@@ -30,7 +30,7 @@ from grader.model.exercise import LARGEST, Case
 from grader.scored import scored_case
 
 ROOT = Path(__file__).parents[1]
-SOFTMAX = course.find(ROOT, "04_online_softmax").spec
+SOFTMAX = catalog.find(ROOT, "04_online_softmax").spec
 FLOATS = ("float32", "float16", "bfloat16")
 
 CASES = st.builds(
@@ -230,8 +230,8 @@ def test_a_number_is_in_its_range_and_a_float32(seed: int):
 # -- the scored case, here drawn on the CPU
 
 
-@pytest.mark.parametrize("exercise", course.timed(ROOT), ids=lambda e: e.name)
-def test_the_scored_case_is_drawn_in_place_and_finite(exercise: course.Exercise):
+@pytest.mark.parametrize("exercise", catalog.timed(ROOT), ids=lambda e: e.name)
+def test_the_scored_case_is_drawn_in_place_and_finite(exercise: catalog.Exercise):
     case = scored_case(exercise.spec, 3)
     drawn = exercise.spec.inputs(case, LargeDraw(case, "cpu", seed=1))
     again = exercise.spec.inputs(case, LargeDraw(case, "cpu", seed=1))
@@ -261,7 +261,7 @@ def test_rows_of_the_scored_case_differ_in_scale_and_in_shift():
 
 
 def test_a_part_of_a_large_dot_product_does_not_stand_for_all_of_it():
-    spec = course.find(ROOT, "02_dot_reduction").spec
+    spec = catalog.find(ROOT, "02_dot_reduction").spec
     length, missed = 1_000_000, 0
     for seed in range(20):
         case = scored_case(spec, length)
@@ -276,7 +276,7 @@ def test_a_part_of_a_large_dot_product_does_not_stand_for_all_of_it():
 
 
 def test_half_of_a_row_of_the_scored_case_does_not_stand_for_all_of_it():
-    spec = course.find(ROOT, "06_cross_entropy").spec
+    spec = catalog.find(ROOT, "06_cross_entropy").spec
     case = scored_case(spec, 40)
     inputs = spec.inputs(case, LargeDraw(case, "cpu", seed=1))
     expected = expect(spec, case, inputs)
@@ -296,7 +296,7 @@ def test_no_index_of_the_scored_case_is_ignored():
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_numbers_are_known_before_the_tensors_that_they_come_with(seed: int):
-    spec = course.find(ROOT, "06_cross_entropy").spec
+    spec = catalog.find(ROOT, "06_cross_entropy").spec
     case = scored_case(spec, 3)
     early = spec.inputs(case, NumberDraw(case, seed))
     drawn = spec.inputs(case, LargeDraw(case, "cpu", seed))

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader import cli, verify
-from grader.course import Exercise
+from grader.course.catalog import Exercise
 from grader.model.errors import BrokenExercise, CannotGrade, GraderError
 from grader.model.outcomes import Status
 from grader.model.results import parse_result

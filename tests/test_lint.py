@@ -20,13 +20,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from grader import cli, course
+from grader import cli
+from grader.course import catalog
 from grader.lint import torch_api
 from grader.lint.records import Level, LintFinding, Review
 from grader.lint.review import RULES, review
 from grader.render import lint, sarif
 
-ROOT = course.find_root(Path(__file__).parent)
+ROOT = catalog.find_root(Path(__file__).parent)
 SAMPLES = Path(__file__).parent / "lint"
 FOUND = sorted((SAMPLES / "found").glob("*.py"))
 NEAR = sorted((SAMPLES / "near").glob("*.py"))
@@ -298,8 +299,8 @@ def test_an_honest_kernel_gets_no_warning_and_only_known_notes(path: Path):
     assert {one.rule for one in findings} == WORTH_A_LOOK.get(name, set())
 
 
-@pytest.mark.parametrize("exercise", course.exercises(ROOT), ids=lambda exercise: exercise.name)
-def test_nothing_is_found_in_solutions_and_stubs(exercise: course.Exercise):
+@pytest.mark.parametrize("exercise", catalog.exercises(ROOT), ids=lambda exercise: exercise.name)
+def test_nothing_is_found_in_solutions_and_stubs(exercise: catalog.Exercise):
     assert found_in(exercise.solution.read_text(encoding="utf-8")) == ()
     stub = found_in(exercise.kernel.read_text(encoding="utf-8"))
     # What a stub brings along is used by the part that is not written yet.

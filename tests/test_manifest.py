@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from grader import manifest
-from grader.manifest import Manifest, ReleasedFile
+from grader.course import manifest
+from grader.course.manifest import Manifest, ReleasedFile
 from grader.model.errors import UsageError
 
 FILES = {

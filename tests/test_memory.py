@@ -19,9 +19,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader import ballast, check, clock, course, memory
+from grader import ballast, check, clock, memory
 from grader.arena import HostArena
-from grader.course import Exercise
+from grader.course import catalog
+from grader.course.catalog import Exercise
 from grader.link import Counts, KernelFailure, WorkerLink, entry_of
 from grader.model.exercise import ITEMSIZE, Case, a_hundredth
 from grader.model.messages import Launched
@@ -36,9 +37,9 @@ from grader.worker.guard import Span
 from grader.worker.loop import Worker
 
 ROOT = Path(__file__).parents[1]
-ADD = course.find(ROOT, "01_vector_add")
-DOT = course.find(ROOT, "02_dot_reduction")
-ONLINE = course.find(ROOT, "04_online_softmax")
+ADD = catalog.find(ROOT, "01_vector_add")
+DOT = catalog.find(ROOT, "02_dot_reduction")
+ONLINE = catalog.find(ROOT, "04_online_softmax")
 MIB = 2**20
 
 
@@ -310,7 +311,7 @@ def test_it_is_what_grows_and_what_of_the_rest_exceeds_the_room(half: int, whole
 
 
 @pytest.mark.parametrize("arguments", [294 * MIB, 5 << 30])  # of a T4's scored case, an H200's
-@pytest.mark.parametrize("exercise", course.timed(ROOT), ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", catalog.timed(ROOT), ids=lambda one: one.name)
 def test_a_copy_of_an_argument_is_too_much_on_any_card(exercise: Exercise, arguments: int):
     """As the `wrong_*` that must fail at this step hold one, and so whatever is fixed beside it."""
     case = scored_case(exercise.spec, arguments // bytes_per_row(exercise.spec))
@@ -321,7 +322,7 @@ def test_a_copy_of_an_argument_is_too_much_on_any_card(exercise: Exercise, argum
 
 
 @pytest.mark.parametrize("arguments", [294 * MIB, 10 << 30])
-@pytest.mark.parametrize("exercise", course.timed(ROOT), ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", catalog.timed(ROOT), ids=lambda one: one.name)
 def test_four_gibibytes_are_too_much_although_they_do_not_grow(exercise: Exercise, arguments: int):
     case = scored_case(exercise.spec, arguments // bytes_per_row(exercise.spec))
     most = exercise.spec.memory_budget(case) + memory.STEPS
@@ -651,7 +652,7 @@ workshop_of_this_process = cache(Workshop)
 
 def apart(file: Path, name: str, card: int | None) -> Step:
     """What the process for CUDA does."""
-    exercise = course.find(ROOT, name)
+    exercise = catalog.find(ROOT, name)
     return memory_step(workshop_of_this_process(), file, exercise, device="cuda", gpu_memory=card)
 
 
@@ -685,7 +686,7 @@ def on_card(other_process: ProcessPoolExecutor, tmp_path: Path):
 @pytest.mark.parametrize("card", [None, SMALL_CARD], ids=["whole card", "small card"])
 @pytest.mark.parametrize("name", HOLDS_MUCH)
 def test_an_honest_kernel_may_hold_what_does_not_grow(on_card, name: str, card: int | None):
-    exercise = course.find(ROOT, name.partition("/")[0])
+    exercise = catalog.find(ROOT, name.partition("/")[0])
     step = on_card(exercise, (HONEST / f"{name}.py").read_text(), gpu_memory=card)
     assert step.outcome is Outcome.PASS, step
     assert not step.memory.simulated
@@ -693,7 +694,7 @@ def test_an_honest_kernel_may_hold_what_does_not_grow(on_card, name: str, card: 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("card", [None, SMALL_CARD], ids=["whole card", "small card"])
-@pytest.mark.parametrize("exercise", course.timed(ROOT), ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", catalog.timed(ROOT), ids=lambda one: one.name)
 def test_a_solution_passes_on_a_gpu(on_card, exercise: Exercise, card: int | None):
     step = on_card(exercise, exercise.solution.read_text(), gpu_memory=card)
     assert step.outcome is Outcome.PASS, step
@@ -703,7 +704,7 @@ def test_a_solution_passes_on_a_gpu(on_card, exercise: Exercise, card: int | Non
 @pytest.mark.parametrize("card", [None, SMALL_CARD], ids=["whole card", "small card"])
 @pytest.mark.parametrize("file", WRONG, ids=lambda file: file.parent.name)
 def test_a_wrong_kernel_fails_on_a_gpu(on_card, file: Path, card: int | None):
-    step = on_card(course.find(ROOT, file.parent.name), file.read_text(), gpu_memory=card)
+    step = on_card(catalog.find(ROOT, file.parent.name), file.read_text(), gpu_memory=card)
     assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "memory"), step
     assert "growing with its arguments" in step.failure.message
 
@@ -761,7 +762,7 @@ def vector_add(x, y, out):
 def test_a_hardened_judge_leaves_a_kernel_what_it_held_before(tmp_path: Path, hardened: bool):
     if not torch.cuda.is_available():
         pytest.skip("needs a CUDA GPU")
-    exercise = course.find(ROOT, "01_vector_add")
+    exercise = catalog.find(ROOT, "01_vector_add")
     file = tmp_path / "kernel.py"
     file.write_text(exercise.solution.read_text() + HOLDS_MORE_WHEN_TIMED)
     request = check.Request(exercise, file, device="cuda", hardened=hardened)

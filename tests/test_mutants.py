@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from grader import course, mutants
+from grader import mutants
+from grader.course import catalog
 
 ROOT = Path(__file__).parents[1]
-EXERCISES = course.exercises(ROOT)
+EXERCISES = catalog.exercises(ROOT)
 
 
 def changes(operator: str, source: str) -> list[str]:
@@ -125,7 +126,7 @@ def test_text_beyond_ascii_does_not_shift_a_change():
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
-def test_a_mutant_parses_differs_and_changes_only_its_place(exercise: course.Exercise):
+def test_a_mutant_parses_differs_and_changes_only_its_place(exercise: catalog.Exercise):
     source = exercise.solution.read_text()
     made = mutants.make(source)
     assert len(made) >= (40 if exercise.spec.scored else 10)

@@ -9,21 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from grader import cli, course, new, stub, verify
-from grader.course import Exercise
+from grader import cli, new, verify
+from grader.course import catalog, stubs
+from grader.course.catalog import Exercise
 from grader.lesson import TODO
 from grader.model.errors import BrokenExercise, UsageError
 from grader.render import drafted
 
 ROOT = Path(__file__).parents[1]
-EVERY = course.exercises(ROOT)
+EVERY = catalog.exercises(ROOT)
 
 each = pytest.mark.parametrize("model", EVERY, ids=lambda e: e.name)
 
 
 def copy_of(folder: Path, *names: str) -> Path:
     """A course with these exercises of the real one alone."""
-    for shelf in (*course.SHELVES, "solutions"):
+    for shelf in (*catalog.SHELVES, "solutions"):
         (folder / shelf).mkdir(parents=True)
         for name in names:
             if (ROOT / shelf / name).is_dir():
@@ -63,8 +64,8 @@ def words(text: str) -> str:
 @each
 def test_the_copy_is_whole_and_speaks_of_itself(model: Exercise, tmp_path: Path):
     exercise = made(copy_of(tmp_path / "course", model.name), new_name(model), model.name)
-    assert course.find(exercise.root, exercise.name).folder == exercise.folder
-    assert not stub.drifted(exercise)
+    assert catalog.find(exercise.root, exercise.name).folder == exercise.folder
+    assert not stubs.drifted(exercise)
     assert exercise.spec.title == "Brand new"
     assert exercise.spec.signature == model.spec.signature
     files = everything(exercise.folder) | everything(exercise.answers)
@@ -142,7 +143,7 @@ def test_the_copy_verifies(root: Path):
 
 
 def test_other_files_come_along_and_caches_do_not(root: Path):
-    model = course.find(root, "05_swiglu")
+    model = catalog.find(root, "05_swiglu")
     (model.folder / "__pycache__").mkdir()
     (model.folder / "__pycache__" / "spec.pyc").write_bytes(b"old")
     (model.folder / ".hidden").write_text("mine")
@@ -160,12 +161,12 @@ def test_other_files_come_along_and_caches_do_not(root: Path):
 
 def test_a_learner_s_work_on_the_model_is_not_copied(root: Path):
     deep = "-" * 100_000 + "1"  # more than Python's parser takes
-    course.find(root, "05_swiglu").kernel.write_text(deep)
+    catalog.find(root, "05_swiglu").kernel.write_text(deep)
     assert "NotImplementedError" in made(root, "40_my_op", "05").kernel.read_text()
 
 
 def test_a_mistake_that_is_no_python_is_copied_with_its_mark(root: Path):
-    answers = course.find(root, "05_swiglu").answers
+    answers = catalog.find(root, "05_swiglu").answers
     (answers / "wrong_colon.py").write_text('"""No colon.\n\nRejected at: load\n"""\ndef f()\n')
     copied = made(root, "40_my_op", "05").answers / "wrong_colon.py"
     assert copied.read_text().startswith(f"# {TODO} a mistake")

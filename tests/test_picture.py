@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from grader import course, picture
+from grader import picture
 from grader.cli import main
+from grader.course import catalog
 from grader.model.exercise import Case
 from grader.model.outcomes import Outcome, Status, StepName
 from grader.model.results import Failure, Result, Step, parse_result
 
 ROOT = Path(__file__).parents[1]
-PUZZLE = course.find(ROOT, "p01_map")
-TRITON = course.find(ROOT, "01_vector_add")
+PUZZLE = catalog.find(ROOT, "p01_map")
+TRITON = catalog.find(ROOT, "01_vector_add")
 PASSED = parse_result((Path(__file__).parent / "courses" / "result.json").read_bytes())
 
 

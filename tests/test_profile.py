@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from grader import course, profile, sandbox
+from grader import profile, sandbox
+from grader.course import catalog
 from grader.model.errors import GraderError
 from grader.profile import (
     DRAM_READ,
@@ -31,7 +32,7 @@ from grader.profile import (
 from grader.sizing import Gpu
 
 ROOT = Path(__file__).parents[1]
-SPECS = {exercise.name: exercise.spec for exercise in course.timed(ROOT)}
+SPECS = {exercise.name: exercise.spec for exercise in catalog.timed(ROOT)}
 ADD = SPECS["01_vector_add"]
 MEMORY, BARRIER, WAIT, CHOSEN = (
     f"smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio"

@@ -13,15 +13,16 @@ import publications
 import pytest
 from publications import counted, lines, result, simulated
 
-from grader import check, cli, course, documents
-from grader.course import Exercise
+from grader import check, cli, documents
+from grader.course import catalog
+from grader.course.catalog import Exercise
+from grader.course.settings import Policy
 from grader.model.outcomes import Status, StepName
 from grader.model.results import parse_result
 from grader.publish import evidence, models, records
 from grader.publish.records import Solutions
 from grader.render import solutions as pages
 from grader.render.solution_plots import plots
-from grader.settings import Policy
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 
@@ -53,7 +54,7 @@ def record(out: Path) -> Solutions:
 
 def model(root: Path, name: str = "01_double", results: str = "") -> models.Model:
     given = [parse_result(line) for line in results.splitlines()]
-    (one,), problems = models.collect([course.find(root, name)], given)
+    (one,), problems = models.collect([catalog.find(root, name)], given)
     assert problems == []
     return one
 
@@ -211,7 +212,7 @@ def test_a_long_difference_is_cut_and_says_so(root):
 
 
 def settings_of(root: Path) -> Any:
-    from grader import settings
+    from grader.course import settings
 
     return settings.read(root)
 
@@ -856,7 +857,7 @@ def test_on_pass_with_a_kernel_that_was_not_started(root, publish, tmp_path, cap
 
 def test_every_exercise_of_this_course_has_a_commentary_without_figures_typed_in():
     root = Path(__file__).parent.parent
-    for exercise in course.timed(root):
+    for exercise in catalog.timed(root):
         text = models.commentary_of(exercise)
         assert text, f"{exercise.name} has none"
         assert "GB/s" not in text

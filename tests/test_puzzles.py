@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from grader import check, course
+from grader import check
 from grader.check import Request
-from grader.course import Exercise
+from grader.course import catalog
+from grader.course.catalog import Exercise
 
 ROOT = Path(__file__).parents[1]
-PUZZLES = [e for e in course.exercises(ROOT) if e.folder.parent.name == "puzzles"]
+PUZZLES = [e for e in catalog.exercises(ROOT) if e.folder.parent.name == "puzzles"]
 MOST_ELEMENTS = 4096  # of a case: the simulator runs a Python task for each thread
 MOST_PICTURED = 64
 
@@ -75,5 +76,5 @@ def test_a_thread_that_does_all_does_not_pass(puzzle: Exercise):
 def test_a_drawing_of_a_table_shows_x_and_y_swapped(name: str):
     """That is the most common mistake with tables, and in a small one nothing goes wrong."""
     swapped = ROOT / "solutions" / name / "wrong_x_is_the_row.py"
-    trace = check.trace(Request(course.find(ROOT, name), swapped))
+    trace = check.trace(Request(catalog.find(ROOT, name), swapped))
     assert trace.unwritten == {"out": (8, 17, 26)}  # the ninth column, for which y has no number

@@ -18,8 +18,9 @@ from packaging.requirements import Requirement
 from released import NAMES, order, small_course
 
 import grader
-from grader import cli, course, manifest, stub
+from grader import cli
 from grader.cli.release import CI
+from grader.course import catalog, manifest, stubs
 from grader.model.errors import BrokenExercise, CannotGrade, UsageError
 from grader.release import build, contents, handout, pins, repository, wheel
 
@@ -76,9 +77,9 @@ def test_kernels_are_fresh_stubs_whatever_the_working_tree_holds(root: Path, out
     mine = root / "exercises/01_double/kernel.py"
     mine.write_bytes((root / "solutions/01_double/kernel.py").read_bytes())
     made = build.build(order(root), out)
-    for exercise in course.exercises(root):
+    for exercise in catalog.exercises(root):
         released = out / exercise.kernel.relative_to(root)
-        assert released.read_text() == stub.stub_of(exercise)
+        assert released.read_text() == stubs.stub_of(exercise)
     assert made.notes == (
         "exercises/01_double/kernel.py: the stub that its solution makes is released in its place",
     )

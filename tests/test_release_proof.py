@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from released import order, small_course
 
-from grader import course, stub
-from grader.comments import without_comments
-from grader.manifest import digest
+from grader.course import catalog, stubs
+from grader.course.comments import without_comments
+from grader.course.manifest import digest
 from grader.model.errors import BrokenExercise
 from grader.release import build, proof, repository, wheel
 
@@ -44,7 +44,7 @@ def refused(order_: build.Order, out: Path) -> str:
 
 def leaking(root: Path, *contents: tuple[str, bytes | str]) -> set[str]:
     """What of the secrets of the small course stands in these contents."""
-    secret = proof.secrets(root, course.exercises(root))
+    secret = proof.secrets(root, catalog.exercises(root))
     encoded = [(name, c.encode() if isinstance(c, str) else c) for name, c in contents]
     return {leak.what for leak in proof.leaks(encoded, secret)}
 
@@ -307,7 +307,7 @@ def test_what_a_stub_shows_is_public(root: Path, out: Path):
     shown = root / "solutions/02_row_sum/kernel.py"
     append(shown, "\n\ndef helper(out, x, i):\n    if i < x.size:\n        out[i] = x[i]\n")
     build.build(order(root), out)
-    assert "out[i] = x[i]" not in stub.stub_of(course.find(root, "p01_copy"))
+    assert "out[i] = x[i]" not in stubs.stub_of(catalog.find(root, "p01_copy"))
 
 
 def test_the_whole_course_and_each_exercise_of_it_can_be_released():
@@ -315,7 +315,7 @@ def test_the_whole_course_and_each_exercise_of_it_can_be_released():
     from grader.release import contents
 
     grader = list(wheel._package())
-    exercises = course.exercises(ROOT)
+    exercises = catalog.exercises(ROOT)
     for chosen in [exercises, *([one] for one in exercises)]:
         files = contents.of(ROOT, chosen, None, ()).files
         found = proof.leaks([*files.items()], proof.secrets(ROOT, chosen))
@@ -325,9 +325,9 @@ def test_the_whole_course_and_each_exercise_of_it_can_be_released():
 
 def test_every_solution_of_the_course_is_refused_in_a_lesson():
     """Whole, without its comments, and as a comment."""
-    secret = proof.secrets(ROOT, course.exercises(ROOT))
-    assert secret.solutions == len(course.exercises(ROOT))
-    for exercise in course.exercises(ROOT):
+    secret = proof.secrets(ROOT, catalog.exercises(ROOT))
+    assert secret.solutions == len(catalog.exercises(ROOT))
+    for exercise in catalog.exercises(ROOT):
         source = exercise.solution.read_text()
         place = f"solutions/{exercise.name}/kernel.py"
         commented = "".join(f"# {line}\n" for line in source.splitlines())

@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from grader import course
 from grader.arena import HostArena, view
+from grader.course import catalog
 from grader.inputs import with_layout
 from grader.link import Call, KernelFailure
 from grader.model.exercise import Case, Spec
@@ -20,9 +20,9 @@ from grader.model.results import Failure
 from grader.remote import Poison, RemoteKernel, destinations
 
 SMALL = Path(__file__).parent / "courses" / "small"
-DOUBLE = course.find(SMALL, "01_double").spec
-ROW_SUM = course.find(SMALL, "02_row_sum").spec
-SOFTMAX = course.find(Path(__file__).parents[1], "04_online_softmax").spec
+DOUBLE = catalog.find(SMALL, "01_double").spec
+ROW_SUM = catalog.find(SMALL, "02_row_sum").spec
+SOFTMAX = catalog.find(Path(__file__).parents[1], "04_online_softmax").spec
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 
 Values = Mapping[str, Tensor | float]

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from grader import course
+from grader.course import catalog
 from grader.model.outcomes import Limit, Outcome, Status, StepName, percent
 from grader.model.results import (
     Clocks,
@@ -562,7 +562,7 @@ def test_a_verification_reads_like_this():
 
 def test_the_list_reads_like_this():
     assert (
-        contract.course_list(course.exercises(SMALL)).plain
+        contract.course_list(catalog.exercises(SMALL)).plain
         == """\
 EXERCISE    TITLE    BACKEND  POINTS
 p01_copy    Copy     numba        10
@@ -573,13 +573,13 @@ p01_copy    Copy     numba        10
 
 
 def test_a_broken_spec_does_not_hide_the_others():
-    listed = contract.course_list(course.exercises(COURSES / "broken")).plain
+    listed = contract.course_list(catalog.exercises(COURSES / "broken")).plain
     assert "01_sound    Double" in listed
     assert "02_raises   its spec.py is broken" in listed
 
 
 def test_a_contract_reads_like_this():
-    exercise = course.find(SMALL, "02_row_sum")
+    exercise = catalog.find(SMALL, "02_row_sum")
     case = contract.sample_case(exercise.spec)
     sizes = contract.tensor_bytes(exercise.spec, case)
     assert sizes == {"x": 2048, "count": 8, "out": 4}
@@ -619,7 +619,7 @@ graded
 
 
 def test_budgets_say_whose_counts_they_hold_down():
-    puzzle = course.Exercise(COURSES / "counted" / "puzzles" / "p01_transpose")
+    puzzle = catalog.Exercise(COURSES / "counted" / "puzzles" / "p01_transpose")
     case = contract.sample_case(puzzle.spec)
     page = contract.contract(puzzle, contract.tensor_bytes(puzzle.spec, case), case).plain
     expected = """\
@@ -631,7 +631,7 @@ def test_budgets_say_whose_counts_they_hold_down():
 
 
 def test_hints_come_in_order_and_no_more_than_there_are():
-    exercise = course.find(SMALL, "01_double")
+    exercise = catalog.find(SMALL, "01_double")
     assert contract.hints(exercise, 2).plain == "1. Load a block.\n2. Multiply it by two.\n"
     assert contract.hints(exercise, 99).plain.count("\n") == 3
 

@@ -14,7 +14,7 @@ import pytest
 
 from grader import check, sandbox
 from grader.check import Request
-from grader.course import Exercise
+from grader.course.catalog import Exercise
 from grader.machine import processes
 from grader.sandbox import Nursery
 

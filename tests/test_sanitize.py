@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader import check, course, sandbox, sanitize
+from grader import check, sandbox, sanitize
 from grader.check import Request
-from grader.course import Exercise
+from grader.course import catalog
+from grader.course.catalog import Exercise
 from grader.inputs import CaseDraw
 from grader.model.errors import CannotGrade
 from grader.model.exercise import Case
@@ -26,7 +27,7 @@ from grader.worker import once
 
 ROOT = Path(__file__).parent.parent
 COURSES = Path(__file__).parent / "courses"
-EXERCISES = {exercise.name: exercise for exercise in course.timed(ROOT)}
+EXERCISES = {exercise.name: exercise for exercise in catalog.timed(ROOT)}
 ADD, DOT = EXERCISES["01_vector_add"], EXERCISES["02_dot_reduction"]
 LOADED = parse_result((COURSES / "result.json").read_bytes()).steps[0]
 CASE = Case((1025,), "float32", seed=7)

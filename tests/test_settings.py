@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from grader import settings
+from grader.course import settings
+from grader.course.settings import Policy, Settings, When
 from grader.model.errors import UsageError
-from grader.settings import Policy, Settings, When
 
 
 @pytest.mark.parametrize(

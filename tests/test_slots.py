@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 import torch
 
-from grader import course, late
+from grader import late
 from grader.arena import view
+from grader.course import catalog
 from grader.inputs import DTYPES, LargeDraw
 from grader.late import MOST
 from grader.link import Call
@@ -43,7 +44,7 @@ from grader.scored import arena_bytes, arguments, bytes_per_row, rounds, scored_
 from grader.slots import SAMPLED_COLUMNS, SAMPLED_ELEMENTS, SAMPLED_LATE, Slots
 
 ROOT = Path(__file__).parents[1]
-SPECS = {exercise.name: exercise.spec for exercise in course.timed(ROOT)}
+SPECS = {exercise.name: exercise.spec for exercise in catalog.timed(ROOT)}
 CALLS = 3
 
 

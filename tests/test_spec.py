@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader import course
+from grader.course import catalog
 from grader.model.errors import UsageError
 from grader.model.exercise import Budget, Case, Gates, Spec, reads, updates, writes
 from grader.model.outcomes import StepName
 
 SMALL = Path(__file__).parent / "courses" / "small"
-SPEC = course.find(SMALL, "01_double").spec
-ROW_SUM = course.find(SMALL, "02_row_sum").spec
+SPEC = catalog.find(SMALL, "01_double").spec
+ROW_SUM = catalog.find(SMALL, "02_row_sum").spec
 
 CASES = st.builds(
     Case,

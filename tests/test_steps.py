@@ -14,9 +14,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from grader import course, steps, stub
+from grader import steps
 from grader.arena import HostArena, view
-from grader.course import Exercise
+from grader.course import catalog, stubs
+from grader.course.catalog import Exercise
 from grader.link import Call, KernelFailure
 from grader.model.exercise import Case, Draw, Inputs, Spec
 from grader.model.messages import TensorRef
@@ -28,8 +29,8 @@ from grader.session import Bench, Finding, Grading, Options, Workshop
 from grader.steps import correctness, load, speed
 
 ROOT = Path(__file__).parents[1]
-SOFTMAX = course.find(ROOT, "04_online_softmax")
-DOUBLE = course.find(Path(__file__).parent / "courses" / "small", "01_double")
+SOFTMAX = catalog.find(ROOT, "04_online_softmax")
+DOUBLE = catalog.find(Path(__file__).parent / "courses" / "small", "01_double")
 
 Values = Mapping[str, Tensor]
 Kernel = Callable[[Values], None]
@@ -371,7 +372,7 @@ def test_an_empty_file_is_named(grade):
     grading.kernel = b" \n"
     step = grading.run(StepName.LOAD, load)
     assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "empty")
-    assert step.failure.hint == stub.again(grading.exercise, grading.kernel_path)
+    assert step.failure.hint == stubs.again(grading.exercise, grading.kernel_path)
 
 
 def test_a_broken_reference_is_the_exercise_s_fault(grade):

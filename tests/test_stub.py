@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader import course, stub
+from grader.course import catalog, stubs
 from grader.model.errors import BrokenExercise, UsageError
 
 SMALL = Path(__file__).parent / "courses" / "small"
@@ -38,7 +38,7 @@ def host(x, out):
     return None
 """
     assert (
-        stub.make_stub(source, "01_double")
+        stubs.make_stub(source, "01_double")
         == """\
 import triton
 
@@ -59,7 +59,7 @@ def host(x, out):
 
 
 def test_a_marker_without_a_text_says_write_this_part():
-    made = stub.make_stub(function("# BEGIN SOLUTION", "secret()", "# END SOLUTION"), "e")
+    made = stubs.make_stub(function("# BEGIN SOLUTION", "secret()", "# END SOLUTION"), "e")
     assert 'raise NotImplementedError("e: write this part")' in made
 
 
@@ -77,7 +77,7 @@ def test_a_marker_without_a_text_says_write_this_part():
 )
 def test_every_form_of_jit_is_a_kernel(decorators: str):
     source = function("# BEGIN SOLUTION: fill", "secret()", "# END SOLUTION")
-    made = stub.make_stub(f"{decorators}\n{source}", "e")
+    made = stubs.make_stub(f"{decorators}\n{source}", "e")
     assert "    # TODO: fill\n    pass\n" in made
     assert "raise" not in made
 
@@ -85,7 +85,7 @@ def test_every_form_of_jit_is_a_kernel(decorators: str):
 @pytest.mark.parametrize("decorators", ["@triton.testing", "@jit_me", "@cuda.jit.other", "@f(jit)"])
 def test_other_decorators_are_host_code(decorators: str):
     source = function("# BEGIN SOLUTION: fill", "secret()", "# END SOLUTION")
-    assert "raise NotImplementedError" in stub.make_stub(f"{decorators}\n{source}", "e")
+    assert "raise NotImplementedError" in stubs.make_stub(f"{decorators}\n{source}", "e")
 
 
 def test_a_function_inside_a_kernel_is_a_kernel():
@@ -97,7 +97,7 @@ def kernel(x):
         return y
         # END SOLUTION
 """
-    assert "        pass\n" in stub.make_stub(source, "e")
+    assert "        pass\n" in stubs.make_stub(source, "e")
 
 
 def test_a_kernel_inside_a_function_is_a_kernel():
@@ -111,15 +111,15 @@ def make(width):
 
     return kernel
 """
-    assert "        pass\n" in stub.make_stub(source, "e")
+    assert "        pass\n" in stubs.make_stub(source, "e")
 
 
 def test_a_long_text_is_folded():
     text = "read every block of the row again and " * 2 + "store it"
     for decorator in ("", "@triton.jit\n"):
         source = decorator + function(f"# BEGIN SOLUTION: {text}", "secret()", "# END SOLUTION")
-        made = stub.make_stub(source, "03_three_pass_softmax")
-        assert max(map(len, made.splitlines())) <= stub.WIDTH
+        made = stubs.make_stub(source, "03_three_pass_softmax")
+        assert max(map(len, made.splitlines())) <= stubs.WIDTH
         tree = ast.parse(made)
         raised = [node.exc for node in ast.walk(tree) if isinstance(node, ast.Raise)]
         for call in raised:
@@ -131,14 +131,14 @@ def test_a_long_text_is_folded():
 def test_quotes_in_a_text_stay_quotes():
     source = function('# BEGIN SOLUTION: use "mask" and \\n', "secret()", "# END SOLUTION")
     with pytest.raises(NotImplementedError) as raised:
-        run(stub.make_stub(source, "e"))
+        run(stubs.make_stub(source, "e"))
     assert str(raised.value) == 'e: use "mask" and \\n'
 
 
 def test_a_string_that_mentions_markers_is_left_alone():
     source = '"""Cut at\n# BEGIN SOLUTION\nand\n# END SOLUTION"""\n'
     source += function("# BEGIN SOLUTION", "secret()", "# END SOLUTION")
-    assert stub.make_stub(source, "e").startswith('"""Cut at\n# BEGIN SOLUTION\nand\n')
+    assert stubs.make_stub(source, "e").startswith('"""Cut at\n# BEGIN SOLUTION\nand\n')
 
 
 B, E = "# BEGIN SOLUTION", "# END SOLUTION"
@@ -146,7 +146,7 @@ B, E = "# BEGIN SOLUTION", "# END SOLUTION"
 
 def test_who_has_only_a_kernel_to_write_deletes_one_line():
     source = f"def entry(a):\n    {B}: write the kernel, then delete this line\n    {E}\n    k(a)\n"
-    assert stub.make_stub(source, "p01_map") == (
+    assert stubs.make_stub(source, "p01_map") == (
         "def entry(a):\n"
         '    raise NotImplementedError("p01_map: write the kernel, then delete this line")\n'
         "    k(a)\n"
@@ -156,7 +156,7 @@ def test_who_has_only_a_kernel_to_write_deletes_one_line():
 def test_a_kernel_s_region_must_hold_code():
     source = f"@cuda.jit\ndef k(a):\n    {B}: add\n    {E}\n    a()\n"
     with pytest.raises(BrokenExercise, match="line 3: a kernel's region holds no code"):
-        stub.make_stub(source, "p01_map")
+        stubs.make_stub(source, "p01_map")
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_a_kernel_s_region_must_hold_code():
 )
 def test_a_fault_in_the_markers_names_file_line_and_remedy(lines: list[str], line: int, fault: str):
     with pytest.raises(BrokenExercise) as raised:
-        stub.make_stub(function(*lines), "e", "solutions/e/kernel.py")
+        stubs.make_stub(function(*lines), "e", "solutions/e/kernel.py")
     assert raised.value.message.startswith(f"solutions/e/kernel.py, line {line}: {fault}")
     assert "SOLUTION" in raised.value.next_step or "marked" in raised.value.next_step
 
@@ -196,18 +196,18 @@ def test_a_fault_in_the_markers_names_file_line_and_remedy(lines: list[str], lin
 )
 def test_a_region_must_lie_inside_one_function(source: str):
     with pytest.raises(BrokenExercise, match="not inside one function"):
-        stub.make_stub(source, "e")
+        stubs.make_stub(source, "e")
 
 
 def test_a_solution_without_markers_gives_no_stub():
     with pytest.raises(BrokenExercise, match="marks no part"):
-        stub.make_stub(function("secret()"), "e")
+        stubs.make_stub(function("secret()"), "e")
 
 
 def test_a_stub_that_is_not_python_is_refused():
     source = function("x = (", "    # BEGIN SOLUTION", "    1", "    # END SOLUTION", ")")
     with pytest.raises(BrokenExercise, match=r"the stub of k\.py, line 3: not valid Python"):
-        stub.make_stub(source, "e", "k.py")
+        stubs.make_stub(source, "e", "k.py")
 
 
 NAMES = st.text("abcdefghij", min_size=5, max_size=9)
@@ -225,7 +225,7 @@ def test_what_is_outside_survives_and_what_is_inside_does_not(
         inside += [f"{line}  # cut {number}" for line in secret_lines]
         lines += [f"{line}  # kept {number}" for line in given_lines]
         lines += [B, *(f"{line}  # cut {number}" for line in secret_lines), E]
-    made = stub.make_stub(function(*lines), "e")
+    made = stubs.make_stub(function(*lines), "e")
     assert [line.strip() for line in made.splitlines() if "# kept" in line] == outside
     assert not any(line in made for line in inside)
     assert made.endswith("\n")
@@ -235,7 +235,7 @@ def test_what_is_outside_survives_and_what_is_inside_does_not(
 @pytest.mark.parametrize("solution", sorted(SMALL.glob("solutions/*/kernel.py")), ids=str)
 def test_no_line_of_a_region_reaches_the_stub(solution: Path):
     source = solution.read_text(encoding="utf-8")
-    made = stub.make_stub(source, solution.parent.name)
+    made = stubs.make_stub(source, solution.parent.name)
     cut = False
     for line in map(str.strip, source.splitlines()):
         cut = (cut or line.startswith(B)) and not line.startswith(E)
@@ -249,68 +249,68 @@ def copy(tmp_path: Path) -> Path:
 
 
 def test_the_small_course_has_not_drifted():
-    assert not any(map(stub.drifted, course.exercises(SMALL)))
+    assert not any(map(stubs.drifted, catalog.exercises(SMALL)))
 
 
 def test_a_changed_or_missing_stub_has_drifted(copy: Path):
-    exercise = course.find(copy, "01_double")
+    exercise = catalog.find(copy, "01_double")
     exercise.kernel.write_text(exercise.kernel.read_text() + "\n")
-    assert stub.drifted(exercise)
+    assert stubs.drifted(exercise)
     exercise.kernel.unlink()
-    assert stub.drifted(exercise)
+    assert stubs.drifted(exercise)
 
 
 def test_writing_spares_somebodys_work(copy: Path):
-    exercise = course.find(copy, "01_double")
+    exercise = catalog.find(copy, "01_double")
     fresh = exercise.kernel.read_text()
-    assert not stub.write(exercise)
+    assert not stubs.write(exercise)
     exercise.kernel.write_text("my work")
     with pytest.raises(UsageError, match="may have worked on it"):
-        stub.write(exercise)
+        stubs.write(exercise)
     assert exercise.kernel.read_text() == "my work"
-    assert stub.write(exercise, force=True)
+    assert stubs.write(exercise, force=True)
     assert exercise.kernel.read_text() == fresh
 
 
 def test_a_missing_stub_is_written(copy: Path):
-    exercise = course.find(copy, "01_double")
+    exercise = catalog.find(copy, "01_double")
     fresh = exercise.kernel.read_text()
     exercise.kernel.unlink()
-    assert stub.write(exercise)
+    assert stubs.write(exercise)
     assert exercise.kernel.read_text() == fresh
 
 
 def test_a_course_without_solutions_makes_no_stub(copy: Path):
     shutil.rmtree(copy / "solutions")
     with pytest.raises(UsageError, match="no solution to make a stub from"):
-        stub.write(course.find(copy, "01_double"))
+        stubs.write(catalog.find(copy, "01_double"))
 
 
 def test_who_has_solutions_is_told_how_to_make_the_stub_again(copy: Path):
-    exercise = course.find(copy, "01_double")
+    exercise = catalog.find(copy, "01_double")
     exercise.kernel.unlink()
-    assert stub.again(exercise, exercise.kernel).startswith("`grader stub 01_double` ")
+    assert stubs.again(exercise, exercise.kernel).startswith("`grader stub 01_double` ")
 
 
 def test_what_lies_in_the_place_of_a_kernel_is_moved_away_first(copy: Path):
     """`--force` was advised, which waits for ever at a pipe and fails at a folder."""
-    exercise = course.find(copy, "01_double")
+    exercise = catalog.find(copy, "01_double")
     for make in (os.mkfifo, lambda kernel: os.symlink("kernel.py", kernel)):
         exercise.kernel.unlink()
         make(exercise.kernel)
-        told = stub.again(exercise, exercise.kernel)
+        told = stubs.again(exercise, exercise.kernel)
         assert told.startswith("Move it away: then `grader stub 01_double` ")
         with pytest.raises(UsageError, match=r"kernel\.py is not a file") as caught:
-            stub.write(exercise, force=True)
+            stubs.write(exercise, force=True)
         assert caught.value.next_step == told
 
 
 def test_who_has_none_is_not_told_to_make_a_stub(copy: Path):
     """Students and what they handed in: `grader stub` answered them that there is no solution."""
-    exercise = course.find(copy, "01_double")
-    assert "grader stub" not in stub.again(exercise, copy / "handed_in" / "kernel.py")
+    exercise = catalog.find(copy, "01_double")
+    assert "grader stub" not in stubs.again(exercise, copy / "handed_in" / "kernel.py")
     shutil.rmtree(copy / "solutions")
-    assert "grader stub" not in stub.again(exercise, exercise.kernel)
+    assert "grader stub" not in stubs.again(exercise, exercise.kernel)
 
 
 def function(*lines: str) -> str:

@@ -9,8 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from grader import check, course, suspects
+from grader import check, suspects
 from grader.check import Request
+from grader.course import catalog
 from grader.model.messages import FROM_END, ArrayRef, LaunchRef, Traced
 
 ROOT = Path(__file__).parents[1]
@@ -318,7 +319,7 @@ def test_an_index_below_0_that_led_to_what_another_thread_read_is_asked_about():
 
 
 def hint_of(name: str, kernel: str, shrink: bool = True) -> str | None:
-    exercise = course.find(ROOT, name)
+    exercise = catalog.find(ROOT, name)
     request = Request(exercise, exercise.answers / kernel, device="cpu", seed=1, shrink=shrink)
     (result,) = check.run([request], lambda _: None)
     (failure,) = [step.failure for step in result.steps if step.failure]

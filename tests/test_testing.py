@@ -13,13 +13,13 @@ import torch
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from grader import course
+from grader.course import catalog
 from grader.model.exercise import Case, Spec
 from grader.testing import SCOPE, Scope, assert_within, cases, cases_of, eps
 
 ROOT = Path(__file__).parents[1]
-EXERCISES = course.timed(ROOT)
-SOFTMAX = course.find(ROOT, "04_online_softmax").spec
+EXERCISES = catalog.timed(ROOT)
+SOFTMAX = catalog.find(ROOT, "04_online_softmax").spec
 
 
 def allowed(case: Case, spec: Spec, largest: tuple[int, ...], most: int) -> bool:

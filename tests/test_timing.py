@@ -13,9 +13,10 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grader import ceilings, course, cycles, noise, timing
+from grader import ceilings, cycles, noise, timing
 from grader.arena import view
 from grader.clock import TRUST, Evidence, Go, believed_s
+from grader.course import catalog
 from grader.cycles import Samples, _enough
 from grader.link import Call, KernelFailure
 from grader.machine.nvml import Process, Reading
@@ -472,7 +473,7 @@ class WithoutKernels:
 
 
 def test_a_scored_answer_that_needs_no_kernel_is_told():
-    spec = course.find(ROOT, "01_vector_add").spec
+    spec = catalog.find(ROOT, "01_vector_add").spec
     arena = SimpleNamespace(memory=torch.zeros(arena_bytes(spec, 3000, 2), dtype=torch.uint8))
     slots = Slots(spec, scored_case(spec, 3000), 2, arena.memory)
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from grader import check, course
+from grader import check
 from grader.check import Request
-from grader.course import Exercise
+from grader.course import catalog
+from grader.course.catalog import Exercise
 from grader.link import WorkerLink
 from grader.model.errors import UsageError
 from grader.model.exercise import Case
@@ -207,7 +208,7 @@ def test_of_a_large_case_the_first_accesses_are_kept(traced):
 
 
 def test_the_smallest_edge_is_drawn_where_no_case_is_named():
-    dot = course.find(ROOT, "02_dot_reduction").spec
+    dot = catalog.find(ROOT, "02_dot_reduction").spec
     assert pictured(dot) == Case((1,), "float32")
     assert pictured(TRANSPOSE.spec) == TRANSPOSE.spec.pictured
 
@@ -219,7 +220,7 @@ def test_a_judge_hands_a_trace_over():
 
 
 def test_triton_has_no_threads_to_draw():
-    softmax = course.find(ROOT, "04_online_softmax")
+    softmax = catalog.find(ROOT, "04_online_softmax")
     with pytest.raises(UsageError, match="There is no picture of 04_online_softmax: only the "):
         check.trace(Request(softmax, softmax.solution))
 

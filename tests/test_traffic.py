@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from grader import check, course
+from grader import check
 from grader.check import Request
-from grader.course import Exercise
+from grader.course import catalog
+from grader.course.catalog import Exercise
 from grader.link import WorkerLink
 from grader.model.outcomes import Outcome, Status, StepName
 from grader.model.results import Result, Step
@@ -18,11 +19,11 @@ from grader.session import Finding, Grading, Options, Workshop
 from grader.traffic import traffic
 
 ROOT = Path(__file__).parents[1]
-DOT = course.find(ROOT, "02_dot_reduction")
-THREE_PASS = course.find(ROOT, "03_three_pass_softmax")
-ONLINE = course.find(ROOT, "04_online_softmax")
-HISTOGRAM = course.find(ROOT, "p17_histogram")
-DOUBLE = course.find(Path(__file__).parent / "courses" / "small", "01_double")
+DOT = catalog.find(ROOT, "02_dot_reduction")
+THREE_PASS = catalog.find(ROOT, "03_three_pass_softmax")
+ONLINE = catalog.find(ROOT, "04_online_softmax")
+HISTOGRAM = catalog.find(ROOT, "p17_histogram")
+DOUBLE = catalog.find(Path(__file__).parent / "courses" / "small", "01_double")
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +81,7 @@ def solution(exercise: Exercise, *changes: tuple[str, str]) -> str:
     ],
 )
 def test_a_solution_moves_what_its_lesson_says(counted, name: str, expected: dict):
-    exercise = course.find(ROOT, name)
+    exercise = catalog.find(ROOT, name)
     step = counted(exercise, solution(exercise))
     assert (step.outcome, step.points) == (Outcome.PASS, 1)
     assert moves(step) == expected

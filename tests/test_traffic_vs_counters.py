@@ -10,14 +10,15 @@ from types import ModuleType
 
 import pytest
 
-from grader import course, profile
+from grader import profile
+from grader.course import catalog
 from grader.model.outcomes import StepName
 from grader.model.results import Result, Traffic, parse_result
 from grader.profile import Profile
 from grader.scored import bytes_per_row
 
 ROOT = Path(__file__).parents[1]
-SOFTMAX = course.find(ROOT, "04_online_softmax")
+SOFTMAX = catalog.find(ROOT, "04_online_softmax")
 PASSED = parse_result((Path(__file__).parent / "courses" / "result.json").read_bytes())
 
 

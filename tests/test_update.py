@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from released import order, small_course
 
-from grader import cli, manifest
+from grader import cli
+from grader.course import manifest
 from grader.model.errors import UsageError
 from grader.release import build, repository, update
 from grader.release.update import Action

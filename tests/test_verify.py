@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from grader import verify
-from grader.course import Exercise
+from grader.course.catalog import Exercise
 from grader.model.errors import BrokenExercise, GraderError
 from grader.model.outcomes import Outcome, Status, StepName
 from grader.model.results import Result, parse_result

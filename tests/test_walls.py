@@ -14,7 +14,7 @@ import pytest
 
 from grader import check, cli, sandbox, walls
 from grader.check import Request
-from grader.course import Exercise
+from grader.course.catalog import Exercise
 from grader.doctor import hardening
 from grader.machine import processes
 from grader.model.errors import CannotGrade

@@ -10,17 +10,18 @@ from textwrap import dedent, indent
 import pytest
 import torch
 
-from grader import course, steps
-from grader.course import Exercise
+from grader import steps
+from grader.course import catalog
+from grader.course.catalog import Exercise
 from grader.model.exercise import Limits
 from grader.model.outcomes import Outcome, StepName
 from grader.model.results import Failure
 from grader.session import Grading, Options, Workshop
 
-ROOT = course.find_root(Path(__file__).parent)
+ROOT = catalog.find_root(Path(__file__).parent)
 SMALL = Path(__file__).parent / "courses" / "small"
-DOUBLE = course.find(SMALL, "01_double")
-COPY = course.find(SMALL, "p01_copy")
+DOUBLE = catalog.find(SMALL, "01_double")
+COPY = catalog.find(SMALL, "p01_copy")
 HONEST = ROOT / "tests" / "redteam" / "honest"
 LIMITS = {"cpu": Limits(call_s=5.0), "cuda": Limits()}
 HAS_GPU = torch.cuda.is_available()
@@ -273,7 +274,7 @@ HONEST_SAMPLE = [
 
 @pytest.mark.parametrize(("name", "kernel"), HONEST_SAMPLE)
 def test_honest_kernels_are_accepted(graded: Callable[..., Grading], name: str, kernel: str):
-    grading = graded(course.find(ROOT, name), HONEST / name / f"{kernel}.py")
+    grading = graded(catalog.find(ROOT, name), HONEST / name / f"{kernel}.py")
     assert steps.without_kernels(grading) is None
 
 
@@ -303,4 +304,4 @@ def test_what_no_kernel_computes_is_found_on_a_gpu(tried: Try, exercise: Exercis
 )
 def test_honest_kernels_are_accepted_on_a_gpu(tried: Try, kernel: Path):
     """And are right afterwards (`tried` looks), whatever they tuned or recorded meanwhile."""
-    assert tried(course.find(ROOT, kernel.parent.name), kernel, "cuda") is None
+    assert tried(catalog.find(ROOT, kernel.parent.name), kernel, "cuda") is None

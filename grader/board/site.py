@@ -13,9 +13,8 @@ from grader.board.baselines import Baseline
 from grader.board.entries import Entry
 from grader.board.people import Forbidden, Person, cleaned
 from grader.board.records import Board, Row, Site, Standing, State, Student, Tried
-from grader.course import Exercise
+from grader.course import Exercise, Settings
 from grader.model import Gates, stamp
-from grader.settings import Settings
 
 LONGEST_GPU = 80  # characters of a GPU's name
 

@@ -8,9 +8,8 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from grader import stub
 from grader.cli import options, say
-from grader.course import Exercise
+from grader.course import Exercise, stubs
 from grader.model import BrokenExercise, GraderError, UsageError, counted
 
 
@@ -21,10 +20,11 @@ def make_new(
     ] = None,
 ) -> None:
     """Begin an exercise as a working copy of another one."""
-    from grader import course, new
+    from grader import new
+    from grader.course import catalog
     from grader.render import drafted
 
-    made = new.draft(course.find_root(), name, like)
+    made = new.draft(catalog.find_root(), name, like)
     new.write(made)
     say.show_text(drafted.report(made), end="")
 
@@ -41,7 +41,7 @@ def write_stubs(
     """Make each kernel.py, or those named, from the solutions."""
     exercises = options.selected(names, every=not names)
     if check:
-        drifted = [exercise.name for exercise in exercises if stub.drifted(exercise)]
+        drifted = [exercise.name for exercise in exercises if stubs.drifted(exercise)]
         if drifted:
             raise BrokenExercise(
                 f"{', '.join(drifted)}: kernel.py is not the stub that the solution makes.",
@@ -52,7 +52,7 @@ def write_stubs(
     refused = []
     for exercise in exercises:
         try:
-            written = stub.write(exercise, force)
+            written = stubs.write(exercise, force)
         except UsageError as error:
             refused.append(error)
         else:

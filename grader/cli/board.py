@@ -82,11 +82,11 @@ def build(
     import json
     from datetime import UTC, datetime
 
-    from grader import course, settings
     from grader.board import baselines as benchmarks
     from grader.board import decisions as decided
     from grader.board import people as persons
     from grader.board import publish, site
+    from grader.course import catalog, settings
     from grader.model import UsageError
     from grader.render import board as pages
 
@@ -97,9 +97,9 @@ def build(
             "Name a file elsewhere: it says who is behind each pseudonym.",
         )
     now = datetime.now(UTC)
-    root = course.find_root()
+    root = catalog.find_root()
     own = settings.read(root)
-    tasks = site.tasks(course.exercises(root))
+    tasks = site.tasks(catalog.exercises(root))
     key = persons.course_key(course_key)
     wishes = {} if people is None else persons.wishes(people)
     reasons = decided.reasons(decisions)
@@ -177,9 +177,10 @@ def verify(
     """Run the leaders of each board again on this GPU, from their source, side by side."""
     from datetime import UTC, datetime
 
-    from grader import check, course, documents
+    from grader import check, documents
     from grader.board import decisions as decided
     from grader.board import rerun
+    from grader.course import catalog
     from grader.machine import devices
     from grader.model import CannotGrade, UsageError
     from grader.render import rerun as text
@@ -201,7 +202,7 @@ def verify(
         say.tell(line)
     with say.progress() as progress:
         told = rerun.rerun(
-            course.timed(course.find_root()),
+            catalog.timed(catalog.find_root()),
             entries,
             top,
             found,
@@ -255,16 +256,17 @@ def _collected(results: list[Path], trust: list[Path], now: datetime) -> Collect
 
 
 def _context(trust: list[Path], now: datetime) -> Context:
-    from grader import course, settings, signing
+    from grader import signing
     from grader.board.entries import Context
+    from grader.course import catalog, settings
 
-    root = course.find_root()
+    root = catalog.find_root()
     own = settings.read(root)
     public = [signing.public_key(path) for path in trust]
     return Context(
         course=own.name,
         version=own.version,
-        timed={one.name: one.spec.scored is not None for one in course.exercises(root)},
+        timed={one.name: one.spec.scored is not None for one in catalog.exercises(root)},
         trusted={signing.fingerprint(key): key.public_bytes_raw() for key in public},
         now=now,
     )

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader import settings
 from grader.cli import options, say
 from grader.cli.deliver import deliver, must_have_place, tell
+from grader.course import settings
 from grader.model import UsageError
 
 if TYPE_CHECKING:

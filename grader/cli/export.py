@@ -85,16 +85,17 @@ def export(
     if form is Exported.GRADESCOPE_ZIP:
         _export_zip(files, out)
         return
-    from grader import course, kept, settings, signing
+    from grader import kept, signing
     from grader.board import decisions as decided
+    from grader.course import catalog, settings
     from grader.render.reports.registry import Context, Document, Report
 
     keys = [signing.public_key(path) for path in trust or ()]
     reasons = decided.reasons(decisions)
-    root = course.find_root()
+    root = catalog.find_root()
     own = settings.read(root)
     trusted = {signing.fingerprint(key): key for key in keys}
-    exercises = {exercise.name for exercise in course.exercises(root)}
+    exercises = {exercise.name for exercise in catalog.exercises(root)}
     found = kept.read(files, kept.Context(own.name, exercises, datetime.now(UTC), trusted))
     told = list(found.problems)
     attempts = kept.decided(found.attempts, reasons)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader import course
 from grader.cli import deliver, options, say
-from grader.course import Exercise
+from grader.course import Exercise, catalog
 from grader.model import BrokenExercise, UsageError
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ def _check(requests: Sequence[Request], json: bool) -> int:
             continue
         if number:
             say.show_text("")
-        following = course.following(requests[number].exercise)
+        following = catalog.following(requests[number].exercise)
         say.show(terminal.check_report(result, say.width(), following.name if following else None))
         if len(requests) == 1:
             _show_failing(requests[number], result)
@@ -148,7 +147,7 @@ def list_exercises() -> None:
     """The exercises of this course."""
     from grader.render import contract
 
-    exercises = course.exercises(course.find_root())
+    exercises = catalog.exercises(catalog.find_root())
     if not exercises:
         raise UsageError("This course has no exercises yet.", "Add a folder with a spec.py.")
     say.show(contract.course_list(exercises))
@@ -178,7 +177,7 @@ def show(
     ] = None,
 ) -> None:
     """What an exercise asks for, or what the threads of a kernel do."""
-    exercise = course.find(course.find_root(), name)
+    exercise = catalog.find(catalog.find_root(), name)
     if trace:
         _show_trace(exercise, options.kernel_file(exercise, kernel, solution), case, html)
         return

@@ -9,8 +9,7 @@ from typing import Annotated
 
 import typer
 
-from grader import course
-from grader.course import Exercise
+from grader.course import Exercise, catalog
 from grader.model import Case, UsageError, counted
 
 
@@ -53,8 +52,10 @@ def selected(names: Sequence[str] | None, every: bool) -> list[Exercise]:
         raise UsageError(
             "No exercise is named.", "Name one (`grader list` shows them), or give --all."
         )
-    root = course.find_root()
-    chosen = course.exercises(root) if every else [course.find(root, name) for name in names or ()]
+    root = catalog.find_root()
+    chosen = (
+        catalog.exercises(root) if every else [catalog.find(root, name) for name in names or ()]
+    )
     if not chosen:
         raise UsageError(f"The course in {root} has no exercises.", "Add a folder with a spec.py.")
     return list({exercise.folder: exercise for exercise in chosen}.values())

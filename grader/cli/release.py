@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader import course
 from grader.cli import options, say
+from grader.course import catalog
 from grader.model import counted
 
 if TYPE_CHECKING:
@@ -43,13 +43,13 @@ def release(
     ] = False,
 ) -> None:
     """Make the students' repository, and prove that no solution is in it."""
-    root = course.find_root()
+    root = catalog.find_root()
     chosen = options.selected(only, every=not only)
     from grader.release import build
 
     order = build.Order(
         root=root,
-        exercises=tuple(one for one in course.exercises(root) if one in chosen),
+        exercises=tuple(one for one in catalog.exercises(root) if one in chosen),
         ci=None if ci is CI.NONE else ci.value,
         grader=grader,
         extra=tuple(extra or ()),
@@ -82,7 +82,7 @@ def update(
     ],
 ) -> None:
     """Bring a student's repository to a newer release; kernels that were worked on stay."""
-    folder = course.find_root()
+    folder = catalog.find_root()
     from grader.release import update
 
     planned = update.run(folder, source)

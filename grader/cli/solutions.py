@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader import course
 from grader.cli import options, say
-from grader.course import Exercise
+from grader.course import Exercise, catalog
 from grader.model import BrokenExercise, UsageError, counted
 
 if TYPE_CHECKING:
+    from grader.course import Policy
     from grader.publish.folder import Shown
     from grader.publish.models import Model
-    from grader.settings import Policy
 
 app = typer.Typer(
     help="Publish the model solutions of a course.",
@@ -51,8 +50,9 @@ def publish(
 ) -> None:
     """Write solutions, commentary, figures and mistakes as Markdown and as web pages."""
     chosen = options.selected(only, every=not only)
-    exercises = [one for one in course.exercises(chosen[0].root) if one in chosen]
-    from grader import documents, settings
+    exercises = [one for one in catalog.exercises(chosen[0].root) if one in chosen]
+    from grader import documents
+    from grader.course import settings
     from grader.publish import evidence, folder, models, records
     from grader.render import solutions as pages
 
@@ -110,7 +110,7 @@ def _unmeasured(published: Sequence[Model]) -> dict[str, list[str]]:
 
 def _policy(when: str | None, of_the_course: Policy) -> Policy:
     """The policy to publish with. Raises UsageError for none, and for `never`."""
-    from grader.settings import Policy, When
+    from grader.course import Policy, When
 
     try:
         policy = of_the_course if when is None else Policy.parse(when)
@@ -129,7 +129,7 @@ def _said_by(when: str | None) -> str:
 
 
 def _in_words(policy: Policy) -> str:
-    from grader.settings import When
+    from grader.course import When
 
     if policy.when is When.ON_PASS:
         return (
@@ -147,7 +147,7 @@ def solution(
 ) -> None:
     """Show the model solution of an exercise, where the course lets it be seen."""
     if source is None:
-        exercise = course.find(course.find_root(), name)
+        exercise = catalog.find(catalog.find_root(), name)
         shown, policy = _of_the_course(exercise)
     else:
         shown, policy = _of_a_folder(source, name)
@@ -159,7 +159,7 @@ def solution(
 
 def _of_the_course(exercise: Exercise) -> tuple[Shown, Policy]:
     """Raises UsageError in a course without solutions, such as a learner's."""
-    from grader import settings
+    from grader.course import settings
     from grader.publish import models
     from grader.publish.folder import Shown
 
@@ -180,8 +180,8 @@ def _of_the_course(exercise: Exercise) -> tuple[Shown, Policy]:
 
 def _of_a_folder(source: Path, name: str) -> tuple[Shown, Policy]:
     """Raises UsageError where it is not there, not to be seen yet, or was changed."""
+    from grader.course import Policy
     from grader.publish import folder
-    from grader.settings import Policy
 
     record = folder.read(source)
     policy = Policy.parse(record.policy)
@@ -206,7 +206,7 @@ def _require_begun(policy: Policy) -> None:
 
 def _require_allowed(policy: Policy, name: str) -> None:
     """Raises UsageError, or exits, where the policy does not let this learner see it."""
-    from grader.settings import When
+    from grader.course import When
 
     if policy.when is When.NEVER:
         raise UsageError(
@@ -215,7 +215,7 @@ def _require_allowed(policy: Policy, name: str) -> None:
         )
     _require_begun(policy)
     if policy.when is When.ON_PASS:
-        _require_passed(course.find(course.find_root(), name))
+        _require_passed(catalog.find(catalog.find_root(), name))
 
 
 def _require_passed(exercise: Exercise) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 import grader
-from grader import course
+from grader.course import catalog
 from grader.doctor import tools
 from grader.doctor.packages import AGAIN
 from grader.doctor.records import (
@@ -144,7 +144,7 @@ def _safely(group: Group, look: Callable[[], list[Finding]]) -> list[Finding]:
 def exercises() -> list[Finding]:
     """Whether there is a course here, and whether its exercises load."""
     try:
-        found = course.exercises(course.find_root())
+        found = catalog.exercises(catalog.find_root())
     except UsageError:
         where = "GRADER_COURSE" if "GRADER_COURSE" in os.environ else "this folder or above it"
         told = f"there is no exercises/ in {where}"

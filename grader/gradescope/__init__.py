@@ -7,7 +7,7 @@ import zipfile
 from importlib import resources
 from pathlib import Path
 
-from grader import manifest
+from grader.course import manifest
 from grader.model import UsageError
 
 SCRIPTS = ("setup.sh", "run_autograder")  # at the top of the zip, as Gradescope wants them

@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.check import LARGEST_FILE
-from grader.comments import without_comments
-from grader.course import Exercise, rejected_at
+from grader.course import Exercise, regions, rejected_at, without_comments
 from grader.model import BrokenExercise, GraderError, Result, Spec, StepName
 from grader.publish import evidence
 from grader.publish.evidence import Evidence
-from grader.stub import regions
 
 MOST_DIFF_LINES = 60
 

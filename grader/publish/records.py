@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
+from grader.course import Policy, When
 from grader.model import Record
-from grader.settings import Policy, When
 
 FILE = "solutions.json"
 

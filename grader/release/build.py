@@ -10,12 +10,9 @@ from pathlib import Path
 from packaging.version import InvalidVersion, Version
 
 import grader
-from grader import manifest, settings
-from grader.course import Exercise
-from grader.manifest import Manifest
+from grader.course import Exercise, Manifest, Settings, manifest, settings
 from grader.model import UsageError
 from grader.release import contents, handout, pins, proof, repository, wheel
-from grader.settings import Settings
 
 CONSTRAINTS = "constraints.txt"
 

@@ -16,11 +16,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from grader import stub
-from grader.course import SHELVES, Exercise
-from grader.manifest import ReleasedFile
+from grader.course import FILE as SETTINGS
+from grader.course import SHELVES, Exercise, ReleasedFile, stubs
 from grader.model import BrokenExercise, UsageError
-from grader.settings import FILE as SETTINGS
 
 OF_AN_EXERCISE = ("README.md", "spec.py", "test_kernel.py", "eager.py")
 KERNEL = "kernel.py"
@@ -82,9 +80,9 @@ def _take_exercise(found: Contents, root: Path, exercise: Exercise) -> None:
     for name in OF_AN_EXERCISE:
         _take(found, root, exercise.folder / name)
     path = (exercise.folder / KERNEL).relative_to(root).as_posix()
-    found.files[path] = stub.stub_of(exercise).encode()
+    found.files[path] = stubs.stub_of(exercise).encode()
     found.kernels.add(path)
-    if stub.drifted(exercise):
+    if stubs.drifted(exercise):
         found.notes.append(f"{path}: the stub that its solution makes is released in its place")
 
 

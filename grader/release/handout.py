@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from grader.course import Exercise
+from grader.course import Exercise, Settings, When
 from grader.model import UsageError
 from grader.release.pins import STUDENTS
-from grader.settings import Settings, When
 
 GITIGNORE = """\
 .venv/

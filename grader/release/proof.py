@@ -28,10 +28,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from grader import stub
-from grader.comments import without_comments
-from grader.course import Exercise, text_of
-from grader.manifest import digest
+from grader.course import Exercise, digest, stubs, text_of, without_comments
 from grader.model import BrokenExercise
 
 FEWEST = 3  # names and numbers that a passage holds
@@ -74,7 +71,7 @@ def secrets(root: Path, released: Sequence[Exercise]) -> Secrets:
     All solutions of the course count, also those of exercises that come later. Raises
     BrokenExercise for a solution without markers, and for a spec that does not load.
     """
-    shown = [form for exercise in released for form in _forms(stub.stub_of(exercise))]
+    shown = [form for exercise in released for form in _forms(stubs.stub_of(exercise))]
     quotes = {quote for exercise in released for quote in _quotes(exercise)}
     sources = sorted((root / "solutions").glob("*/kernel.py"))
     passages = []
@@ -146,9 +143,11 @@ def _passages(path: Path, root: Path) -> Iterator[Passage]:
     """The telling lines and pairs of a solution's marked regions. Raises BrokenExercise."""
     place = path.relative_to(root).as_posix()
     source = text_of(path)
-    stub.make_stub(source, path.parent.name, str(path))  # raises where markers are missing or wrong
+    stubs.make_stub(
+        source, path.parent.name, str(path)
+    )  # raises where markers are missing or wrong
     code = without_comments(source)
-    for region in stub.regions(source, str(path)):
+    for region in stubs.regions(source, str(path)):
         numbers = [n for n in range(region.first + 1, region.last) if code[n - 1].strip()]
         for group in ([[n] for n in numbers], [list(pair) for pair in pairwise(numbers)]):
             for lines in group:

@@ -16,8 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from packaging.version import InvalidVersion, Version
 
-from grader import manifest
-from grader.manifest import Manifest, ReleasedFile
+from grader.course import Manifest, ReleasedFile, manifest
 from grader.model import UsageError
 from grader.release import repository
 

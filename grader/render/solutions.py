@@ -23,14 +23,13 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from grader.course import COMMENTARY
+from grader.course import COMMENTARY, Settings
 from grader.model import Memory, Result, percent
 from grader.publish.evidence import started
 from grader.publish.models import Mistake, Model, digest, escaped
 from grader.publish.records import FILE, PublishedSolution, Solutions
 from grader.render.solution_plots import Plot, plots
 from grader.render.webpage import Own, file, page_templates
-from grader.settings import Settings
 
 BACKENDS = {"triton": "Triton", "numba": "numba CUDA"}
 

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from tokenize import TokenInfo
 
-from grader.comments import comments_of
-from grader.course import Exercise, text_of
+from grader.course.catalog import Exercise, text_of
+from grader.course.comments import comments_of
 from grader.model import BrokenExercise, UsageError
 
 DEFAULT_TEXT = "write this part"
