@@ -18,7 +18,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from grader.inputs import DTYPES, NAMES
+from grader.correctness import DTYPES, NAMES
 from grader.model import Argument, BrokenExercise, CannotGrade, TensorRef
 
 REDZONE = 512  # bytes of random pattern before, between and after the tensors

@@ -91,7 +91,7 @@ def _prepare_hypothesis(options: Options) -> None:
     """Settings for the tests about to be imported; Hypothesis reads them when it decorates."""
     from hypothesis import HealthCheck, Phase, settings
 
-    from grader.testing import SCOPE, Scope
+    from grader.correctness import SCOPE, Scope
 
     phases = [Phase.explicit, Phase.generate] + [Phase.shrink] * options.shrink
     settings.register_profile(

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from grader import sandbox
 from grader.ceilings import survey
-from grader.inputs import NAMES, LargeDraw
+from grader.correctness import NAMES, LargeDraw
 from grader.machine import gpu_lock, toolkit
 from grader.model import ITEMSIZE, GraderError, Record, Spec
 from grader.scored import arguments, bytes_per_row, scored_case

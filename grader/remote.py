@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from grader.arena import Arena, Placed, place, view
-from grader.inputs import DTYPES, CaseDraw, with_layout
+from grader.correctness import DTYPES, CaseDraw, with_layout
 from grader.link import Call, Counts, Executor, KernelFailure
 from grader.model import Argument, Case, Failure, Spec, Traced
 

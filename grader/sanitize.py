@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from grader import hazards, sandbox
-from grader.inputs import CaseDraw, reseeded
+from grader.correctness import CaseDraw, reseeded
 from grader.machine import toolkit
 from grader.model import CannotGrade, Case, Outcome, Sanitized, Spec, StepName, counted, printable
 from grader.remote import destinations

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from grader.arena import REDZONE
-from grader.inputs import LargeDraw
+from grader.correctness import LargeDraw
 from grader.model import Case, Spec
 from grader.remote import destinations
 

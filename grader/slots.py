@@ -16,9 +16,8 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from grader.acceptance import expect, limits
 from grader.arena import Placed, place
-from grader.inputs import LargeDraw, NumberDraw
+from grader.correctness import LargeDraw, NumberDraw, expect, limits
 from grader.late import Late, Withheld, stand_in, withhold
 from grader.link import Call
 from grader.mixes import Stream, large, stream_on

@@ -15,17 +15,19 @@ import torch
 from hypothesis import HealthCheck, Phase
 from torch import Tensor
 
-from grader import suspects
-from grader.acceptance import (
+from grader.correctness import (
     Mismatch,
+    cases,
     expect,
     first_mismatch,
+    mistakes,
+    no_kernel,
+    reseeded,
     right_elements,
     right_of,
     shares_right,
 )
 from grader.course import stubs
-from grader.inputs import reseeded
 from grader.link import KernelFailure
 from grader.model import (
     Backend,
@@ -40,9 +42,7 @@ from grader.model import (
     counted,
     printable,
 )
-from grader.needless import no_kernel
 from grader.session import Finding, Grading
-from grader.testing import cases
 
 T = TypeVar("T")
 
@@ -216,7 +216,7 @@ def _with_question(failure: Failure, grading: Grading, case: Case) -> Failure:
 
 def _about_gaps(gaps: Mapping[str, Tensor], traced: Traced) -> Iterator[str | None]:
     for name, gap in gaps.items():
-        yield suspects.of_gaps(name, gap, traced)
+        yield mistakes.of_gaps(name, gap, traced)
 
 
 def _about_values(
@@ -224,10 +224,10 @@ def _about_values(
 ) -> Iterator[str | None]:
     expected = trusted(lambda: expect(grading.spec, case, inputs), "the reference", case)
     wrong = {name: ~right for name, right in right_elements(expected, outputs)}
-    yield suspects.of_indices(traced, wrong, list(map(printable, grading.source)))
+    yield mistakes.of_indices(traced, wrong, list(map(printable, grading.source)))
     for name, answer in expected.answer.items():
         is_right = partial(right_of, expected, name)
-        yield suspects.of_values(name, outputs[name], answer, is_right, traced.launches)
+        yield mistakes.of_values(name, outputs[name], answer, is_right, traced.launches)
 
 
 def with_case(failure: Failure, grading: Grading, case: Case) -> Failure:

@@ -17,12 +17,12 @@ from grader import ballast, explain
 from grader.arena import CudaArena
 from grader.ceilings import GOES, Yardstick
 from grader.clock import believed_s, correction, go, right_go
+from grader.correctness import no_kernel
 from grader.cycles import alternate, believed_shares, trusted_goes
 from grader.decision import IMPOSSIBLE, decide, interval_of_runs
 from grader.link import Call, KernelFailure, WorkerLink, entry_of
 from grader.machine import gpu_lock, nvml
 from grader.model import Case, Clocks, Failure, Launched, Outcome, Spec, Speed, StepName, percent
-from grader.needless import no_kernel
 from grader.noise import disturbance, hoarded
 from grader.occupancy import this_gpu
 from grader.probes import Filled

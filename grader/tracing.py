@@ -6,9 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from torch import Tensor
 
-from grader import suspects
-from grader.acceptance import expect, first_mismatch, right_elements
-from grader.inputs import reseeded
+from grader.correctness import expect, first_mismatch, mistakes, reseeded, right_elements
 from grader.model import (
     FROM_END,
     MOST_ACCESSES,
@@ -68,7 +66,7 @@ def trace_of(grading: Grading, case: Case | None = None) -> Trace:
                 wrong[name] = _wrong(bad, expected.answer[name], outputs[name])
                 marked[name] = bad
     # Where the call itself failed, each index below 0 may be to blame; where nothing did, none.
-    blamed = -1 if failure and not wrong else suspects.blamed(traced, marked)
+    blamed = -1 if failure and not wrong else mistakes.blamed(traced, marked)
     arrays, numbers = _arrays(spec, {**inputs, **outputs}, traced.arrays)
     source = tuple(map(printable, grading.source))
     return Trace(

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
-from grader.acceptance import expect, first_mismatch
-from grader.inputs import reseeded
+from grader.correctness import expect, first_mismatch, reseeded
 from grader.link import KernelFailure
 from grader.model import Case, Failure, GraderError, Outcome, Spec, Traffic
 from grader.session import Counted, Finding, Grading

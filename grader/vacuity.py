@@ -12,8 +12,7 @@ from functools import partial
 
 from torch import Tensor
 
-from grader.acceptance import Expected, expect, flushed_below, mismatches
-from grader.inputs import reseeded
+from grader.correctness import Expected, expect, flushed_below, mismatches, reseeded
 from grader.model import Case, Failure, Outcome, counted
 from grader.session import Finding, Grading
 from grader.steps import trusted

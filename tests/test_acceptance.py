@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grader.acceptance import (
+from grader.correctness.acceptance import (
     Expected,
     Mismatch,
     compare,
@@ -23,11 +23,11 @@ from grader.acceptance import (
     shares_right,
     ulp,
 )
-from grader.acceptance import eps as spacing_at_one
+from grader.correctness.acceptance import eps as spacing_at_one
+from grader.correctness.inputs import DTYPES, CaseDraw
+from grader.correctness.properties import cases
 from grader.course import catalog
-from grader.inputs import DTYPES, CaseDraw
 from grader.model.exercise import Case, Inputs, Spec
-from grader.testing import cases
 
 # The tests keep all cores busy as it is, and threads that wait for each other make them slower.
 torch.set_num_threads(1)

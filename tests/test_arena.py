@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.arena import REDZONE, HostArena, place, view
-from grader.inputs import NAMES, with_layout
+from grader.correctness.inputs import NAMES, with_layout
 from grader.model.errors import BrokenExercise
 from grader.model.exercise import Argument, reads
 

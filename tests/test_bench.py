@@ -21,7 +21,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader import bench
-from grader.acceptance import expect, first_mismatch
 from grader.bench import (
     LANES,
     LEAST_SLOTS,
@@ -39,9 +38,10 @@ from grader.bench import (
     plan,
 )
 from grader.clock import Go
+from grader.correctness.acceptance import expect, first_mismatch
+from grader.correctness.inputs import CaseDraw
 from grader.course import catalog
 from grader.course.catalog import Exercise
-from grader.inputs import CaseDraw
 from grader.link import Call, KernelFailure
 from grader.model.errors import CannotGrade, UsageError
 from grader.model.exercise import Inputs, Spec

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader.acceptance import expect
 from grader.arena import HostArena
+from grader.correctness.acceptance import expect
+from grader.correctness.inputs import CaseDraw
 from grader.course import catalog
 from grader.course.catalog import Exercise
-from grader.inputs import CaseDraw
 from grader.link import KernelFailure
 from grader.model.exercise import Case
 from grader.model.outcomes import Outcome, StepName

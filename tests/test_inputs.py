@@ -14,9 +14,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.acceptance import expect, limits
-from grader.course import catalog
-from grader.inputs import (
+from grader.correctness.acceptance import expect, limits
+from grader.correctness.inputs import (
     DISTRIBUTIONS,
     DTYPES,
     SPIKES,
@@ -26,6 +25,7 @@ from grader.inputs import (
     reseeded,
     with_layout,
 )
+from grader.course import catalog
 from grader.model.exercise import LARGEST, Case
 from grader.scored import scored_case
 
@@ -166,7 +166,7 @@ def test_a_replayed_case_is_the_case_that_failed():
 
 def test_another_process_draws_the_same():
     code = (
-        "from grader.inputs import CaseDraw; from grader.spec import Case;"
+        "from grader.correctness.inputs import CaseDraw; from grader.spec import Case;"
         "x = CaseDraw(Case.parse('2x5,float32,seed=11')).tensor((2, 5));"
         "print(x.double().flatten().tolist())"
     )

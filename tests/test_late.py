@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grader.inputs import LargeDraw
+from grader.correctness.inputs import LargeDraw
 from grader.late import MOST, SPAN, Late, stand_in, withhold
 from grader.model.exercise import Case
 

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from grader.arena import HostArena, view
+from grader.correctness.inputs import with_layout
 from grader.course import catalog
-from grader.inputs import with_layout
 from grader.link import Call, KernelFailure
 from grader.model.exercise import Case, Spec
 from grader.model.messages import TensorRef

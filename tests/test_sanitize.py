@@ -15,9 +15,9 @@ import torch
 
 from grader import check, sandbox, sanitize
 from grader.check import Request
+from grader.correctness.inputs import CaseDraw
 from grader.course import catalog
 from grader.course.catalog import Exercise
-from grader.inputs import CaseDraw
 from grader.model.errors import CannotGrade
 from grader.model.exercise import Case
 from grader.model.outcomes import Outcome, Status, StepName

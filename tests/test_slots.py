@@ -19,8 +19,8 @@ import torch
 
 from grader import late
 from grader.arena import view
+from grader.correctness.inputs import DTYPES, LargeDraw
 from grader.course import catalog
-from grader.inputs import DTYPES, LargeDraw
 from grader.late import MOST
 from grader.link import Call
 from grader.mixes import STREAMS, Mix, flat_stream, stream_bytes

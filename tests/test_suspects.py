@@ -9,8 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from grader import check, suspects
+from grader import check
 from grader.check import Request
+from grader.correctness import mistakes
 from grader.course import catalog
 from grader.model.messages import FROM_END, ArrayRef, LaunchRef, Traced
 
@@ -117,7 +118,7 @@ def lacks(*shape: int, written: tuple[slice, ...]) -> Tensor:
 def test_gaps_that_a_known_mistake_leaves_are_asked_about(
     missing: Tensor, grid: tuple[int, int], block: tuple[int, int], said: str
 ):
-    assert suspects.of_gaps("out", missing, written(launch(grid, block))) == said
+    assert mistakes.of_gaps("out", missing, written(launch(grid, block))) == said
 
 
 @pytest.mark.parametrize(
@@ -133,12 +134,12 @@ def test_gaps_that_a_known_mistake_leaves_are_asked_about(
     ],
 )
 def test_other_gaps_are_not(missing: Tensor):
-    assert suspects.of_gaps("out", missing, written(launch((2, 1), (16, 1)))) is None
+    assert mistakes.of_gaps("out", missing, written(launch((2, 1), (16, 1)))) is None
 
 
 def test_a_launch_that_is_large_enough_is_not_to_blame():
     missing = lacks(1, 17, written=(slice(None), slice(16)))
-    assert suspects.of_gaps("out", missing, written(launch((3, 1), (8, 4)))) is None
+    assert mistakes.of_gaps("out", missing, written(launch((3, 1), (8, 4)))) is None
 
 
 def test_an_output_that_nobody_writes_to_is_told():
@@ -149,17 +150,17 @@ def test_an_output_that_nobody_writes_to_is_told():
         "gives the name to something else."
     )
     nothing = replace(written(one), accesses=((0, 0, 0, 1, 0, 1, 0, 5, 0),))  # but reads
-    assert suspects.of_gaps("out", missing, nothing) == said
-    assert suspects.of_gaps("out", missing, replace(nothing, cut=1)) is None
-    assert suspects.of_gaps("out", missing, written(one)) is None, "it adds to what is there"
+    assert mistakes.of_gaps("out", missing, nothing) == said
+    assert mistakes.of_gaps("out", missing, replace(nothing, cut=1)) is None
+    assert mistakes.of_gaps("out", missing, written(one)) is None, "it adds to what is there"
     elsewhere = replace(written(one), arrays=(ArrayRef("out", "shared", (3,)),))
-    assert suspects.of_gaps("out", missing, elsewhere) == said
+    assert mistakes.of_gaps("out", missing, elsewhere) == said
 
 
 def test_of_several_launches_none_is_to_blame():
     missing = lacks(33, written=(slice(32),))
-    assert suspects.of_gaps("out", missing, written()) is None
-    assert suspects.of_gaps("out", missing, written(*[launch((2, 1), (16, 1))] * 2)) is None
+    assert mistakes.of_gaps("out", missing, written()) is None
+    assert mistakes.of_gaps("out", missing, written(*[launch((2, 1), (16, 1))] * 2)) is None
 
 
 # --- wrong values ---------------------------------------------------------------------------------
@@ -174,7 +175,7 @@ def asked_of(
     def is_right(candidate: Tensor) -> Tensor:
         return candidate.double() == answer
 
-    return suspects.of_values("out", got.float(), answer, is_right, [launch(grid, block)])
+    return mistakes.of_values("out", got.float(), answer, is_right, [launch(grid, block)])
 
 
 def wrong_but(answer: Tensor, *right: slice) -> Tensor:
@@ -288,31 +289,31 @@ def test_an_index_below_0_is_asked_about():
         "missing there, or wrong, or a sign?"
     )
     line = question.format("Line 2 (before = tile[i, j - 1])")
-    assert suspects.of_indices(used(FROM_END), WRONG, source) == line
-    assert suspects.of_indices(used(0), WRONG, source) is None
+    assert mistakes.of_indices(used(FROM_END), WRONG, source) == line
+    assert mistakes.of_indices(used(0), WRONG, source) is None
     for unknown in (0, 3):  # it is the worker that tells the number
-        told = suspects.of_indices(used(FROM_END, line=unknown), WRONG, source)
+        told = mistakes.of_indices(used(FROM_END, line=unknown), WRONG, source)
         assert told == question.format("The kernel")
 
 
 def test_an_index_below_0_of_who_wrote_nothing_wrong_is_not():
     """Such as in a sum whose first threads do nothing with what they read."""
-    assert suspects.of_indices(used(FROM_END, thread=0), WRONG, []) is None
+    assert mistakes.of_indices(used(FROM_END, thread=0), WRONG, []) is None
     late = used(FROM_END)
     over = replace(late, accesses=(*late.accesses, (0, 1, 0, 2, 1, 1, 1, 4, 0)))
-    assert suspects.of_indices(over, {"out": WRONG["out"][:2]}, []) is None, "thread 2 wrote last"
-    assert suspects.of_indices(late, {"other": WRONG["out"]}, []) is None
+    assert mistakes.of_indices(over, {"out": WRONG["out"][:2]}, []) is None, "thread 2 wrote last"
+    assert mistakes.of_indices(late, {"other": WRONG["out"]}, []) is None
 
 
 def test_an_index_below_0_that_led_to_what_another_thread_read_is_asked_about():
     late = used(FROM_END, thread=0)
     passed_on = ((0, 0, 0, 0, 0, 1, 1, 3, 0), (0, 1, 0, 2, 0, 1, 0, 4, 0))
     read_by_2 = replace(late, accesses=(late.accesses[0], *passed_on, *late.accesses[1:]))
-    assert suspects.of_indices(read_by_2, WRONG, []) is not None
+    assert mistakes.of_indices(read_by_2, WRONG, []) is not None
     other_block = (*passed_on[:1], (0, 1, 1, 2, 0, 1, 0, 4, 0))
     twice = replace(late, launches=(launch((2, 1), (4, 1)),))
     of_another = replace(twice, accesses=(late.accesses[0], *other_block, *late.accesses[1:]))
-    assert suspects.of_indices(of_another, WRONG, []) is None
+    assert mistakes.of_indices(of_another, WRONG, []) is None
 
 
 # --- in a check -----------------------------------------------------------------------------------

@@ -13,9 +13,9 @@ import torch
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from grader.correctness.properties import SCOPE, Scope, assert_within, cases, cases_of, eps
 from grader.course import catalog
 from grader.model.exercise import Case, Spec
-from grader.testing import SCOPE, Scope, assert_within, cases, cases_of, eps
 
 ROOT = Path(__file__).parents[1]
 EXERCISES = catalog.timed(ROOT)

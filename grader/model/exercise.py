@@ -26,7 +26,7 @@ ITEMSIZE = {"float32": 4, "float16": 2, "bfloat16": 2, "int64": 8}  # bytes per 
 LARGEST = {"float32": 3.4e38, "float16": 65504.0, "bfloat16": 3.38e38}  # at most the largest finite
 
 
-# What `Case.draw` may be; `grader.inputs` has the distributions.
+# What `Case.draw` may be; `grader.correctness.inputs` has the distributions.
 DRAWS = ("rows", "ties", "constant", "extremes", "denormals", "integers", "spikes")
 
 
@@ -162,7 +162,7 @@ class Case:
 
 
 class Draw(Protocol):
-    """What a spec's `inputs` draws tensors with; `grader.inputs` implements it for one case.
+    """What a spec's `inputs` draws tensors with; `grader.correctness.inputs` implements it for one case.
 
     Every tensor comes out with the case's layout (padding and offset) and on the judge's device.
     """

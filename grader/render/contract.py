@@ -170,7 +170,7 @@ def sample_case(spec: Spec) -> Case:
 
 def tensor_bytes(spec: Spec, case: Case) -> dict[str, int]:
     """The size of each tensor of a case in bytes. Imports torch, to draw the inputs."""
-    from grader.inputs import NAMES, CaseDraw
+    from grader.correctness import NAMES, CaseDraw
 
     shapes: dict[str, tuple[tuple[int, ...], str]] = {}
     inputs = spec.inputs(case, CaseDraw(case))

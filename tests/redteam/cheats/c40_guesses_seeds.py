@@ -8,7 +8,7 @@ SEEDS = (0, 1, 2, 3, 7, 42, 123, 200, 1234, 2024)
 
 
 def drawn_by_the_grader(x, seed):
-    from grader.inputs import CaseDraw
+    from grader.correctness.inputs import CaseDraw
     from grader.model.exercise import Case
 
     draw = CaseDraw(Case(tuple(x.shape), str(x.dtype).removeprefix("torch."), seed=seed))

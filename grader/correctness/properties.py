@@ -26,7 +26,7 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grader.acceptance import eps, place_in
+from grader.correctness.acceptance import eps, place_in
 from grader.course import load_spec
 from grader.model import Case, Spec
 

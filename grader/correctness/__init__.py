@@ -1,0 +1,10 @@
+"""From a case to tensors, and from an output to what is wrong with it.
+
+Offers input distributions, acceptance, likely mistakes, the strategies of property tests.
+`__init__.pyi` lists the names, and everything else in here is private.
+For sandbox and every room above it.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
