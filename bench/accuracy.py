@@ -68,10 +68,10 @@ def tell(figures: dict[str, Any]) -> int:
 def speed_step(exercise: Exercise, kernel: Path) -> dict[str, Any]:
     """The speed step alone, of one kernel file: the same code, in the same kind of process."""
     from grader import timing
-    from grader.link import KernelFailure
     from grader.machine import processes
     from grader.machine.versions import environment
     from grader.model.outcomes import Outcome, StepName
+    from grader.sandbox.worker_link import KernelFailure
     from grader.session import Finding, Grading, Options, Workshop
 
     processes.come_first()
@@ -106,9 +106,9 @@ def plain_events(exercise: Exercise) -> dict[str, Any]:
 
     import torch
 
-    from grader.arena import CudaArena, view
     from grader.ceilings import survey
     from grader.model.messages import TensorRef
+    from grader.sandbox.arena import CudaArena, view
     from grader.scored import arena_bytes, bytes_per_row, rounds, scored_case
     from grader.sizing import size
     from grader.slots import Slots

@@ -249,7 +249,7 @@ def quick_command(word: str) -> list[float]:
 
 def worker_imports(backend: str, device: str) -> float:
     """Seconds until the parent of all workers of a kind has forked its first one."""
-    from grader.sandbox import Nursery
+    from grader.sandbox.fork_server import Nursery
 
     nursery = Nursery(backend, device)
     began = time.monotonic()

@@ -18,16 +18,15 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from grader.arena import CudaArena
 from grader.ceilings import Yardstick, survey
 from grader.clock import go
 from grader.course import Exercise
-from grader.link import KernelFailure, WorkerLink, entry_of
 from grader.machine import choose_device, environment, gpu_lock, nvml
 from grader.model import CannotGrade, Environment, Record, Spec, UsageError
 from grader.probes import Filled
 from grader.profile import Profile
 from grader.profile import sizes as tensor_sizes
+from grader.sandbox import CudaArena, KernelFailure, WorkerLink, entry_of
 from grader.scored import arena_bytes, bytes_per_row, rounds, scored_case
 from grader.session import Workshop
 from grader.sizing import L2_MULTIPLE, MEMORY_SHARE, Gpu, size

@@ -14,12 +14,10 @@ from pathlib import Path
 
 import torch
 
-from grader.arena import CudaArena
 from grader.clock import Go, claimed, window
-from grader.link import WorkerLink
 from grader.mixes import STREAMS, Mix, Stream, flat_stream, stream_bytes
 from grader.probes import Filled
-from grader.sandbox import Nursery
+from grader.sandbox import CudaArena, Nursery, WorkerLink
 from grader.sizing import Gpu, size
 
 GOES = 5  # for one ceiling, after one to compile and warm up

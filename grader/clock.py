@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 import torch
 
 from grader.ballast import available
-from grader.link import Call, KernelFailure, WorkerLink
 from grader.model import CannotGrade, Failure
 from grader.probes import Filled
+from grader.sandbox import Call, KernelFailure, WorkerLink
 from grader.slots import Slots
 
 # A round trip to an idle GPU takes 20 µs. When another process computes there, the two take turns,

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from grader.ceilings import Yardstick
 from grader.clock import Evidence, Go, believed_s, correction, must_be_idle, right_go
 from grader.decision import decide, interval
-from grader.link import WorkerLink
 from grader.machine import gpu_lock, nvml
 from grader.probes import Filled
+from grader.sandbox import WorkerLink
 from grader.slots import Slots
 
 LEAST_CYCLES = 10  # enough for an interval, and for a deviation to decide with

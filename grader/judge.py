@@ -127,8 +127,9 @@ def _grade(request: Mapping[str, Any], device: str, workshop: Workshop) -> tuple
     """Grade one kernel file; the result as JSON, and whether the user interrupted it."""
     import pytest
 
-    from grader import plugin, sanitize, tracing, walls
+    from grader import plugin, sanitize, tracing
     from grader.model import Case, result_json, trace
+    from grader.sandbox import walls
     from grader.session import Options
 
     seed, case = request["seed"], request["case"]

@@ -18,11 +18,10 @@ from dataclasses import replace
 import torch
 
 from grader import clock, traffic
-from grader.arena import CudaArena
 from grader.ballast import FIXED, MIB, available, free_bytes
-from grader.link import KernelFailure, WorkerLink, entry_of
 from grader.machine import gpu_lock
 from grader.model import ITEMSIZE, Case, Failure, Launched, Memory, Outcome
+from grader.sandbox import CudaArena, KernelFailure, WorkerLink, entry_of
 from grader.scored import arena_bytes, bytes_per_row, scored_case
 from grader.session import Finding, Grading
 from grader.slots import Slots

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.arena import Placed
-from grader.link import Call, Entry
 from grader.model import BrokenExercise, TensorRef
+from grader.sandbox import Call, Entry, Placed
 
 
 @dataclass(frozen=True)

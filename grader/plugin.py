@@ -19,7 +19,7 @@ from grader.model import GraderError, Outcome, StepName
 
 if TYPE_CHECKING:
     from grader.model import Failure
-    from grader.remote import RemoteKernel
+    from grader.sandbox import RemoteKernel
     from grader.session import Grading, Options, Workshop
 
 GRADINGS = pytest.StashKey["Gradings"]()
@@ -229,9 +229,9 @@ def _judged(
     """Whose fault a test's exception is, and what to tell."""
     from hypothesis.errors import Flaky
 
-    from grader.link import KernelFailure
     from grader.machine import gpu_is_lost, lost_gpu
     from grader.model import Failure
+    from grader.sandbox import KernelFailure
     from grader.session import outcome_of
     from grader.steps import with_case
 

@@ -18,11 +18,11 @@ from typing import Any
 from pydantic import Field
 from torch import Tensor
 
-from grader import sandbox
 from grader.ceilings import survey
 from grader.correctness import NAMES, LargeDraw
 from grader.machine import gpu_lock, toolkit
 from grader.model import ITEMSIZE, GraderError, Record, Spec
+from grader.sandbox import fork_server
 from grader.scored import arguments, bytes_per_row, scored_case
 from grader.sizing import L2_MULTIPLE, MEMORY_SHARE
 
@@ -133,13 +133,13 @@ def profiled(spec: Spec, kernel: bytes, rows: int, metrics: Sequence[str] = METR
             next_step="It comes with NVIDIA's CUDA toolkit; put its folder on PATH.",
         )
     with (
-        sandbox.private_home() as home,
+        fork_server.private_home() as home,
         tempfile.TemporaryDirectory(prefix="grader-report-") as reports,
     ):
         (home / "kernel.py").write_bytes(kernel)
         (home / "job.json").write_text(json.dumps(_job(spec, home / "kernel.py", rows)))
         log = Path(reports) / "counters.csv"
-        done = sandbox.run_once(command(ncu, home / "job.json", log, metrics), home, LIMIT_S)
+        done = fork_server.run_once(command(ncu, home / "job.json", log, metrics), home, LIMIT_S)
         output = log.read_text(errors="replace") if log.exists() else ""
     if done.status is None:
         return Profile(
@@ -156,7 +156,7 @@ def command(ncu: Path, job: Path, log: Path, metrics: Sequence[str]) -> list[str
         *(str(ncu), "--csv", "--page", "raw", "--print-units", "base", "--log-file", str(log)),
         *("--clock-control", "none", "--profile-from-start", "off"),
         *("--target-processes", "application-only", "--metrics", ",".join(metrics)),
-        *sandbox.program("grader.worker.profiled", str(job)),
+        *fork_server.program("grader.worker.profiled", str(job)),
     ]
 
 

@@ -17,11 +17,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader import hazards, sandbox
+from grader import hazards
 from grader.correctness import CaseDraw, reseeded
 from grader.machine import toolkit
 from grader.model import CannotGrade, Case, Outcome, Sanitized, Spec, StepName, counted, printable
-from grader.remote import destinations
+from grader.sandbox import destinations, fork_server
 from grader.session import Grading
 
 PROGRAM = "compute-sanitizer"
@@ -84,9 +84,9 @@ def _sanitized(tool: str, outcome: Outcome, case: Case, summary: str, **more: An
 
 def _run(grading: Grading, case: Case, program: Path, tool: str) -> Sanitized:
     spec = grading.spec
-    limit_s = sandbox.START_S + spec.limits.load_s + spec.limits.call_s
+    limit_s = fork_server.START_S + spec.limits.load_s + spec.limits.call_s
     with (
-        sandbox.private_home() as home,
+        fork_server.private_home() as home,
         # Apart from the home, whose path the learner's code knows.
         tempfile.TemporaryDirectory(prefix="grader-report-") as reports,
     ):
@@ -94,10 +94,10 @@ def _run(grading: Grading, case: Case, program: Path, tool: str) -> Sanitized:
         kernel.write_bytes(grading.kernel)
         _write_call(spec, case, home)
         log = Path(reports) / "report.txt"
-        done = sandbox.run_once(
+        done = fork_server.run_once(
             [
                 *(str(program), "--tool", tool, "--log-file", str(log), *COMMON, *TOOLS[tool]),
-                *sandbox.program("grader.worker.once", str(home)),
+                *fork_server.program("grader.worker.once", str(home)),
             ],
             home,
             limit_s,
@@ -122,7 +122,7 @@ def _run(grading: Grading, case: Case, program: Path, tool: str) -> Sanitized:
 
 
 def _judged(
-    tool: str, case: Case, read: hazards.Report, done: sandbox.Done, limit_s: float
+    tool: str, case: Case, read: hazards.Report, done: fork_server.Done, limit_s: float
 ) -> tuple[Outcome, str]:
     if read.errors:
         count = len(read.errors)

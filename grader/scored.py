@@ -10,10 +10,9 @@ from types import MappingProxyType
 import torch
 from torch import Tensor
 
-from grader.arena import REDZONE
 from grader.correctness import LargeDraw
 from grader.model import Case, Spec
-from grader.remote import destinations
+from grader.sandbox import REDZONE, destinations
 
 FEW = 64  # rows, of a case from which it follows what one row takes
 SPARE_ROWS = 16  # of the call to warm up on: some megabytes, too few to keep anything there

@@ -17,11 +17,8 @@ from pathlib import Path
 
 from torch import Tensor
 
-from grader import walls
-from grader.arena import Arena, CudaArena, HostArena
 from grader.ceilings import survey
 from grader.course import Exercise
-from grader.link import Executor, KernelFailure, WorkerLink, entry_of
 from grader.machine import environment, gpu_is_lost, lost_gpu
 from grader.model import (
     CannotGrade,
@@ -44,9 +41,20 @@ from grader.model import (
     printable,
     status_of,
 )
-from grader.pretend import ANSWERS, Pretender
-from grader.remote import RemoteKernel
-from grader.sandbox import Nursery
+from grader.sandbox import (
+    ANSWERS,
+    Arena,
+    CudaArena,
+    Executor,
+    HostArena,
+    KernelFailure,
+    Nursery,
+    Pretender,
+    RemoteKernel,
+    WorkerLink,
+    entry_of,
+    walls,
+)
 from grader.scored import bytes_per_row, rounds
 from grader.sizing import Sizing, size
 

@@ -16,14 +16,12 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from grader.arena import Placed, place
 from grader.correctness import LargeDraw, NumberDraw, expect, limits
 from grader.late import Late, Withheld, stand_in, withhold
-from grader.link import Call
 from grader.mixes import Stream, large, stream_on
 from grader.model import Argument, Case, Spec
 from grader.probes import Filled, Probe, Seal
-from grader.remote import Poison
+from grader.sandbox import Call, Placed, Poison, place
 from grader.scored import SPARE_ROWS, arguments
 
 # Per slot. Who leaves the last slot of 16 a third unfinished, to gain 2 %, has a chance of about

@@ -28,7 +28,6 @@ from grader.correctness import (
     shares_right,
 )
 from grader.course import stubs
-from grader.link import KernelFailure
 from grader.model import (
     Backend,
     BrokenExercise,
@@ -42,6 +41,7 @@ from grader.model import (
     counted,
     printable,
 )
+from grader.sandbox import KernelFailure
 from grader.session import Finding, Grading
 
 T = TypeVar("T")

@@ -14,18 +14,17 @@ from contextlib import closing
 from torch import Tensor
 
 from grader import ballast, explain
-from grader.arena import CudaArena
 from grader.ceilings import GOES, Yardstick
 from grader.clock import believed_s, correction, go, right_go
 from grader.correctness import no_kernel
 from grader.cycles import alternate, believed_shares, trusted_goes
 from grader.decision import IMPOSSIBLE, decide, interval_of_runs
-from grader.link import Call, KernelFailure, WorkerLink, entry_of
 from grader.machine import gpu_lock, nvml
 from grader.model import Case, Clocks, Failure, Launched, Outcome, Spec, Speed, StepName, percent
 from grader.noise import disturbance, hoarded
 from grader.occupancy import this_gpu
 from grader.probes import Filled
+from grader.sandbox import Call, CudaArena, KernelFailure, WorkerLink, entry_of
 from grader.scored import arena_bytes, scored_case
 from grader.session import Finding, Grading
 from grader.sizing import Sizing

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from torch import Tensor
 
 from grader.correctness import expect, first_mismatch, reseeded
-from grader.link import KernelFailure
 from grader.model import Case, Failure, GraderError, Outcome, Spec, Traffic
+from grader.sandbox import KernelFailure
 from grader.session import Counted, Finding, Grading
 from grader.steps import failure_from, trusted, with_case
 

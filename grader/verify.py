@@ -34,7 +34,7 @@ from grader.model import (
 )
 from grader.mutants import Mutant
 
-# Names of grader.pretend.ANSWERS, which is not imported here: it needs torch.
+# Names of grader.sandbox.pretender.ANSWERS, which is not imported here: it needs torch.
 NO_WORK = (
     "zeros",
     "ones",

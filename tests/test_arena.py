@@ -10,10 +10,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.arena import REDZONE, HostArena, place, view
 from grader.correctness.inputs import NAMES, with_layout
 from grader.model.errors import BrokenExercise
 from grader.model.exercise import Argument, reads
+from grader.sandbox.arena import REDZONE, HostArena, place, view
 
 SIZE = 1 << 16
 

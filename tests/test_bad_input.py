@@ -20,11 +20,9 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from grader import check, cli, sandbox
-from grader.arena import Arena, HostArena, view
+from grader import check, cli
 from grader.check import Request
 from grader.course.catalog import Exercise
-from grader.link import Call, KernelFailure
 from grader.machine import devices
 from grader.model.errors import BrokenExercise, CannotGrade, GraderError
 from grader.model.exercise import Case
@@ -32,7 +30,10 @@ from grader.model.messages import TensorRef
 from grader.model.outcomes import Outcome, Status, StepName
 from grader.model.results import Failure, Result, Step, parse_result
 from grader.model.verdict import exit_code, status_of
-from grader.remote import RemoteKernel
+from grader.sandbox import fork_server
+from grader.sandbox.arena import Arena, HostArena, view
+from grader.sandbox.remote_kernel import RemoteKernel
+from grader.sandbox.worker_link import Call, KernelFailure
 from grader.session import Bench, Grading, Options, Workshop
 from grader.steps import correctness, load
 from grader.worker import confine
@@ -485,7 +486,7 @@ def graded_in_the_open(home: Path) -> Graded:
     requests = [Request(COPY, BAD / bad.file, device="cpu") for bad in OPEN]
     outliving = Request(COPY, BAD / "outlives_parent.py", device="cpu")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(sandbox.WITHOUT, NO_WALLS)
+        patch.setenv(fork_server.WITHOUT, NO_WALLS)
         return grade([*requests, outliving, Request(COPY, GOOD, device="cpu")], home)
 
 
@@ -821,7 +822,7 @@ def test_a_killed_command_takes_everything_with_it(waiting: subprocess.Popen[str
 
 
 def test_a_killed_judge_is_no_pass(home: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv(sandbox.WITHOUT, NO_WALLS)
+    monkeypatch.setenv(fork_server.WITHOUT, NO_WALLS)
     with pytest.raises(GraderError) as caught:
         check.run([Request(COPY, BAD / "kills_judge.py", device="cpu")], print)
     assert caught.value.exit_code == 4

@@ -42,16 +42,16 @@ from grader.correctness.acceptance import expect, first_mismatch
 from grader.correctness.inputs import CaseDraw
 from grader.course import catalog
 from grader.course.catalog import Exercise
-from grader.link import Call, KernelFailure
 from grader.model.errors import CannotGrade, UsageError
 from grader.model.exercise import Inputs, Spec
 from grader.model.messages import TensorRef
 from grader.model.results import Environment, Failure
-from grader.pretend import Pretender
 from grader.probes import Filled
 from grader.profile import Profile, Stall
-from grader.remote import destinations
 from grader.render import bench as rendered
+from grader.sandbox.pretender import Pretender
+from grader.sandbox.remote_kernel import destinations
+from grader.sandbox.worker_link import Call, KernelFailure
 from grader.scored import arena_bytes, rounds, scored_case
 from grader.sizing import L2_MULTIPLE, MEMORY_SHARE, Gpu, size
 from grader.slots import Slots

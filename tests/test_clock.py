@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from torch import tensor
 
 from grader import clock
-from grader.arena import HostArena, view
 from grader.clock import (
     BUSY_S,
     LEAST_CLAIM,
@@ -29,12 +28,13 @@ from grader.clock import (
     unsteadiness,
 )
 from grader.course import catalog
-from grader.link import Entry, KernelFailure, WorkerLink, entry_of
 from grader.machine import processes
 from grader.model.errors import CannotGrade
 from grader.model.messages import Closed, TensorRef
 from grader.probes import Filled
-from grader.sandbox import Nursery
+from grader.sandbox.arena import HostArena, view
+from grader.sandbox.fork_server import Nursery
+from grader.sandbox.worker_link import Entry, KernelFailure, WorkerLink, entry_of
 from grader.scored import arena_bytes, scored_case
 from grader.slots import Plan, Slots
 from grader.worker import loop

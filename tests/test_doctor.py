@@ -21,7 +21,7 @@ import pytest
 import torch
 from packaging.requirements import Requirement
 
-from grader import cli, walls
+from grader import cli
 from grader.doctor import __main__ as parts
 from grader.doctor import examine, gpu, hardening, packages, records, tools, trial
 from grader.doctor.records import (
@@ -36,13 +36,14 @@ from grader.doctor.records import (
     ok,
     problem,
 )
-from grader.link import KernelFailure
 from grader.machine import devices, gpu_lock, nvml
 from grader.mixes import STREAMS
 from grader.model.errors import CannotGrade
 from grader.model.results import Failure, Wall
 from grader.render import doctor as render
-from grader.sandbox import NoWorker
+from grader.sandbox import walls
+from grader.sandbox.fork_server import NoWorker
+from grader.sandbox.worker_link import KernelFailure
 
 ROOT = Path(__file__).parent.parent
 COURSES = Path(__file__).parent / "courses"

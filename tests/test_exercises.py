@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader.arena import HostArena
 from grader.correctness.acceptance import expect
 from grader.correctness.inputs import CaseDraw
 from grader.course import catalog
 from grader.course.catalog import Exercise
-from grader.link import KernelFailure
 from grader.model.exercise import Case
 from grader.model.outcomes import Outcome, StepName
-from grader.pretend import ANSWERS, Pretender
-from grader.remote import RemoteKernel
+from grader.sandbox.arena import HostArena
+from grader.sandbox.pretender import ANSWERS, Pretender
+from grader.sandbox.remote_kernel import RemoteKernel
+from grader.sandbox.worker_link import KernelFailure
 from grader.session import Grading, Options, Workshop
 from grader.steps import correctness, load
 from grader.verify import NO_WORK

@@ -26,11 +26,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 from pydantic import ValidationError
 
-from grader import link, memory, steps, traffic
-from grader.arena import HostArena, view
+from grader import memory, steps, traffic
 from grader.course import catalog
 from grader.course.stubs import make_stub
-from grader.link import WorkerLink, entry_of
 from grader.model.errors import BrokenExercise
 from grader.model.exercise import Case, Limits
 from grader.model.messages import (
@@ -47,7 +45,10 @@ from grader.model.messages import (
 from grader.model.outcomes import Outcome, StepName
 from grader.model.results import Failure, Frame, parse_result, result_json
 from grader.model.verdict import exit_code
-from grader.remote import RemoteKernel
+from grader.sandbox import worker_link
+from grader.sandbox.arena import HostArena, view
+from grader.sandbox.remote_kernel import RemoteKernel
+from grader.sandbox.worker_link import WorkerLink, entry_of
 from grader.session import Bench, Finding, Grading, Options, Workshop
 from grader.worker import faults
 from grader.worker.load import load_entry
@@ -368,10 +369,10 @@ class JudgeAndLiar(RuleBasedStateMachine):
         self.arena = HostArena(1 << 20)
         self.liars = Liars(self.arena)
         self.link = WorkerLink(entry_of(DOUBLE.spec), b"", self.liars, self.arena)
-        self.start_s = link.START_S
+        self.start_s = worker_link.START_S
 
     def teardown(self) -> None:
-        link.START_S = self.start_s
+        worker_link.START_S = self.start_s
         printable(self.link.close())
         self.arena.close()
 
@@ -380,7 +381,7 @@ class JudgeAndLiar(RuleBasedStateMachine):
     ) -> Finding:
         """What a step comes to while workers follow the script."""
         patience = 30.0 if all(act.is_heard for act in script) else 0.03
-        link.START_S = patience
+        worker_link.START_S = patience
         limits = Limits(load_s=patience, call_s=patience)
         self.link._entry = replace(self.link._entry, limits=limits)
         self.liars.script, self.liars.status = list(script), status

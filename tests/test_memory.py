@@ -20,14 +20,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader import ballast, check, clock, memory
-from grader.arena import HostArena
 from grader.course import catalog
 from grader.course.catalog import Exercise
-from grader.link import Counts, KernelFailure, WorkerLink, entry_of
 from grader.model.exercise import ITEMSIZE, Case, a_hundredth
 from grader.model.messages import Launched
 from grader.model.outcomes import Outcome, StepName
 from grader.model.results import Failure, Step
+from grader.sandbox.arena import HostArena
+from grader.sandbox.worker_link import Counts, KernelFailure, WorkerLink, entry_of
 from grader.scored import bytes_per_row, scored_case
 from grader.session import Finding, Grading, Options, Workshop
 from grader.worker import numba_compiled, triton_compiled

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from grader import profile, sandbox
+from grader import profile
 from grader.course import catalog
 from grader.model.errors import GraderError
 from grader.profile import (
@@ -29,6 +29,7 @@ from grader.profile import (
     profiled,
     sizes,
 )
+from grader.sandbox import fork_server
 from grader.sizing import Gpu
 
 ROOT = Path(__file__).parents[1]
@@ -345,7 +346,7 @@ def test_too_long_is_told_apart(fake: Fake, monkeypatch: pytest.MonkeyPatch):
 
 def test_without_ncu_it_says_where_to_get_it(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(profile.toolkit, "find", lambda name: None)
-    monkeypatch.setattr(sandbox, "run_once", lambda *_: pytest.fail("nothing can be run"))
+    monkeypatch.setattr(fork_server, "run_once", lambda *_: pytest.fail("nothing can be run"))
     found = profiled(ADD, b"", 1000)
     assert found.problem == "Nsight Compute is not installed: there is no program `ncu`."
     assert found.next_step == "It comes with NVIDIA's CUDA toolkit; put its folder on PATH."

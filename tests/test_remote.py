@@ -10,14 +10,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from grader.arena import HostArena, view
 from grader.correctness.inputs import with_layout
 from grader.course import catalog
-from grader.link import Call, KernelFailure
 from grader.model.exercise import Case, Spec
 from grader.model.messages import TensorRef
 from grader.model.results import Failure
-from grader.remote import Poison, RemoteKernel, destinations
+from grader.sandbox.arena import HostArena, view
+from grader.sandbox.remote_kernel import Poison, RemoteKernel, destinations
+from grader.sandbox.worker_link import Call, KernelFailure
 
 SMALL = Path(__file__).parent / "courses" / "small"
 DOUBLE = catalog.find(SMALL, "01_double").spec

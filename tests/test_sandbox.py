@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from grader import check, sandbox
+from grader import check
 from grader.check import Request
 from grader.course.catalog import Exercise
 from grader.machine import processes
-from grader.sandbox import Nursery
+from grader.sandbox import fork_server
+from grader.sandbox.fork_server import Nursery
 
 COPY = Exercise(Path(__file__).parent / "courses" / "bad" / "exercises" / "02_copy_numba")
 
@@ -53,7 +54,7 @@ def test_what_a_kernel_file_left_is_there_for_its_next_worker_and_for_no_other_f
     nursery: Nursery, temporary: Path
 ):
     home = nursery.home_for(b"one").parents[1]
-    given = sandbox.environment(home)
+    given = fork_server.environment(home)
     caches = [Path(path) for name, path in given.items() if name.endswith("_CACHE_DIR")]
     for folder in caches:
         (folder / "key").mkdir(parents=True)
@@ -83,7 +84,7 @@ print(getpass.getuser())
 """
     done = subprocess.run(
         [sys.executable, "-c", asks],
-        env=sandbox.environment(tmp_path),
+        env=fork_server.environment(tmp_path),
         capture_output=True,
         text=True,
         check=False,

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader import check, sandbox, sanitize
+from grader import check, sanitize
 from grader.check import Request
 from grader.correctness.inputs import CaseDraw
 from grader.course import catalog
@@ -22,6 +22,7 @@ from grader.model.errors import CannotGrade
 from grader.model.exercise import Case
 from grader.model.outcomes import Outcome, Status, StepName
 from grader.model.results import Failure, Result, Sanitized, parse_result
+from grader.sandbox import fork_server
 from grader.session import Grading, Options, Workshop
 from grader.worker import once
 
@@ -147,7 +148,7 @@ def test_a_pipe_in_the_place_of_the_addresses_is_not_waited_for(tmp_path: Path):
 
 
 def test_too_long_is_told_apart(fake: Fake, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sandbox, "START_S", 0.5)
+    monkeypatch.setattr(fork_server, "START_S", 0.5)
     quick = replace(ADD.spec.limits, load_s=0.2, call_s=0.3)
     slow = grading()
     slow.spec = replace(slow.spec, limits=quick)

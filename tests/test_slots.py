@@ -18,11 +18,9 @@ import pytest
 import torch
 
 from grader import late
-from grader.arena import view
 from grader.correctness.inputs import DTYPES, LargeDraw
 from grader.course import catalog
 from grader.late import MOST
-from grader.link import Call
 from grader.mixes import STREAMS, Mix, flat_stream, stream_bytes
 from grader.model.errors import BrokenExercise
 from grader.model.exercise import (
@@ -37,9 +35,11 @@ from grader.model.exercise import (
     writes,
 )
 from grader.model.messages import TensorRef
-from grader.pretend import Pretender
 from grader.probes import Probe
-from grader.remote import Poison
+from grader.sandbox.arena import view
+from grader.sandbox.pretender import Pretender
+from grader.sandbox.remote_kernel import Poison
+from grader.sandbox.worker_link import Call
 from grader.scored import arena_bytes, arguments, bytes_per_row, rounds, scored_case
 from grader.slots import SAMPLED_COLUMNS, SAMPLED_ELEMENTS, SAMPLED_LATE, Slots
 

@@ -15,16 +15,16 @@ import torch
 from torch import Tensor
 
 from grader import steps
-from grader.arena import HostArena, view
 from grader.course import catalog, stubs
 from grader.course.catalog import Exercise
-from grader.link import Call, KernelFailure
 from grader.model.exercise import Case, Draw, Inputs, Spec
 from grader.model.messages import TensorRef
 from grader.model.outcomes import Outcome, Status, StepName
 from grader.model.results import Failure
 from grader.model.verdict import exit_code
-from grader.remote import RemoteKernel
+from grader.sandbox.arena import HostArena, view
+from grader.sandbox.remote_kernel import RemoteKernel
+from grader.sandbox.worker_link import Call, KernelFailure
 from grader.session import Bench, Finding, Grading, Options, Workshop
 from grader.steps import correctness, load, speed
 

@@ -14,15 +14,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from grader import ceilings, cycles, noise, timing
-from grader.arena import view
 from grader.clock import TRUST, Evidence, Go, believed_s
 from grader.course import catalog
 from grader.cycles import Samples, _enough
-from grader.link import Call, KernelFailure
 from grader.machine.nvml import Process, Reading
 from grader.model.outcomes import Limit, Outcome, StepName
 from grader.model.results import Failure, Memory, Speed
 from grader.noise import disturbance
+from grader.sandbox.arena import view
+from grader.sandbox.worker_link import Call, KernelFailure
 from grader.scored import arena_bytes, scored_case
 from grader.slots import Slots
 from grader.timing import _clocks, _finding, _hopeless, believed_ceiling

@@ -12,7 +12,6 @@ from grader import check
 from grader.check import Request
 from grader.course import catalog
 from grader.course.catalog import Exercise
-from grader.link import WorkerLink
 from grader.model.errors import UsageError
 from grader.model.exercise import Case
 from grader.model.messages import (
@@ -30,6 +29,7 @@ from grader.model.messages import (
     WireError,
 )
 from grader.model.trace import Trace, touched
+from grader.sandbox.worker_link import WorkerLink
 from grader.session import Grading, Options, Workshop
 from grader.tracing import pictured, trace_of
 

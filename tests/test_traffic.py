@@ -12,9 +12,9 @@ from grader import check
 from grader.check import Request
 from grader.course import catalog
 from grader.course.catalog import Exercise
-from grader.link import WorkerLink
 from grader.model.outcomes import Outcome, Status, StepName
 from grader.model.results import Result, Step
+from grader.sandbox.worker_link import WorkerLink
 from grader.session import Finding, Grading, Options, Workshop
 from grader.traffic import traffic
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from grader import check, cli, sandbox, walls
+from grader import check, cli
 from grader.check import Request
 from grader.course.catalog import Exercise
 from grader.doctor import hardening
@@ -21,7 +21,8 @@ from grader.model.errors import CannotGrade
 from grader.model.outcomes import StepName
 from grader.model.results import Result, Wall
 from grader.model.verdict import exit_code, first_problem
-from grader.sandbox import Nursery
+from grader.sandbox import fork_server, walls
+from grader.sandbox.fork_server import Nursery
 from grader.worker import confine
 from grader.worker import walls as trials
 from grader.worker.places import existing
@@ -54,7 +55,7 @@ def offered(name: str) -> bool:
 def fallen(without: str) -> set[str]:
     """The walls that do not hold around a worker for which these were not built."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(sandbox.WITHOUT, without)
+        patch.setenv(fork_server.WITHOUT, without)
         with closing(Nursery("numba", "cpu")) as nursery:
             tried = walls.hold(nursery, COPY)
     assert [wall.name for wall in tried] == list(walls.MEANING)
@@ -214,7 +215,7 @@ def test_cuda_works_behind_all_walls():
 
 
 def test_without_walls_a_check_says_so_and_grades(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv(sandbox.WITHOUT, ALL)
+    monkeypatch.setenv(fork_server.WITHOUT, ALL)
     (result,) = check.run([Request(COPY, GOOD, device="cpu")], print)
     assert exit_code([result]) == 0
     assert {wall.name for wall in result.walls if not wall.held} >= {"course", "network"}
@@ -224,7 +225,7 @@ def test_without_walls_a_check_says_so_and_grades(monkeypatch: pytest.MonkeyPatc
 def test_hardened_refuses_to_run_where_a_wall_is_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.setenv(sandbox.WITHOUT, "files,mounts,user")
+    monkeypatch.setenv(fork_server.WITHOUT, "files,mounts,user")
     arguments = ["check", COPY.name, "--kernel", str(GOOD), "--device", "cpu", "--hardened"]
     assert cli.main(arguments) == 3
     printed = capsys.readouterr()

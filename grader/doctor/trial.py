@@ -10,13 +10,20 @@ from pathlib import Path
 import torch
 
 import grader
-from grader import walls
-from grader.arena import CudaArena, HostArena, view
 from grader.doctor.packages import AGAIN
 from grader.doctor.records import Finding, Group, note, ok, problem
-from grader.link import Entry, KernelFailure, WorkerLink
 from grader.model import GraderError, TensorRef, Wall
-from grader.sandbox import NoWorker, Nursery
+from grader.sandbox import (
+    CudaArena,
+    Entry,
+    HostArena,
+    KernelFailure,
+    NoWorker,
+    Nursery,
+    WorkerLink,
+    view,
+    walls,
+)
 
 WORKER = Path(grader.__file__).parent / "worker"
 ADDITIONS = {

@@ -1,6 +1,6 @@
 """The parent of all workers: imports the heavy libraries once, then forks a worker on request.
 
-Started by `grader.sandbox` as `python -I -m grader.worker CONTROL_FD BACKEND DEVICE HOME WITHOUT`,
+Started by `grader.sandbox.fork_server` as `python -I -m grader.worker CONTROL_FD BACKEND DEVICE HOME WITHOUT`,
 where HOME lies in a folder that goes with it, and WITHOUT names walls not to build, with commas
 between them. It never runs a learner's code
 itself. When its worker ends, or when the judge goes away, it kills whatever the worker left behind:

@@ -12,7 +12,7 @@ from grader.worker.guard import Span
 
 
 def map_arena(ticket: Mapping[str, Any], fd: int | None) -> torch.Tensor:
-    """The arena that a ticket of `grader.arena` describes, as one uint8 tensor."""
+    """The arena that a ticket of `grader.sandbox.arena` describes, as one uint8 tensor."""
     size = ticket["size"]
     assert fd is not None
     if ticket["kind"] == "host":

@@ -1,6 +1,6 @@
 """Which walls hold, tried from within a worker that has read nothing of a learner's yet.
 
-Each trial does what a hostile kernel file would do and says whether it was stopped. `grader.walls`
+Each trial does what a hostile kernel file would do and says whether it was stopped. `grader.sandbox.walls`
 tells what there is to reach, has this run, and keeps the answers.
 """
 
@@ -34,7 +34,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def tried(targets: Mapping[str, Any]) -> dict[str, bool]:
-    """Whether each wall of TRIALS holds. `targets` is what `grader.walls.targets` makes.
+    """Whether each wall of TRIALS holds. `targets` is what `grader.sandbox.walls.targets` makes.
 
     A process is left running under the name `targets["left"]`, for the judge to look for.
     """

@@ -5,7 +5,7 @@ import pytest
 import torch
 from numba import cuda, float32
 
-from grader.failures import told
+from grader.sandbox.failures import told
 from grader.worker.faults import describe
 from grader.worker.launches import LaunchRefused
 from grader.worker.races import Race

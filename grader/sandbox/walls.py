@@ -18,7 +18,7 @@ from typing import Any
 import grader
 from grader.course import Exercise
 from grader.model import CannotGrade, Reply, TimedOut, Wall, WireError
-from grader.sandbox import CANARY, Nursery
+from grader.sandbox.fork_server import CANARY, Nursery
 
 TRIAL_S = 20.0  # a trial takes hundredths of a second
 SECRET_BYTES = 32

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from grader.model import Failure, Fault, Frame
-from grader.sandbox import describe_end
+from grader.sandbox.fork_server import describe_end
 
 HUNG_UP = os.EX_PROTOCOL << 8  # the wait status of a worker whose line to the judge was closed
 

@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Protocol
 
-from grader import failures
-from grader.arena import Arena
 from grader.model import (
     CannotGrade,
     Closed,
@@ -26,7 +24,9 @@ from grader.model import (
     WireError,
     printable,
 )
-from grader.sandbox import START_S, Nursery, Worker
+from grader.sandbox import failures
+from grader.sandbox.arena import Arena
+from grader.sandbox.fork_server import START_S, Nursery, Worker
 
 Call = Sequence[TensorRef | float]
 

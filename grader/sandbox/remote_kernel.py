@@ -15,10 +15,10 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from grader.arena import Arena, Placed, place, view
 from grader.correctness import DTYPES, CaseDraw, with_layout
-from grader.link import Call, Counts, Executor, KernelFailure
 from grader.model import Argument, Case, Failure, Spec, Traced
+from grader.sandbox.arena import Arena, Placed, place, view
+from grader.sandbox.worker_link import Call, Counts, Executor, KernelFailure
 
 T = TypeVar("T")
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from grader.arena import Arena, view
-from grader.link import Call, Counts
 from grader.model import Failure, Inputs, Spec, TensorRef, Traced
+from grader.sandbox.arena import Arena, view
+from grader.sandbox.worker_link import Call, Counts
 
 # Bits of significand that survive in the next lower precision: float32 through float16, float16
 # through bfloat16, bfloat16 through half of its own.
