@@ -106,12 +106,12 @@ def plain_events(exercise: Exercise) -> dict[str, Any]:
 
     import torch
 
-    from grader.ceilings import survey
     from grader.model.messages import TensorRef
     from grader.sandbox.arena import CudaArena, view
-    from grader.scored import arena_bytes, bytes_per_row, rounds, scored_case
-    from grader.sizing import size
-    from grader.slots import Slots
+    from grader.speed.ceilings import survey
+    from grader.speed.scored_case import arena_bytes, bytes_per_row, rounds, scored_case
+    from grader.speed.sizing import size
+    from grader.speed.slots import Slots
 
     spec = exercise.spec
     description = importlib.util.spec_from_file_location("solution", exercise.solution)

@@ -22,14 +22,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader import check, profile
+from grader import check
 from grader.check import Request
 from grader.course import catalog
 from grader.course.catalog import Exercise
 from grader.machine.versions import environment
 from grader.model.outcomes import Status, StepName
 from grader.model.results import Result
-from grader.scored import bytes_per_row
+from grader.speed import profile
+from grader.speed.scored_case import bytes_per_row
 
 ROOT = Path(__file__).parents[1]
 NAMES = ("03_three_pass_softmax", "04_online_softmax", "06_cross_entropy")

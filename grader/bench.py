@@ -18,19 +18,28 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from grader.ceilings import Yardstick, survey
-from grader.clock import go
 from grader.course import Exercise
 from grader.machine import choose_device, environment, gpu_lock, nvml
 from grader.model import CannotGrade, Environment, Record, Spec, UsageError
-from grader.probes import Filled
-from grader.profile import Profile
-from grader.profile import sizes as tensor_sizes
 from grader.sandbox import CudaArena, KernelFailure, WorkerLink, entry_of
-from grader.scored import arena_bytes, bytes_per_row, rounds, scored_case
 from grader.session import Workshop
-from grader.sizing import L2_MULTIPLE, MEMORY_SHARE, Gpu, size
-from grader.slots import Slots
+from grader.speed import (
+    L2_MULTIPLE,
+    MEMORY_SHARE,
+    Filled,
+    Gpu,
+    Profile,
+    Slots,
+    Yardstick,
+    arena_bytes,
+    bytes_per_row,
+    go,
+    rounds,
+    scored_case,
+    size,
+    survey,
+)
+from grader.speed import sizes as tensor_sizes
 
 SMALLEST = 2**20  # bytes of arguments
 SIZES = 6

@@ -27,7 +27,6 @@ from pydantic import Field
 
 from grader import check
 from grader.course import Exercise, rejected_at
-from grader.decision import INDIFFERENCE
 from grader.machine import devices
 from grader.model import (
     BrokenExercise,
@@ -39,6 +38,7 @@ from grader.model import (
     first_problem,
     percent,
 )
+from grader.speed import INDIFFERENCE
 
 RUNS = 5
 LEAST_RUNS = 3  # that count: fewer tell nothing of how far runs differ

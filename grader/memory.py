@@ -17,14 +17,22 @@ from dataclasses import replace
 
 import torch
 
-from grader import clock, traffic
-from grader.ballast import FIXED, MIB, available, free_bytes
+from grader import traffic
 from grader.machine import gpu_lock
 from grader.model import ITEMSIZE, Case, Failure, Launched, Memory, Outcome
 from grader.sandbox import CudaArena, KernelFailure, WorkerLink, entry_of
-from grader.scored import arena_bytes, bytes_per_row, scored_case
 from grader.session import Finding, Grading
-from grader.slots import Slots
+from grader.speed import (
+    FIXED,
+    MIB,
+    Slots,
+    arena_bytes,
+    available,
+    bytes_per_row,
+    clock,
+    free_bytes,
+    scored_case,
+)
 from grader.steps import with_case
 
 NOMINAL = 1 << 30  # bytes of all arguments, at which a simulated kernel is held to its budget

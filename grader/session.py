@@ -17,7 +17,6 @@ from pathlib import Path
 
 from torch import Tensor
 
-from grader.ceilings import survey
 from grader.course import Exercise
 from grader.machine import environment, gpu_is_lost, lost_gpu
 from grader.model import (
@@ -55,8 +54,7 @@ from grader.sandbox import (
     entry_of,
     walls,
 )
-from grader.scored import bytes_per_row, rounds
-from grader.sizing import Sizing, size
+from grader.speed import Sizing, bytes_per_row, rounds, size, survey
 
 CHECK_ARENA = 256 << 20  # bytes; on the CPU only the pages that are touched exist
 

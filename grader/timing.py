@@ -13,22 +13,35 @@ from contextlib import closing
 
 from torch import Tensor
 
-from grader import ballast, explain
-from grader.ceilings import GOES, Yardstick
-from grader.clock import believed_s, correction, go, right_go
 from grader.correctness import no_kernel
-from grader.cycles import alternate, believed_shares, trusted_goes
-from grader.decision import IMPOSSIBLE, decide, interval_of_runs
 from grader.machine import gpu_lock, nvml
 from grader.model import Case, Clocks, Failure, Launched, Outcome, Spec, Speed, StepName, percent
-from grader.noise import disturbance, hoarded
-from grader.occupancy import this_gpu
-from grader.probes import Filled
 from grader.sandbox import Call, CudaArena, KernelFailure, WorkerLink, entry_of
-from grader.scored import arena_bytes, scored_case
 from grader.session import Finding, Grading
-from grader.sizing import Sizing
-from grader.slots import Slots
+from grader.speed import (
+    GOES,
+    IMPOSSIBLE,
+    Filled,
+    Sizing,
+    Slots,
+    Yardstick,
+    alternate,
+    arena_bytes,
+    believed_s,
+    believed_shares,
+    correction,
+    decide,
+    disturbance,
+    explanation,
+    go,
+    hoarded,
+    interval_of_runs,
+    reserved_memory,
+    right_go,
+    scored_case,
+    this_gpu,
+    trusted_goes,
+)
 
 HOPELESS = 0.1  # of the ceiling: a kernel that slow by its first call needs no precision
 # What a kernel may hold the ceiling down by while it is loaded: more is taken off its share.
@@ -71,7 +84,7 @@ def _measure(
         )
         with closing(kernel):
             kernel.start()
-            available = ballast.available()
+            available = reserved_memory.available()
             held_back = _held_back(grading, slots)
             first_s, once_s, launched = _first_calls(kernel, calls, slots.spare, filled)
             rough = slots.least_bytes / once_s / before
@@ -106,7 +119,7 @@ def _measure(
         clocks=_clocks(samples.readings),
     )
     counted = grading.steps[StepName.TRAFFIC].traffic
-    explained = explain.add_to(speed, spec, counted, slots.sizes, launched, this_gpu())
+    explained = explanation.add_to(speed, spec, counted, slots.sizes, launched, this_gpu())
     noise = disturbance(samples, before, after, others)
     noise = noise or hoarded(available, samples.evidence, grading.steps[StepName.MEMORY].memory)
     if needless is not None:
@@ -129,8 +142,8 @@ def _held_back(grading: Grading, slots: Slots) -> Tensor | None:
     if watched is None or watched.held_bytes is None:
         return None
     # Of a vector the judge makes a float64 for each float32.
-    ballast.keep_room(2 * max(slots.sizes.values()))
-    return ballast.hold_back(watched.held_bytes)
+    reserved_memory.keep_room(2 * max(slots.sizes.values()))
+    return reserved_memory.hold_back(watched.held_bytes)
 
 
 def _first_calls(

@@ -20,9 +20,10 @@ import test_exercises
 import torch
 from test_docs import BLOCK, Command, commands, run, shape
 
-from grader import calibrate, decision, declared, lesson, mutants
+from grader import calibrate, declared, lesson, mutants
 from grader.course import catalog, settings
 from grader.course.catalog import Exercise
+from grader.speed import statistics
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "authoring.md"
@@ -189,7 +190,7 @@ def test_the_rule_for_gates_is_the_code_s():
     assert f"{calibrate.ROOM:.2f} of the median" in text
     assert f"{1 - calibrate.ROOM:.0%}".replace("%", " %") + " slower than yours" in text
     assert f"has less than {100 * calibrate.SPARE:g} % to spare" in text
-    assert f"less {100 * decision.INDIFFERENCE:g} %" in text
+    assert f"less {100 * statistics.INDIFFERENCE:g} %" in text
     assert f"differ by more than {100 * calibrate.WIDEST:g} %" in text
     assert calibrate.LEAST_RUNS == 3
     assert "fewer than three of them count" in text

@@ -37,7 +37,6 @@ from grader.bench import (
     peak_flops,
     plan,
 )
-from grader.clock import Go
 from grader.correctness.acceptance import expect, first_mismatch
 from grader.correctness.inputs import CaseDraw
 from grader.course import catalog
@@ -46,15 +45,16 @@ from grader.model.errors import CannotGrade, UsageError
 from grader.model.exercise import Inputs, Spec
 from grader.model.messages import TensorRef
 from grader.model.results import Environment, Failure
-from grader.probes import Filled
-from grader.profile import Profile, Stall
 from grader.render import bench as rendered
 from grader.sandbox.pretender import Pretender
 from grader.sandbox.remote_kernel import destinations
 from grader.sandbox.worker_link import Call, KernelFailure
-from grader.scored import arena_bytes, rounds, scored_case
-from grader.sizing import L2_MULTIPLE, MEMORY_SHARE, Gpu, size
-from grader.slots import Slots
+from grader.speed.clock import Go
+from grader.speed.profile import Profile, Stall
+from grader.speed.scored_case import arena_bytes, rounds, scored_case
+from grader.speed.sizing import L2_MULTIPLE, MEMORY_SHARE, Gpu, size
+from grader.speed.slots import Slots
+from grader.speed.spot_checks import Filled
 from grader.worker.mapping import Views
 
 ROOT = Path(__file__).parents[1]

@@ -15,8 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import tensor
 
-from grader import clock
-from grader.clock import (
+from grader.course import catalog
+from grader.machine import processes
+from grader.model.errors import CannotGrade
+from grader.model.messages import Closed, TensorRef
+from grader.sandbox.arena import HostArena, view
+from grader.sandbox.fork_server import Nursery
+from grader.sandbox.worker_link import Entry, KernelFailure, WorkerLink, entry_of
+from grader.speed import clock
+from grader.speed.clock import (
     BUSY_S,
     LEAST_CLAIM,
     TRUST,
@@ -27,16 +34,9 @@ from grader.clock import (
     shift,
     unsteadiness,
 )
-from grader.course import catalog
-from grader.machine import processes
-from grader.model.errors import CannotGrade
-from grader.model.messages import Closed, TensorRef
-from grader.probes import Filled
-from grader.sandbox.arena import HostArena, view
-from grader.sandbox.fork_server import Nursery
-from grader.sandbox.worker_link import Entry, KernelFailure, WorkerLink, entry_of
-from grader.scored import arena_bytes, scored_case
-from grader.slots import Plan, Slots
+from grader.speed.scored_case import arena_bytes, scored_case
+from grader.speed.slots import Plan, Slots
+from grader.speed.spot_checks import Filled
 from grader.worker import loop
 from grader.worker.loop import Worker
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.decision import INDIFFERENCE, RERUN, decide, interval, interval_of_runs, spread
+from grader.speed.statistics import INDIFFERENCE, RERUN, decide, interval, interval_of_runs, spread
 
 GATE = 0.6
 shares = st.lists(st.floats(0.05, 1.5), min_size=8, max_size=24)

@@ -37,13 +37,13 @@ from grader.doctor.records import (
     problem,
 )
 from grader.machine import devices, gpu_lock, nvml
-from grader.mixes import STREAMS
 from grader.model.errors import CannotGrade
 from grader.model.results import Failure, Wall
 from grader.render import doctor as render
 from grader.sandbox import walls
 from grader.sandbox.fork_server import NoWorker
 from grader.sandbox.worker_link import KernelFailure
+from grader.speed.mixes import STREAMS
 
 ROOT = Path(__file__).parent.parent
 COURSES = Path(__file__).parent / "courses"

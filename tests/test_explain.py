@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.explain import add_to, attainable
 from grader.model.exercise import Argument, Spec
 from grader.model.messages import Launched
 from grader.model.outcomes import Limit
 from grader.model.results import Speed, Traffic
-from grader.occupancy import Multiprocessor, occupancy
+from grader.speed.explanation import add_to, attainable
+from grader.speed.occupancy import Multiprocessor, occupancy
 
 # CUDA C++ Programming Guide, technical specifications per compute capability (7.5, 8.0, 9.0).
 T4 = Multiprocessor(32, 1024, 16, 65536, 64 << 10, 0, 256)

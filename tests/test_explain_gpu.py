@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from grader import check, occupancy
+from grader import check
 from grader.check import Request
 from grader.course.catalog import Exercise
 from grader.model.outcomes import Limit, Outcome, StepName
 from grader.model.results import Speed
+from grader.speed import occupancy
 
 ROOT = Path(__file__).parent.parent
 ADD = """\

@@ -27,7 +27,7 @@ from grader.correctness.inputs import (
 )
 from grader.course import catalog
 from grader.model.exercise import LARGEST, Case
-from grader.scored import scored_case
+from grader.speed.scored_case import scored_case
 
 ROOT = Path(__file__).parents[1]
 SOFTMAX = catalog.find(ROOT, "04_online_softmax").spec

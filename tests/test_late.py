@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from grader.correctness.inputs import LargeDraw
-from grader.late import MOST, SPAN, Late, stand_in, withhold
 from grader.model.exercise import Case
+from grader.speed.withheld_inputs import MOST, SPAN, Late, stand_in, withhold
 
 SHAPES = st.one_of(
     st.tuples(st.integers(1, 2 * SPAN + 100)), st.tuples(st.integers(1, 9), st.integers(1, 50))

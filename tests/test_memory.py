@@ -19,7 +19,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader import ballast, check, clock, memory
+from grader import check, memory
 from grader.course import catalog
 from grader.course.catalog import Exercise
 from grader.model.exercise import ITEMSIZE, Case, a_hundredth
@@ -28,8 +28,9 @@ from grader.model.outcomes import Outcome, StepName
 from grader.model.results import Failure, Step
 from grader.sandbox.arena import HostArena
 from grader.sandbox.worker_link import Counts, KernelFailure, WorkerLink, entry_of
-from grader.scored import bytes_per_row, scored_case
 from grader.session import Finding, Grading, Options, Workshop
+from grader.speed import clock, reserved_memory
+from grader.speed.scored_case import bytes_per_row, scored_case
 from grader.worker import numba_compiled, triton_compiled
 from grader.worker.allocations import Allocations
 from grader.worker.dispatch import Allocating
@@ -274,31 +275,33 @@ def taken(scratch: int) -> int:
     return memory.SEGMENT if scratch < 10 * MIB else -(-scratch // (2 * MIB)) * 2 * MIB
 
 
-@given(fixed=st.integers(0, ballast.FIXED))
+@given(fixed=st.integers(0, reserved_memory.FIXED))
 def test_what_does_not_grow_is_free_up_to_its_room(fixed: int):
-    assert memory.counted(fixed, fixed, ballast.FIXED) == 0
-    beyond = memory.counted(fixed + ballast.FIXED, fixed + ballast.FIXED, ballast.FIXED)
+    assert memory.counted(fixed, fixed, reserved_memory.FIXED) == 0
+    beyond = memory.counted(
+        fixed + reserved_memory.FIXED, fixed + reserved_memory.FIXED, reserved_memory.FIXED
+    )
     assert beyond == fixed
 
 
-@given(scratch=sizes, fixed=st.integers(0, ballast.FIXED))
+@given(scratch=sizes, fixed=st.integers(0, reserved_memory.FIXED))
 def test_what_grows_counts_in_full_whatever_is_fixed_beside_it(scratch: int, fixed: int):
     scratch -= scratch % 2
-    counted = memory.counted(fixed + scratch // 2, fixed + scratch, ballast.FIXED)
+    counted = memory.counted(fixed + scratch // 2, fixed + scratch, reserved_memory.FIXED)
     assert counted == scratch
 
 
-@given(scratch=sizes, fixed=st.integers(0, ballast.FIXED))
+@given(scratch=sizes, fixed=st.integers(0, reserved_memory.FIXED))
 def test_torchs_segments_are_allowed_for(scratch: int, fixed: int):
     """So nobody fails who holds what is allowed."""
     scratch -= scratch % 2
     half, whole = fixed + taken(scratch // 2), fixed + taken(scratch)
-    assert abs(memory.counted(half, whole, ballast.FIXED) - scratch) <= memory.STEPS
+    assert abs(memory.counted(half, whole, reserved_memory.FIXED) - scratch) <= memory.STEPS
 
 
 def test_the_allowance_for_segments_is_needed():
     """Scratch of just over 1 MiB takes a segment, and half of it 2 MiB."""
-    seen = memory.counted(taken(MIB), taken(2 * MIB), ballast.FIXED)
+    seen = memory.counted(taken(MIB), taken(2 * MIB), reserved_memory.FIXED)
     assert memory.SEGMENT < seen - 2 * MIB <= memory.STEPS
 
 
@@ -317,8 +320,8 @@ def test_a_copy_of_an_argument_is_too_much_on_any_card(exercise: Exercise, argum
     case = scored_case(exercise.spec, arguments // bytes_per_row(exercise.spec))
     copy = taken(case.elements * ITEMSIZE[case.dtype])
     most = exercise.spec.memory_budget(case) + memory.STEPS
-    for fixed in (0, ballast.FIXED):
-        assert memory.counted(fixed + copy // 2, fixed + copy, ballast.FIXED) > most
+    for fixed in (0, reserved_memory.FIXED):
+        assert memory.counted(fixed + copy // 2, fixed + copy, reserved_memory.FIXED) > most
 
 
 @pytest.mark.parametrize("arguments", [294 * MIB, 10 << 30])
@@ -326,7 +329,7 @@ def test_a_copy_of_an_argument_is_too_much_on_any_card(exercise: Exercise, argum
 def test_four_gibibytes_are_too_much_although_they_do_not_grow(exercise: Exercise, arguments: int):
     case = scored_case(exercise.spec, arguments // bytes_per_row(exercise.spec))
     most = exercise.spec.memory_budget(case) + memory.STEPS
-    assert memory.counted(4 << 30, 4 << 30, ballast.FIXED) > most
+    assert memory.counted(4 << 30, 4 << 30, reserved_memory.FIXED) > most
 
 
 # -- on a GPU, which is a number of free bytes here
@@ -404,7 +407,7 @@ def seen(monkeypatch: pytest.MonkeyPatch):
     """What the judge takes to be held at half of 100 rows, and at all of them."""
 
     def held(card: Card) -> tuple[int, int]:
-        for module in (memory, ballast):
+        for module in (memory, reserved_memory):
             monkeypatch.setattr(module, "free_bytes", card.look)
         monkeypatch.setattr(torch.cuda, "memory_reserved", lambda: card.judges)
         monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
@@ -605,16 +608,16 @@ def test_a_simulated_worker_has_nothing_to_give_back(workshop: Workshop, exercis
 @pytest.mark.parametrize(
     ("free", "held", "taken"),
     [
-        (80 << 30, 6 << 30, (74 << 30) - ballast.SLACK),
-        (80 << 30, 100 * MIB, (80 << 30) - ballast.FIXED),
+        (80 << 30, 6 << 30, (74 << 30) - reserved_memory.SLACK),
+        (80 << 30, 100 * MIB, (80 << 30) - reserved_memory.FIXED),
         (600 * MIB, 500 * MIB, None),  # less is free than may be held
     ],
 )
 def test_all_is_held_back_but_what_was_held_before(monkeypatch, free, held, taken):
-    monkeypatch.setattr(ballast, "free_bytes", lambda: free)
+    monkeypatch.setattr(reserved_memory, "free_bytes", lambda: free)
     monkeypatch.setattr(torch, "empty", lambda size, dtype, device: (size, dtype, device))
     expected = None if taken is None else (taken, torch.uint8, "cuda")
-    assert ballast.hold_back(held) == expected
+    assert reserved_memory.hold_back(held) == expected
 
 
 def test_before_that_the_judge_takes_room_to_spare(monkeypatch):
@@ -631,7 +634,7 @@ def test_before_that_the_judge_takes_room_to_spare(monkeypatch):
     monkeypatch.setattr(
         torch.cuda, "memory_reserved", lambda: 10 * piece + max(0, taken - free) * piece
     )
-    ballast.keep_room(piece)
+    reserved_memory.keep_room(piece)
     assert taken == free + 2
 
 

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from grader import profile
 from grader.course import catalog
 from grader.model.errors import GraderError
-from grader.profile import (
+from grader.sandbox import fork_server
+from grader.speed import profile
+from grader.speed.profile import (
     DRAM_READ,
     DRAM_WRITTEN,
     HIT_RATE,
@@ -29,8 +30,7 @@ from grader.profile import (
     profiled,
     sizes,
 )
-from grader.sandbox import fork_server
-from grader.sizing import Gpu
+from grader.speed.sizing import Gpu
 
 ROOT = Path(__file__).parents[1]
 SPECS = {exercise.name: exercise.spec for exercise in catalog.timed(ROOT)}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.model.errors import CannotGrade
-from grader.sizing import CALL_S, CALLS, FEWEST_CALLS, L2_MULTIPLE, MEMORY_SHARE, Gpu, size
+from grader.speed.sizing import CALL_S, CALLS, FEWEST_CALLS, L2_MULTIPLE, MEMORY_SHARE, Gpu, size
 
 GB, MIB = 10**9, 2**20
 

@@ -17,11 +17,8 @@ from typing import Any
 import pytest
 import torch
 
-from grader import late
 from grader.correctness.inputs import DTYPES, LargeDraw
 from grader.course import catalog
-from grader.late import MOST
-from grader.mixes import STREAMS, Mix, flat_stream, stream_bytes
 from grader.model.errors import BrokenExercise
 from grader.model.exercise import (
     Argument,
@@ -35,13 +32,16 @@ from grader.model.exercise import (
     writes,
 )
 from grader.model.messages import TensorRef
-from grader.probes import Probe
 from grader.sandbox.arena import view
 from grader.sandbox.pretender import Pretender
 from grader.sandbox.remote_kernel import Poison
 from grader.sandbox.worker_link import Call
-from grader.scored import arena_bytes, arguments, bytes_per_row, rounds, scored_case
-from grader.slots import SAMPLED_COLUMNS, SAMPLED_ELEMENTS, SAMPLED_LATE, Slots
+from grader.speed import withheld_inputs
+from grader.speed.mixes import STREAMS, Mix, flat_stream, stream_bytes
+from grader.speed.scored_case import arena_bytes, arguments, bytes_per_row, rounds, scored_case
+from grader.speed.slots import SAMPLED_COLUMNS, SAMPLED_ELEMENTS, SAMPLED_LATE, Slots
+from grader.speed.spot_checks import Probe
+from grader.speed.withheld_inputs import MOST
 
 ROOT = Path(__file__).parents[1]
 SPECS = {exercise.name: exercise.spec for exercise in catalog.timed(ROOT)}
@@ -260,11 +260,11 @@ def test_what_was_drawn_for_one_input_alone_is_not_copied(monkeypatch: pytest.Mo
         drawn.append({"x": draw.tensor(case.shape), "y": draw.tensor(case.shape)})
         return drawn[-1]
 
-    def withhold(value: torch.Tensor, random: torch.Generator) -> late.Withheld:
+    def withhold(value: torch.Tensor, random: torch.Generator) -> withheld_inputs.Withheld:
         changed.append(value)
-        return late.withhold(value, random)
+        return withheld_inputs.withhold(value, random)
 
-    monkeypatch.setattr("grader.slots.withhold", withhold)
+    monkeypatch.setattr("grader.speed.slots.withhold", withhold)
     slots, _ = slots_of(replace(SPECS["01_vector_add"], inputs=inputs))
     drawn.clear()
     slots.fill(slots.plan())
@@ -278,9 +278,9 @@ def test_small_inputs_come_at_once():
     """Only what takes long to read is worth reading before."""
     slots, _ = slots_of(small(SPECS["06_cross_entropy"]))
     plan = slots.plan()
-    (late,) = slots.fill(plan).late
-    assert late.memory.dtype == torch.bfloat16
-    assert len(late.index) == CALLS * 9 * MOST, "of each row of logits"
+    (withheld_inputs,) = slots.fill(plan).late
+    assert withheld_inputs.memory.dtype == torch.bfloat16
+    assert len(withheld_inputs.index) == CALLS * 9 * MOST, "of each row of logits"
 
 
 def test_of_large_whole_numbers_some_come_late():

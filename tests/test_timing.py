@@ -13,18 +13,19 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grader import ceilings, cycles, noise, timing
-from grader.clock import TRUST, Evidence, Go, believed_s
+from grader import timing
 from grader.course import catalog
-from grader.cycles import Samples, _enough
 from grader.machine.nvml import Process, Reading
 from grader.model.outcomes import Limit, Outcome, StepName
 from grader.model.results import Failure, Memory, Speed
-from grader.noise import disturbance
 from grader.sandbox.arena import view
 from grader.sandbox.worker_link import Call, KernelFailure
-from grader.scored import arena_bytes, scored_case
-from grader.slots import Slots
+from grader.speed import alternation, ceilings, noise
+from grader.speed.alternation import Samples, _enough
+from grader.speed.clock import TRUST, Evidence, Go, believed_s
+from grader.speed.noise import disturbance
+from grader.speed.scored_case import arena_bytes, scored_case
+from grader.speed.slots import Slots
 from grader.timing import _clocks, _finding, _hopeless, believed_ceiling
 
 ROOT = Path(__file__).parents[1]
@@ -105,7 +106,7 @@ def cycled(claims: list[float], took: list[float]) -> Samples:
 
 
 def shares_of(found: Samples) -> list[float]:
-    return cycles.believed_shares(found, int(TOOK * CEILING), CEILING)
+    return alternation.believed_shares(found, int(TOOK * CEILING), CEILING)
 
 
 @given(factors=st.lists(st.floats(0.001, 1.08), min_size=10, max_size=48))
@@ -295,7 +296,7 @@ def clock(monkeypatch: pytest.MonkeyPatch):
     """A clock that stands still at the value that it is given."""
 
     def stand(at: float) -> None:
-        monkeypatch.setattr(cycles.time, "monotonic", lambda: at)
+        monkeypatch.setattr(alternation.time, "monotonic", lambda: at)
 
     return stand
 
@@ -334,8 +335,8 @@ class Turns:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.done: list[str] = []
-        monkeypatch.setattr(cycles, "right_go", lambda kernel, slots: self.went("kernel"))
-        monkeypatch.setattr(cycles, "must_be_idle", self.looked_for)
+        monkeypatch.setattr(alternation, "right_go", lambda kernel, slots: self.went("kernel"))
+        monkeypatch.setattr(alternation, "must_be_idle", self.looked_for)
         self.yardstick = SimpleNamespace(
             get_ready=lambda: self.done.append("gets ready"),
             rest=lambda: self.done.append("rest"),
@@ -353,17 +354,17 @@ class Turns:
 
 
 def test_while_one_is_timed_nothing_of_the_other_runs(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(cycles.nvml, "read", lambda uuid: None)
-    monkeypatch.setattr(cycles.exclusive, "uuid", str)
+    monkeypatch.setattr(alternation.nvml, "read", lambda uuid: None)
+    monkeypatch.setattr(alternation.exclusive, "uuid", str)
     turns, alone = Turns(monkeypatch), [Go(window_s=0.02, claimed_s=0.016, available=GIB)]
     slots = SimpleNamespace(least_bytes=1 << 20, calls=16)
-    found = cycles.alternate(turns.kernel, turns.yardstick, slots, [], 0.5, alone)
+    found = alternation.alternate(turns.kernel, turns.yardstick, slots, [], 0.5, alone)
     one = ["gets ready", "kernel", "kernel stops", "rest", "GPU idle of the kernel", "ceiling"]
-    assert turns.done == one * cycles.LEAST_CYCLES
+    assert turns.done == one * alternation.LEAST_CYCLES
     assert found.evidence.alone == alone
     assert found.shares[0] == pytest.approx(16 * (1 << 20) / 0.016 / 1e9)
     made = found.shares, found.ceilings, found.evidence.kernel, found.evidence.beside
-    assert {len(each) for each in made} == {cycles.LEAST_CYCLES}
+    assert {len(each) for each in made} == {alternation.LEAST_CYCLES}
 
 
 def test_before_the_kernel_is_started_the_trusted_one_goes_as_it_does_beside_it(
@@ -371,7 +372,7 @@ def test_before_the_kernel_is_started_the_trusted_one_goes_as_it_does_beside_it(
 ):
     """Its overheads are compared: without the rest and the look it is 0.3 ms of a go of 16 ms."""
     turns = Turns(monkeypatch)
-    assert len(cycles.trusted_goes(turns.yardstick, [], 2)) == 2
+    assert len(alternation.trusted_goes(turns.yardstick, [], 2)) == 2
     assert turns.done == ["gets ready", "rest", "GPU idle", "ceiling"] * 2
 
 

@@ -10,12 +10,12 @@ from types import ModuleType
 
 import pytest
 
-from grader import profile
 from grader.course import catalog
 from grader.model.outcomes import StepName
 from grader.model.results import Result, Traffic, parse_result
-from grader.profile import Profile
-from grader.scored import bytes_per_row
+from grader.speed import profile
+from grader.speed.profile import Profile
+from grader.speed.scored_case import bytes_per_row
 
 ROOT = Path(__file__).parents[1]
 SOFTMAX = catalog.find(ROOT, "04_online_softmax")

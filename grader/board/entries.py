@@ -18,7 +18,6 @@ from typing_extensions import TypedDict  # pydantic asks for it before Python 3.
 
 from grader import signing
 from grader.board.records import State
-from grader.decision import IMPOSSIBLE
 from grader.documents import Unusable, schema_of, shown
 from grader.model import (
     Outcome,
@@ -34,6 +33,7 @@ from grader.model import (
     to_come,
     utc,
 )
+from grader.speed import IMPOSSIBLE
 
 LONGEST_NAME = 200  # characters of a login
 MOST_POINTS = 10**6  # what one result may claim

@@ -19,9 +19,9 @@ from grader.board.entries import Entry
 from grader.board.rank import Span
 from grader.check import LARGEST_FILE, Request
 from grader.course import Exercise
-from grader.decision import INDIFFERENCE
 from grader.documents import Problem, shown
 from grader.model import BrokenExercise, CannotGrade, Outcome, Result, Status, StepName, verdict
+from grader.speed import INDIFFERENCE
 
 Run = Callable[[Sequence[Request]], Sequence[Result]]
 

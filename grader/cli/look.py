@@ -37,8 +37,8 @@ def bench(
 
         plots.writable(plot)
     from grader import bench
-    from grader import profile as profiler
     from grader.render import bench as rendered
+    from grader.speed import profile as profiler
 
     entrants = bench.contenders(exercise, kernel or exercise.kernel, against or [])
     with say.progress() as progress:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import torch
 
-from grader import ceilings
 from grader.doctor.records import Ceiling, Finding, Gpu, Group, note, ok, problem
 from grader.machine import devices, gpu_lock, nvml
 from grader.model import CannotGrade
 from grader.sandbox import Nursery
+from grader.speed import ceilings
 
 ANOTHER = "see with `nvidia-smi` who it is, and wait, or ask them to stop"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grader.bench import WRONG
-from grader.sizing import L2_MULTIPLE
+from grader.speed import L2_MULTIPLE
 
 if TYPE_CHECKING:
     from grader.bench import Benchmark, Point
-    from grader.profile import Profile
+    from grader.speed import Profile
 
 MICROSECONDS = 1e6  # in a second
 

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import torch
 
-from grader.clock import Go, claimed, window
-from grader.mixes import STREAMS, Mix, Stream, flat_stream, stream_bytes
-from grader.probes import Filled
 from grader.sandbox import CudaArena, Nursery, WorkerLink
-from grader.sizing import Gpu, size
+from grader.speed.clock import Go, claimed, window
+from grader.speed.mixes import STREAMS, Mix, Stream, flat_stream, stream_bytes
+from grader.speed.sizing import Gpu, size
+from grader.speed.spot_checks import Filled
 
 GOES = 5  # for one ceiling, after one to compile and warm up
 # After which a process is as slow to begin as after 0.4 s: on an H200, 0.2 ms slower than at once.

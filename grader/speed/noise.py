@@ -5,12 +5,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from grader import ballast
-from grader.clock import Evidence, correction, shift, unsteadiness
-from grader.cycles import Samples
-from grader.decision import spread
 from grader.machine import gpu_lock, nvml
 from grader.model import Memory, percent
+from grader.speed import reserved_memory
+from grader.speed.alternation import Samples
+from grader.speed.clock import Evidence, correction, shift, unsteadiness
+from grader.speed.statistics import spread
 
 # How far a trusted kernel's bandwidth may wander, over the cycles or from before to after.
 STEADY = 0.03
@@ -67,7 +67,7 @@ def hoarded(available: int, seen: Evidence, watched: Memory | None) -> str | Non
     if watched is None or watched.held_bytes is None:
         return None
     held = available - min(one.available for one in seen.kernel)
-    if held <= ballast.room(watched.held_bytes):
+    if held <= reserved_memory.room(watched.held_bytes):
         return None
     return (
         f"{held / 2**30:.1f} GiB of the GPU's memory were held before the calls, by the kernel or "

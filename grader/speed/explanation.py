@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from grader.model import Argument, Launched, Limit, Resources, Spec, Speed, Traffic, percent
-from grader.occupancy import Multiprocessor, occupancy
+from grader.speed.occupancy import Multiprocessor, occupancy
 
 LEAST = 0.97  # attainable from here on: the traffic is as good as the least
 NEAR = 0.93  # of the attainable share: as fast as the traffic allows

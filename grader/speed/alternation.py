@@ -10,13 +10,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from grader.ceilings import Yardstick
-from grader.clock import Evidence, Go, believed_s, correction, must_be_idle, right_go
-from grader.decision import decide, interval
 from grader.machine import gpu_lock, nvml
-from grader.probes import Filled
 from grader.sandbox import WorkerLink
-from grader.slots import Slots
+from grader.speed.ceilings import Yardstick
+from grader.speed.clock import Evidence, Go, believed_s, correction, must_be_idle, right_go
+from grader.speed.slots import Slots
+from grader.speed.spot_checks import Filled
+from grader.speed.statistics import decide, interval
 
 LEAST_CYCLES = 10  # enough for an interval, and for a deviation to decide with
 MOST_CYCLES = 48

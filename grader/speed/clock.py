@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 
 import torch
 
-from grader.ballast import available
 from grader.model import CannotGrade, Failure
-from grader.probes import Filled
 from grader.sandbox import Call, KernelFailure, WorkerLink
-from grader.slots import Slots
+from grader.speed.reserved_memory import available
+from grader.speed.slots import Slots
+from grader.speed.spot_checks import Filled
 
 # A round trip to an idle GPU takes 20 µs. When another process computes there, the two take turns,
 # of 2 ms and more: what of the GPU is our turn is ours alone.

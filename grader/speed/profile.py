@@ -18,13 +18,13 @@ from typing import Any
 from pydantic import Field
 from torch import Tensor
 
-from grader.ceilings import survey
 from grader.correctness import NAMES, LargeDraw
 from grader.machine import gpu_lock, toolkit
 from grader.model import ITEMSIZE, GraderError, Record, Spec
 from grader.sandbox import fork_server
-from grader.scored import arguments, bytes_per_row, scored_case
-from grader.sizing import L2_MULTIPLE, MEMORY_SHARE
+from grader.speed.ceilings import survey
+from grader.speed.scored_case import arguments, bytes_per_row, scored_case
+from grader.speed.sizing import L2_MULTIPLE, MEMORY_SHARE
 
 LIMIT_S = 180.0  # ncu runs each launch once for every group of counters
 TOP_STALLS = 3

@@ -17,12 +17,12 @@ import torch
 from torch import Tensor
 
 from grader.correctness import LargeDraw, NumberDraw, expect, limits
-from grader.late import Late, Withheld, stand_in, withhold
-from grader.mixes import Stream, large, stream_on
 from grader.model import Argument, Case, Spec
-from grader.probes import Filled, Probe, Seal
 from grader.sandbox import Call, Placed, Poison, place
-from grader.scored import SPARE_ROWS, arguments
+from grader.speed.mixes import Stream, large, stream_on
+from grader.speed.scored_case import SPARE_ROWS, arguments
+from grader.speed.spot_checks import Filled, Probe, Seal
+from grader.speed.withheld_inputs import Late, Withheld, stand_in, withhold
 
 # Per slot. Who leaves the last slot of 16 a third unfinished, to gain 2 %, has a chance of about
 # 0.67^16 = 0.2 % in each go that no sampled row shows it; for 1-D arguments it is nil.
