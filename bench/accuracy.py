@@ -67,12 +67,12 @@ def tell(figures: dict[str, Any]) -> int:
 
 def speed_step(exercise: Exercise, kernel: Path) -> dict[str, Any]:
     """The speed step alone, of one kernel file: the same code, in the same kind of process."""
-    from grader import timing
+    from grader.grading.session import Finding, Grading, Options, Workshop
+    from grader.grading.steps import speed
     from grader.machine import processes
     from grader.machine.versions import environment
     from grader.model.outcomes import Outcome, StepName
     from grader.sandbox.worker_link import KernelFailure
-    from grader.session import Finding, Grading, Options, Workshop
 
     processes.come_first()
     workshop = Workshop()
@@ -84,7 +84,7 @@ def speed_step(exercise: Exercise, kernel: Path) -> dict[str, Any]:
     grading.run(StepName.MEMORY, lambda _: Finding(""))
     began = time.monotonic()
     try:
-        found = timing.measure(grading)
+        found = speed.measure(grading)
     except KernelFailure as error:
         found = Finding("", error.failure, Outcome.FAIL)
     duration_s = time.monotonic() - began

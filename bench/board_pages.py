@@ -24,7 +24,7 @@ from typing import Any
 
 from host import machine
 
-from grader.render.board import pages
+from grader.reports.board import pages
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 

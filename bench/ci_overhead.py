@@ -162,7 +162,8 @@ def stamped(fd: int, arguments: Sequence[str]) -> int:
 
     That is its seconds in judges, its own of computing, and how many judges it started.
     """
-    from grader import check, cli
+    from grader import cli
+    from grader.grading import check
 
     seconds, judges = 0.0, 0
     real: Callable[..., Any] = check.run

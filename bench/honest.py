@@ -31,9 +31,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from grader import check
 from grader.course import catalog
 from grader.course.catalog import Exercise
+from grader.grading import check
 from grader.model.errors import GraderError, UsageError
 from grader.model.outcomes import Outcome, Status, StepName
 from grader.model.results import Result

@@ -32,9 +32,9 @@ from typing import Any
 
 from host import machine
 
-from grader import signing
-from grader.board import collect, people, publish, site
-from grader.board.entries import Context
+from grader.classroom import signing
+from grader.classroom.board import collect, people, publish, site
+from grader.classroom.board.entries import Context
 from grader.course import catalog, settings
 from grader.model import attempts
 from grader.model.attempts import Attempt
@@ -162,7 +162,7 @@ class Class:
 
     def stages(self) -> dict[str, float]:
         """Seconds of each stage, in this process and its pool."""
-        from grader.render import board as pages
+        from grader.reports import board as pages
 
         gc.disable()  # as the command does
         key = signing.public_key(self.keys / "public.pem")

@@ -3,7 +3,8 @@
     python bench/mutants.py --out bench/results/mutants_cpu.json
     python bench/mutants.py 05_swiglu
 
-A mutant is the solution with one small change (grader/mutants.py). Those that the exercise declares
+A mutant is the solution with one small change (grader/authoring/mutants.py). Those that the
+exercise declares
 in `survivors.toml` cannot be rejected, with a reason each; all others must be. Exit code 1 when one
 of them passes, or when a declared one is rejected.
 """
@@ -20,12 +21,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader import declared, verify
+from grader.authoring import survivors, verify
+from grader.authoring.verify import Verified
 from grader.course import catalog
 from grader.model.errors import GraderError
-from grader.verify import Verified
 
-KINDS = ("mutant", *declared.KINDS)
+KINDS = ("mutant", *survivors.KINDS)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -61,7 +62,7 @@ def summed(verified: Sequence[Verified]) -> dict[str, Any]:
             {
                 "exercise": name,
                 "mutants": len(of_it),
-                **{kind: kinds[kind] for kind in declared.KINDS},
+                **{kind: kinds[kind] for kind in survivors.KINDS},
                 "rejected": len(rejected),
                 "survived": kinds["mutant"] - len(rejected),
                 "steps": dict(Counter(one.actual for one in rejected).most_common()),
@@ -88,7 +89,7 @@ def summed(verified: Sequence[Verified]) -> dict[str, Any]:
 
 
 def table(record: dict[str, Any]) -> Iterator[str]:
-    columns = ("mutants", *declared.KINDS, "rejected", "survived")
+    columns = ("mutants", *survivors.KINDS, "rejected", "survived")
     yield f"{'exercise':<24}" + "".join(f"{column:>14}" for column in columns)
     for row in record["exercises"]:
         yield f"{row['exercise']:<24}" + "".join(f"{row[column]:>14}" for column in columns)

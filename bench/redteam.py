@@ -43,9 +43,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from grader import check
 from grader.course import catalog
 from grader.course.catalog import Exercise
+from grader.grading import check
 from grader.model.errors import CannotGrade, GraderError, UsageError
 from grader.model.outcomes import Status
 from grader.model.results import Result

@@ -22,10 +22,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader import check
-from grader.check import Request
 from grader.course import catalog
 from grader.course.catalog import Exercise
+from grader.grading import check
+from grader.grading.check import Request
 from grader.machine.versions import environment
 from grader.model.outcomes import Status, StepName
 from grader.model.results import Result

@@ -19,14 +19,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader import check, verify
-from grader.calibrate import SPARE
+from grader.authoring import verify
+from grader.authoring.calibrate import SPARE
+from grader.authoring.verify import Verified
 from grader.course import catalog
 from grader.course.catalog import Exercise
+from grader.grading import check
 from grader.model.errors import GraderError
 from grader.model.outcomes import Status
 from grader.model.results import Result, Speed
-from grader.verify import Verified
 
 
 def main(argv: Sequence[str] | None = None) -> int:

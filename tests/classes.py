@@ -8,9 +8,9 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from grader import signing
-from grader.board.collect import Collected, collect
-from grader.board.entries import Context
+from grader.classroom import signing
+from grader.classroom.board.collect import Collected, collect
+from grader.classroom.board.entries import Context
 from grader.model import attempts
 from grader.model.attempts import Attempt
 from grader.model.outcomes import Outcome, Status, StepName

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from grader.classroom.release.build import Order
 from grader.course import catalog
-from grader.release.build import Order
 
 SMALL = Path(__file__).parent / "courses" / "small"
 NAMES = ("p01_copy", "01_double", "02_row_sum")

@@ -13,13 +13,13 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from grader import signing
+from grader.classroom import signing
+from grader.classroom.ci_systems import CLASSROOM50
 from grader.model.attempts import Attempt
 from grader.model.outcomes import Outcome, Status, StepName
 from grader.model.results import Failure, Frame, Result, Speed, Step, parse_result
-from grader.render.reports import canvas
-from grader.render.reports.registry import FORMATS, Context, Report
-from grader.systems import CLASSROOM50
+from grader.reports.formats import canvas
+from grader.reports.formats.registry import FORMATS, Context, Report
 
 FOLDER = Path(__file__).parent
 GOLDEN = FOLDER / "golden" / "reports"

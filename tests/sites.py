@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from statistics import fmean
 
-from grader.board.records import Board, Row, Site, Standing, State, Student, Tried
+from grader.classroom.board.records import Board, Row, Site, Standing, State, Student, Tried
 
 EXERCISES = {
     "01_vector_add": ("Vector add", "triton", 0.85, 0.95),
@@ -322,7 +322,7 @@ if __name__ == "__main__":
     import sys
     from pathlib import Path
 
-    from grader.render.board import pages
+    from grader.reports.board import pages
 
     for kind, make in ALL.items():
         for file, text in pages(make()).items():

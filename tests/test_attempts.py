@@ -12,7 +12,7 @@ import pytest
 from classes import KEY, attempt, timed
 from pydantic import ValidationError
 
-from grader import signing
+from grader.classroom import signing
 from grader.model import attempts
 from grader.model.attempts import Attempt, Signed
 

@@ -20,7 +20,7 @@ import test_exercises
 import torch
 from test_docs import BLOCK, Command, commands, run, shape
 
-from grader import calibrate, declared, lesson, mutants
+from grader.authoring import calibrate, lesson, mutants, survivors
 from grader.course import catalog, settings
 from grader.course.catalog import Exercise
 from grader.speed import statistics
@@ -164,7 +164,7 @@ def test_the_lesson_has_the_numbers_that_a_new_one_would_have(made: Exercise):
 
 def test_every_declared_survivor_is_a_mutant(made: Exercise):
     source = made.solution.read_text(encoding="utf-8")
-    found = declared.assign(mutants.make(source), declared.read(made.survivors), made.survivors)
+    found = survivors.assign(mutants.make(source), survivors.read(made.survivors), made.survivors)
     assert len(found) == 5
 
 

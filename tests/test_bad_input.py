@@ -20,9 +20,12 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from grader import check, cli
-from grader.check import Request
+from grader import cli
 from grader.course.catalog import Exercise
+from grader.grading import check
+from grader.grading.check import Request
+from grader.grading.session import Bench, Grading, Options, Workshop
+from grader.grading.steps.correctness import correctness, load
 from grader.machine import devices
 from grader.model.errors import BrokenExercise, CannotGrade, GraderError
 from grader.model.exercise import Case
@@ -34,8 +37,6 @@ from grader.sandbox import fork_server
 from grader.sandbox.arena import Arena, HostArena, view
 from grader.sandbox.remote_kernel import RemoteKernel
 from grader.sandbox.worker_link import Call, KernelFailure
-from grader.session import Bench, Grading, Options, Workshop
-from grader.steps import correctness, load
 from grader.worker import confine
 
 BAD = Path(__file__).parent / "bad"

@@ -20,8 +20,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader import bench
-from grader.bench import (
+from grader.correctness.acceptance import expect, first_mismatch
+from grader.correctness.inputs import CaseDraw
+from grader.course import catalog
+from grader.course.catalog import Exercise
+from grader.grading import bench
+from grader.grading.bench import (
     LANES,
     LEAST_SLOTS,
     MOST_SLOTS,
@@ -37,15 +41,11 @@ from grader.bench import (
     peak_flops,
     plan,
 )
-from grader.correctness.acceptance import expect, first_mismatch
-from grader.correctness.inputs import CaseDraw
-from grader.course import catalog
-from grader.course.catalog import Exercise
 from grader.model.errors import CannotGrade, UsageError
 from grader.model.exercise import Inputs, Spec
 from grader.model.messages import TensorRef
 from grader.model.results import Environment, Failure
-from grader.render import bench as rendered
+from grader.reports import bench as rendered
 from grader.sandbox.pretender import Pretender
 from grader.sandbox.remote_kernel import destinations
 from grader.sandbox.worker_link import Call, KernelFailure
@@ -55,7 +55,7 @@ from grader.speed.scored_case import arena_bytes, rounds, scored_case
 from grader.speed.sizing import L2_MULTIPLE, MEMORY_SHARE, Gpu, size
 from grader.speed.slots import Slots
 from grader.speed.spot_checks import Filled
-from grader.worker.mapping import Views
+from grader.worker.arena_mapping import Views
 
 ROOT = Path(__file__).parents[1]
 EXERCISES = {exercise.name: exercise for exercise in catalog.timed(ROOT)}

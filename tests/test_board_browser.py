@@ -10,7 +10,7 @@ import pytest
 import sites
 from browsing import Opened, launched
 
-from grader.render.board import pages
+from grader.reports.board import pages
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 

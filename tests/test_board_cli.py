@@ -26,7 +26,9 @@ from classes import (
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from grader import check, cli, signing
+from grader import cli
+from grader.classroom import signing
+from grader.grading import check
 from grader.machine import devices
 from grader.model import attempts, results
 from grader.model.errors import CannotGrade

@@ -26,9 +26,9 @@ from classes import (
 )
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from grader import documents
-from grader.board.collect import collect
-from grader.board.records import State
+from grader.classroom import documents
+from grader.classroom.board.collect import collect
+from grader.classroom.board.records import State
 from grader.model import attempts, results
 from grader.model.errors import UsageError
 from grader.model.outcomes import Outcome, Status, StepName

@@ -17,9 +17,9 @@ from itertools import pairwise
 import pytest
 import sites
 
-from grader.board.records import Row, Site, State, Tried
-from grader.render import board_plots
-from grader.render.board import LONGEST_NAME, WORDS, pages
+from grader.classroom.board.records import Row, Site, State, Tried
+from grader.reports import board_plots
+from grader.reports.board import LONGEST_NAME, WORDS, pages
 
 # Those that differ in what is on the pages, not in how much.
 SMALL = {name: sites.ALL[name] for name in sites.ALL if name not in ("class_of_40", "large")}

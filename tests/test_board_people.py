@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.board import people
-from grader.board.people import Forbidden, Wish, cleaned, named
-from grader.board.words import ADJECTIVES, NOUNS
+from grader.classroom.board import people
+from grader.classroom.board.people import Forbidden, Wish, cleaned, named
+from grader.classroom.board.words import ADJECTIVES, NOUNS
 from grader.model.errors import UsageError
 
 KEY = bytes(range(32))

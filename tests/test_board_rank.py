@@ -7,10 +7,10 @@ from classes import H200, TIMED
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.board import rank
-from grader.board.entries import Entry, Figures
-from grader.board.rank import Span
-from grader.board.records import State
+from grader.classroom.board import rank
+from grader.classroom.board.entries import Entry, Figures
+from grader.classroom.board.rank import Span
+from grader.classroom.board.records import State
 
 GRID = st.integers(1, 20).map(lambda n: n / 20)  # so that ends meet
 

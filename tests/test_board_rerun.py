@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from classes import A100, H200, SMALL, TIMED, attempt, read, signed, timed, wrong
 
-from grader.board import rerun
-from grader.board.rerun import Finding, Rerun
-from grader.check import LARGEST_FILE, Request
+from grader.classroom.board import rerun
+from grader.classroom.board.rerun import Finding, Rerun
 from grader.course import catalog
+from grader.grading.check import LARGEST_FILE, Request
 from grader.model.errors import BrokenExercise, CannotGrade
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Result
-from grader.render import rerun as text
+from grader.reports import rerun as text
 
 EXERCISES = catalog.timed(SMALL)
 

@@ -31,10 +31,10 @@ from classes import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.board import baselines, decisions, people, publish, site
-from grader.board.decisions import Invalidated
-from grader.board.people import Forbidden, Wish
-from grader.board.records import Site, State
+from grader.classroom.board import baselines, decisions, people, publish, site
+from grader.classroom.board.decisions import Invalidated
+from grader.classroom.board.people import Forbidden, Wish
+from grader.classroom.board.records import Site, State
 from grader.course import catalog, settings
 from grader.model import attempts
 from grader.model.errors import UsageError
@@ -360,10 +360,13 @@ def test_the_document_fits_its_published_schema(tmp_path: Path):
 
 def test_the_published_schema_is_what_the_code_makes():
     printed = subprocess.run(
-        [sys.executable, "-m", "grader.board.publish"], capture_output=True, check=True, text=True
+        [sys.executable, "-m", "grader.classroom.board.publish"],
+        capture_output=True,
+        check=True,
+        text=True,
     )
     assert printed.stdout == PUBLISHED.read_text(encoding="utf-8"), (
-        "run `python -m grader.board.publish > docs/board.schema.json`"
+        "run `python -m grader.classroom.board.publish > docs/board.schema.json`"
     )
 
 

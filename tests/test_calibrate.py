@@ -10,15 +10,17 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader import calibrate, check, cli
-from grader.calibrate import Calibration, Measured, calibration, measured, propose
+from grader import cli
+from grader.authoring import calibrate
+from grader.authoring.calibrate import Calibration, Measured, calibration, measured, propose
 from grader.course import catalog
 from grader.course.catalog import Exercise
+from grader.grading import check
 from grader.machine import devices
 from grader.model.errors import BrokenExercise, CannotGrade, UsageError
 from grader.model.outcomes import Outcome, Status, StepName
 from grader.model.results import Failure, Result, Speed, Step, parse_result
-from grader.render.calibration import report
+from grader.reports.calibration import report
 
 ROOT = Path(__file__).parents[1]
 SMALL = Path(__file__).parent / "courses" / "small"

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from grader import check
 from grader.course import catalog
+from grader.grading import check
 from grader.model.errors import CannotGrade, GraderError
 from grader.model.results import Result
 

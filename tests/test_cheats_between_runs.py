@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from grader import check
 from grader.course import catalog
+from grader.grading import check
 from grader.model.errors import UsageError
 from grader.model.results import Result
 

@@ -18,16 +18,18 @@ import pytest
 import reported
 from cryptography.hazmat.primitives import serialization
 
-from grader import check, ci, cli, kept, signing, systems
-from grader.check import Request
+from grader import cli
+from grader.classroom import ci, ci_systems, gradebook, signing
+from grader.classroom.ci_systems import Place, System
 from grader.cli import deliver
 from grader.course import catalog, manifest, settings
+from grader.grading import check
+from grader.grading.check import Request
 from grader.model.attempts import Attempt, Signed
 from grader.model.errors import BrokenExercise, CannotGrade, GraderError, UsageError
 from grader.model.outcomes import Status
 from grader.model.results import Result, parse_result
-from grader.render.reports.registry import Document
-from grader.systems import Place, System
+from grader.reports.formats.registry import Document
 
 TESTS = Path(__file__).parent
 SMALL = TESTS / "courses" / "small"
@@ -53,7 +55,7 @@ def _on_a_plain_shell(monkeypatch: pytest.MonkeyPatch):
     for name in list(os.environ):
         if name.startswith(SYSTEMS):
             monkeypatch.delenv(name)
-    monkeypatch.setattr(systems, "AUTOGRADER", Path("/nowhere"))
+    monkeypatch.setattr(ci_systems, "AUTOGRADER", Path("/nowhere"))
     monkeypatch.setenv("COLUMNS", "100")
 
 
@@ -155,16 +157,16 @@ def raising(error: BaseException) -> Graded:
     ],
 )
 def test_a_place_is_told_by_its_variables(environ: Mapping[str, str], place: Place):
-    assert systems.place(environ) == place
+    assert ci_systems.place(environ) == place
 
 
 def test_classroom_50_is_told_from_other_actions():
-    here = systems.place(CLASSROOM50)
+    here = ci_systems.place(CLASSROOM50)
     assert here.system is System.CLASSROOM50
     assert here.reports == ("classroom50=result.json", "github")
     assert (here.student, here.submitted_at) == ("ada", "2026-06-01T14:32:05+00:00")
     assert here.identity["review"] == "https://github.com/x/y/compare/z"
-    assert systems.place(CLASSROOM50 | {"SUBMISSION_TAG": ""}).system is System.GITHUB
+    assert ci_systems.place(CLASSROOM50 | {"SUBMISSION_TAG": ""}).system is System.GITHUB
 
 
 METADATA = {
@@ -185,7 +187,7 @@ METADATA = {
     ],
 )
 def test_gradescope_tells_who_and_when(metadata: str, student: str, time: str):
-    here = systems.place({}, metadata)
+    here = ci_systems.place({}, metadata)
     assert here.system is System.GRADESCOPE
     assert here.reports == ("gradescope=/nowhere/results/results.json",)
     assert (here.student, here.submitted_at) == (student, time)
@@ -193,30 +195,30 @@ def test_gradescope_tells_who_and_when(metadata: str, student: str, time: str):
 
 def test_the_time_that_is_given_counts_first():
     known = Place(System.GITLAB, submitted_at="2026-11-20T10:00:00+00:00")
-    given = systems.submission_time("2026-11-19T10:00:00+02:00", known, NOW)
+    given = ci_systems.submission_time("2026-11-19T10:00:00+02:00", known, NOW)
     assert given == "2026-11-19T08:00:00+00:00"
-    assert systems.submission_time(None, known, NOW) == "2026-11-20T10:00:00+00:00"
-    assert systems.submission_time(None, Place(System.SHELL), NOW) == "2026-11-21T12:00:00+00:00"
+    assert ci_systems.submission_time(None, known, NOW) == "2026-11-20T10:00:00+00:00"
+    assert ci_systems.submission_time(None, Place(System.SHELL), NOW) == "2026-11-21T12:00:00+00:00"
     with pytest.raises(UsageError, match="'yesterday' is no time"):
-        systems.submission_time("yesterday", known, NOW)
+        ci_systems.submission_time("yesterday", known, NOW)
 
 
 def test_what_is_yet_to_come_was_not_handed_in():
     """It would be signed, and then neither rank nor count until that time."""
     known = Place(System.SHELL)
     soon = "2026-11-21T12:04:00+00:00"
-    assert systems.submission_time(soon, known, NOW) == soon, "clocks differ"
+    assert ci_systems.submission_time(soon, known, NOW) == soon, "clocks differ"
     with pytest.raises(UsageError, match=r"2026-11-21T14:06:00\+02:00 is yet to come: a clock"):
-        systems.submission_time("2026-11-21T14:06:00+02:00", known, NOW)
+        ci_systems.submission_time("2026-11-21T14:06:00+02:00", known, NOW)
 
 
 @pytest.mark.parametrize("system", System)
 def test_whoever_starts_a_trusted_run_is_not_its_student(system: System):
     here = Place(system, student="ada")
     others = system in (System.GITHUB, System.GITLAB)
-    assert systems.student(None, here, None) == "ada"
-    assert systems.student(None, here, Path("submission")) == ("" if others else "ada")
-    assert systems.student("eve", here, Path("submission")) == "eve"
+    assert ci_systems.student(None, here, None) == "ada"
+    assert ci_systems.student(None, here, Path("submission")) == ("" if others else "ada")
+    assert ci_systems.student("eve", here, Path("submission")) == "eve"
 
 
 @pytest.mark.parametrize(
@@ -224,7 +226,7 @@ def test_whoever_starts_a_trusted_run_is_not_its_student(system: System):
     ["ada", "ada-l_1.x", "_ada", "ada+gpu@uni.example", "zoë", "o'neill@uni.example", "x" * 100],
 )
 def test_logins_of_many_kinds_are_students(login: str):
-    assert systems.student(login, Place(System.SHELL), None) == login
+    assert ci_systems.student(login, Place(System.SHELL), None) == login
 
 
 @pytest.mark.parametrize(
@@ -233,7 +235,7 @@ def test_logins_of_many_kinds_are_students(login: str):
 def test_what_is_no_login_is_not_signed(text: str):
     """It would stand in each table of the class, a formula among them."""
     with pytest.raises(UsageError, match="is no login") as told:
-        systems.student(text, Place(System.SHELL), None)
+        ci_systems.student(text, Place(System.SHELL), None)
     assert told.value.message.isprintable()
 
 
@@ -716,7 +718,7 @@ def test_gradescope_gets_its_file(root: Path, handed_in: Path, judge, monkeypatc
     folder = tmp_path / "autograder"
     (folder / "results").mkdir(parents=True)
     (folder / "submission_metadata.json").write_text(json.dumps(METADATA))
-    monkeypatch.setattr(systems, "AUTOGRADER", folder)
+    monkeypatch.setattr(ci_systems, "AUTOGRADER", folder)
     assert cli.main(["ci", "--submission", str(handed_in), "--exit-zero"]) == 0
     record = json.loads((folder / "results/results.json").read_bytes())
     assert [test["score"] for test in record["tests"]] == [0, 0, 0]
@@ -893,7 +895,7 @@ def test_what_is_signed_is_added_to_what_was_signed_before(
     file.write_text(f"{first}\n{second[:99]}")
     assert cli.main(["ci", "--exit-zero", *of_the_key]) == 0
     assert lines(file)[:2] == [first, second[:99]]
-    found = kept.read([file], kept.Context("course", NAMES, datetime.now(UTC), TRUSTED))
+    found = gradebook.read([file], gradebook.Context("course", NAMES, datetime.now(UTC), TRUSTED))
     assert sorted(one.result.status for one in found.attempts) == ["fail"] * 3 + ["pass"] * 3
     assert len(found.problems) == 1
 

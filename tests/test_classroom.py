@@ -24,7 +24,8 @@ import yaml
 from cryptography.hazmat.primitives import serialization
 from typer.main import get_command
 
-from grader import cli, signing
+from grader import cli
+from grader.classroom import signing
 from grader.model.attempts import Attempt, Signed, attempt_json
 
 TESTS = Path(__file__).parent

@@ -13,13 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from grader import __version__, check, cli, verify
-from grader.check import Request
+from grader import __version__, cli
+from grader.authoring import verify
+from grader.authoring.verify import Verified
 from grader.course import catalog
+from grader.grading import check
+from grader.grading.check import Request
 from grader.model.errors import BrokenExercise, CannotGrade
 from grader.model.outcomes import Status
 from grader.model.results import Result, parse_result
-from grader.verify import Verified
 
 COURSES = Path(__file__).parent / "courses"
 SMALL = COURSES / "small"

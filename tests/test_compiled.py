@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from grader.model.messages import LARGEST_COUNT, MOST_KERNELS, Launched, Reply, WireError
-from grader.worker import compiled
+from grader.worker import launches
 from grader.worker.loop import Worker
 
 
@@ -56,12 +56,12 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_triton_launch_is_seen_with_what_the_compiler_made():
     original = TritonKernel.launch_metadata
     once, twice = TritonKernel("_once"), TritonKernel()
-    with compiled.triton_launches() as launches:
+    with launches.triton_launches() as seen:
         once.run()
         twice.run()
         twice.run()
     assert TritonKernel.launch_metadata is original
-    assert launches.told() == (
+    assert seen.told() == (
         Launched("_softmax", 48, 12, 512, 256, 2),
         Launched("_once", 48, 12, 512, 256, 1),
     )
@@ -70,20 +70,20 @@ def test_a_triton_launch_is_seen_with_what_the_compiler_made():
 @pytest.mark.usefixtures("fakes")
 def test_a_kernel_that_a_version_describes_otherwise_is_left_out():
     never_ran = TritonKernel()
-    with compiled.triton_launches() as launches:
+    with launches.triton_launches() as seen:
         never_ran.launch_metadata((1,), 0)
-    assert launches.told() == ()
+    assert seen.told() == ()
 
 
 @pytest.mark.usefixtures("fakes")
 def test_a_numba_launch_is_seen_with_its_block_and_dynamic_shared_memory():
     original, kernel = NumbaKernel.launch, NumbaKernel()
-    with compiled.numba_launches() as launches:
+    with launches.numba_launches() as seen:
         kernel.launch("args", (4, 1, 1), (16, 8, 1), 7, 256)
         kernel.launch("args", (4, 1, 1), (64, 1, 1))
     assert NumbaKernel.launch is original
     assert kernel.launched == ("args", (4, 1, 1), (64, 1, 1), 0, 0)
-    assert launches.told() == (
+    assert seen.told() == (
         Launched("partial_sums", 20, 0, 1280, 128, 1),
         Launched("partial_sums", 20, 0, 1024, 64, 1),
     )
@@ -93,9 +93,9 @@ def test_a_numba_launch_is_seen_with_its_block_and_dynamic_shared_memory():
 def test_numbas_local_memory_is_not_called_spills():
     kernel = NumbaKernel()
     kernel.local_mem_per_thread = 64
-    with compiled.numba_launches() as launches:
+    with launches.numba_launches() as seen:
         kernel.launch((), (1, 1, 1), (32, 1, 1))
-    assert launches.told()[0].spills is None
+    assert seen.told()[0].spills is None
 
 
 def test_a_worker_calls_the_entry_once_and_tells():
@@ -107,7 +107,7 @@ def test_a_worker_calls_the_entry_once_and_tells():
             return ref["name"]
 
         def observing(self):
-            return compiled.triton_launches()
+            return launches.triton_launches()
 
         def synchronize(self):
             done.append("synchronized")
@@ -141,7 +141,7 @@ def test_without_launches_a_triton_kernel_is_loaded_and_not_started(
 ):
     monkeypatch.setattr(sys.modules["triton.compiler"], "CompiledKernel", LoadedKernel)
     kernel, original = LoadedKernel(), vars(LoadedKernel)["run"]
-    with compiled.triton_without_launches():
+    with launches.triton_without_launches():
         kernel.run("started")
         kernel.fails = True
         with pytest.raises(RuntimeError, match="out of resources"):
@@ -153,7 +153,7 @@ def test_without_launches_a_triton_kernel_is_loaded_and_not_started(
 @pytest.mark.usefixtures("fakes")
 def test_without_launches_a_numba_kernel_is_not_started():
     original, kernel = NumbaKernel.launch, NumbaKernel()
-    with compiled.numba_without_launches():
+    with launches.numba_without_launches():
         kernel.launch("args", (4, 1, 1), (16, 8, 1), 7, 256)
     assert not hasattr(kernel, "launched")
     assert NumbaKernel.launch is original
@@ -161,7 +161,7 @@ def test_without_launches_a_numba_kernel_is_not_started():
 
 @pytest.mark.usefixtures("fakes")
 @pytest.mark.parametrize(
-    "without_launches", [compiled.triton_without_launches, compiled.numba_without_launches]
+    "without_launches", [launches.triton_without_launches, launches.numba_without_launches]
 )
 def test_without_launches_no_graph_is_replayed(
     monkeypatch: pytest.MonkeyPatch, without_launches: Callable[[], AbstractContextManager[None]]

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from grader import check
-from grader.check import Request
-from grader.counts import HINTS, counts
 from grader.course.catalog import Exercise
+from grader.grading import check
+from grader.grading.check import Request
+from grader.grading.session import Finding, Grading, Options, Workshop
+from grader.grading.steps.counts import HINTS, counts
 from grader.model.exercise import COUNTS
 from grader.model.outcomes import Outcome, Status, StepName
 from grader.model.results import Step
 from grader.sandbox.worker_link import WorkerLink
-from grader.session import Finding, Grading, Options, Workshop
 
 FOLDER = Path(__file__).parent / "courses" / "counted" / "puzzles" / "p01_transpose"
 TRANSPOSE = Exercise(FOLDER)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader import declared, mutants
+from grader.authoring import mutants, survivors
 from grader.course import catalog
 from grader.model.errors import BrokenExercise
 
@@ -18,12 +18,12 @@ ROOT = Path(__file__).parents[1]
 def assigned(tmp_path: Path, text: str) -> list[tuple[int, str, str]]:
     path = tmp_path / "survivors.toml"
     path.write_text(text)
-    found = declared.assign(MADE, declared.read(path), path)
+    found = survivors.assign(MADE, survivors.read(path), path)
     return [(mutant.line, mutant.after, found[mutant].kind) for mutant in MADE if mutant in found]
 
 
 def test_a_missing_file_declares_nothing(tmp_path: Path):
-    assert declared.read(tmp_path / "survivors.toml") == ()
+    assert survivors.read(tmp_path / "survivors.toml") == ()
 
 
 @pytest.mark.parametrize(
@@ -73,4 +73,4 @@ def test_a_declaration_that_says_nothing_true_is_refused(tmp_path: Path, text: s
 def test_what_the_course_declares_fits_its_solutions(exercise: catalog.Exercise):
     made = mutants.make(exercise.solution.read_text())
     path = exercise.survivors
-    declared.assign(made, declared.read(path), path)
+    survivors.assign(made, survivors.read(path), path)

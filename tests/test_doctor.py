@@ -39,7 +39,7 @@ from grader.doctor.records import (
 from grader.machine import devices, gpu_lock, nvml
 from grader.model.errors import CannotGrade
 from grader.model.results import Failure, Wall
-from grader.render import doctor as render
+from grader.reports import doctor as render
 from grader.sandbox import walls
 from grader.sandbox.fork_server import NoWorker
 from grader.sandbox.worker_link import KernelFailure

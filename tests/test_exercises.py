@@ -10,19 +10,19 @@ from pathlib import Path
 import pytest
 import torch
 
+from grader.authoring.verify import NO_WORK
 from grader.correctness.acceptance import expect
 from grader.correctness.inputs import CaseDraw
 from grader.course import catalog
 from grader.course.catalog import Exercise
+from grader.grading.session import Grading, Options, Workshop
+from grader.grading.steps.correctness import correctness, load
 from grader.model.exercise import Case
 from grader.model.outcomes import Outcome, StepName
 from grader.sandbox.arena import HostArena
 from grader.sandbox.pretender import ANSWERS, Pretender
 from grader.sandbox.remote_kernel import RemoteKernel
 from grader.sandbox.worker_link import KernelFailure
-from grader.session import Grading, Options, Workshop
-from grader.steps import correctness, load
-from grader.verify import NO_WORK
 
 ROOT = Path(__file__).parents[1]
 EXERCISES = [e for e in catalog.exercises(ROOT) if e.folder.parent.name == "exercises"]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from grader import check
-from grader.check import Request
 from grader.course.catalog import Exercise
+from grader.grading import check
+from grader.grading.check import Request
 from grader.model.outcomes import Limit, Outcome, StepName
 from grader.model.results import Speed
 from grader.speed import occupancy

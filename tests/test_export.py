@@ -17,9 +17,10 @@ import reported
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from grader import cli, documents, gradescope, kept, signing
+from grader import cli
+from grader.classroom import documents, gradebook, gradescope, signing
+from grader.classroom.gradebook import Keep
 from grader.course import manifest
-from grader.kept import Keep
 from grader.model import attempts as records
 from grader.model import results
 from grader.model.attempts import Attempt
@@ -62,9 +63,9 @@ BOB = reported.attempt(reported.wrong("no", **DOUBLE), "bob", 2)
 # -- what was kept
 
 
-def read(*paths: str | Path, trusted: bool = False) -> kept.Kept:
-    context = kept.Context("small", EXERCISES, NOW, TRUSTED if trusted else {})
-    return kept.read([Path(path) for path in paths], context)
+def read(*paths: str | Path, trusted: bool = False) -> gradebook.Kept:
+    context = gradebook.Context("small", EXERCISES, NOW, TRUSTED if trusted else {})
+    return gradebook.read([Path(path) for path in paths], context)
 
 
 def test_attempts_and_results_are_read_from_lines_and_whole_files():
@@ -308,8 +309,8 @@ def tries(*ends: tuple[str, int]) -> list[Attempt]:
 )
 def test_of_several_attempts_one_counts(ends: Sequence, best: int, last: int):
     made = tries(*ends)
-    assert kept.chosen(made, Keep.BEST) == [made[best]]
-    assert kept.chosen(made, Keep.LAST) == [made[last]]
+    assert gradebook.chosen(made, Keep.BEST) == [made[best]]
+    assert gradebook.chosen(made, Keep.LAST) == [made[last]]
 
 
 @pytest.mark.parametrize(
@@ -327,10 +328,10 @@ def test_what_was_taken_back_counts_where_nothing_else_was_graded(
     """It is not missing then: points of an earlier export would stand in a gradebook for ever."""
     made = tries(*ends)
     reasons = {made[number].id: "Copied." for number in taken_back}
-    made = kept.decided(made, reasons)
+    made = gradebook.decided(made, reasons)
     assert all(made[number].result.points == 0 for number in taken_back)
-    assert kept.chosen(made, Keep.BEST, reasons) == [made[best]]
-    assert kept.chosen(made, Keep.LAST, reasons) == [made[last]]
+    assert gradebook.chosen(made, Keep.BEST, reasons) == [made[best]]
+    assert gradebook.chosen(made, Keep.LAST, reasons) == [made[last]]
 
 
 def test_the_order_is_that_of_time_whatever_the_zone():
@@ -377,7 +378,7 @@ def test_of_one_commit_graded_again_the_later_grading_is_the_last():
     write("a.jsonl", *map(line, made))
     found = read("a.jsonl").attempts
     assert [one.id for one in found] == [made[n].id for n in (3, 2, 0, 1)]
-    assert kept.chosen(found, Keep.LAST) == [made[1]]
+    assert gradebook.chosen(found, Keep.LAST) == [made[1]]
 
 
 # -- the command

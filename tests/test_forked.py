@@ -8,7 +8,7 @@ import sys
 import threading
 from pathlib import Path
 
-from grader import forked
+from grader.classroom import parallel
 
 # For a process of its own, in which there is no thread but the first.
 BEGIN = """
@@ -93,7 +93,7 @@ def test_nothing_is_forked_beside_a_thread(monkeypatch):
     thread = threading.Thread(target=over.wait)
     thread.start()
     try:
-        made = list(forked.results(lambda _: os.getpid(), range(3), worth_it=True))
+        made = list(parallel.results(lambda _: os.getpid(), range(3), worth_it=True))
     finally:
         over.set()
         thread.join()

@@ -26,9 +26,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 from pydantic import ValidationError
 
-from grader import memory, steps, traffic
 from grader.course import catalog
 from grader.course.stubs import make_stub
+from grader.grading.session import Bench, Finding, Grading, Options, Workshop
+from grader.grading.steps import correctness, memory, traffic
 from grader.model.errors import BrokenExercise
 from grader.model.exercise import Case, Limits
 from grader.model.messages import (
@@ -49,7 +50,6 @@ from grader.sandbox import worker_link
 from grader.sandbox.arena import HostArena, view
 from grader.sandbox.remote_kernel import RemoteKernel
 from grader.sandbox.worker_link import WorkerLink, entry_of
-from grader.session import Bench, Finding, Grading, Options, Workshop
 from grader.worker import faults
 from grader.worker.load import load_entry
 
@@ -411,7 +411,7 @@ class JudgeAndLiar(RuleBasedStateMachine):
 
     @rule(script=SCRIPTS)
     def without_kernels(self, script: list[Act]) -> None:
-        self.settled(script, lambda grading: Finding("", steps.without_kernels(grading)))
+        self.settled(script, lambda grading: Finding("", correctness.without_kernels(grading)))
 
     @rule(script=SCRIPTS)
     def prepared(self, script: list[Act]) -> None:
@@ -433,7 +433,7 @@ class JudgeAndLiar(RuleBasedStateMachine):
 
 
 def one_case(grading: Grading) -> Finding:
-    failure = steps.try_case(grading, Case((7,), "float32"))
+    failure = correctness.try_case(grading, Case((7,), "float32"))
     return Finding("", failure, Outcome.PASS if failure is None else Outcome.FAIL)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.worker.guard import AddressGuard, OutOfBounds, Span
+from grader.worker.bounds import AddressGuard, OutOfBounds, Span
 
 X = Span(1000, 1000 + 4 * 1025, "x")
 OUT = Span(8000, 8000 + 4 * 1025, "out")

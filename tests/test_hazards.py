@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from grader import hazards
-from grader.hazards import KernelFile, Report
+from grader.grading import sanitizer_report
+from grader.grading.sanitizer_report import KernelFile, Report
 
 KERNEL = KernelFile(
     Path("/home/worker/kernel.py"), "\n".join(f"line_{n}()" for n in range(1, 31)) + "\n"
@@ -41,7 +41,7 @@ ARRAYS = {0x7F0000000000: "out"}
 
 
 def read(report: str) -> Report:
-    return hazards.read(report, KERNEL, ARRAYS)
+    return sanitizer_report.read(report, KERNEL, ARRAYS)
 
 
 def test_an_invalid_access_is_told_with_its_line_and_its_array():
@@ -159,7 +159,7 @@ def test_only_so_many_are_told():
         f"=========     at f+0x10 in kernel.py:{line}\n"
         for line in range(1, 30)
     )
-    assert len(read(many).errors) == hazards.MOST_ERRORS
+    assert len(read(many).errors) == sanitizer_report.MOST_ERRORS
 
 
 def test_numbers_and_lines_of_any_length_are_read_or_left():

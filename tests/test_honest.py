@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from grader import check
 from grader.course import catalog
+from grader.grading import check
 from grader.model.outcomes import Status
 from grader.model.results import Result
 

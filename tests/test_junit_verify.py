@@ -15,13 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader import cli, verify
+from grader import cli
+from grader.authoring import verify
+from grader.authoring.verify import Verified
 from grader.course.catalog import Exercise
 from grader.model.errors import BrokenExercise, CannotGrade, GraderError
 from grader.model.outcomes import Status
 from grader.model.results import parse_result
-from grader.render.junit_verify import junit
-from grader.verify import Verified
+from grader.reports.junit_verify import junit
 
 TESTS = Path(__file__).parent
 GOLDEN = TESTS / "junit" / "verify.xml"

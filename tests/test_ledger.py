@@ -13,9 +13,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from grader.worker.dispatch import Moving
-from grader.worker.guard import Access, AddressGuard, OutOfBounds, Span
-from grader.worker.ledger import Ledger
+from grader.worker.bounds import Access, AddressGuard, OutOfBounds, Span
+from grader.worker.torch_operations import Moving
+from grader.worker.traffic_counter import Ledger
 
 INSIDE = Path(__file__).parent / "simulated" / "counted_kernels.py"
 

@@ -21,11 +21,11 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from grader import cli
+from grader.authoring.lint import torch_api
+from grader.authoring.lint.records import Level, LintFinding, Review
+from grader.authoring.lint.review import RULES, review
 from grader.course import catalog
-from grader.lint import torch_api
-from grader.lint.records import Level, LintFinding, Review
-from grader.lint.review import RULES, review
-from grader.render import lint, sarif
+from grader.reports import lint, sarif
 
 ROOT = catalog.find_root(Path(__file__).parent)
 SAMPLES = Path(__file__).parent / "lint"

@@ -19,23 +19,25 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader import check, memory
+from grader.backends.numba import compiled as numba_compiled
+from grader.backends.triton import compiled as triton_compiled
 from grader.course import catalog
 from grader.course.catalog import Exercise
+from grader.grading import check
+from grader.grading.session import Finding, Grading, Options, Workshop
+from grader.grading.steps import memory
 from grader.model.exercise import ITEMSIZE, Case, a_hundredth
 from grader.model.messages import Launched
 from grader.model.outcomes import Outcome, StepName
 from grader.model.results import Failure, Step
 from grader.sandbox.arena import HostArena
 from grader.sandbox.worker_link import Counts, KernelFailure, WorkerLink, entry_of
-from grader.session import Finding, Grading, Options, Workshop
 from grader.speed import clock, reserved_memory
 from grader.speed.scored_case import bytes_per_row, scored_case
-from grader.worker import numba_compiled, triton_compiled
 from grader.worker.allocations import Allocations
-from grader.worker.dispatch import Allocating
-from grader.worker.guard import Span
+from grader.worker.bounds import Span
 from grader.worker.loop import Worker
+from grader.worker.torch_operations import Allocating
 
 ROOT = Path(__file__).parents[1]
 ADD = catalog.find(ROOT, "01_vector_add")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader import mutants
+from grader.authoring import mutants
 from grader.course import catalog
 
 ROOT = Path(__file__).parents[1]

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from grader import cli, new, verify
+from grader import cli
+from grader.authoring import new, verify
+from grader.authoring.lesson import TODO
 from grader.course import catalog, stubs
 from grader.course.catalog import Exercise
-from grader.lesson import TODO
 from grader.model.errors import BrokenExercise, UsageError
-from grader.render import drafted
+from grader.reports import drafted
 
 ROOT = Path(__file__).parents[1]
 EVERY = catalog.exercises(ROOT)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from grader import picture
 from grader.cli import main
 from grader.course import catalog
+from grader.grading import picture
 from grader.model.exercise import Case
 from grader.model.outcomes import Outcome, Status, StepName
 from grader.model.results import Failure, Result, Step, parse_result

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.bench import Benchmark, Point, Size
+from grader.grading.bench import Benchmark, Point, Size
 from grader.model.errors import UsageError
 from grader.model.results import Environment
-from grader.render import plots
+from grader.reports import plots
 
 NAMES = ("your kernel", "torch eager", "torch.compile", "solution", "mine", "b", "seventh")
 SIZES = tuple(

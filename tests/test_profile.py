@@ -208,7 +208,13 @@ def test_nothing_counted_is_told_with_the_last_words(output: str, said: str, tol
 def test_the_command_line_names_what_is_counted():
     argv = command(Path("/opt/ncu"), Path("/home/job.json"), Path("/log.csv"), (TIME, DRAM_READ))
     assert argv[0] == "/opt/ncu"
-    assert argv[-5:] == [sys.executable, "-I", "-m", "grader.worker.profiled", "/home/job.json"]
+    assert argv[-5:] == [
+        sys.executable,
+        "-I",
+        "-m",
+        "grader.worker.profiled_calls",
+        "/home/job.json",
+    ]
     options = argv[1:-5]
     given = {o: v for o, v in zip(options, [*options[1:], ""], strict=True) if o.startswith("--")}
     assert "--csv" in given

@@ -13,16 +13,18 @@ import publications
 import pytest
 from publications import counted, lines, result, simulated
 
-from grader import check, cli, documents
+from grader import cli
+from grader.classroom import documents
+from grader.classroom.publish import evidence, models, records
+from grader.classroom.publish.records import Solutions
 from grader.course import catalog
 from grader.course.catalog import Exercise
 from grader.course.settings import Policy
+from grader.grading import check
 from grader.model.outcomes import Status, StepName
 from grader.model.results import parse_result
-from grader.publish import evidence, models, records
-from grader.publish.records import Solutions
-from grader.render import solutions as pages
-from grader.render.solution_plots import plots
+from grader.reports import solutions as pages
+from grader.reports.solution_plots import plots
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from grader import check
-from grader.check import Request
 from grader.course import catalog
 from grader.course.catalog import Exercise
+from grader.grading import check
+from grader.grading.check import Request
 
 ROOT = Path(__file__).parents[1]
 PUZZLES = [e for e in catalog.exercises(ROOT) if e.folder.parent.name == "puzzles"]

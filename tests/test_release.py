@@ -19,10 +19,10 @@ from released import NAMES, order, small_course
 
 import grader
 from grader import cli
+from grader.classroom.release import build, contents, handout, pins, repository, wheel
 from grader.cli.release import CI
 from grader.course import catalog, manifest, stubs
 from grader.model.errors import BrokenExercise, CannotGrade, UsageError
-from grader.release import build, contents, handout, pins, repository, wheel
 
 ROOT = Path(__file__).parent.parent
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from released import order, small_course
 
+from grader.classroom.release import build, proof, repository, wheel
 from grader.course import catalog, stubs
 from grader.course.comments import without_comments
 from grader.course.manifest import digest
 from grader.model.errors import BrokenExercise
-from grader.release import build, proof, repository, wheel
 
 ROOT = Path(__file__).parent.parent
 LINE = "tl.store(out_ptr + offsets, 2 * x, mask=inside)"
@@ -312,7 +312,7 @@ def test_what_a_stub_shows_is_public(root: Path, out: Path):
 
 def test_the_whole_course_and_each_exercise_of_it_can_be_released():
     """What lessons, hints and the grader say of this course gives none of its solutions away."""
-    from grader.release import contents
+    from grader.classroom.release import contents
 
     grader = list(wheel._package())
     exercises = catalog.exercises(ROOT)

@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
+from grader.authoring.verify import Verified
 from grader.course import catalog
 from grader.model.outcomes import Limit, Outcome, Status, StepName, percent
 from grader.model.results import (
@@ -24,9 +25,8 @@ from grader.model.results import (
     Step,
     parse_result,
 )
-from grader.render import contract, terminal
-from grader.render.layout import MOST_LINES, PLAIN, filled, wrap
-from grader.verify import Verified
+from grader.reports import contract, terminal
+from grader.reports.layout import MOST_LINES, PLAIN, filled, wrap
 
 COURSES = Path(__file__).parent / "courses"
 SMALL = COURSES / "small"

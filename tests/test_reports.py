@@ -16,14 +16,14 @@ import reported
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from grader import signing
+from grader.classroom import signing
 from grader.cli.export import Exported
 from grader.model import results
 from grader.model.attempts import Attempt, Signed
 from grader.model.errors import UsageError
 from grader.model.outcomes import Outcome, Status, StepName
 from grader.model.results import Failure, Frame
-from grader.render.reports import (
+from grader.reports.formats import (
     autolab,
     canvas,
     classroom50,
@@ -37,8 +37,8 @@ from grader.render.reports import (
     tables,
     texts,
 )
-from grader.render.reports.apportion import apportion, scaled
-from grader.render.reports.registry import FORMATS, OF_A_CLASS, Report
+from grader.reports.formats.apportion import apportion, scaled
+from grader.reports.formats.registry import FORMATS, OF_A_CLASS, Report
 
 SCHEMAS = Path(__file__).parent / "schemas"
 GOLDEN = reported.golden()

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from grader import check
-from grader.check import Request
 from grader.course.catalog import Exercise
+from grader.grading import check
+from grader.grading.check import Request
 from grader.machine import processes
 from grader.sandbox import fork_server
 from grader.sandbox.fork_server import Nursery

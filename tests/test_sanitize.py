@@ -13,18 +13,18 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader import check, sanitize
-from grader.check import Request
 from grader.correctness.inputs import CaseDraw
 from grader.course import catalog
 from grader.course.catalog import Exercise
+from grader.grading import check, sanitize
+from grader.grading.check import Request
+from grader.grading.session import Grading, Options, Workshop
 from grader.model.errors import CannotGrade
 from grader.model.exercise import Case
 from grader.model.outcomes import Outcome, Status, StepName
 from grader.model.results import Failure, Result, Sanitized, parse_result
 from grader.sandbox import fork_server
-from grader.session import Grading, Options, Workshop
-from grader.worker import once
+from grader.worker import single_call
 
 ROOT = Path(__file__).parent.parent
 COURSES = Path(__file__).parent / "courses"
@@ -108,7 +108,9 @@ def test_both_tools_run_and_silence_with_a_summary_passes(fake: Fake, tmp_path: 
     assert [one.summary for one in found] == ["1025 float32: nothing found"] * 2
     commands = [json.loads(c) for c in (tmp_path / "seen/commands").read_text().splitlines()]
     assert [c[:2] for c in commands] == [["--tool", "memcheck"], ["--tool", "racecheck"]]
-    assert all(c[-5:-1] == [sys.executable, "-I", "-m", "grader.worker.once"] for c in commands)
+    assert all(
+        c[-5:-1] == [sys.executable, "-I", "-m", "grader.worker.single_call"] for c in commands
+    )
     assert all(not Path(c[-1]).exists() for c in commands), "the home is removed"
 
 
@@ -210,7 +212,7 @@ def test_the_worker_finds_the_arguments_as_they_were_drawn(name: str, fake: Fake
         if "value" in argument:
             assert argument["value"] == drawn[argument["name"]]
             continue
-        tensor = once.tensor_of(folder, argument, "cpu")
+        tensor = single_call.tensor_of(folder, argument, "cpu")
         end = tensor.storage_offset() + 1
         end += sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
         assert tensor.untyped_storage().nbytes() == end * tensor.element_size(), "exactly as large"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from grader import signing
+from grader.classroom import signing
 from grader.model import attempts
 from grader.model.attempts import Attempt, Signed
 from grader.model.errors import UsageError

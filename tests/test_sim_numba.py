@@ -46,7 +46,7 @@ def test_simulated_kernels(file: str):
 )
 def test_says_when_it_cannot_grade(simulated, before, message):
     done = python(
-        "-c", f"{before}from grader.worker.sim_numba import simulator", simulated=simulated
+        "-c", f"{before}from grader.backends.numba.simulator import simulator", simulated=simulated
     )
     assert "grader.model.errors.CannotGrade" in done.stderr
     assert message in done.stderr

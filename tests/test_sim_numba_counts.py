@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.worker.sim_numba.counts import facts, most_of_a_thread, passes, pieces, requests
-from grader.worker.sim_numba.log import Access, Log
-from grader.worker.whole import Whole
+from grader.backends.numba.simulator.access_log import Access, Log
+from grader.backends.numba.simulator.counts import facts, most_of_a_thread, passes, pieces, requests
+from grader.backends.numba.simulator.parent_arrays import Whole
 
 X = np.zeros(4096, dtype=np.uint8)
 START = 1 << 20  # a multiple of 32

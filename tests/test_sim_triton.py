@@ -43,8 +43,8 @@ def test_simulated_kernels():
 )
 def test_says_when_it_cannot_grade(simulated, before, message):
     code = (
-        f"{before}from grader.worker.guard import AddressGuard; "
-        "from grader.worker.sim_triton import simulator; simulator.install(AddressGuard())"
+        f"{before}from grader.worker.bounds import AddressGuard; "
+        "from grader.backends.triton.simulator import simulator; simulator.install(AddressGuard())"
     )
     done = python("-c", code, simulated=simulated)
     assert "grader.model.errors.CannotGrade" in done.stderr

@@ -14,9 +14,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from grader import steps
 from grader.course import catalog, stubs
 from grader.course.catalog import Exercise
+from grader.grading.session import Bench, Finding, Grading, Options, Workshop
+from grader.grading.steps import correctness as correctness_step
+from grader.grading.steps.correctness import correctness, load, speed
 from grader.model.exercise import Case, Draw, Inputs, Spec
 from grader.model.messages import TensorRef
 from grader.model.outcomes import Outcome, Status, StepName
@@ -25,8 +27,6 @@ from grader.model.verdict import exit_code
 from grader.sandbox.arena import HostArena, view
 from grader.sandbox.remote_kernel import RemoteKernel
 from grader.sandbox.worker_link import Call, KernelFailure
-from grader.session import Bench, Finding, Grading, Options, Workshop
-from grader.steps import correctness, load, speed
 
 ROOT = Path(__file__).parents[1]
 SOFTMAX = catalog.find(ROOT, "04_online_softmax")
@@ -224,10 +224,12 @@ def test_a_number_where_none_belongs_is_not_explained(grade):
 
 def test_shrinking_ends_in_time_with_the_smallest_so_far(grade, monkeypatch):
     # A clock by which each look costs a second, of which there are ten.
-    monkeypatch.setattr(steps, "time", SimpleNamespace(monotonic=itertools.count().__next__))
+    monkeypatch.setattr(
+        correctness_step, "time", SimpleNamespace(monotonic=itertools.count().__next__)
+    )
     grading = grade(first_1024_columns)
     found = correctness(grading)
-    assert len(grading.executor.shapes) <= 2 + steps.SHRINK_S
+    assert len(grading.executor.shapes) <= 2 + correctness_step.SHRINK_S
     assert (found.outcome, found.failure.kind) == (Outcome.FAIL, "never_written")
     case = Case.parse(found.failure.replay.split("--case '")[1].split("'")[0])
     assert case.shape in grading.executor.shapes

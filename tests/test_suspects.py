@@ -9,10 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from grader import check
-from grader.check import Request
 from grader.correctness import mistakes
 from grader.course import catalog
+from grader.grading import check
+from grader.grading.check import Request
 from grader.model.messages import FROM_END, ArrayRef, LaunchRef, Traced
 
 ROOT = Path(__file__).parents[1]

@@ -13,8 +13,9 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grader import timing
 from grader.course import catalog
+from grader.grading.steps import speed as timing
+from grader.grading.steps.speed import _clocks, _finding, _hopeless, believed_ceiling
 from grader.machine.nvml import Process, Reading
 from grader.model.outcomes import Limit, Outcome, StepName
 from grader.model.results import Failure, Memory, Speed
@@ -26,7 +27,6 @@ from grader.speed.clock import TRUST, Evidence, Go, believed_s
 from grader.speed.noise import disturbance
 from grader.speed.scored_case import arena_bytes, scored_case
 from grader.speed.slots import Slots
-from grader.timing import _clocks, _finding, _hopeless, believed_ceiling
 
 ROOT = Path(__file__).parents[1]
 QUIET = Reading(
@@ -451,8 +451,8 @@ def test_what_a_call_holds_must_be_known_for_that(memory: Memory | None):
 )
 def test_only_a_hardened_judge_holds_memory_back(monkeypatch, hardened, held, expected):
     room: list[int] = []
-    monkeypatch.setattr(timing.ballast, "keep_room", room.append)
-    monkeypatch.setattr(timing.ballast, "hold_back", lambda held: f"all but {held}")
+    monkeypatch.setattr(speed.ballast, "keep_room", room.append)
+    monkeypatch.setattr(speed.ballast, "hold_back", lambda held: f"all but {held}")
     seen = Memory(case="", peak_bytes=0, most_bytes=0, simulated=held is None, held_bytes=held)
     grading = SimpleNamespace(
         options=SimpleNamespace(hardened=hardened),

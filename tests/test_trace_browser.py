@@ -10,7 +10,7 @@ import traces
 from browsing import Opened, launched
 
 from grader.model.trace import Trace
-from grader.render.trace_html import page as page_of
+from grader.reports.trace_html import page as page_of
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 

@@ -14,8 +14,8 @@ from itertools import combinations
 import pytest
 import traces
 
-from grader.render import trace_html
-from grader.render.trace_html import page
+from grader.reports import trace_html
+from grader.reports.trace_html import page
 
 # Machado, Oliveira and Fernandes, "A Physiologically-based Model for Simulation of Color Vision
 # Deficiency", IEEE TVCG 15 (2009), table of the complete deficiencies (severity 1.0): to be

@@ -10,9 +10,9 @@ import traces
 
 from grader.model.results import Failure
 from grader.model.trace import Access, Launch
-from grader.render import trace_words
-from grader.render.layout import PLAIN
-from grader.render.trace_terminal import WIDTH, drawing
+from grader.reports import trace_words
+from grader.reports.layout import PLAIN
+from grader.reports.trace_terminal import WIDTH, drawing
 
 GOLDEN = Path(__file__).parent / "drawings"
 

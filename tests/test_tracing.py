@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from grader import check
-from grader.check import Request
 from grader.course import catalog
 from grader.course.catalog import Exercise
+from grader.grading import check
+from grader.grading.check import Request
+from grader.grading.session import Grading, Options, Workshop
+from grader.grading.tracing import pictured, trace_of
 from grader.model.errors import UsageError
 from grader.model.exercise import Case
 from grader.model.messages import (
@@ -30,8 +32,6 @@ from grader.model.messages import (
 )
 from grader.model.trace import Trace, touched
 from grader.sandbox.worker_link import WorkerLink
-from grader.session import Grading, Options, Workshop
-from grader.tracing import pictured, trace_of
 
 ROOT = Path(__file__).parents[1]
 TRANSPOSE = Exercise(Path(__file__).parent / "courses" / "counted" / "puzzles" / "p01_transpose")

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from grader import check
-from grader.check import Request
 from grader.course import catalog
 from grader.course.catalog import Exercise
+from grader.grading import check
+from grader.grading.check import Request
+from grader.grading.session import Finding, Grading, Options, Workshop
+from grader.grading.steps.traffic import traffic
 from grader.model.outcomes import Outcome, Status, StepName
 from grader.model.results import Result, Step
 from grader.sandbox.worker_link import WorkerLink
-from grader.session import Finding, Grading, Options, Workshop
-from grader.traffic import traffic
 
 ROOT = Path(__file__).parents[1]
 DOT = catalog.find(ROOT, "02_dot_reduction")

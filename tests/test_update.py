@@ -11,10 +11,10 @@ import pytest
 from released import order, small_course
 
 from grader import cli
+from grader.classroom.release import build, repository, update
+from grader.classroom.release.update import Action
 from grader.course import manifest
 from grader.model.errors import UsageError
-from grader.release import build, repository, update
-from grader.release.update import Action
 
 DOUBLE = "exercises/01_double"
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from grader import verify
+from grader.authoring import verify
+from grader.authoring.verify import NO_WORK, Verified
 from grader.course.catalog import Exercise
 from grader.model.errors import BrokenExercise, GraderError
 from grader.model.outcomes import Outcome, Status, StepName
 from grader.model.results import Result, parse_result
-from grader.verify import NO_WORK, Verified
 
 PASSED = parse_result((Path(__file__).parent / "courses" / "result.json").read_bytes())
 

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from grader import check, cli
-from grader.check import Request
+from grader import cli
 from grader.course.catalog import Exercise
 from grader.doctor import hardening
+from grader.grading import check
+from grader.grading.check import Request
 from grader.machine import processes
 from grader.model.errors import CannotGrade
 from grader.model.outcomes import StepName
@@ -25,7 +26,7 @@ from grader.sandbox import fork_server, walls
 from grader.sandbox.fork_server import Nursery
 from grader.worker import confine
 from grader.worker import walls as trials
-from grader.worker.places import existing
+from grader.worker.worker_home import existing
 
 COURSE = Path(__file__).parent / "courses" / "bad"
 COPY = Exercise(COURSE / "exercises" / "02_copy_numba")

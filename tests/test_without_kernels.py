@@ -10,13 +10,13 @@ from textwrap import dedent, indent
 import pytest
 import torch
 
-from grader import steps
 from grader.course import catalog
 from grader.course.catalog import Exercise
+from grader.grading.session import Grading, Options, Workshop
+from grader.grading.steps import correctness
 from grader.model.exercise import Limits
 from grader.model.outcomes import Outcome, StepName
 from grader.model.results import Failure
-from grader.session import Grading, Options, Workshop
 
 ROOT = catalog.find_root(Path(__file__).parent)
 SMALL = Path(__file__).parent / "courses" / "small"
@@ -62,9 +62,9 @@ def tried(graded: Callable[..., Grading]) -> Try:
 
     def work(exercise: Exercise, kernel: Path | str, device: str = "cpu") -> Failure | None:
         grading = graded(exercise, kernel, device)
-        assert steps.try_case(grading, exercise.spec.counted) is None  # the answer is right
-        found = steps.without_kernels(grading)
-        assert steps.try_case(grading, exercise.spec.counted) is None  # and stays so
+        assert correctness.try_case(grading, exercise.spec.counted) is None  # the answer is right
+        found = correctness.without_kernels(grading)
+        assert correctness.try_case(grading, exercise.spec.counted) is None  # and stays so
         return found
 
     return work
@@ -244,8 +244,8 @@ def test_what_needs_a_numba_kernel_is_accepted(tried: Try, body: str):
 
 def test_correctness_says_it_once_all_answers_are_right(graded: Callable[..., Grading]):
     grading = graded(DOUBLE, triton_file("out.copy_(2 * x)"))
-    grading.run(StepName.LOAD, steps.load)
-    step = grading.run(StepName.CORRECTNESS, steps.correctness)
+    grading.run(StepName.LOAD, correctness.load)
+    step = grading.run(StepName.CORRECTNESS, correctness.correctness)
     assert (step.outcome, step.points) == (Outcome.FAIL, 0)
     assert step.failure is not None
     assert step.failure.kind == "no_kernel"
@@ -254,8 +254,8 @@ def test_correctness_says_it_once_all_answers_are_right(graded: Callable[..., Gr
 
 def test_a_wrong_answer_is_told_first(graded: Callable[..., Grading]):
     grading = graded(DOUBLE, triton_file("out.copy_(3 * x)"))
-    grading.run(StepName.LOAD, steps.load)
-    failure = grading.run(StepName.CORRECTNESS, steps.correctness).failure
+    grading.run(StepName.LOAD, correctness.load)
+    failure = grading.run(StepName.CORRECTNESS, correctness.correctness).failure
     assert failure is not None
     assert failure.kind == "value"
 
@@ -275,7 +275,7 @@ HONEST_SAMPLE = [
 @pytest.mark.parametrize(("name", "kernel"), HONEST_SAMPLE)
 def test_honest_kernels_are_accepted(graded: Callable[..., Grading], name: str, kernel: str):
     grading = graded(catalog.find(ROOT, name), HONEST / name / f"{kernel}.py")
-    assert steps.without_kernels(grading) is None
+    assert correctness.without_kernels(grading) is None
 
 
 ON_A_GPU = [

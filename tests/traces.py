@@ -305,8 +305,8 @@ if __name__ == "__main__":
     import sys
     from pathlib import Path
 
-    from grader.render.trace_html import page
-    from grader.render.trace_terminal import drawing
+    from grader.reports.trace_html import page
+    from grader.reports.trace_terminal import drawing
 
     folder = Path(sys.argv[1])
     for name, make in ALL.items():

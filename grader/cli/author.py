@@ -20,9 +20,9 @@ def make_new(
     ] = None,
 ) -> None:
     """Begin an exercise as a working copy of another one."""
-    from grader import new
+    from grader.authoring import new
     from grader.course import catalog
-    from grader.render import drafted
+    from grader.reports import drafted
 
     made = new.draft(catalog.find_root(), name, like)
     new.write(made)
@@ -96,8 +96,8 @@ def verify(
     wanted = [exercise.name for exercise in exercises]
     from pydantic import TypeAdapter
 
-    from grader import verify
-    from grader.render import junit_verify, terminal
+    from grader.authoring import verify
+    from grader.reports import junit_verify, terminal
 
     count = None if mutants == "all" else int(mutants or verify.FEW.count or 0)
     if junit is not None:  # as if nothing were found, which is what a run that is killed leaves
@@ -158,8 +158,8 @@ def _must_stand_alone(device: options.Device, given: Mapping[str, object]) -> No
 
 
 def _propose_gates(names: list[str] | None, every: bool, runs: int | None, json: bool) -> NoReturn:
-    from grader import calibrate
-    from grader.render import calibration
+    from grader.authoring import calibrate
+    from grader.reports import calibration
 
     exercises = _with_solutions(names, every)
     if every:  # of the puzzles, speed is not graded

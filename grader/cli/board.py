@@ -17,8 +17,7 @@ from grader.model import counted
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from grader.board.collect import Collected
-    from grader.board.entries import Context
+    from grader.classroom import Collected, Context
 
 keys = typer.Typer(help="Keys that a course is run with.", no_args_is_help=True)
 leaderboard = typer.Typer(help="The leaderboard of a class.", no_args_is_help=True)
@@ -40,8 +39,8 @@ def new(
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the three files go.")],
 ) -> None:
     """Make the pair of keys that signs results, and the course key that pseudonyms come from."""
-    from grader import signing
-    from grader.board import people
+    from grader.classroom import signing
+    from grader.classroom.board import people
     from grader.model import UsageError
 
     files = [out / name for name in (PRIVATE, PUBLIC, COURSE)]
@@ -82,13 +81,13 @@ def build(
     import json
     from datetime import UTC, datetime
 
-    from grader.board import baselines as benchmarks
-    from grader.board import decisions as decided
-    from grader.board import people as persons
-    from grader.board import publish, site
+    from grader.classroom.board import baselines as benchmarks
+    from grader.classroom.board import decisions as decided
+    from grader.classroom.board import people as persons
+    from grader.classroom.board import publish, site
     from grader.course import catalog, settings
     from grader.model import UsageError
-    from grader.render import board as pages
+    from grader.reports import board as pages
 
     publish.must_be_ours(out)
     if who is not None and who.resolve().is_relative_to(out.resolve()):
@@ -148,7 +147,7 @@ def invalidate(
     """Take one attempt back, with a reason: it no longer ranks."""
     from datetime import UTC, datetime
 
-    from grader.board import decisions as decided
+    from grader.classroom.board import decisions as decided
     from grader.model import stamp
 
     now = datetime.now(UTC)
@@ -177,13 +176,14 @@ def verify(
     """Run the leaders of each board again on this GPU, from their source, side by side."""
     from datetime import UTC, datetime
 
-    from grader import check, documents
-    from grader.board import decisions as decided
-    from grader.board import rerun
+    from grader.classroom import documents
+    from grader.classroom.board import decisions as decided
+    from grader.classroom.board import rerun
     from grader.course import catalog
+    from grader.grading import check
     from grader.machine import devices
     from grader.model import CannotGrade, UsageError
-    from grader.render import rerun as text
+    from grader.reports import rerun as text
 
     if not sources.is_dir():
         raise UsageError(f"There is no folder {sources}.", "Name where the kernel files lie.")
@@ -246,8 +246,8 @@ def _many_objects() -> Iterator[None]:
 
 def _collected(results: list[Path], trust: list[Path], now: datetime) -> Collected:
     """The attempts that can be used; each of the others is named on standard error."""
-    from grader import documents
-    from grader.board import collect
+    from grader.classroom import documents
+    from grader.classroom.board import collect
 
     collected = collect.collect(results, _context(trust, now))
     for line in documents.told(collected.problems):
@@ -256,8 +256,7 @@ def _collected(results: list[Path], trust: list[Path], now: datetime) -> Collect
 
 
 def _context(trust: list[Path], now: datetime) -> Context:
-    from grader import signing
-    from grader.board.entries import Context
+    from grader.classroom import Context, signing
     from grader.course import catalog, settings
 
     root = catalog.find_root()

@@ -21,9 +21,9 @@ from grader.course import settings
 from grader.model import UsageError
 
 if TYPE_CHECKING:
+    from grader.classroom import Place
     from grader.model import Result
-    from grader.render.reports.registry import Context, Report
-    from grader.systems import Place
+    from grader.reports import Context, Report
 
 KEY = "GRADER_SIGNING_KEY"  # the variable that may hold a private key as PEM
 
@@ -61,17 +61,17 @@ def ci(
     """Grade in CI, every exercise where none is named, and report as that system wants it."""
     # Before anything is started: no process that comes from here may hold the key.
     secret = os.environ.pop(KEY, None)
-    from grader import ci as grading
-    from grader import systems
-    from grader.check import Request
-    from grader.render.reports.registry import Report
+    from grader.classroom import ci as grading
+    from grader.classroom import ci_systems
+    from grader.grading import Request
+    from grader.reports import Report
 
     exercises = options.selected(names, every or not names)
-    here = systems.place(os.environ, _gradescope(systems.AUTOGRADER))
+    here = ci_systems.place(os.environ, _gradescope(ci_systems.AUTOGRADER))
     reports = [Report.parse(text) for text in (report or here.reports)]
     now = datetime.now(UTC)
-    handed_in = systems.submission_time(submitted_at, here, now)
-    whose = systems.student(student, here, submission)
+    handed_in = ci_systems.submission_time(submitted_at, here, now)
+    whose = ci_systems.student(student, here, submission)
     _must_be_possible(reports, here, whose)
     context = _context(here, exercises[0].root, submission, handed_in, now, out_of)
     context = _with_key(context, reports, sign, secret, hardened)
@@ -87,7 +87,7 @@ def ci(
         for target in targets:
             for note in target.notes:
                 tell(f"note: {note}")
-        _show(results, to_stderr=printing or here.system is not systems.System.SHELL)
+        _show(results, to_stderr=printing or here.system is not ci_systems.System.SHELL)
     course_settings = settings.read(exercises[0].root)
     made = grading.attempts_of(targets, results, course_settings, whose, handed_in)
     deliver([document for one in reports for document in one.make(made, context)])
@@ -106,7 +106,7 @@ def _gradescope(folder: Path) -> str | None:
 
 def _must_be_possible(reports: Sequence[Report], here: Place, student: str) -> None:
     """Raises UsageError before anything is graded."""
-    from grader.systems import CLASSROOM50
+    from grader.classroom import CLASSROOM50
 
     if len([one for one in reports if one.prints]) > 1:
         names = ", ".join(one.name for one in reports if one.prints)
@@ -137,7 +137,7 @@ def _context(
     now: datetime,
     out_of: int | None,
 ) -> Context:
-    from grader.render.reports.registry import Context
+    from grader.reports import Context
 
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     return Context(
@@ -186,7 +186,7 @@ def _with_key(
             "the key.",
             "Add --hardened, or report attempt, which is not signed.",
         )
-    from grader import signing
+    from grader.classroom import signing
 
     if keyfile is not None:
         try:
@@ -222,7 +222,7 @@ def _stopped_by_sigterm() -> Iterator[None]:
 @contextmanager
 def _unheard(here: Place) -> Iterator[None]:
     """On GitHub, no line that is printed meanwhile is a command to its runner."""
-    from grader.systems import System
+    from grader.classroom import System
 
     if here.system not in (System.GITHUB, System.CLASSROOM50):
         yield
@@ -237,8 +237,8 @@ def _unheard(here: Place) -> Iterator[None]:
 
 def _show(results: Sequence[Result], to_stderr: bool) -> None:
     """The reports for people. What kernels printed goes to standard error, each line marked."""
-    from grader.render import terminal
-    from grader.render.reports import texts
+    from grader.reports import terminal
+    from grader.reports.formats import texts
 
     for result in results:
         if result.output:

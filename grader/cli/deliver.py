@@ -18,12 +18,12 @@ from grader.cli import say
 from grader.model import UsageError
 
 if TYPE_CHECKING:
-    from grader.render.reports.registry import Document
+    from grader.reports import Document
 
 
 def tell(text: str) -> None:
     """Say it such that no line of it is a command to whatever reads the log of a job."""
-    from grader.render.reports import texts
+    from grader.reports.formats import texts
 
     say.tell(texts.harmless(texts.lines(text)))
 

@@ -20,8 +20,7 @@ from grader.model import UsageError
 
 if TYPE_CHECKING:
     from grader.model import Attempt
-    from grader.render.reports.canvas import Filled
-    from grader.render.reports.registry import Document
+    from grader.reports import Document, Filled
 
 
 class Exported(StrEnum):
@@ -85,10 +84,11 @@ def export(
     if form is Exported.GRADESCOPE_ZIP:
         _export_zip(files, out)
         return
-    from grader import kept, signing
-    from grader.board import decisions as decided
+    from grader.classroom import gradebook as kept
+    from grader.classroom import signing
+    from grader.classroom.board import decisions as decided
     from grader.course import catalog, settings
-    from grader.render.reports.registry import Context, Document, Report
+    from grader.reports import Context, Document, Report
 
     keys = [signing.public_key(path) for path in trust or ()]
     reasons = decided.reasons(decisions)
@@ -152,14 +152,14 @@ def _tell_left_out(problems: Sequence[str]) -> None:
 
 
 def _tell(lines: Iterable[str]) -> None:
-    from grader.render.reports import texts
+    from grader.reports.formats import texts
 
     for line in lines:  # names of files are hostile text, too
         tell(texts.one_line(line, 500))
 
 
 def _filled(gradebook: Path, attempts: Sequence[Attempt], total: str) -> Filled:
-    from grader.render.reports import canvas
+    from grader.reports.formats import canvas
 
     try:
         text = gradebook.read_text(encoding="utf-8")
@@ -181,8 +181,8 @@ def _filled(gradebook: Path, attempts: Sequence[Attempt], total: str) -> Filled:
 
 def _for_gradescope(attempts: Sequence[Attempt], out: Path | None) -> list[Document]:
     """A file for one student; for several, or where `out` is a folder, a folder for each in it."""
-    from grader.render.reports import gradescope
-    from grader.render.reports.registry import Document
+    from grader.reports import Document
+    from grader.reports.formats import gradescope
 
     by_student: dict[str, list[Attempt]] = {}
     for attempt in attempts:
@@ -215,7 +215,7 @@ def _folder_name(student: str) -> str:
 
 
 def _export_zip(files: Sequence[Path], out: Path | None) -> None:
-    from grader.gradescope import autograder_zip
+    from grader.classroom import autograder_zip
 
     if len(files) != 1 or out is None:
         raise UsageError(

@@ -14,7 +14,7 @@ from grader.course import Exercise, catalog
 from grader.model import BrokenExercise, UsageError
 
 if TYPE_CHECKING:
-    from grader.check import Request
+    from grader.grading import Request
     from grader.model import Result
 
 
@@ -65,7 +65,7 @@ def check(
         )
     if case:
         options.require_case(exercises[0], case)
-    from grader.check import Request
+    from grader.grading import Request
 
     requests = [
         Request(
@@ -85,12 +85,12 @@ def check(
 
 
 def _check(requests: Sequence[Request], json: bool) -> int:
-    from grader import check
+    from grader.grading import check
 
     with say.progress() as progress:
         graded = check.run(requests, progress)
     from grader.model import results, verdict
-    from grader.render import terminal
+    from grader.reports import terminal
 
     for number, result in enumerate(graded):
         if result.output:
@@ -112,7 +112,7 @@ def _check(requests: Sequence[Request], json: bool) -> int:
 
 def _show_failing(request: Request, result: Result) -> None:
     """Below a report that says what is wrong: what each thread did, where that can be drawn."""
-    from grader import picture
+    from grader.grading import picture
 
     case = picture.case_of(result, request.exercise.spec)
     if case is not None:
@@ -121,8 +121,8 @@ def _show_failing(request: Request, result: Result) -> None:
 
 def _draw(request: Request, page: Path | None, brief: bool = False) -> None:
     """Call the kernel once, and show what its threads did; as a web page if one is named."""
-    from grader import check
-    from grader.render import trace_html, trace_terminal
+    from grader.grading import check
+    from grader.reports import trace_html, trace_terminal
 
     if page is not None:
         deliver.must_have_place(page)
@@ -145,7 +145,7 @@ def _incomplete(graded: Sequence[Result]) -> int:
 
 def list_exercises() -> None:
     """The exercises of this course."""
-    from grader.render import contract
+    from grader.reports import contract
 
     exercises = catalog.exercises(catalog.find_root())
     if not exercises:
@@ -185,7 +185,7 @@ def show(
         raise UsageError(
             "--html, --solution, --kernel and --case say what to draw.", "Add --trace."
         )
-    from grader.render import contract
+    from grader.reports import contract
 
     if hints is not None:
         say.show(contract.hints(exercise, hints, say.width()))
@@ -198,6 +198,6 @@ def show(
 def _show_trace(exercise: Exercise, kernel: Path, case: str | None, page: Path | None) -> None:
     if case:
         options.require_case(exercise, case)
-    from grader.check import Request
+    from grader.grading import Request
 
     _draw(Request(exercise, kernel, case=case), page)

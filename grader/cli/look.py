@@ -33,11 +33,11 @@ def bench(
     (exercise,) = options.selected([name], False)
     _ = exercise.spec.timed  # a puzzle is told so before a GPU is asked for
     if plot is not None:
-        from grader.render import plots
+        from grader.reports import plots
 
         plots.writable(plot)
-    from grader import bench
-    from grader.render import bench as rendered
+    from grader.grading import bench
+    from grader.reports import bench as rendered
     from grader.speed import profile as profiler
 
     entrants = bench.contenders(exercise, kernel or exercise.kernel, against or [])
@@ -67,9 +67,9 @@ def lint(
     """Point out what a teacher would look at in kernel files. Changes no score, runs nothing."""
     if sarif and json:
         raise UsageError("--sarif and --json are two forms of one output.", "Give only one.")
-    from grader.lint import review
-    from grader.render import lint
-    from grader.render import sarif as log
+    from grader.authoring.lint import review
+    from grader.reports import lint
+    from grader.reports import sarif as log
 
     contents = [(path, review.read(path)) for path in dict.fromkeys(files)]
     reviews = [review.review(path.as_posix(), content) for path, content in contents]
@@ -86,7 +86,7 @@ def lint(
 def doctor(json: options.Json = False) -> None:
     """What works on this machine, what does not, and what to do."""
     from grader.doctor import examine, records
-    from grader.render import doctor
+    from grader.reports import doctor
 
     with say.progress() as progress:
         examination = examine.run(progress)

@@ -13,8 +13,7 @@ from grader.course import catalog
 from grader.model import counted
 
 if TYPE_CHECKING:
-    from grader.release.build import Order, Release
-    from grader.release.update import Plan
+    from grader.classroom import Order, Plan, Release
 
 
 class CI(StrEnum):
@@ -45,7 +44,7 @@ def release(
     """Make the students' repository, and prove that no solution is in it."""
     root = catalog.find_root()
     chosen = options.selected(only, every=not only)
-    from grader.release import build
+    from grader.classroom.release import build
 
     order = build.Order(
         root=root,
@@ -83,14 +82,14 @@ def update(
 ) -> None:
     """Bring a student's repository to a newer release; kernels that were worked on stay."""
     folder = catalog.find_root()
-    from grader.release import update
+    from grader.classroom.release import update
 
     planned = update.run(folder, source)
     _tell_update(planned)
 
 
 def _tell_update(planned: Plan) -> None:
-    from grader.release.update import Action
+    from grader.classroom import Action
 
     why = {
         Action.ADD: "new",

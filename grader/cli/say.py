@@ -60,7 +60,7 @@ def _fitting(text: str, encoding: str | None) -> str:
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
-        from grader.render.layout import PLAIN
+        from grader.reports import PLAIN
 
         return text.translate(PLAIN).encode(encoding, "backslashreplace").decode(encoding)
     return text

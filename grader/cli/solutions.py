@@ -15,9 +15,8 @@ from grader.course import Exercise, catalog
 from grader.model import BrokenExercise, UsageError, counted
 
 if TYPE_CHECKING:
+    from grader.classroom import Model, Shown
     from grader.course import Policy
-    from grader.publish.folder import Shown
-    from grader.publish.models import Model
 
 app = typer.Typer(
     help="Publish the model solutions of a course.",
@@ -51,10 +50,10 @@ def publish(
     """Write solutions, commentary, figures and mistakes as Markdown and as web pages."""
     chosen = options.selected(only, every=not only)
     exercises = [one for one in catalog.exercises(chosen[0].root) if one in chosen]
-    from grader import documents
+    from grader.classroom import documents
+    from grader.classroom.publish import evidence, folder, models, records
     from grader.course import settings
-    from grader.publish import evidence, folder, models, records
-    from grader.render import solutions as pages
+    from grader.reports import solutions as pages
 
     course_settings = settings.read(exercises[0].root)
     policy = _policy(when, course_settings.solutions)
@@ -152,16 +151,16 @@ def solution(
     else:
         shown, policy = _of_a_folder(source, name)
     _require_allowed(policy, shown.name)
-    from grader.render import solution_terminal
+    from grader.reports import solution_terminal
 
     say.show(solution_terminal.solution(shown, say.width()))
 
 
 def _of_the_course(exercise: Exercise) -> tuple[Shown, Policy]:
     """Raises UsageError in a course without solutions, such as a learner's."""
+    from grader.classroom import Shown
+    from grader.classroom.publish import models
     from grader.course import settings
-    from grader.publish import models
-    from grader.publish.folder import Shown
 
     if not exercise.solution.is_file():
         raise UsageError(
@@ -180,8 +179,8 @@ def _of_the_course(exercise: Exercise) -> tuple[Shown, Policy]:
 
 def _of_a_folder(source: Path, name: str) -> tuple[Shown, Policy]:
     """Raises UsageError where it is not there, not to be seen yet, or was changed."""
+    from grader.classroom.publish import folder
     from grader.course import Policy
-    from grader.publish import folder
 
     record = folder.read(source)
     policy = Policy.parse(record.policy)
@@ -195,7 +194,7 @@ def _of_a_folder(source: Path, name: str) -> tuple[Shown, Policy]:
 
 def _require_begun(policy: Policy) -> None:
     """Raises UsageError before the day from which solutions are shown."""
-    from grader.publish import records
+    from grader.classroom.publish import records
 
     if (day := records.still_to_come(policy, datetime.now(UTC))) is not None:
         raise UsageError(
@@ -220,9 +219,9 @@ def _require_allowed(policy: Policy, name: str) -> None:
 
 def _require_passed(exercise: Exercise) -> None:
     """Exits with the check's own code where the learner's kernel does not pass."""
-    from grader import check
+    from grader.grading import check
     from grader.model import Status, verdict
-    from grader.render import terminal
+    from grader.reports import terminal
 
     say.tell(f"{exercise.name} is shown to whoever passes; your kernel.py is checked first")
     with say.progress() as progress:

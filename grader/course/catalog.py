@@ -58,7 +58,9 @@ class Exercise:
 
     @property
     def survivors(self) -> Path:
-        """What is declared of mutants that no test can reject (grader.declared); may be missing."""
+        """What is declared of mutants that no test can reject (grader.authoring.survivors); may be
+        missing.
+        """
         return self.answers / "survivors.toml"
 
     @property

@@ -25,10 +25,13 @@ from grader.sandbox import (
     walls,
 )
 
-WORKER = Path(grader.__file__).parent / "worker"
+BACKENDS = Path(grader.__file__).parent / "backends"
 ADDITIONS = {
-    "triton": (WORKER / "streams.py", Entry("read_two_write_one", ("a", "b", "out"))),
-    "numba": (WORKER / "numba_add.py", Entry("add", ("a", "b", "out"))),
+    "triton": (
+        BACKENDS / "triton" / "reference_kernels.py",
+        Entry("read_two_write_one", ("a", "b", "out")),
+    ),
+    "numba": (BACKENDS / "numba" / "trial_kernel.py", Entry("add", ("a", "b", "out"))),
 }
 ELEMENTS = 1000
 ARENA_BYTES = 1 << 20

@@ -3,7 +3,7 @@
 A result knows no student; an attempt is a result with whose it is, when it was handed in, and what
 it was graded with. What a trusted run made is signed: `grader/signed/v1` holds the attempts of the
 run as the very text that was signed. Reading one says nothing of whether the signature is good: see
-grader.signing.
+grader.classroom.signing.
 
 The published schemas are docs/attempt.schema.json and docs/signed.schema.json;
 `python -m grader.model.attempts attempt` and `signed` print them.

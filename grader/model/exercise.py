@@ -162,7 +162,8 @@ class Case:
 
 
 class Draw(Protocol):
-    """What a spec's `inputs` draws tensors with; `grader.correctness.inputs` implements it for one case.
+    """What a spec's `inputs` draws tensors with; `grader.correctness.inputs` implements it for one
+    case.
 
     Every tensor comes out with the case's layout (padding and offset) and on the judge's device.
     """

@@ -24,7 +24,7 @@ GOES = 5  # for one ceiling, after one to compile and warm up
 # After which a process is as slow to begin as after 0.4 s: on an H200, 0.2 ms slower than at once.
 REST_S = 0.05
 EMPTY = Filled()  # nothing to look at
-STREAMS_FILE = Path(__file__).parent / "worker" / "streams.py"
+STREAMS_FILE = Path(__file__).parents[1] / "backends" / "triton" / "reference_kernels.py"
 
 
 class Yardstick:

@@ -1,7 +1,7 @@
 """What Nsight Compute counts in one call of a kernel: a short digest, where the machine allows it.
 
-The call is made by `grader.worker.profiled` in a process of its own, below `ncu`. Nothing is judged
-by these numbers.
+The call is made by `grader.worker.profiled_calls` in a process of its own, below `ncu`. Nothing is
+judged by these numbers.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def command(ncu: Path, job: Path, log: Path, metrics: Sequence[str]) -> list[str
         *(str(ncu), "--csv", "--page", "raw", "--print-units", "base", "--log-file", str(log)),
         *("--clock-control", "none", "--profile-from-start", "off"),
         *("--target-processes", "application-only", "--metrics", ",".join(metrics)),
-        *fork_server.program("grader.worker.profiled", str(job)),
+        *fork_server.program("grader.worker.profiled_calls", str(job)),
     ]
 
 
@@ -171,7 +171,9 @@ def sizes(spec: Spec, rows: int) -> dict[str, int]:
 
 
 def _job(spec: Spec, kernel: Path, rows: int) -> dict[str, Any]:
-    """What `grader.worker.profiled` needs to know: shapes and dtypes of the arguments, in order."""
+    """What `grader.worker.profiled_calls` needs to know: shapes and dtypes of the arguments, in
+    order.
+    """
     scored, _ = spec.timed
     few = 8 if scored.columns else 64
     one = arguments(spec, scored_case(spec, few), LargeDraw(scored_case(spec, few), "cpu", 0))

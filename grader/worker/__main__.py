@@ -1,6 +1,7 @@
 """The parent of all workers: imports the heavy libraries once, then forks a worker on request.
 
-Started by `grader.sandbox.fork_server` as `python -I -m grader.worker CONTROL_FD BACKEND DEVICE HOME WITHOUT`,
+Started by `grader.sandbox.fork_server` as `python -I -m grader.worker CONTROL_FD BACKEND DEVICE
+HOME WITHOUT`,
 where HOME lies in a folder that goes with it, and WITHOUT names walls not to build, with commas
 between them. It never runs a learner's code
 itself. When its worker ends, or when the judge goes away, it kills whatever the worker left behind:
@@ -24,7 +25,7 @@ from pathlib import Path
 
 from grader.machine import processes
 from grader.worker import confine, loop, pids
-from grader.worker.places import UNUSED_USERS, Place
+from grader.worker.worker_home import UNUSED_USERS, Place
 
 STOP_S = 1.0  # to see all that a worker started stopped; it takes a millisecond
 PATIENCE_S = 1.0  # that a worker which hung up gets to end by itself

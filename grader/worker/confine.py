@@ -32,7 +32,7 @@ from grader.worker.linux import (
     own_user_namespace,
 )
 from grader.worker.mounts import mounts
-from grader.worker.places import Place, devices, existing, of_gpus, python, readable
+from grader.worker.worker_home import Place, devices, existing, of_gpus, python, readable
 
 
 def build(place: Place, without: Collection[str] = ()) -> tuple[str, ...]:

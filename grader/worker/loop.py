@@ -21,16 +21,16 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from grader.backends.numba.simulator.counts import facts
 from grader.model import Channel, Closed, Fault, Reply
 from grader.worker import faults, walls
 from grader.worker.load import LoadError, load_entry
-from grader.worker.sim_numba.counts import facts
 
 if TYPE_CHECKING:
+    from grader.backends.numba.simulator.access_log import Log
     from grader.worker.allocations import Allocations
-    from grader.worker.compiled import Launches
-    from grader.worker.ledger import Ledger
-    from grader.worker.sim_numba.log import Log
+    from grader.worker.launches import Launches
+    from grader.worker.traffic_counter import Ledger
 
 
 class Backend(Protocol):
@@ -95,7 +95,7 @@ def prepare(backend: str, device: str) -> Toolbox:
     # The libraries' objects stay. To look for garbage among them takes an eighth of the imports,
     # and a quarter of a launch that makes some thousand records of accesses.
     gc.disable()
-    make_backend = importlib.import_module(f"grader.worker.{backend}_{how}").install()
+    make_backend = importlib.import_module(f"grader.backends.{backend}.{how}").install()
     gc.freeze()
     gc.enable()
     return Toolbox(make_backend, simulated)

@@ -22,7 +22,7 @@ from grader.worker.linux import (
     must,
     own_mounts,
 )
-from grader.worker.places import Place, devices, readable
+from grader.worker.worker_home import Place, devices, readable
 
 SHARED_MEMORY = 1 << 30  # bytes of /dev/shm; the driver of a GPU takes a few
 

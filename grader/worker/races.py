@@ -16,7 +16,7 @@ import zlib
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
-from grader.worker.refused import Refused
+from grader.worker.refusals import Refused
 
 Index = tuple[int, int, int]  # of a block or program in its grid
 

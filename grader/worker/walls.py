@@ -1,7 +1,7 @@
 """Which walls hold, tried from within a worker that has read nothing of a learner's yet.
 
-Each trial does what a hostile kernel file would do and says whether it was stopped. `grader.sandbox.walls`
-tells what there is to reach, has this run, and keeps the answers.
+Each trial does what a hostile kernel file would do and says whether it was stopped.
+`grader.sandbox.walls` tells what there is to reach, has this run, and keeps the answers.
 """
 
 from __future__ import annotations

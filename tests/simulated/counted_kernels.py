@@ -7,12 +7,12 @@ import torch
 import triton
 import triton.language as tl
 
-from grader.worker.guard import AddressGuard, Span
-from grader.worker.ledger import Ledger
-from grader.worker.sim_triton import simulator
+from grader.backends.triton.simulator import setup
+from grader.worker.bounds import AddressGuard, Span
+from grader.worker.traffic_counter import Ledger
 
 GUARD = AddressGuard()
-simulator.install(GUARD)
+setup.install(GUARD)
 
 
 def counted(kernel, grid, x, out, *args, **options) -> tuple[dict[str, int], dict[str, int]]:

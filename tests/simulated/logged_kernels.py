@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from numba import cuda, float32, int32
 
-from grader.worker.guard import OutOfBounds
+from grader.backends.numba.simulator import setup
+from grader.backends.numba.simulator.access_log import KINDS, MARKS, Log
+from grader.backends.numba.simulator.counts import facts
+from grader.backends.numba.simulator.device_arrays import device_array
+from grader.worker.bounds import OutOfBounds
 from grader.worker.races import Race, Uninitialised
-from grader.worker.sim_numba import simulator
-from grader.worker.sim_numba.counts import facts
-from grader.worker.sim_numba.device_arrays import device_array
-from grader.worker.sim_numba.log import KINDS, MARKS, Log
 
-simulator.install()
+setup.install()
 
 
 def line_of(text: str) -> int:
@@ -26,7 +26,7 @@ def line_of(text: str) -> int:
 def logged(kernel, grid, block, *arrays: np.ndarray, error=None) -> Log:
     named = zip("xyz", arrays, strict=False)
     given = [device_array(array, lambda *_: None, name) for name, array in named]
-    with simulator.logging() as log:
+    with setup.logging() as log:
         if error is None:
             kernel[grid, block](*given)
         else:
@@ -121,7 +121,7 @@ def second(left, y):
 def test_scratch_has_the_name_that_a_kernel_first_gives_it():
     scratch = cuda.device_array(4, np.float32)
     x, y = (device_array(zeros(4), lambda *_: None, name) for name in "xy")
-    with simulator.logging() as log:
+    with setup.logging() as log:
         first[1, 4](x, scratch)
         second[1, 4](scratch, y)
     told = log.told(__file__)
@@ -335,7 +335,7 @@ def test_an_index_below_0_is_marked():
 
 
 def test_of_too_many_accesses_the_first_and_the_faulty_are_told(monkeypatch):
-    monkeypatch.setattr("grader.worker.sim_numba.log.MOST_ACCESSES", 5)
+    monkeypatch.setattr("grader.backends.numba.simulator.access_log.MOST_ACCESSES", 5)
     log = logged(one_too_far, 2, 3, zeros(6), zeros(6), error=OutOfBounds)
     found = rows(log)
     assert len(found) == 5

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from numba import cuda, float32, int32
 
-from grader.worker.guard import OutOfBounds
-from grader.worker.launches import LaunchRefused
+from grader.backends.numba.simulator import setup
+from grader.backends.numba.simulator.arrays import NotSimulated
+from grader.backends.numba.simulator.device_arrays import device_array
+from grader.backends.numba.simulator.launch_limits import LaunchRefused
+from grader.worker.bounds import OutOfBounds
 from grader.worker.races import DivergentBarrier, DivergentShuffle, Race, Uninitialised
-from grader.worker.sim_numba import simulator
-from grader.worker.sim_numba.arrays import NotSimulated
-from grader.worker.sim_numba.device_arrays import device_array
 
-simulator.install()
+setup.install()
 
 THREADS = 64
 
@@ -431,13 +431,13 @@ def test_blocks_run_in_two_orders():
         return filled(3, value=1.0), filled(3), np.zeros(1, np.int32), filled(1)
 
     run(last_number_adds_up, 3, 1, *arrays())
-    simulator.run_blocks(backwards=True)
+    setup.run_blocks(backwards=True)
     try:
         with pytest.raises(Race, match=r"block 1 writes .*block 2 read"):
             run(last_number_adds_up, 3, 1, *arrays())
         run(last_block_adds_up_thread_0_fences, 3, 1, *arrays())
     finally:
-        simulator.run_blocks(backwards=False)
+        setup.run_blocks(backwards=False)
 
 
 @cuda.jit
@@ -646,11 +646,11 @@ def test_threads_run_in_the_order_of_their_number_also_through_device_functions(
 
 def test_threads_run_in_two_orders():
     order, lane = (np.zeros((1, 61), dtype=np.int32) for _ in range(2))
-    simulator.run_blocks(backwards=True)
+    setup.run_blocks(backwards=True)
     try:
         run(positions, 1, (5, 4, 3), order, lane)
     finally:
-        simulator.run_blocks(backwards=False)
+        setup.run_blocks(backwards=False)
     np.testing.assert_array_equal(order[0, :60], np.arange(60)[::-1])
     np.testing.assert_array_equal(lane[0, :60], np.arange(60) % 32)
 
@@ -975,7 +975,7 @@ def test_arrays_in_tuples_are_looked_at_like_any_others():
 )
 def test_a_launch_that_is_undone_leaves_arrays_in_tuples_as_they_were(given):
     x, out, again = filled(4, value=1.0), filled(4), filled(4)
-    with simulator.undoing():
+    with setup.undoing():
         doubles[2, 2](Pair(x, given(out)), ((given(again),),))
         in_place[1, 4](given(x))
         in_place[1, 4](cuda.InOut(observed(x)))

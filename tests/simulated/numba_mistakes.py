@@ -5,14 +5,14 @@ import pytest
 import torch
 from numba import cuda, float32
 
+from grader.backends.numba.simulator import setup
+from grader.backends.numba.simulator.device_arrays import device_array
+from grader.backends.numba.simulator.launch_limits import LaunchRefused
 from grader.sandbox.failures import told
 from grader.worker.faults import describe
-from grader.worker.launches import LaunchRefused
 from grader.worker.races import Race
-from grader.worker.sim_numba import simulator
-from grader.worker.sim_numba.device_arrays import device_array
 
-simulator.install()
+setup.install()
 
 WIDTH = 4
 PAIR = (4, 5)

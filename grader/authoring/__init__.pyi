@@ -1,0 +1,14 @@
+from . import calibrate as calibrate
+from . import new as new
+from . import verify as verify
+from .calibrate import SPARE as SPARE
+from .calibrate import Calibration as Calibration
+from .calibrate import Measured as Measured
+from .calibrate import gates_line as gates_line
+from .lint.records import Level as Level
+from .lint.records import LintFinding as LintFinding
+from .lint.records import Review as Review
+from .lint.review import RULES as RULES
+from .lint.rule import Rule as Rule
+from .new import Draft as Draft
+from .verify import Verified as Verified

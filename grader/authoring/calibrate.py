@@ -1,0 +1,245 @@
+"""`grader verify --calibrate`: gates for an exercise, proposed from repeated runs on this GPU.
+
+The model solution is checked several times, each time in fresh processes and with new inputs. With
+the shares of the ceiling that it reached, all rounded down to whole hundredths,
+
+    passing = ROOM * median, and at most lowest / (1 + SPARE)
+    great   = lowest * (1 - decision.INDIFFERENCE) - (highest - lowest), and at most 1
+
+A kernel may so be 15 % slower than the solution and pass, and the solution exceeds `passing` by 5 %
+in every run, as docs/authoring.md asks. `great` is what it reached each time: the speed step tells
+two speeds apart from 1.5 % on, and the runs differ by their spread. A wrong kernel that is right
+and slow (`Rejected at: speed`) is run as often, and `passing` is raised until it lies above.
+
+What stands in the six exercises was chosen by hand: `passing` from 83 % to 87 % of the solution's
+share on an H200 (67 % for cross entropy), `great` from 97 % to 101 % of it, but above it where the
+lesson holds a challenge out.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+
+from pydantic import Field
+
+from grader.course import Exercise, rejected_at
+from grader.grading import check
+from grader.machine import devices
+from grader.model import (
+    BrokenExercise,
+    CannotGrade,
+    Record,
+    Result,
+    Status,
+    StepName,
+    first_problem,
+    percent,
+)
+from grader.speed import INDIFFERENCE
+
+RUNS = 5
+LEAST_RUNS = 3  # that count: fewer tell nothing of how far runs differ
+SPARE = 0.05  # by which a solution's share must exceed `passing`, as a share of it
+ROOM = 0.85
+WIDEST = 0.05  # relative: where runs differ by more, no gate can be set from them
+_MEASURED = ("too_slow", "too_close")  # kinds of failures whose share counts all the same
+
+
+class Measured(Record):
+    """One kernel, checked several times."""
+
+    kernel: str = Field(description="`kernel`, the solution, or the name of a wrong kernel")
+    shares: tuple[float, ...] = Field(description="of the ceiling, of the runs that count")
+    left_out: tuple[str, ...] = Field(description="why the other runs do not count")
+    fault: str = Field(description="whose that is: `machine`, `exercise`, or empty")
+    median: float | None = Field(description="this and the next three: null without shares")
+    lowest: float | None
+    highest: float | None
+    spread: float | None = Field(description="(highest - lowest) / median")
+
+
+class Proposal(Record):
+    """Gates, or why there are none. `fault` is then `machine` or `exercise`."""
+
+    passing: float | None = None
+    great: float | None = None
+    reason: str = ""
+    fault: str = ""
+
+
+class Calibration(Record):
+    """One exercise: what was measured, what stands in its spec, and what is proposed."""
+
+    exercise: str
+    device: str
+    case: str = Field(description="the scored case, or empty when no run counts")
+    kernels: tuple[Measured, ...] = Field(description="the solution first")
+    passing: float = Field(description="as it stands in the spec, like `great`")
+    great: float
+    spare: float | None = Field(description="of the lowest share above `passing`, relative to it")
+    holds: bool = Field(description="whether `spare` is enough")
+    great_runs: int = Field(description="runs of the solution that reached `great`")
+    proposed: Proposal
+
+
+def run(
+    exercises: Sequence[Exercise], runs: int, progress: Callable[[str], None]
+) -> list[Calibration]:
+    """Check the solutions `runs` times each, by turns, so that a drift of the GPU shows as spread.
+
+    Raises CannotGrade without a GPU, UsageError for an exercise whose speed is not graded,
+    BrokenExercise for one without a solution, and what check.run raises.
+    """
+    kernels = [(exercise, kernel) for exercise in exercises for kernel in _kernels(exercise)]
+    if not devices.has_driver():
+        raise CannotGrade(
+            "Gates are set from speeds measured on a GPU, and this machine has no driver for one.",
+            "Run `grader verify --calibrate` on the kind of GPU that the course is graded on.",
+        )
+    results: dict[tuple[str, Path], list[Result]] = {}
+    for number in range(1, runs + 1):
+        for exercise, kernel in kernels:
+            progress(f"run {number} of {runs}: {exercise.name} {kernel.name}")
+            request = check.Request(
+                exercise, kernel, device="cuda", require_speed=True, shrink=False
+            )
+            (result,) = check.run([request], lambda text: None)
+            if result.status is Status.INTERRUPTED:
+                raise KeyboardInterrupt
+            results.setdefault((exercise.name, kernel), []).append(result)
+    return [
+        calibration(exercise, {k.stem: results[exercise.name, k] for k in _kernels(exercise)})
+        for exercise in exercises
+    ]
+
+
+def _kernels(exercise: Exercise) -> Iterator[Path]:
+    """The solution, then the wrong kernels that are only too slow."""
+    _ = exercise.spec.timed
+    if not exercise.solution.is_file():
+        raise BrokenExercise(
+            f"{exercise.name} has no solution: {exercise.solution} does not exist.",
+            "Write the model answer: gates are set from its speed.",
+        )
+    yield exercise.solution
+    yield from (k for k in exercise.wrong_kernels if rejected_at(k) is StepName.SPEED)
+
+
+def calibration(exercise: Exercise, results: dict[str, list[Result]]) -> Calibration:
+    """What follows from the results of each kernel, the solution's first."""
+    _, gates = exercise.spec.timed
+    kernels = tuple(measured(kernel, some) for kernel, some in results.items())
+    solution, *slow = kernels
+    everything = [result for some in results.values() for result in some]
+    speeds = [s.speed for result in everything for s in result.steps if s.speed]
+    spare = None if solution.lowest is None else solution.lowest / gates.passing - 1
+    return Calibration(
+        exercise=exercise.name,
+        device=everything[0].environment.device,
+        case=speeds[0].case if speeds else "",
+        kernels=kernels,
+        passing=gates.passing,
+        great=gates.great,
+        spare=spare,
+        holds=spare is not None and spare >= SPARE,
+        great_runs=sum(share >= gates.great for share in solution.shares),
+        proposed=propose(solution, slow),
+    )
+
+
+def measured(kernel: str, results: Sequence[Result]) -> Measured:
+    """What several checks of one kernel come to."""
+    told = [_share(result) for result in results]
+    shares = tuple(one for one in told if isinstance(one, float))
+    middle = statistics.median(shares) if shares else None
+    uncounted = {r.status for r, one in zip(results, told, strict=True) if isinstance(one, str)}
+    return Measured(
+        kernel=kernel,
+        shares=shares,
+        left_out=tuple(one for one in told if isinstance(one, str)),
+        fault=_fault(uncounted),
+        median=middle,
+        lowest=min(shares, default=None),
+        highest=max(shares, default=None),
+        spread=(max(shares) - min(shares)) / middle if middle else None,
+    )
+
+
+def _share(result: Result) -> float | str:
+    """The share that a check measured, or why it has none that counts.
+
+    A solution below the gate, or too close to it to tell, was measured like any other.
+    """
+    problem = first_problem(result)
+    speed = next((step for step in result.steps if step.name is StepName.SPEED), None)
+    if problem is None and speed is not None and speed.speed is not None:
+        return speed.speed.share
+    if problem is None:
+        return result.message or "its speed was not measured"
+    failure = problem.failure
+    if problem is speed and failure and failure.kind in _MEASURED and problem.speed:
+        return problem.speed.share
+    return f"{problem.name}: {failure.message if failure else problem.summary}"
+
+
+def _fault(uncounted: Collection[Status]) -> str:
+    """Whose fault it is that checks ended so, and not with a share."""
+    if not uncounted:
+        return ""
+    return "machine" if set(uncounted) == {Status.CANNOT_GRADE} else "exercise"
+
+
+def propose(solution: Measured, slow: Sequence[Measured] = ()) -> Proposal:
+    """Gates from the shares of the solution, above those of kernels that must be too slow."""
+    if len(solution.shares) < LEAST_RUNS:
+        runs = len(solution.shares) + len(solution.left_out)
+        why = f": {solution.left_out[0]}" if solution.left_out else ""
+        reason = f"{len(solution.shares)} of {runs} runs count{why}"
+        return Proposal(reason=reason, fault=solution.fault or "machine")
+    assert solution.median is not None
+    assert solution.lowest is not None
+    assert solution.highest is not None
+    assert solution.spread is not None
+    if solution.spread > WIDEST:
+        return Proposal(
+            reason=f"runs differ by {percent(solution.spread)}; let nobody else use this GPU",
+            fault="machine",
+        )
+    most = _down(solution.lowest / (1 + SPARE))
+    passing = min(_down(ROOM * solution.median), most)
+    for wrong in slow:
+        if wrong.highest is not None:
+            passing = max(passing, _up(wrong.highest * (1 + INDIFFERENCE)))
+    if passing > most:
+        return Proposal(
+            reason="a kernel that must be too slow is nearly as fast as the solution",
+            fault="exercise",
+        )
+    steady = solution.lowest * (1 - INDIFFERENCE) - (solution.highest - solution.lowest)
+    return Proposal(passing=passing, great=min(max(_down(steady), passing), 1.0))
+
+
+def gates_line(proposal: Proposal) -> str:
+    """The line of a spec, or empty without a proposal."""
+    if proposal.passing is None or proposal.great is None:
+        return ""
+    return f"gates=Gates(passing={proposal.passing:.2f}, great={proposal.great:.2f}),"
+
+
+def exit_code(calibrations: Sequence[Calibration]) -> int:
+    """0 when gates are proposed for each; else whose fault it is, an exercise's before a GPU's."""
+    faults = {one.proposed.fault for one in calibrations}
+    if "exercise" in faults or not calibrations:
+        return BrokenExercise.exit_code
+    return CannotGrade.exit_code if "machine" in faults else 0
+
+
+def _down(share: float) -> float:
+    return math.floor(share * 100) / 100
+
+
+def _up(share: float) -> float:
+    return math.ceil(share * 100) / 100

@@ -1,0 +1,56 @@
+"""Rules about work beside the call: streams, graphs, threads."""
+
+from __future__ import annotations
+
+from grader.authoring.lint.records import Level
+from grader.authoring.lint.rule import Rule, uses
+
+RULES = (
+    Rule(
+        "KG301",
+        "side-stream",
+        Level.NOTE,
+        "{what} puts work on a stream beside the caller's.",
+        "What runs on another stream can begin before the inputs are written, and end after the "
+        "caller reads the output.",
+        "Launch on the current stream, or have the two wait for each other: "
+        "`other.wait_stream(torch.cuda.current_stream())` before, and the other way round after.",
+        uses(
+            "torch.Stream",
+            "torch.cuda.ExternalStream",
+            "torch.cuda.Stream",
+            "torch.cuda.StreamContext",
+            "torch.cuda.set_stream",
+            "torch.cuda.stream",
+            "torch.cuda.streams",
+            "numba.cuda.external_stream",
+            "numba.cuda.per_thread_default_stream",
+            "numba.cuda.stream",
+        ),
+    ),
+    Rule(
+        "KG302",
+        "cuda-graph",
+        Level.NOTE,
+        "{what} records launches, to be replayed later.",
+        "A replay uses the addresses, sizes and numbers of the recording. Replayed for another "
+        "call it gives the recording's answer.",
+        "Record anew for each set of addresses, shapes, strides and dtypes, and let kernels read "
+        "numbers that change from the GPU's memory.",
+        uses(
+            "torch.cuda.CUDAGraph",
+            "torch.cuda.graph",
+            "torch.cuda.graphs",
+            "torch.cuda.make_graphed_callables",
+        ),
+    ),
+    Rule(
+        "KG303",
+        "thread",
+        Level.WARNING,
+        "{what} runs code beside the call.",
+        "A thread can go on after the function has returned, when the clock has stopped.",
+        "Do all the work in the call itself: the GPU is what runs in parallel here.",
+        uses("threading", "_thread", "concurrent", "multiprocessing", "asyncio", "greenlet"),
+    ),
+)

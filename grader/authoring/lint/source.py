@@ -1,0 +1,254 @@
+"""A kernel file as the rules see it: its tree, its kernels, its launches, its tensors."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from functools import cached_property
+
+from grader.authoring.lint.names import LOCAL, Names
+from grader.authoring.lint.torch_api import NUMBER_METHODS, makes_a_tensor
+
+TRITON_JIT = {"triton.jit", "triton.runtime.jit.jit"}
+NUMBA_JIT = {"numba.cuda.jit"}
+TENSOR_TYPES = {"torch.Tensor", "numba.cuda.cudadrv.devicearray.DeviceNDArray"}
+# What only a tensor or a device array has: a parameter that is asked for it is one.
+_OF_A_TENSOR = {
+    "data_ptr",
+    "dtype",
+    "element_size",
+    "is_contiguous",
+    "ndim",
+    "numel",
+    "shape",
+    "storage_offset",
+    "stride",
+    "untyped_storage",
+}
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Source:
+    """One file's tree with the questions that more than one rule asks of it."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.tree = tree
+        self.names = Names(tree)
+        self._parents = {c: node for node in ast.walk(tree) for c in ast.iter_child_nodes(node)}
+        self.nodes = [node for node in ast.walk(tree) if self._runs(node)]
+        self.functions = [node for node in self.nodes if isinstance(node, Function)]
+
+    # -- where a node stands
+
+    def parent(self, node: ast.AST) -> ast.AST | None:
+        return self._parents.get(node)
+
+    def above(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The nodes around a node, the nearest first."""
+        around = self._parents.get(node)
+        while around is not None:
+            yield around
+            around = self._parents.get(around)
+
+    def function(self, node: ast.AST) -> Function | None:
+        """The function around a node. Decorators and defaults stand outside of theirs."""
+        below = node
+        for around in self.above(node):
+            if isinstance(around, Function) and below in around.body:
+                return around
+            below = around
+        return None
+
+    def _runs(self, node: ast.AST) -> bool:
+        """Whether a node is there when the file is graded: no type, nothing for `__main__`."""
+        below = node
+        for around in self.above(node):
+            typed = isinstance(around, ast.arg | ast.AnnAssign) and around.annotation is below
+            if typed or (isinstance(around, Function) and around.returns is below):
+                return False
+            if isinstance(around, ast.If) and below in around.body and _is_main(around.test):
+                return False
+            below = around
+        return True
+
+    # -- kernels and launches
+
+    @cached_property
+    def jitted(self) -> dict[str, set[str]]:
+        """Of each function that Triton or numba compiles, what compiles it."""
+        found: dict[str, set[str]] = {}
+        for function in self.functions:
+            for decorator in function.decorator_list:
+                maker = decorator.func if isinstance(decorator, ast.Call) else decorator
+                found.setdefault(function.name, set()).update(self.names.paths(maker))
+        for call in (node for node in self.nodes if isinstance(node, ast.Call)):
+            maker = call.func.func if isinstance(call.func, ast.Call) else call.func
+            for path in self.local(call.args[0]) if call.args else ():
+                found.setdefault(path, set()).update(self.names.paths(maker))
+        return {name: by for name, by in found.items() if by & (TRITON_JIT | NUMBA_JIT)}
+
+    def kernels(self, made_by: set[str]) -> Iterator[Function]:
+        """The functions that one of these compilers compiles."""
+        for function in self.functions:
+            if self.jitted.get(function.name, set()) & made_by:
+                yield function
+
+    def local(self, node: ast.AST) -> set[str]:
+        """The functions of this file that an expression may stand for."""
+        paths = self.names.paths(node)
+        return {path.removeprefix(LOCAL) for path in paths if path.startswith(LOCAL)}
+
+    def on_gpu(self, node: ast.AST) -> bool:
+        """Whether a node belongs to what is compiled for the GPU."""
+        around = self.function(node)
+        while around is not None and around.name not in self.jitted:
+            around = self.function(around)
+        return around is not None
+
+    @cached_property
+    def launches(self) -> list[ast.Call]:
+        """Every call that looks like a launch, such as `kernel[grid](...)`."""
+        calls = [node for node in self.nodes if isinstance(node, ast.Call)]
+        return [c for c in calls if isinstance(c.func, ast.Subscript) or self.is_launch(c)]
+
+    def is_launch(self, call: ast.Call) -> bool:
+        """Whether a call is sure to launch a kernel of this file."""
+        launched = _launched(call)
+        return launched is not None and bool(self.local(launched) & self.jitted.keys())
+
+    @cached_property
+    def launching(self) -> set[str]:
+        """The functions of this file that launch a kernel, be it through another function."""
+        return self.reaching(self.is_launch)
+
+    def reaching(self, is_it: Callable[[ast.Call], bool]) -> set[str]:
+        """The functions in which such a call is made, or that call one of them."""
+        calls = [
+            (function.name, node)
+            for node in self.nodes
+            if isinstance(node, ast.Call) and (function := self.function(node))
+        ]
+        found = {name for name, call in calls if is_it(call)}
+        before = -1
+        while before != len(found):
+            before = len(found)
+            found |= {name for name, call in calls if self.local(call.func) & found}
+        return found
+
+    # -- what runs on the host
+
+    @cached_property
+    def references(self) -> list[tuple[ast.expr, frozenset[str]]]:
+        """Every use of what came from outside, whole: `torch.nn.functional.softmax` is one.
+
+        An alias counts where it is used, not where it is made.
+        """
+        found: list[tuple[ast.expr, frozenset[str]]] = []
+        for node in self.nodes:
+            if not isinstance(node, ast.Name | ast.Attribute | ast.Call):
+                continue
+            if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+                continue
+            if isinstance(self.parent(node), ast.Attribute) or self.names.is_alias(node):
+                continue
+            if paths := self.names.paths(node):
+                found.append((node, paths))
+        return found
+
+    @cached_property
+    def entries(self) -> set[str]:
+        """The host functions that nothing in the file calls: what a grader may call."""
+        used = set[str]()
+        for node in self.nodes:
+            if isinstance(node, ast.Call):
+                used |= self.local(node.func)
+        top = {node.name for node in self.tree.body if isinstance(node, Function)}
+        return top - used - self.jitted.keys()
+
+    @cached_property
+    def _tensors(self) -> dict[ast.AST | None, set[str]]:
+        """The names of tensors in each function, worked out from types, uses and assignments."""
+        found: dict[ast.AST | None, set[str]] = {None: set()}
+        for function in self.functions:
+            found[function] = set(self.tensor_parameters(function))
+        changed = True
+        while changed:
+            changed = False
+            for node in self.nodes:
+                if isinstance(node, ast.Assign | ast.NamedExpr) and self.is_tensor(
+                    node.value, found
+                ):
+                    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                    names = {target.id for target in targets if isinstance(target, ast.Name)}
+                    known = found[self.function(node)]
+                    changed |= not names <= known
+                    known |= names
+        return found
+
+    def tensor_parameters(self, function: Function) -> Iterator[str]:
+        """The parameters of a function that are tensors, by their types or by what is asked."""
+        arguments = function.args
+        asked = {
+            node.value.id
+            for node in ast.walk(function)
+            if isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.attr in _OF_A_TENSOR
+        }
+        for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+            if arg.annotation is None:
+                if arg.arg in asked:
+                    yield arg.arg
+            elif self._is_tensor_type(arg.annotation):
+                yield arg.arg
+
+    def _is_tensor_type(self, node: ast.expr) -> bool:
+        """Whether an annotation is a tensor's, such as `torch.Tensor | None`."""
+        if isinstance(node, ast.BinOp):
+            return self._is_tensor_type(node.left) or self._is_tensor_type(node.right)
+        return bool(self.names.paths(node) & TENSOR_TYPES)
+
+    def is_tensor(self, node: ast.AST, known: dict[ast.AST | None, set[str]] | None = None) -> bool:
+        """Whether an expression of a host function is sure to be a tensor."""
+        known = self._tensors if known is None else known
+        while True:
+            if isinstance(node, ast.Subscript):
+                node = node.value
+            elif isinstance(node, ast.Call):
+                if any(makes_a_tensor(path) for path in self.names.paths(node.func)):
+                    return True
+                if not isinstance(node.func, ast.Attribute) or node.func.attr in NUMBER_METHODS:
+                    return False
+                node = node.func.value
+            elif isinstance(node, ast.Attribute) and node.attr in ("T", "mT", "data"):
+                node = node.value
+            elif isinstance(node, ast.BinOp):
+                return self.is_tensor(node.left, known) or self.is_tensor(node.right, known)
+            else:
+                break
+        return isinstance(node, ast.Name) and node.id in known[self.function(node)]
+
+
+def _is_main(test: ast.expr) -> bool:
+    """Whether a condition is `__name__ == "__main__"`."""
+    return (
+        isinstance(test, ast.Compare)
+        and isinstance(test.left, ast.Name)
+        and test.left.id == "__name__"
+        and isinstance(test.ops[0], ast.Eq)
+        and isinstance(test.comparators[0], ast.Constant)
+        and test.comparators[0].value == "__main__"
+    )
+
+
+def _launched(call: ast.Call) -> ast.expr | None:
+    """The expression of what a call launches, or None where it does not look like a launch."""
+    if isinstance(call.func, ast.Subscript):
+        return call.func.value
+    if isinstance(call.func, ast.Call) and isinstance(call.func.func, ast.Attribute):
+        chosen = call.func.func
+        return chosen.value if chosen.attr in ("forall", "configure") else None
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "run":
+        return call.func.value
+    return None

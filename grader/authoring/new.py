@@ -1,0 +1,270 @@
+"""`grader new`: an exercise that begins as a working copy of another one, under its own name.
+
+The copy asks what its model asks, so that it verifies from the first minute on, and whatever the
+author breaks shows at once. Places that still speak of the model are marked `TODO(author)`.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import tempfile
+import textwrap
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from grader.authoring import lesson
+from grader.authoring.lesson import TODO
+from grader.course import Exercise, catalog, stubs
+from grader.model import BrokenExercise, UsageError
+
+LONGEST = 64  # characters of a name: it stands in tables and at the head of every report
+PREFIXES = {"exercises": "", "puzzles": "p"}
+_NAME = re.compile(r"(?P<prefix>p?)(?P<number>\d{2,})_[A-Za-z][A-Za-z0-9_]*", re.ASCII)
+
+# What each file still has to become, said where its author begins to read.
+_MARKS = {
+    "spec.py": "this is still what the model asks for. Go through the functions above, then "
+    "through SPEC from the title to the hints.",
+    "test_kernel.py": "two properties or more of every right answer.",
+    "eager.py": "the same in torch's own functions, or delete this file.",
+    "survivors.toml": "delete this file; what `grader verify` then shows may need a new one.",
+    "kernel.py": "your own solution; the line above tells a learner what is missing.",
+}
+_WRONG = "a mistake that learners make, or delete this file."
+_OTHER = "look through this file."
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A new exercise that is not written yet.
+
+    `files` are those of its folder, and `answers` those of its solution's, each by its path inside.
+    """
+
+    exercise: Exercise
+    model: Exercise
+    title: str
+    files: Mapping[Path, bytes]
+    answers: Mapping[Path, bytes]
+
+
+def draft(root: Path, name: str, like: str | None) -> Draft:
+    """All files of the exercise `name`, made from those of the exercise `like`.
+
+    Raises UsageError for a name that is no name or is taken, and for a model that is not there,
+    stands on the other shelf, or lacks a file that is needed; BrokenExercise for a model
+    whose solution makes no stub.
+    """
+    shelf = _shelf_of(name)
+    model = _model(root, shelf, name, like)
+    exercise = Exercise(root / shelf / name)
+    _must_be_free(exercise)
+    title = name.partition("_")[2].replace("_", " ").strip().capitalize()
+    spec = replace(model.spec, title=title)
+    stubs.stub_of(model)  # or what is wrong with its solution
+    files = dict(_copied(model.folder, model, exercise, title, ("kernel.py", "README.md")))
+    # A commentary is about the model's solution alone.
+    answers = dict(_copied(model.answers, model, exercise, title, (model.commentary.name,)))
+    solution = answers[Path("kernel.py")].decode()
+    files[Path("kernel.py")] = stubs.make_stub(solution, name, str(model.solution)).encode()
+    files[Path("README.md")] = lesson.skeleton(name, spec).encode()
+    return Draft(exercise, model, title, files, answers)
+
+
+def write(made: Draft) -> None:
+    """Put both folders in their places, whole or not at all. Raises UsageError."""
+    folder, answers = made.exercise.folder, made.exercise.answers
+    try:
+        with (
+            tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-") as beside_it,
+            tempfile.TemporaryDirectory(dir=answers.parent, prefix=".new-") as beside_answers,
+        ):
+            staged = _stage(Path(beside_it) / folder.name, made.files)
+            staged_answers = _stage(Path(beside_answers) / folder.name, made.answers)
+            _must_be_free(made.exercise)  # writing took its time
+            os.rename(staged_answers, answers)
+            try:
+                os.rename(staged, folder)  # last, for the folder is the registration
+            except BaseException:
+                shutil.rmtree(answers)
+                raise
+    except OSError as error:
+        raise UsageError(
+            f"{made.exercise.name} cannot be written in {made.exercise.root}: {error.strerror}.",
+            "Nothing was changed. Make room, or see who may write to the course's folders.",
+        ) from None
+
+
+def _stage(folder: Path, files: Mapping[Path, bytes]) -> Path:
+    folder.mkdir()
+    for path, content in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+    return folder
+
+
+def _shelf_of(name: str) -> str:
+    """Where an exercise of this name stands. Raises UsageError when it cannot be one."""
+    match = _NAME.fullmatch(name)
+    if match is None or len(name) > LONGEST:
+        raise UsageError(
+            f"{name!r} cannot be the name of an exercise.",
+            "Take a number, `_`, and a word of letters, digits and `_`, such as 40_my_op; for a "
+            f"puzzle, p40_my_op. At most {LONGEST} characters.",
+        )
+    return next(shelf for shelf, prefix in PREFIXES.items() if prefix == match["prefix"])
+
+
+def _model(root: Path, shelf: str, name: str, like: str | None) -> Exercise:
+    if like is None:
+        known = ", ".join(e.name for e in catalog.exercises(root) if e.folder.parent.name == shelf)
+        raise UsageError(
+            f"Nothing says which exercise {name} is to begin as a copy of.",
+            f"Give --like and the one whose form is nearest: {known or 'there is none'}.",
+        )
+    model = catalog.find(root, like)
+    if model.folder.parent.name != shelf:
+        raise UsageError(
+            f"{model.name} stands in {model.folder.parent.name}/, and {name} would stand in "
+            f"{shelf}/.",
+            "A puzzle is made like a puzzle, and is named p40_my_op; an exercise like an exercise, "
+            "and is named 40_my_op.",
+        )
+    if not model.solution.is_file():
+        raise UsageError(
+            f"{model.name} has no solution to begin with: {model.solution} is missing.",
+            "A learner's copy of a course has none: write exercises in the course itself.",
+        )
+    if not model.tests.is_file():
+        raise UsageError(
+            f"{model.name} is not whole: {model.tests} is missing.", "Take another for --like."
+        )
+    return model
+
+
+def _must_be_free(exercise: Exercise) -> None:
+    for folder in (exercise.folder, exercise.answers):
+        if os.path.lexists(folder):
+            raise UsageError(
+                f"{folder} is there already, and nothing is written over it.",
+                "Choose another name.",
+            )
+    taken = {_number(path.name): path.name for path in exercise.folder.parent.iterdir()}
+    number = _number(exercise.name)
+    if number in taken:
+        free = max(n for n in taken if n is not None) + 1
+        prefix = PREFIXES[exercise.folder.parent.name]
+        rest = exercise.name.partition("_")[2]
+        raise UsageError(
+            f"The number of {exercise.name} is taken by {taken[number]}.",
+            f"{prefix}{free:02d}_{rest} is free.",
+        )
+
+
+def _number(name: str) -> int | None:
+    match = _NAME.fullmatch(name)
+    return int(match["number"]) if match else None
+
+
+def _copied(
+    folder: Path, model: Exercise, made: Exercise, title: str, leave_out: Collection[str] = ()
+) -> Iterator[tuple[Path, bytes]]:
+    """The files of one of the model's folders, with the new name in them. Raises UsageError."""
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder)
+        hidden = any(part == "__pycache__" or part[0] == "." for part in inside.parts)
+        if hidden or str(inside) in leave_out or not path.is_file():
+            continue
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise UsageError(
+                f"{path} cannot be read: {error.strerror}.", "See its permissions."
+            ) from None
+        yield inside, _renewed(path, content, model, made, title)
+
+
+def _renewed(path: Path, content: bytes, model: Exercise, made: Exercise, title: str) -> bytes:
+    """The model's file as the new exercise's; whatever is no text stays as it is."""
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return content
+    text = re.sub(rf"(?<![A-Za-z0-9_]){re.escape(model.name)}(?![A-Za-z0-9_])", made.name, text)
+    if path.suffix == ".toml":
+        return f"{_mark(path)}{text}".encode()
+    if path.suffix != ".py":
+        return text.encode()  # in other files # may be no comment
+    text = _retitled(text, model.spec.title, title)
+    if path == model.solution:
+        (first, *_) = stubs.regions(text, str(path))
+        return _with_lines(text, first.first, _mark(path, first.indent)).encode()
+    if path == model.folder / "spec.py":
+        text = _with_title(text, title, str(path))
+        return _with_lines(text, _above_spec(text), _mark(path)).encode()
+    if row := _rows_of_docstring(text):
+        return _with_lines(text, row, f"\n{_mark(path)}").encode()
+    return f"{_mark(path)}{text}".encode()
+
+
+def _mark(path: Path, indent: str = "") -> str:
+    """The comment that tells an author what to do with this file."""
+    told = _WRONG if path.name.startswith("wrong_") else _MARKS.get(path.name, _OTHER)
+    head = f"{indent}# "
+    return "".join(
+        f"{head}{line}\n" for line in textwrap.wrap(f"{TODO} {told}", stubs.WIDTH - len(head))
+    )
+
+
+def _with_lines(text: str, row: int, more: str) -> str:
+    """The text with these lines behind its first `row` lines."""
+    lines = text.split("\n")
+    return "\n".join([*lines[:row], more.removesuffix("\n"), *lines[row:]])
+
+
+def _retitled(source: str, old: str, new: str) -> str:
+    """The source, with the new title where its docstring begins with the old one."""
+    return re.sub(rf'\A"""{re.escape(old)}(?!\w)', lambda _: f'"""{new}', source)
+
+
+def _with_title(source: str, title: str, path: str) -> str:
+    """The source of a spec whose `title="..."` is this one. Raises BrokenExercise."""
+    titles = [
+        keyword.value
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "Spec"
+        for keyword in node.keywords
+        if keyword.arg == "title" and isinstance(keyword.value, ast.Constant)
+    ]
+    if len(titles) != 1 or titles[0].end_lineno != titles[0].lineno:
+        raise BrokenExercise(
+            f'{path} has no line title="..." in its Spec(...), into which a new title can go.',
+            "Write the title there as one string.",
+        )
+    (old,) = titles
+    lines = source.split("\n")
+    line = lines[old.lineno - 1].encode()  # the columns of ast count bytes
+    renewed = line[: old.col_offset] + f'"{title}"'.encode() + line[old.end_col_offset :]
+    lines[old.lineno - 1] = renewed.decode()
+    return "\n".join(lines)
+
+
+def _above_spec(source: str) -> int:
+    """How many lines stand above `SPEC = ...`, or none where there is no such line."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "SPEC":
+            return node.lineno - 1
+    return 0
+
+
+def _rows_of_docstring(source: str) -> int:
+    """How many lines the module's docstring takes, with all that stands above it."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # a mistake that is rejected when it is loaded
+        return 0
+    return (tree.body[0].end_lineno or 0) if ast.get_docstring(tree) is not None else 0

@@ -1,0 +1,310 @@
+"""`grader verify`: a good exercise passes the right answer and rejects the wrong ones.
+
+For each exercise: the stub is not_started, the solution passes every step, every wrong kernel is
+rejected at the step that it names, answers that are no work at all are rejected by every case that
+can tell them, and so are kernels made from the solution by a small change
+(grader.authoring.mutants), unless the exercise declares why one of them cannot be.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from grader.authoring import mutants, survivors
+from grader.authoring.mutants import Mutant
+from grader.course import Exercise, make_stub, needs_simulator, rejected_at, text_of
+from grader.grading import check
+from grader.machine import devices
+from grader.model import (
+    BrokenExercise,
+    GraderError,
+    Outcome,
+    Result,
+    Spec,
+    Status,
+    StepName,
+    counted,
+    first_problem,
+)
+
+# Names of grader.sandbox.pretender.ANSWERS, which is not imported here: it needs torch.
+NO_WORK = (
+    "zeros",
+    "ones",
+    "nan",
+    "constant_mean",
+    "first_input",
+    "untouched",
+    "lower_precision",
+)
+NO_WORK_SEED = 20  # any: what is found of these answers must not change from run to run
+BATCH = 32  # trials that one judge serves: its start takes about as long as three of them
+REJECTED = "rejected"  # expected of a mutant: which step does it is no matter
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Which of the mutants to try: `count` of them, drawn with `seed`, or all for None.
+
+    Those that are declared slower are tried only with all: they cost most, and prove least.
+    """
+
+    count: int | None
+    seed: int = 0
+
+
+FEW = Sample(count=6)
+
+
+@dataclass(frozen=True)
+class Verified:
+    """One kernel of one exercise: what became of it, and whether that is what should.
+
+    `kind` is stub, solution, wrong, no_work, mutant or, for a mutant that the exercise says cannot
+    be rejected, one of declared.KINDS. `expected` and `actual` are `pass`, `not_started`, the step
+    that rejects, or, expected of a mutant, `rejected`. `change` is what a mutant changes, as a
+    diff; `advice` what to do about something that is not ok.
+    """
+
+    exercise: str
+    kind: str
+    kernel: str
+    expected: str
+    actual: str
+    ok: bool
+    detail: str
+    result: Result
+    change: str = ""
+    advice: str = ""
+
+
+@dataclass(frozen=True)
+class _Trial:
+    kind: str
+    kernel: str
+    expected: str
+    request: check.Request
+    mutant: Mutant | None = None
+
+
+def _stop(exercise: Exercise, error: GraderError) -> None:
+    raise error
+
+
+def run(
+    exercises: Sequence[Exercise],
+    device: str,
+    progress: Callable[[str], None],
+    sample: Sample = FEW,
+    broken: Callable[[Exercise, GraderError], None] = _stop,
+) -> list[Verified]:
+    """Verify the exercises in their order; on the CPU as many at a time as there are cores.
+
+    Mutants are always simulated, where each access is checked and a race is found every time.
+    `broken` is told of each exercise that cannot be verified, and why; nothing of it is in what is
+    returned, and the rest is verified. Without it, the first one is raised.
+    """
+    faulty: set[str] = set()
+
+    def leave_out(exercise: Exercise, error: GraderError) -> None:
+        faulty.add(exercise.name)
+        broken(exercise, error)
+
+    on_gpu = device == "cuda" or (device == "auto" and devices.has_driver())
+    at_once = 1 if on_gpu else os.cpu_count() or 1
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(at_once) as pool:
+        trials: list[_Trial] = []
+        for exercise in exercises:
+            try:
+                trials += _all_trials(exercise, device, sample, Path(scratch) / exercise.name)
+            except GraderError as error:
+                leave_out(exercise, error)
+        size = max(1, min(BATCH, math.ceil(len(trials) / at_once)))
+        batches = [trials[i : i + size] for i in range(0, len(trials), size)]
+        sound = counted(len(exercises) - len(faulty), "exercises")
+        many = f"{counted(len(trials), 'kernels')} of {sound}"
+        progress(f"verifying with {many}, {at_once} at a time …")
+        tell = _numbered(progress, len(trials))
+        # The last begin: exercises follow puzzles and take longest, and a long one that came last
+        # would have one core to itself while the others are idle.
+        verified = list(pool.map(lambda batch: _verify(batch, tell, leave_out), reversed(batches)))
+    everything = itertools.chain.from_iterable(reversed(verified))
+    return [one for one in everything if one.exercise not in faulty]
+
+
+def _numbered(progress: Callable[[str], None], total: int) -> Callable[[_Trial], None]:
+    """What tells of a trial that has ended: a line of its own, however many end at a time.
+
+    One that is made again, since the judge of the first time broke, is told once.
+    """
+    told, one_at_a_time = set[str](), threading.Lock()
+
+    def tell(trial: _Trial) -> None:
+        name = f"{trial.request.exercise.name} {trial.kernel}"
+        with one_at_a_time:
+            if name not in told:
+                told.add(name)
+                progress(f"{len(told)} of {total}: {name}")
+
+    return tell
+
+
+def _verify(
+    trials: Sequence[_Trial],
+    tell: Callable[[_Trial], None],
+    broken: Callable[[Exercise, GraderError], None],
+) -> list[Verified]:
+    """What one judge says; where it breaks, each exercise gets a judge of its own."""
+    ended = iter(trials)
+    try:
+        results = check.run(
+            [trial.request for trial in trials],
+            lambda text: None,
+            lambda result: tell(next(ended)),
+        )
+    except GraderError as error:
+        of_one = itertools.groupby(trials, key=lambda trial: trial.request.exercise)
+        groups = [(exercise, list(some)) for exercise, some in of_one]
+        if len(groups) == 1:
+            broken(groups[0][0], error)
+            return []
+        return [one for _, some in groups for one in _verify(some, tell, broken)]
+    return [_judged(trial, result) for trial, result in zip(trials, results, strict=True)]
+
+
+def _all_trials(exercise: Exercise, device: str, sample: Sample, scratch: Path) -> list[_Trial]:
+    """What to try with one exercise; the files that it needs are written to `scratch`."""
+    if not exercise.solution.is_file():
+        raise BrokenExercise(
+            f"{exercise.name} has no solution: {exercise.solution} does not exist.",
+            "Write the model answer; the stub is generated from it.",
+        )
+    source = text_of(exercise.solution)
+    scratch.mkdir()
+    stub = scratch / "kernel.py"
+    stub.write_text(make_stub(source, exercise.name, str(exercise.solution)), encoding="utf-8")
+    mutants_of_it = _mutant_trials(exercise, source, sample, scratch)
+    return [*_trials(exercise, device, stub), *mutants_of_it]
+
+
+def _trials(exercise: Exercise, device: str, stub: Path) -> list[_Trial]:
+    def ask(kernel: Path, where: str = device) -> check.Request:
+        return check.Request(exercise, kernel, device=where, shrink=False)
+
+    def wrong(kernel: Path) -> _Trial:
+        where = "cpu" if needs_simulator(kernel) else device
+        return _Trial("wrong", kernel.stem, rejected_at(kernel).value, ask(kernel, where))
+
+    def no_work(answer: str) -> _Trial:
+        request = replace(ask(exercise.solution), pretend=answer, seed=NO_WORK_SEED)
+        return _Trial("no_work", answer, "correctness", request)
+
+    return [
+        _Trial("stub", "stub", "not_started", ask(stub)),
+        _Trial("solution", "solution", "pass", ask(exercise.solution)),
+        *(wrong(kernel) for kernel in exercise.wrong_kernels),
+        *(no_work(answer) for answer in _no_work(exercise.spec)),
+    ]
+
+
+def _no_work(spec: Spec) -> list[str]:
+    """The answers to try. The mean of a row of one number is that number, which is right."""
+    filled = [argument for argument in spec.arguments if argument.filled]
+    numbers = all(isinstance(a.shape, tuple) and a.shape[-1] == 1 for a in filled)
+    return [name for name in NO_WORK if not (numbers and name == "constant_mean")]
+
+
+def _mutant_trials(exercise: Exercise, source: str, sample: Sample, scratch: Path) -> list[_Trial]:
+    """A trial for each mutant of the sample, those to be rejected first."""
+    made = mutants.make(source)
+    path = exercise.survivors
+    declared = survivors.assign(made, survivors.read(path), path)
+    chosen = list(made)
+    if sample.count is not None:
+        slower = {mutant for mutant, known in declared.items() if known.kind == "slower"}
+        quick = [mutant for mutant in made if mutant not in slower]
+        chosen = mutants.sample(quick, sample.count, sample.seed)
+
+    def trial(mutant: Mutant) -> _Trial:
+        number = made.index(mutant) + 1
+        kernel = scratch / f"mutant_{number}_{mutant.operator}.py"
+        kernel.write_text(mutant.source, encoding="utf-8")
+        request = check.Request(exercise, kernel, device="cpu", shrink=False)
+        known = declared.get(mutant)
+        kind, expected = (known.kind, "pass") if known else ("mutant", REJECTED)
+        name = f"mutant {number}: {mutant.operator}"
+        return _Trial(kind, name, expected, request, mutant)
+
+    order = ("mutant", *survivors.KINDS)
+    return sorted(map(trial, chosen), key=lambda t: order.index(t.kind))
+
+
+def _judged(trial: _Trial, result: Result) -> Verified:
+    exercise = trial.request.exercise
+    actual = _actual(result)
+    rejected = trial.expected == REJECTED and result.status is Status.FAIL
+    return Verified(
+        exercise=exercise.name,
+        kind=trial.kind,
+        kernel=trial.kernel,
+        expected=trial.expected,
+        actual=actual,
+        ok=rejected or actual == trial.expected,
+        detail=_detail(trial, result),
+        result=result,
+        change=_diff(exercise, trial.mutant) if trial.mutant else "",
+        advice="" if rejected or actual == trial.expected else _advice(exercise, trial, result),
+    )
+
+
+def _detail(trial: _Trial, result: Result) -> str:
+    """Why a kernel was rejected; of an answer that is no work at all, what it passes."""
+    if trial.kind == "no_work":  # a property may have rejected what the cases let pass
+        for step in result.steps:
+            if step.name is StepName.CORRECTNESS and step.outcome is Outcome.PASS:
+                return step.summary
+    problem = first_problem(result)
+    if problem and problem.failure:
+        case = f"{problem.failure.case}: " if problem.failure.case else ""
+        return case + problem.failure.message
+    return problem.summary if problem else ""
+
+
+def _diff(exercise: Exercise, mutant: Mutant) -> str:
+    return f"{exercise.solution.name}, line {mutant.line}\n- {mutant.before}\n+ {mutant.after}"
+
+
+def _advice(exercise: Exercise, trial: _Trial, result: Result) -> str:
+    """What to do where a trial did not go as it must; only what is new to an author is told."""
+    if trial.kind == "no_work":
+        return (
+            "Give each case inputs for which this answer is wrong by more than the tolerance, or "
+            "state a smaller magnitude: see docs/trust.md."
+        )
+    if trial.mutant is None or result.status not in (Status.PASS, Status.FAIL):
+        return ""
+    if trial.kind == "mutant":
+        return (
+            "Add an edge to spec.py that tells it from the solution, or declare it in "
+            f"{exercise.survivors.name} with the reason why nothing can."
+        )
+    return (
+        f"It is declared {trial.kind} in {exercise.survivors.name} and is rejected all the same: "
+        "take the declaration out."
+    )
+
+
+def _actual(result: Result) -> str:
+    """`pass`, `not_started`, the step that rejects, or the status when the grader is at fault."""
+    if result.status is not Status.FAIL:
+        return result.status.value
+    step = next((s.name for s in result.steps if s.outcome is Outcome.FAIL), StepName.LOAD)
+    return step.value

@@ -1,0 +1,100 @@
+"""numba CUDA kernels in a worker without a GPU: simulated, on arrays that view the arena.
+
+Torch is not imported here: it would take half the time of a puzzle's check.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.backends.numba.simulator import device_arrays, setup
+from grader.backends.numba.simulator.access_log import Log
+from grader.backends.numba.simulator.parent_arrays import address_of
+from grader.worker import refusals
+from grader.worker.allocations import Allocations
+from grader.worker.bounds import Access, Span
+from grader.worker.races import runs_backwards
+from grader.worker.traffic_counter import Ledger
+
+
+class Simulated:
+    """Kernels run in numba's CUDA simulator."""
+
+    def __init__(self) -> None:
+        self._ledger: Ledger | None = None
+
+    def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
+        assert fd is not None
+        self._memory = mmap.mmap(fd, ticket["size"])
+        self.allocations = Allocations()
+
+    def argument(self, ref: Mapping[str, Any]) -> object:
+        note = partial(self._note, ref["name"])
+        return device_arrays.device_array(self._array(ref), note, ref["name"])
+
+    def _array(self, ref: Mapping[str, Any]) -> NDArray[Any]:
+        """The array of a `wire.TensorRef`."""
+        dtype = np.dtype(ref["dtype"])
+        strides = [stride * dtype.itemsize for stride in ref["strides"]]
+        return np.ndarray(ref["shape"], dtype, self._memory, ref["offset"], strides)
+
+    def _span(self, ref: Mapping[str, Any]) -> tuple[Span, int]:
+        """Where a `wire.TensorRef` lies, and the size of its elements in bytes."""
+        array = self._array(ref)
+        start, size = address_of(array), array.itemsize
+        return Span.of(ref["name"], start, ref["shape"], ref["strides"], size), size
+
+    def _note(self, name: str, size: int, what: Access) -> None:
+        if self._ledger is not None:
+            self._ledger.add(name, size, what)
+
+    def before_call(self, refs: list[Mapping[str, Any]]) -> None:
+        """The simulator checks every index against its array itself."""
+        refusals.begin()
+        setup.run_blocks(runs_backwards(ref["shape"] for ref in refs))
+
+    def watching(self) -> AbstractContextManager[object]:
+        return device_arrays.watching(self.allocations.see_array)
+
+    @contextmanager
+    def counting(self, refs: list[Mapping[str, Any]]) -> Iterator[Ledger]:
+        self._ledger = Ledger(map(self._span, refs))
+        try:
+            yield self._ledger
+        finally:
+            self._ledger = None
+
+    def logging(self) -> AbstractContextManager[Log]:
+        return setup.logging()
+
+    def mark(self) -> None:
+        """Simulated kernels are not timed."""
+
+    def observing(self) -> AbstractContextManager[None]:
+        return nullcontext()  # nothing is compiled
+
+    def without_kernels(self) -> AbstractContextManager[object]:
+        return setup.undoing()
+
+    def synchronize(self) -> None:
+        """Simulated kernels have finished when they return, but a file may have caught why not."""
+        refusals.settle()
+
+    def settle(self) -> None:
+        """A simulator holds no memory of a GPU."""
+
+    def root_cause(self, error: BaseException) -> BaseException:
+        return error
+
+
+def install() -> type[Simulated]:
+    """Prepare this process, before workers are forked, and say how a worker makes its backend."""
+    setup.install()
+    return Simulated

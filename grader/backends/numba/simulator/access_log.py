@@ -1,0 +1,201 @@
+"""Every access of every thread of one simulated call, one after the other.
+
+A log is kept only while somebody asks for it: to count (counts.py), and to draw what threads
+do. What the entry does itself, outside of kernels, is no thread's and is not in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from grader.backends.numba.simulator.parent_arrays import Whole, variable_of
+from grader.backends.numba.simulator.source_text import counts_from_end
+from grader.model import (
+    LONGEST_NAME,
+    MOST_ACCESSES,
+    MOST_ARRAYS,
+    MOST_LAUNCHES,
+    ArrayRef,
+    LaunchRef,
+    Traced,
+)
+from grader.worker.races import Index
+from grader.worker.source_sites import Site, line_of, place_of
+
+Kind = Literal["read", "write", "update"]  # an update is atomic, and both reads and writes
+Mark = Literal["", "out_of_bounds", "race", "uninitialised", "from_end"]
+
+# Their place in these is what crosses the wire.
+KINDS: tuple[Kind, ...] = ("read", "write", "update")
+MARKS: tuple[Mark, ...] = ("", "out_of_bounds", "race", "uninitialised", "from_end")
+
+
+class Access(NamedTuple):
+    """One access to one element.
+
+    `step` is the number of barriers that the block has passed. Blocks are numbered in their grid
+    and threads in their block, x fastest. `address` is None where the index leads out of the array.
+    """
+
+    launch: int
+    step: int
+    block: int
+    thread: int
+    whole: Whole
+    address: int | None
+    itemsize: int
+    kind: Kind
+    site: Site
+
+
+class Log:
+    def __init__(self) -> None:
+        self.launches: list[LaunchRef] = []
+        self.accesses: list[Access] = []
+        self.marks: dict[int, Mark] = {}  # by an access's place in the list
+        self.outside: tuple[int, ...] = ()  # the index that led out of its array, as written
+        self.barriers = 0  # the most that any thread passed
+        self._here = (0, 0, 0, 0)  # launch, step, block, thread
+        self._moments: list[int] = []  # of each access, as races.py counts them
+        self._atomic: Site | None = None
+        self._wholes: dict[Whole, None] = {}  # in the order in which they were met
+        self._parameters: dict[Whole, str] = {}
+
+    # -- what the simulator tells
+
+    def begin_launch(
+        self, kernel: str, grid: Index, block: Index, parameters: Mapping[str, Whole]
+    ) -> None:
+        """`parameters` are the arrays that the kernel gets, by their names in its text."""
+        self.launches.append(LaunchRef(kernel[:LONGEST_NAME], grid, block))
+        for name, whole in parameters.items():
+            self._wholes[whole] = None
+            self._parameters.setdefault(whole, name)
+
+    def begin_block(self, number: int) -> None:
+        self._here = (len(self.launches) - 1, -1, number, 0)
+
+    def begin_step(self) -> None:
+        """All threads of the block have passed a barrier, or start."""
+        launch, step, block, _ = self._here
+        self._here = (launch, step + 1, block, 0)
+        self.barriers = max(self.barriers, step + 1)
+
+    def begin_thread(self, number: int) -> None:
+        self._here = (*self._here[:3], number)
+
+    def note(
+        self,
+        whole: Whole,
+        address: int,
+        itemsize: int,
+        kind: Kind,
+        site: Site,
+        moment: int,
+        from_end: bool,
+    ) -> None:
+        """An access that begins; if it turns out to be a fault, `mark` says so.
+
+        `from_end` says that its index is below 0, which counts from the end: it is marked, unless
+        the text says so plainly.
+        """
+        if kind == "update":
+            # The simulator carries one atomic operation out in several accesses, all of which name
+            # its site by the same object.
+            if site is self._atomic:
+                return
+            self._atomic = site
+        if from_end and not counts_from_end(site):
+            self.marks[len(self.accesses)] = "from_end"
+        self._wholes[whole] = None
+        self._moments.append(moment)
+        self.accesses.append(Access(*self._here, whole, address, itemsize, kind, site))
+
+    def note_outside(self, whole: Whole, index: Sequence[int], kind: Kind, site: Site) -> None:
+        """An access whose index leads out of its array."""
+        self._wholes[whole] = None
+        self._moments.append(0)
+        self.outside = tuple(index)
+        self.marks[len(self.accesses)] = "out_of_bounds"
+        self.accesses.append(Access(*self._here, whole, None, 0, kind, site))
+
+    def mark_race(self, address: int, moment: int, site: Site) -> None:
+        """The access noted last races with that of this moment and place."""
+        last = len(self.accesses) - 1
+        self.marks[last] = "race"
+        for place in range(last - 1, -1, -1):
+            access = self.accesses[place]
+            if (
+                (self._moments[place], access.site) == (moment, site)
+                and access.address is not None
+                and access.address < address + self.accesses[last].itemsize
+                and address < access.address + access.itemsize
+            ):
+                self.marks[place] = "race"
+                return
+
+    def mark_unwritten(self, places: Iterable[int]) -> None:
+        """These accesses, by their places in the list, read what no thread had written."""
+        for place in places:
+            self.marks[place] = "uninitialised"
+
+    # -- for the wire
+
+    def told(self, file: str) -> Traced:
+        """The log as the judge gets it, with lines of the kernel file `file`.
+
+        Of more accesses than the wire carries the first are kept, and those that are marked.
+        """
+        arrays = self._refs()
+        order = {array: number for number, array in enumerate(arrays)}
+        numbers = {whole: order[_once(whole)] for whole in self._wholes}
+        shown = [
+            place
+            for place, access in enumerate(self.accesses)
+            if access.launch < MOST_LAUNCHES and numbers[access.whole] < MOST_ARRAYS
+        ]
+        marked = [place for place in shown if place in self.marks][-MOST_ACCESSES:]
+        room = MOST_ACCESSES - len(marked)
+        first = [place for place in shown if place not in self.marks][:room]
+        rows = []
+        for place in sorted([*first, *marked]):
+            access = self.accesses[place]
+            rows.append(
+                (
+                    *(access.launch, access.step, access.block, access.thread),
+                    numbers[access.whole],
+                    -1 if access.address is None else access.whole.flat(access.address),
+                    KINDS.index(access.kind),
+                    line_of(access.site) if access.site[0].co_filename == file else 0,
+                    MARKS.index(self.marks.get(place, "")),
+                )
+            )
+        return Traced(
+            launches=tuple(self.launches[:MOST_LAUNCHES]),
+            arrays=tuple(arrays.values())[:MOST_ARRAYS],
+            accesses=tuple(rows),
+            outside=self.outside,
+            cut=len(self.accesses) - len(rows),
+        )
+
+    def _refs(self) -> dict[object, ArrayRef]:
+        """Every array, in the order in which they were met."""
+        refs: dict[object, ArrayRef] = {}
+        for whole in self._wholes:
+            if _once(whole) not in refs:
+                name = self._named(whole, len(refs))[:LONGEST_NAME]
+                refs[_once(whole)] = ArrayRef(name, whole.space, whole.shape)
+        return refs
+
+    def _named(self, whole: Whole, number: int) -> str:
+        if whole.space == "argument":
+            return whole.name
+        if whole.site is None:
+            return self._parameters.get(whole, f"scratch array {number}")
+        return variable_of(whole.site) or f"shared array {number}"
+
+
+def _once(whole: Whole) -> object:
+    """What an array is known by: each block has its own of what the text has once."""
+    return whole if whole.site is None else (place_of(whole.site), whole.shape)

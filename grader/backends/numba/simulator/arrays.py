@@ -1,0 +1,201 @@
+"""Arrays as the threads of a numba kernel see them, with each access counted and looked at."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.backends.numba.simulator.access_log import Kind
+from grader.backends.numba.simulator.parent_arrays import Whole, address_of
+from grader.backends.numba.simulator.races import Memory, Outside
+from grader.worker.bounds import Access
+from grader.worker.source_sites import Site
+
+Note = Callable[[int, Access], None]
+
+
+class NotSimulated(Exception):
+    """The kernel uses something that exists on a GPU but not in the simulator."""
+
+
+class Array:
+    """An array as kernels see it: every access to an element is counted and looked at.
+
+    Parts of it, and the same memory in another shape or dtype, are arrays like it.
+    """
+
+    def __init__(
+        self, array: NDArray[Any], memory: Memory, whole: Whole, note: Note | None = None
+    ) -> None:
+        if array.dtype.names is not None:
+            raise NotSimulated(
+                f"{whole.name} holds records, whose fields the simulator does not follow: use one "
+                "array for each field"
+            )
+        self._array = array
+        self._memory = memory
+        self._whole = whole
+        self._note = note
+        self._start = address_of(array)
+        self._strides = array.strides
+        # Plain attributes, for kernels ask for them all the time.
+        self.shape = array.shape
+        self.size = array.size
+        self.itemsize = array.itemsize
+        memory.fit(array.itemsize)
+
+    @property
+    def whole(self) -> Whole:
+        """The array that this is, or is a part of."""
+        return self._whole
+
+    @property
+    def named(self) -> str:
+        """Such as `x`, and `a part of x` for a view of another shape."""
+        name = self._whole.name
+        return name if self.shape == self._whole.shape else f"a part of {name}"
+
+    def element(self, address: int) -> str:
+        """Such as `element 7 of x`, for the access that goes on now."""
+        named = self._whole.element(address)
+        threads = self._memory.threads
+        if not threads.came_from_end(address):
+            return named
+        return f"{named} (by the index {threads.from_end[2]}, which counts from the end)"
+
+    def _again(self, array: NDArray[Any]) -> Array:
+        return Array(array, self._memory, self._whole, self._note)
+
+    def _address(self, index: Any) -> int:
+        """Of one element, whose index is inside; a negative one counts from the end."""
+        if type(index) is int and index >= 0:
+            return self._start + index * self._strides[0]
+        if type(index) is tuple and len(index) == 2:  # the way below, for the usual case
+            row, column = index
+            if type(row) is int and type(column) is int and row >= 0 and column >= 0:
+                down, across = self._strides
+                return self._start + row * down + column * across
+        if not isinstance(index, tuple):
+            index = (index,)
+        address, negative = self._start, 0
+        for at, extent, stride in zip(index, self.shape, self._strides, strict=True):
+            if at < 0:
+                negative = int(at)
+            address += (int(at) if at >= 0 else int(at) + extent) * stride
+        if negative:
+            threads = self._memory.threads
+            threads.from_end = threads.turn, address, negative
+        return address
+
+    def __getitem__(self, index: Any) -> Any:
+        frame = sys._getframe(1)
+        try:
+            found = self._array[index]
+        except IndexError as error:
+            self._keep_outside(error, index, "read", (frame.f_code, frame.f_lasti))
+            raise
+        if isinstance(found, np.ndarray):
+            return self._again(found)
+        if self._note is not None and not self._read_before():
+            self._note(self.itemsize, "load")
+        self._memory.load(self, self._address(index), (frame.f_code, frame.f_lasti))
+        return found
+
+    def _read_before(self) -> bool:
+        """Whether an atomic operation that goes on has read its element: simulated, it reads it
+        again to write it."""
+        threads = self._memory.threads
+        before = threads.atomic is not None and threads.atomic_read
+        threads.atomic_read = True
+        return before
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        frame = sys._getframe(1)
+        site = (frame.f_code, frame.f_lasti)
+        try:
+            target = self._array[index]
+        except IndexError as error:
+            self._keep_outside(error, index, "write", site)
+            raise
+        if not isinstance(target, np.ndarray):
+            self._store(index, value, site)
+            return
+        part = self._again(target)
+        if isinstance(value, Array):
+            value = value._all(site)
+        for position, each in np.ndenumerate(np.broadcast_to(value, target.shape)):
+            part._store(position, each, site)
+
+    def _keep_outside(self, error: IndexError, index: Any, kind: Kind, site: Site) -> None:
+        threads = self._memory.threads
+        if threads.atomic is not None:
+            kind, site = "update", threads.atomic
+        threads.outside = Outside(error, self, index, kind, site)
+
+    def _store(self, index: Any, value: Any, site: Site) -> None:
+        if self._note is not None:
+            self._note(self.itemsize, "store")
+        self._memory.store(
+            self, self._address(index), site, lambda: self._holds(self._array[index], value)
+        )
+        self._array[index] = value
+
+    def _holds(self, held: Any, value: Any) -> bool:
+        return bool(held.tobytes() == np.asarray(value).astype(self._array.dtype).tobytes())
+
+    def _all(self, site: Site) -> NDArray[Any]:
+        """Every element, each of which is read."""
+        for position in np.ndindex(self._array.shape):
+            if self._note is not None:
+                self._note(self.itemsize, "load")
+            self._memory.load(self, self._address(position), site)
+        return self._array.copy()
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    @property
+    def T(self) -> Array:
+        return self._again(self._array.T)
+
+    def transpose(self, *axes: Any) -> Array:
+        return self._again(self._array.transpose(*axes))
+
+    def ravel(self, *args: Any, **kwargs: Any) -> Array:
+        return self._again(self._array.ravel(*args, **kwargs))
+
+    def reshape(self, *args: Any, **kwargs: Any) -> Array:
+        return self._again(self._array.reshape(*args, **kwargs))
+
+    def view(self, *args: Any, **kwargs: Any) -> Array:
+        return self._again(self._array.view(*args, **kwargs))
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+        if method != "__call__":
+            raise _only_elements(f"np.{ufunc.__name__}.{method}")
+        site = (sys._getframe(1).f_code, sys._getframe(1).f_lasti)
+        plain = (arg._all(site) if isinstance(arg, Array) else arg for arg in args)
+        return getattr(ufunc, method)(*plain, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        """What else a GPU's code knows of an array: not `sum` and the like, nor its memory."""
+        if name in _KNOWN:
+            return getattr(self._array, name)
+        if name.startswith("__array"):  # for which numpy asks
+            raise _only_elements("this function of numpy's")
+        if hasattr(self._array, name):
+            raise _only_elements(f".{name}")
+        raise AttributeError(f"an array has no {name}")
+
+
+_KNOWN = ("dtype", "nbytes", "ndim", "strides")
+
+
+def _only_elements(what: str) -> TypeError:
+    return TypeError(
+        f"{what} cannot be used on an array in a kernel: a GPU's threads read and write elements"
+    )

@@ -1,0 +1,196 @@
+"""One block of a launch: its threads run one after the other, each up to its next barrier.
+
+What threads do to one element with nothing to order it is refused (races.py), and every time
+at the same place.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from grader.backends.numba.simulator.internals import launched
+from grader.backends.numba.simulator.memory import Shared
+from grader.backends.numba.simulator.module import Cuda
+from grader.backends.numba.simulator.races import Memory, Outside
+from grader.backends.numba.simulator.source_text import has_return
+from grader.backends.numba.simulator.thread import Index, Thread
+from grader.backends.numba.simulator.warps import exchanged
+from grader.worker import races
+from grader.worker.bounds import OutOfBounds
+from grader.worker.source_sites import quoted
+
+_NUMPY_INDEX_ERROR = re.compile(r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)")
+_ORDINALS = ("first", "second", "third", *(f"{number}th" for number in range(4, 65)))  # of axes
+
+
+class Block:
+    """Runs the threads of one block, one after the other, from barrier to barrier.
+
+    Takes the place of the simulator's BlockManager, and has its interface.
+    """
+
+    backwards = False  # whether blocks, and threads of a block, run from the last to the first
+
+    def __init__(
+        self, function: Any, grid_dim: races.Index, block_dim: races.Index, debug: bool
+    ) -> None:
+        self._function = function
+        self._grid_dim = grid_dim
+        self._block_dim = block_dim
+
+    def run(self, grid_point: races.Index, *args: object) -> None:
+        self._enter(grid_point, *args)
+        call = (self._function, *args)
+        waiting = [
+            Thread(call, Index(index, self._block_dim), number, number % self._cuda.warpsize)
+            for number, index in enumerate(_indices(self._block_dim))
+        ]
+        if self.backwards:
+            waiting.reverse()
+        verdict = (0, 0)
+        try:
+            while waiting:
+                votes = self._resume_all(waiting, verdict)
+                # A thread that has ended counts as arrived at every barrier, and has no vote: a
+                # barrier waits for "all non-exited threads in the block" (CUDA C++ Programming
+                # Guide, compute capability 7.x, "Independent Thread Scheduling").
+                waiting = [thread for thread in waiting if not thread.dead]
+                verdict = (sum(votes), len(waiting))
+        finally:
+            for thread in waiting:
+                thread.throw()
+
+    def _enter(self, grid_point: races.Index, *args: object) -> None:
+        self._cuda: Cuda = launched()
+        self._launch = self._cuda.launch
+        if self.backwards:
+            grid_point = races.mirrored(grid_point, self._grid_dim)
+        self._index = Index(grid_point, self._grid_dim)
+        self._launch.enter_block(self._index, self._function, *args)
+        self._memory = Memory(self._launch.threads, shared=True)
+        self._cuda.enter_block(self._index, Shared(self._launch.dynamic_bytes, self._memory))
+
+    def _resume_all(self, threads: list[Thread], verdict: tuple[int, int]) -> list[bool]:
+        """Let each thread run to its next barrier, or its end. Returns their votes in favour."""
+        self._launch.pass_barrier()
+        every = math.prod(self._block_dim)
+        gone = every - len(threads)
+        ended = f"{gone} of its {every} threads had ended before" if gone else ""
+        try:
+            self._run(threads, verdict)
+        except Exception as error:  # which a race may well have led to
+            self._launch.threads.refuse_race()
+            if isinstance(error, OutOfBounds):
+                self._memory.refuse_unwritten(ended)  # the index may well come from there
+            raise
+        _must_meet(threads, self._index)
+        self._launch.threads.refuse_race()
+        self._memory.refuse_unwritten(ended)
+        return [thread.vote for thread in threads]
+
+    def _run(self, threads: list[Thread], verdict: tuple[int, int]) -> None:
+        self._shuffled = False  # whether a thread came to a shuffle since the last barrier
+        for thread in threads:
+            self._resume(thread, verdict)
+        if not self._shuffled:
+            return
+        size = self._cuda.warpsize
+        for _, warp in itertools.groupby(threads, lambda thread: thread.number // size):
+            lanes = list(warp)
+            while going_on := exchanged([thread for thread in lanes if not thread.dead]):
+                for thread, value in going_on:
+                    self._resume(thread, value)
+
+    def _resume(self, thread: Thread, handed: Any) -> None:
+        """Let a thread run to its next barrier or shuffle, or its end."""
+        self._cuda.turn_to(thread)
+        self._launch.turn_to(thread.index, thread.number, thread.paused)
+        thread.exchange = thread.paused = None
+        self._launch.threads.outside = None
+        try:
+            thread.vote = thread.switch(handed) is True
+        except IndexError as error:
+            self._explain(thread, error)
+        caught = self._launch.threads.outside
+        if caught is not None:
+            self._explain(thread, caught.error, " A GPU stops nothing there that could be caught.")
+        if thread.exchange is not None:
+            self._shuffled = True
+            thread.paused = self._launch.threads.pause()
+
+    def _explain(self, thread: Thread, error: IndexError, more: str = "") -> NoReturn:
+        """Raise OutOfBounds, which tells whose index it was, and of which array, and `more`."""
+        found = _NUMPY_INDEX_ERROR.search(str(error))
+        if found is None:
+            raise error
+        index, axis, extent = map(int, found.groups())
+        name, axes = "an array", axis + 1
+        outside = self._launch.outside(error)
+        if outside is not None:
+            name, axes = outside.array.named, len(outside.array.shape)
+        used = f"index {index} of {name}, which has"
+        if axes > 1:
+            used = f"{index} as the {_ORDINALS[axis]} index of {name}, where it has"
+        elements = "1 element" if extent == 1 else f"{extent} elements"
+        raise OutOfBounds(
+            f"thread {thread.index} of block {self._index} uses {used} {elements}"
+            f"{self._question(thread, index, extent, outside)}{more}"
+        ).with_traceback(error.__traceback__) from None
+
+    def _question(self, thread: Thread, index: int, extent: int, outside: Outside | None) -> str:
+        """What may be wrong with an index that leads out of its array."""
+        missing = "is a bounds check missing?"
+        if outside is not None and len(outside.indices) == len(outside.array.shape) == 2:
+            turned = zip(reversed(outside.indices), outside.array.shape, strict=True)
+            if all(0 <= at < size for at, size in turned):
+                inside = "and would be inside with its two indices exchanged"
+                return f", {inside}: are they, or {missing}"
+        if index == extent and index not in self._own(thread):
+            return f", so it is one past the last: is the index one too large, or {missing}"
+        return f": {missing}"
+
+    def _own(self, thread: Thread) -> set[int]:
+        """The numbers of a thread and its block, and the thread's in the grid, along each axis."""
+        threads, blocks = ((each.x, each.y, each.z) for each in (thread.index, self._index))
+        along = zip(threads, blocks, self._block_dim, strict=True)
+        return {*threads, *blocks, *(at + block * wide for at, block, wide in along)}
+
+
+def _must_meet(threads: list[Thread], block: Index) -> None:
+    """Raise DivergentBarrier, in a thread that waits, unless all that have not ended wait with it.
+
+    A thread may end early, by `return`. One that ends otherwise has gone past the barrier.
+    """
+    waiting = [thread for thread in threads if not thread.dead]
+    if not waiting:
+        return
+    first = waiting[0]
+    for thread in threads:
+        if not thread.dead and not thread.waits_with(first):
+            thread.throw(
+                races.DivergentBarrier(
+                    f"thread {thread.index} of block {block} waits at the barrier in "
+                    f"{quoted(thread.site)}, and thread {first.index} at that in "
+                    f"{quoted(first.site)}: all threads of a block must meet at one"
+                )
+            )
+        if thread.dead and not has_return(thread.call[0].__code__):
+            first.throw(
+                races.DivergentBarrier(
+                    f"thread {first.index} of block {block} waits at the barrier in "
+                    f"{quoted(first.site)}, and thread {thread.index} goes past it to the "
+                    "end of the kernel: all threads of a block must meet at one"
+                )
+            )
+
+
+def _indices(extents: races.Index) -> Iterator[races.Index]:
+    """All (x, y, z) in the order of a GPU's thread numbers: x runs fastest."""
+    for z, y, x in np.ndindex(*reversed(extents)):
+        yield x, y, z

@@ -1,0 +1,196 @@
+"""Device arrays as a kernel file holds them outside of kernels, and what a launch makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.backends.numba.simulator.arrays import Array, Note, NotSimulated
+from grader.backends.numba.simulator.internals import (
+    ArgHint,
+    FakeCUDAArray,
+    InOut,
+    launched,
+    make_device_array,
+)
+from grader.backends.numba.simulator.memory import uninitialised
+from grader.backends.numba.simulator.parent_arrays import Whole
+from grader.backends.numba.simulator.races import Memory
+
+_init = FakeCUDAArray.__init__
+_get = FakeCUDAArray.__getitem__
+_set = FakeCUDAArray.__setitem__
+
+
+def device_array(array: NDArray[Any], note: Note, name: str) -> Any:
+    """A device array over the same memory: what an entry receives in place of one on a GPU.
+
+    Has `shape`, `size`, `dtype`, `copy_to_host()` and the rest of a device array, and is what
+    simulated kernels take. `note` is told of every access; errors call the array `name`.
+    """
+    return _Observed(array, note, Whole.of(array, name))
+
+
+class _Observed(FakeCUDAArray):
+    """A device array that tells how many bytes are read or written.
+
+    A part of it, or the same memory in another shape, tells what is done with it by itself.
+    """
+
+    def __init__(self, array: NDArray[Any], note: Note, whole: Whole, stream: int = 0) -> None:
+        super().__init__(array, stream)
+        self._note = note
+        self._whole = whole
+
+    def _again(self, array: NDArray[Any]) -> _Observed:
+        return _Observed(array, self._note, self._whole, self.stream)
+
+    def in_kernel(self, memory: Memory) -> Array:
+        return Array(self._ary, memory, self._whole, self._note)
+
+    def __getitem__(self, index: Any) -> Any:
+        if launched() is not None:
+            raise _from_outside(self._whole)
+        found = self._ary[index]
+        if type(found) is np.ndarray:
+            return self._again(found)
+        self._note(found.nbytes, "load")
+        return found
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if launched() is not None:
+            raise _from_outside(self._whole)
+        self._note(self._ary[index].nbytes, "store")
+        self._ary[index] = value
+
+    def bind(self, stream: Any = 0) -> Any:
+        return self
+
+    def transpose(self, axes: Any = None) -> Any:
+        return self._again(self._ary.transpose(axes))
+
+    def squeeze(self, axis: Any = None) -> Any:
+        return self._again(self._ary.squeeze(axis))
+
+    def ravel(self, *args: Any, **kwargs: Any) -> Any:
+        return self._again(self._ary.ravel(*args, **kwargs))
+
+    def reshape(self, *args: Any, **kwargs: Any) -> Any:
+        return self._again(self._ary.reshape(*args, **kwargs))
+
+    def view(self, *args: Any, **kwargs: Any) -> Any:
+        return self._again(self._ary.view(*args, **kwargs))
+
+    def split(self, section: int, stream: Any = 0) -> Any:
+        return [self[start : start + section] for start in range(0, len(self), section)]
+
+    def copy_to_host(self, *args: Any, **kwargs: Any) -> Any:
+        self._note(self._ary.nbytes, "load")
+        return super().copy_to_host(*args, **kwargs)
+
+    def copy_to_device(self, *args: Any, **kwargs: Any) -> Any:
+        self._note(self._ary.nbytes, "store")
+        return super().copy_to_device(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        """What else numpy's array has: `sum`, `__array__` and the like look at every element."""
+        found = getattr(self._ary, name)
+        if callable(found) or name.startswith("__array"):
+            self._note(self._ary.nbytes, "load")
+        return found
+
+
+def as_kernels_see_it(item: Any) -> Any:
+    """What a launch makes of a device array that it gets."""
+    memory = launched().launch.memory
+    if isinstance(item, _Observed):
+        return item.in_kernel(memory)
+    return Array(item._ary, memory, Whole.scratch(item._ary))
+
+
+class Tuples:
+    """An extension of launches, in numba's sense: they take arrays in tuples, too.
+
+    A GPU's do so by themselves, and the simulator's hand a tuple on as it is.
+    """
+
+    @staticmethod
+    def prepare_args(ty: Any, val: Any, stream: Any, retr: list[Any]) -> tuple[Any, Any]:
+        """`retr` is for what a launch has to do at its end: copy back to the host."""
+        return ty, _of_tuple(val, retr) if isinstance(val, tuple) else val
+
+
+def _of_tuple(parts: tuple[Any, ...], retr: list[Any]) -> tuple[Any, ...]:
+    seen = [_of_part(part, retr) for part in parts]
+    return type(parts)(*seen) if hasattr(parts, "_fields") else tuple(seen)
+
+
+def _of_part(part: Any, retr: list[Any]) -> Any:
+    if isinstance(part, tuple):
+        return _of_tuple(part, retr)
+    if isinstance(part, np.ndarray) and part.ndim > 0:
+        part = InOut(part)
+    if isinstance(part, ArgHint):
+        part = part.to_device(retr)
+    return as_kernels_see_it(part) if isinstance(part, FakeCUDAArray) else part
+
+
+def memory_of(argument: Any) -> Iterator[NDArray[Any]]:
+    """What a launch may write to by this argument."""
+    if isinstance(argument, tuple):
+        for part in argument:
+            yield from memory_of(part)
+    elif isinstance(argument, ArgHint):
+        yield from memory_of(argument.value)
+    elif isinstance(argument, FakeCUDAArray):
+        yield argument._ary
+    elif isinstance(argument, np.ndarray):
+        yield argument
+
+
+def element(self: Any, index: Any) -> Any:
+    """What an index gives of a device array that no launch has made anything of."""
+    if launched() is not None:
+        raise _from_outside(Whole.scratch(self._ary))
+    return _get(self, index)
+
+
+def set_element(self: Any, index: Any, value: Any) -> None:
+    """What an index sets in a device array that no launch has made anything of."""
+    if launched() is not None:
+        raise _from_outside(Whole.scratch(self._ary))
+    _set(self, index, value)
+
+
+def _from_outside(whole: Whole) -> NotSimulated:
+    return NotSimulated(
+        f"the kernel uses {whole.name} from outside (a closure, a global name or a list), and the "
+        "simulator follows only a kernel's arguments, and tuples of them: pass it as an argument"
+    )
+
+
+def new_device_array(*args: Any, **kwargs: Any) -> Any:
+    """What `cuda.device_array` gives."""
+    made = make_device_array(*args, **kwargs)
+    uninitialised(made._ary)
+    return made
+
+
+@contextmanager
+def watching(watcher: Callable[[NDArray[Any]], None]) -> Iterator[None]:
+    """Tell `watcher` the memory of every device array that is made meanwhile."""
+
+    def init(self: Any, ary: Any, stream: int = 0) -> None:
+        _init(self, ary, stream)
+        if isinstance(ary, np.ndarray):
+            watcher(ary)
+
+    FakeCUDAArray.__init__ = init  # all device arrays, and all views of them, are made by it
+    try:
+        yield
+    finally:
+        FakeCUDAArray.__init__ = _init

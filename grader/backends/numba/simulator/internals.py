@@ -1,0 +1,97 @@
+"""The one module that reaches into numba's CUDA simulator, and hands its parts to the others.
+
+Importing this module raises CannotGrade when the installed numba-cuda does not fit.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+from types import FunctionType
+from typing import Any
+
+from numba import cuda
+from numba.cuda.core import config
+from numba.cuda.np import numpy_support
+
+from grader.model import CannotGrade
+from grader.worker.requirements import require
+
+if not config.ENABLE_CUDASIM:
+    raise CannotGrade(
+        "numba was imported without its CUDA simulator",
+        next_step="Set NUMBA_ENABLE_CUDASIM=1 before numba is imported.",
+    )
+
+# Imported by name, for these modules have no types worth the word: here they are Any.
+_kernel: Any = importlib.import_module("numba.cuda.simulator.kernel")
+_kernelapi: Any = importlib.import_module("numba.cuda.simulator.kernelapi")
+_devicearray: Any = importlib.import_module("numba.cuda.simulator.cudadrv.devicearray")
+
+_VERSIONS = {
+    "found": f"numba-cuda {importlib.metadata.version('numba-cuda')}",
+    "known": "numba-cuda 0.30",
+}
+
+require(
+    _kernel,
+    *("BlockManager", "FakeCUDAModule", "_get_kernel_context", "FakeWithinKernelCUDAArray"),
+    *("FakeCUDAKernel", "ArgHint", "InOut"),
+    **_VERSIONS,
+)
+require(
+    _kernelapi,
+    *("FakeCUDAModule", "FakeCUDAShared", "FakeCUDALocal", "FakeCUDAAtomic", "Dim3", "types"),
+    **_VERSIONS,
+)
+require(_devicearray, "FakeCUDAArray", "device_array", **_VERSIONS)
+require(cuda, "device_array", **_VERSIONS)
+require(
+    _kernelapi.FakeCUDAModule,
+    *("threadIdx", "blockIdx", "laneid", "cg", "local", "shared", "atomic"),
+    *("threadfence", "threadfence_system"),
+    *("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or"),
+    **_VERSIONS,
+)
+
+# The simulator's own, as they are before anything else is put in their place.
+ArgHint = _kernel.ArgHint
+Dim3 = _kernelapi.Dim3
+FakeCUDAArray = _devicearray.FakeCUDAArray
+FakeCUDAAtomic = _kernelapi.FakeCUDAAtomic
+FakeCUDAKernel = _kernel.FakeCUDAKernel
+FakeCUDALocal = _kernelapi.FakeCUDALocal
+FakeCUDAModule = _kernelapi.FakeCUDAModule
+FakeCUDAShared = _kernelapi.FakeCUDAShared
+InOut = _kernel.InOut
+make_device_array = _devicearray.device_array
+
+
+def put_in_place(
+    block_manager: type, cuda_module: type, as_kernels_see_it: Any, new_device_array: Any
+) -> None:
+    """From now on, launches and kernel files use these instead of the simulator's own."""
+    _kernel.BlockManager = block_manager
+    _kernel.FakeCUDAModule = cuda_module
+    _kernel.FakeWithinKernelCUDAArray = as_kernels_see_it
+    _devicearray.device_array = new_device_array
+    cuda.device_array = new_device_array
+
+
+def call_in_errors(public: str, *classes: type) -> None:
+    """Let Python's errors name these classes, and what they offer, as a kernel file does."""
+    for each in classes:
+        each.__name__ = public
+        for name, function in vars(each).items():
+            if isinstance(function, FunctionType) and not name.startswith("_"):
+                function.__qualname__ = f"{public}.{name}"
+
+
+def launched() -> Any:
+    """The `cuda` module of the launch that runs; None while none does."""
+    return _kernel._get_kernel_context()
+
+
+def numpy_type(dtype: Any) -> Any:
+    """What numpy makes a dtype from: numba's types are translated, the rest is let through."""
+    return numpy_support.as_dtype(dtype) if isinstance(dtype, _kernelapi.types.Type) else dtype

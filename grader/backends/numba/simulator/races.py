@@ -1,0 +1,377 @@
+"""Which accesses of the threads of one numba launch race.
+
+Threads of one block are ordered by the barriers that all of them pass; blocks are not ordered at
+all. Threads run one after the other, each up to its next barrier: that stretch is a turn, and the
+turns between two barriers are an interval. A shuffle parts a turn in two, and orders nothing.
+Two accesses of one block in one interval, or of two blocks, race, unless one thread does both, both
+only read, both are atomic, or an atomic operation orders them.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import types
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from grader.backends.numba.simulator.access_log import Kind, Log
+from grader.backends.numba.simulator.parent_arrays import Whole
+from grader.backends.numba.simulator.source_text import (
+    in_a_loop,
+    parted_in_a_turn,
+    uncalled_barrier,
+)
+from grader.worker.races import Heard, Moments, Order, Race, Uninitialised, merge
+from grader.worker.source_sites import Site, line_of, quoted
+
+
+class Array(Protocol):
+    """An array as threads see it (arrays.py), which is the whole of it or a part."""
+
+    shape: tuple[int, ...]
+    itemsize: int
+
+    @property
+    def whole(self) -> Whole: ...
+
+    @property
+    def named(self) -> str: ...
+
+    def element(self, address: int) -> str:
+        """In words, for the access that goes on now."""
+
+
+# Plain tuples, for a simulated thread spends much of its time here.
+Done = tuple[int, Site]  # one access: its moment and its place
+# Accesses of one kind to one element, as far as a later one may race with them: the last; the last
+# before it by another thread of the same block; the last by another block.
+Lately = tuple[Done, Done | None, Done | None]
+Paused = tuple[int, Heard]  # a turn: its number, and whose writes are known of in it
+
+
+class Threads(Moments):
+    """Which thread of which block acts in one launch, and what it knows of the others."""
+
+    def __init__(self, log: Log | None = None) -> None:
+        super().__init__()
+        self.log = log
+        self.turn = self.interval = self.block = 0  # the moments at which they began
+        self.atomic: Site | None = None  # where, while an atomic operation goes on
+        self.atomic_read = False  # by it, its element
+        self.outside: Outside | None = None  # the last access that numpy refused
+        self.from_end = (0, 0, 0)  # the last negative index: its turn, its address, the index
+        self.race: Race | None = None  # within the block that acts, and not told yet
+        self._order = Order()
+        self._blocks: list[int] = []  # the moments at which they began
+        self._indices: list[object] = []
+        self._numbers: list[int] = []  # of each turn: that of its first part
+        self._heard_before: Heard = {}  # by any thread of the block before the last barrier
+        self._heard_since: Heard = {}
+
+    def begin_block(self, index: object) -> None:
+        self.block = self.now + 1
+        self._blocks.append(self.block)
+        self._indices.append(index)
+        self._order.heard, self._heard_before, self._heard_since = {}, {}, {}
+
+    def begin_interval(self) -> None:
+        """All threads of the block have passed a barrier: each knows what any of them knew."""
+        self.interval = self.now + 1
+        merge(self._heard_since, self._order.heard)
+        merge(self._heard_before, self._heard_since)
+        self._order.heard, self._heard_since = {}, {}
+
+    def begin_turn(self, thread: object) -> None:
+        self._numbers.append(len(self._numbers))
+        self.turn = self.begin(thread)
+        if self._order.heard or self._heard_before:
+            merge(self._heard_since, self._order.heard)
+            self._order.heard = dict(self._heard_before)
+
+    def pause(self) -> Paused:
+        """The thread that acts waits for others, but at no barrier."""
+        heard, self._order.heard = self._order.heard, {}
+        merge(self._heard_since, heard)
+        return self.number(self.turn), heard
+
+    def resume(self, paused: Paused) -> None:
+        """A thread that paused since the last barrier goes on."""
+        merge(self._heard_since, self._order.heard)
+        number, self._order.heard = paused
+        self._numbers.append(number)
+        self.turn = self.begin(self._parties[number])
+
+    def number(self, moment: int) -> int:
+        """Both parts of a turn have one."""
+        return self._numbers[super().number(moment)]
+
+    def own(self, moment: int) -> bool:
+        """Whether it was the acting thread that acted then, after the last barrier."""
+        return moment >= self.turn or (
+            moment >= self.interval and self.number(moment) == self.number(self.turn)
+        )
+
+    def came_from_end(self, address: int) -> bool:
+        """Whether the acting thread got to this element by an index below 0, in this turn."""
+        return self.from_end[:2] == (self.turn, address)
+
+    def fence(self) -> None:
+        """All can see what this thread wrote, and what its block did before the last barrier."""
+        self._order.heard[self.number(self.turn)] = self.now
+        self._order.heard[self._block_key(self.turn)] = self.interval - 1
+        self.now += 1
+
+    def exchange(self, address: int) -> None:
+        self._order.exchange(address)
+
+    def name(self, moment: int) -> str:
+        block = self._indices[bisect_right(self._blocks, moment) - 1]
+        return f"thread {self.party(moment)} of block {block}"
+
+    def racing(self, moment: int) -> bool:
+        """Whether nothing orders an access at this moment and what the acting thread does now."""
+        if moment >= self.turn or self.block <= moment < self.interval:
+            return False
+        return not (
+            self.own(moment)
+            or self._order.before(self.number(moment), moment)
+            or self._order.before(self._block_key(moment), moment)
+        )
+
+    def refuse_race(self) -> None:
+        """Raise Race if two threads of the block raced since the last barrier."""
+        if self.race is not None:
+            raise self.race
+
+    def _block_key(self, moment: int) -> int:
+        """Blocks count downwards from -1 as parties, turns upwards from 0."""
+        return -bisect_right(self._blocks, moment)
+
+
+@dataclass(frozen=True)
+class Outside:
+    """An access with an index that numpy refused by this error, most often for being too large."""
+
+    error: IndexError
+    array: Array
+    index: Any
+    kind: Kind
+    site: Site
+
+    @property
+    def indices(self) -> tuple[int, ...]:
+        """What is a number in the index, for each axis."""
+        parts = self.index if isinstance(self.index, tuple) else (self.index,)
+        return tuple(int(part) for part in parts if isinstance(part, int | np.integer))
+
+
+class Memory:
+    """What was done to each element of the global memory in a launch, or of a block's shared one.
+
+    Elements are known by their address, in units of the smallest dtype that the memory is seen as.
+    """
+
+    def __init__(self, threads: Threads, shared: bool) -> None:
+        self.threads = threads
+        self._shared = shared
+        self._unit = 0
+        self._wrote: dict[int, Lately] = {}
+        self._read: dict[int, Lately] = {}
+        self._updated: dict[int, Lately] = {}
+        self._unwritten: Uninitialised | None = None
+        self._unwritten_places: list[int] = []  # in the log
+
+    def fit(self, itemsize: int) -> None:
+        """From now on, the memory is also seen as elements of this many bytes."""
+        unit = math.gcd(self._unit, itemsize)
+        if self._unit not in (0, unit):
+            for done in (self._wrote, self._read, self._updated):
+                _refine(done, self._unit, unit)
+        self._unit = unit
+
+    def load(self, array: Array, address: int, site: Site) -> None:
+        """A thread reads an element, plainly or as the first part of an atomic operation."""
+        threads = self.threads
+        if threads.atomic is not None:
+            self._update(array, address, threads.atomic)
+            return
+        if threads.log is not None:
+            self._note(threads.log, array, address, "read", site)
+        turn = threads.turn
+        unit, stop = address, address + array.itemsize
+        while unit < stop:
+            wrote = self._wrote.get(unit)
+            if wrote is not None:
+                self._check(wrote, array, address, "reads", "wrote")
+            elif self._shared and unit not in self._updated:
+                self._keep_unwritten(array, address)
+            if self._updated:
+                self._check_updates(self._updated.get(unit), array, address, "reads")
+            read = self._read.get(unit)
+            if read is None:
+                self._read[unit] = ((threads.now, site), None, None)
+            elif read[0][0] < turn:
+                self._read[unit] = self._after(read, site)
+            unit += self._unit
+
+    def store(self, array: Array, address: int, site: Site, unchanged: Callable[[], bool]) -> None:
+        """A thread writes an element. `unchanged` tells whether it writes the bits that are there.
+
+        Of an atomic operation this is the second part: the first was looked at.
+        """
+        threads = self.threads
+        if threads.atomic is not None:
+            return
+        if threads.log is not None:
+            self._note(threads.log, array, address, "write", site)
+        unit, stop = address, address + array.itemsize
+        while unit < stop:
+            self._check(self._read.get(unit), array, address, "writes", "read")
+            if self._updated:
+                self._check_updates(self._updated.get(unit), array, address, "writes")
+            wrote = self._wrote.get(unit)
+            racing = self._racing(wrote)
+            if racing is not None and not unchanged():
+                self._refuse(array, address, "writes another value to", racing, "wrote")
+            self._wrote[unit] = self._after(wrote, site)
+            unit += self._unit
+
+    def _update(self, array: Array, address: int, site: Site) -> None:
+        if self.threads.log is not None:
+            self._note(self.threads.log, array, address, "update", site)
+        for unit in range(address, address + array.itemsize, self._unit):
+            wrote, updated = self._wrote.get(unit), self._updated.get(unit)
+            self._check(wrote, array, address, "updates", "wrote")
+            if self._shared and wrote is None and updated is None:
+                self._keep_unwritten(array, address)
+            self._check(self._read.get(unit), array, address, "updates", "read")
+            self._updated[unit] = self._after(updated, site)
+        self.threads.exchange(address)
+
+    def _note(self, log: Log, array: Array, address: int, kind: Kind, site: Site) -> None:
+        now, from_end = self.threads.now, self.threads.came_from_end(address)
+        log.note(array.whole, address, array.itemsize, kind, site, now, from_end)
+
+    def _after(self, past: Lately | None, site: Site) -> Lately:
+        """`past` with one more access, of now."""
+        now = (self.threads.now, site)
+        if past is None:
+            return now, None, None
+        last, before, elsewhere = past
+        if self.threads.own(last[0]):
+            return now, before, elsewhere
+        if last[0] < self.threads.block:
+            return now, None, last
+        return now, last, elsewhere
+
+    def _check(
+        self, lately: Lately | None, array: Array, address: int, does: str, did: str
+    ) -> None:
+        """Raise Race if nothing orders one of these accesses and that of now."""
+        racing = self._racing(lately)
+        if racing is not None:
+            self._refuse(array, address, does, racing, did)
+
+    def _racing(self, lately: Lately | None) -> Done | None:
+        """The first of these accesses that nothing orders with what the acting thread does now."""
+        if lately is None or (lately[0][0] >= self.threads.turn and lately[1] is lately[2]):
+            return None  # nobody's, or only its own
+        for done in lately:
+            if done is not None and self.threads.racing(done[0]):
+                return done
+        return None
+
+    def _check_updates(self, lately: Lately | None, array: Array, address: int, does: str) -> None:
+        """Raise Race if nothing orders the atomic updates of an element and the access of now.
+
+        Updates of one element come one after the other: what is after the last is after all.
+        """
+        if lately is not None and self.threads.racing(lately[0][0]):
+            self._refuse(array, address, does, lately[0], "updated")
+
+    def _refuse(self, array: Array, address: int, does: str, done: Done, did: str) -> None:
+        """Raise Race, or keep it until the next barrier where both threads are of one block.
+
+        For where the threads then wait at different barriers, that is why they race.
+        """
+        if self.threads.race is not None:
+            return
+        moment, site = done
+        if self.threads.log is not None:
+            self.threads.log.mark_race(address, moment, site)
+        of_one_block = moment >= self.threads.block
+        if of_one_block:
+            both_write = did == "wrote" and does.startswith("writes")
+            why = f"{_unparted(site, both_write)} it is left to chance which comes first"
+        else:
+            why = "blocks run in any order, so it is left to chance which comes first"
+        race = Race(
+            f"{self.threads.name(self.threads.turn)} {does} {array.element(address)}, which "
+            f"{self.threads.name(moment)} {did} in {quoted(site)}: {why}"
+        )
+        if not of_one_block:
+            raise race
+        self.threads.race = race.with_traceback(_traceback_here())
+        self.threads.log = None  # a drawing ends where the race is
+
+    # A read of what nobody wrote is told at the next barrier, for when another thread writes there
+    # before it, the two race: the barrier between them is missing.
+
+    def _keep_unwritten(self, array: Array, address: int) -> None:
+        if self.threads.log is not None:
+            self._unwritten_places.append(len(self.threads.log.accesses) - 1)
+        if self._unwritten is None:
+            error = Uninitialised(
+                f"{self.threads.name(self.threads.turn)} reads {array.element(address)}, which no "
+                "thread of the block has written"
+            )
+            self._unwritten = error.with_traceback(_traceback_here())
+
+    def refuse_unwritten(self, ended: str) -> None:
+        """Raise Uninitialised if an element was read that no thread had written."""
+        if self._unwritten is not None:
+            if ended:
+                self._unwritten.args = (f"{self._unwritten}; {ended}",)
+            if self.threads.log is not None:
+                self.threads.log.mark_unwritten(self._unwritten_places)
+            raise self._unwritten
+
+
+def _unparted(site: Site, both_write: bool) -> str:
+    """Why nothing comes between what was done there and what is done now, by the text.
+
+    No barrier parts two writes by one line, unless a loop comes back to it.
+    """
+    code, line = site[0], line_of(site)
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code is not code:
+        frame = frame.f_back
+    now = frame.f_lineno if frame.f_code is code else None
+    if both_write and now == line and not in_a_loop(code, line):
+        return "both run that line, so"
+    named = uncalled_barrier(code)
+    if named is not None:
+        return f"as line {named} names a barrier and does not call it, with (),"
+    if now is not None and parted_in_a_turn(code, line, now):
+        return "with no barrier between one turn of the loop and the next,"
+    return "with no barrier between the two,"
+
+
+def _refine(done: dict[int, Any], old: int, new: int) -> None:
+    for unit, what in list(done.items()):
+        done.update(dict.fromkeys(range(unit, unit + old, new), what))
+
+
+def _traceback_here() -> types.TracebackType | None:
+    """What a traceback would be if the thread's access that goes on now failed."""
+    traceback = None
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        traceback = types.TracebackType(traceback, frame, frame.f_lasti, frame.f_lineno)
+        frame = frame.f_back
+    return traceback

@@ -1,0 +1,86 @@
+"""How the numba CUDA kernels of this process are simulated: in which order, logged, or undone."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from grader.backends.numba.simulator.access_log import Log
+from grader.backends.numba.simulator.block import Block
+from grader.backends.numba.simulator.device_arrays import (
+    Tuples,
+    as_kernels_see_it,
+    element,
+    memory_of,
+    new_device_array,
+    set_element,
+)
+from grader.backends.numba.simulator.internals import (
+    FakeCUDAArray,
+    FakeCUDAKernel,
+    launched,
+    put_in_place,
+)
+from grader.backends.numba.simulator.launch import Launch
+from grader.backends.numba.simulator.module import Cuda
+
+_launch = FakeCUDAKernel.__call__
+_configure = FakeCUDAKernel.__getitem__
+
+
+def install() -> None:
+    """Make the numba CUDA kernels of this process run thread by thread, with a GPU's limits.
+
+    Call it once, in a process that set NUMBA_ENABLE_CUDASIM=1 before importing numba.
+    """
+    put_in_place(Block, Cuda, as_kernels_see_it, new_device_array)
+    FakeCUDAArray.__getitem__, FakeCUDAArray.__setitem__ = element, set_element
+    FakeCUDAKernel.__getitem__ = _configured
+
+
+def _configured(self: Any, configuration: Any) -> Any:
+    """A launch configuration of its own, as on a GPU. The simulator's is the kernel itself."""
+    made = copy.copy(self)
+    made.extensions = [*self.extensions, Tuples]
+    return _configure(made, configuration)
+
+
+def run_blocks(backwards: bool) -> None:
+    """In which order the blocks of launches, and their threads, run from now on."""
+    Block.backwards = backwards
+
+
+@contextmanager
+def logging() -> Iterator[Log]:
+    """Take down every access of launches meanwhile, also of one that fails."""
+    Launch.log = log = Log()
+    try:
+        yield log
+    finally:
+        Launch.log = None
+
+
+@contextmanager
+def undoing() -> Iterator[None]:
+    """Meanwhile a launch runs, and may raise, but leaves its arrays as it found them."""
+    FakeCUDAKernel.__call__ = _launch_and_undo
+    try:
+        yield
+    finally:
+        FakeCUDAKernel.__call__ = _launch
+
+
+def _launch_and_undo(self: Any, *args: Any) -> None:
+    if launched() is not None:  # not a launch: one kernel's code calls another's
+        _launch(self, *args)
+        return
+    kept = [(array, array.copy()) for array in memory_of(args)]
+    try:
+        _launch(self, *args)
+    finally:
+        for array, held in kept:
+            np.copyto(array, held)

@@ -1,0 +1,124 @@
+"""The rows of a board that are no student's, from the records of `grader bench --json`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from grader.classroom.board.records import Row, State
+from grader.model import Record, UsageError
+
+# What grader.grading.bench calls its contenders, and what a board calls them. Others are no
+# baselines.
+NAMES = {
+    "torch eager": "torch eager",
+    "torch.compile": "torch.compile",
+    "solution": "model solution",
+}
+LIMIT = "limit of this GPU's memory"
+GB = 1e9  # bytes
+
+
+class _Point(Record):
+    contender: str
+    bytes: int
+    seconds: float | None = None
+    bandwidth: float | None = None
+
+
+class _Environment(Record):
+    device: str
+
+
+class _Benchmark(Record):
+    """What is used of a `grader/bench/v1`. Bandwidths are bytes per second."""
+
+    schema_: Literal["grader/bench/v1"] = Field(alias="schema")
+    exercise: str
+    environment: _Environment
+    ceiling: float = Field(gt=0)
+    points: tuple[_Point, ...]
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What one contender reached on one GPU at the largest size. `share` is of the ceiling."""
+
+    exercise: str
+    row: Row
+
+
+def read(paths: Sequence[Path]) -> tuple[Baseline, ...]:
+    """The baselines of these files, each of which may hold several lines.
+
+    Raises UsageError: they are a teacher's own, and a board without one of them would mislead.
+    """
+    found: dict[tuple[str, str], list[Baseline]] = {}
+    for path in paths:
+        for benchmark in _benchmarks(path):
+            place = benchmark.exercise, benchmark.environment.device
+            if place in found:
+                raise UsageError(
+                    f"{path}: there is a benchmark of {place[0]} on {place[1]} already.",
+                    "Give one for each exercise and GPU.",
+                )
+            found[place] = [Baseline(benchmark.exercise, row) for row in _rows(benchmark)]
+    return tuple(baseline for several in found.values() for baseline in several)
+
+
+def _benchmarks(path: Path) -> Iterable[_Benchmark]:
+    none = UsageError(
+        f"{path} holds no grader/bench/v1, one a line.", "`grader bench NAME --json` prints one."
+    )
+    try:
+        lines = [line for line in path.read_bytes().splitlines() if line.strip()]
+        benchmarks = [_Benchmark.model_validate_json(line) for line in lines]
+    except OSError as error:
+        raise UsageError(
+            f"The benchmark {path} cannot be read: {error.strerror}.",
+            "`grader bench NAME --json` prints one.",
+        ) from None
+    except ValidationError:
+        raise none from None
+    if not benchmarks:  # what a benchmark that failed leaves behind a `>`
+        raise none
+    return benchmarks
+
+
+def _rows(benchmark: _Benchmark) -> Iterable[Row]:
+    gpu = benchmark.environment.device
+    largest = max((point.bytes for point in benchmark.points), default=0)
+    for point in benchmark.points:
+        timed = point.seconds is not None and point.bandwidth is not None
+        if point.contender not in NAMES or point.bytes != largest or not timed:
+            continue
+        assert point.seconds is not None
+        assert point.bandwidth is not None
+        yield Row(
+            who=NAMES[point.contender],
+            key=None,
+            state=State.BASELINE,
+            gpu=gpu,
+            share=point.bandwidth / benchmark.ceiling,
+            bandwidth_gbps=point.bandwidth / GB,
+            ceiling_gbps=benchmark.ceiling / GB,
+            time_ms=point.seconds * 1e3,
+        )
+    yield limit(gpu, benchmark.ceiling / GB)
+
+
+def limit(gpu: str, ceiling_gbps: float) -> Row:
+    """The row of a kernel that moves its bytes as fast as a trusted one that does nothing else."""
+    return Row(
+        who=LIMIT,
+        key=None,
+        state=State.BASELINE,
+        gpu=gpu,
+        share=1.0,
+        bandwidth_gbps=ceiling_gbps,
+        ceiling_gbps=ceiling_gbps,
+    )

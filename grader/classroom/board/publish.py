@@ -1,0 +1,95 @@
+"""A board as files: `board.json` for programs, and a folder that is swapped as a whole.
+
+`python -m grader.classroom.board.publish` prints the JSON Schema of `grader/board/v1`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from grader.classroom.board.records import Site
+from grader.model import UsageError
+
+SCHEMA = "grader/board/v1"
+DOCUMENT = "board.json"
+# Names all files of a board, so that nothing is ever deleted that was not written here.
+LIST = ".grader-board"
+
+_site = TypeAdapter(Site)
+
+
+def to_json(site: Site) -> str:
+    """The site as one JSON object, `grader/board/v1`."""
+    return f'{{"schema":"{SCHEMA}",{_site.dump_json(site).decode()[1:]}\n'
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of `board.json`."""
+    schema = _site.json_schema(mode="serialization")
+    schema["properties"] = {"schema": {"const": SCHEMA}} | schema["properties"]
+    schema["required"] = ["schema", *schema["required"]]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def must_be_ours(out: Path) -> None:
+    """Raises UsageError unless `out` is free, empty, or an earlier board and nothing else."""
+    if not os.path.lexists(out):
+        return
+    if out.is_symlink() or not out.is_dir():
+        raise UsageError(f"{out} is no folder.", "Name a folder for the board with --out.")
+    there = {path.relative_to(out).as_posix() for path in out.rglob("*") if not path.is_dir()}
+    listed = out / LIST
+    known = set(listed.read_text(encoding="utf-8").split("\n")) if listed.is_file() else set()
+    others = sorted(there - known - {LIST})
+    if others:
+        raise UsageError(
+            f"{out} holds {others[0]!r}, which no earlier board wrote there.",
+            "Name a new folder, or that of an earlier board: it is replaced as a whole.",
+        )
+
+
+def write(out: Path, files: Mapping[str, str]) -> None:
+    """Make `out` hold these files, by their names in it, and nothing else.
+
+    They are written beside it and moved in its place at the end. Raises UsageError as
+    `must_be_ours` does, and where nothing can be written.
+    """
+    must_be_ours(out)
+    out = Path(os.path.abspath(out))
+    try:
+        with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as beside:
+            new = Path(beside, "new")
+            _fill(new, files)
+            if out.exists():
+                out.rename(Path(beside, "old"))
+            try:
+                new.rename(out)
+            except OSError:
+                Path(beside, "old").rename(out)
+                raise
+    except OSError as error:
+        raise UsageError(
+            f"The board cannot be written to {out}: {error.strerror}.",
+            "Name a folder within one that is there and yours.",
+        ) from None
+
+
+def _fill(folder: Path, files: Mapping[str, str]) -> None:
+    folder.mkdir()
+    for name, text in {**files, LIST: "\n".join([*sorted(files), ""])}.items():
+        path = folder / name
+        assert path.is_relative_to(folder)
+        assert ".." not in path.parts
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    print(json.dumps(json_schema(), indent=2))

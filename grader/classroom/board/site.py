@@ -1,0 +1,261 @@
+"""From attempts to all that the pages of a class show, without what must not be published."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from grader.classroom.board import baselines, rank
+from grader.classroom.board.baselines import Baseline
+from grader.classroom.board.entries import Entry
+from grader.classroom.board.people import Forbidden, Person, cleaned
+from grader.classroom.board.records import Board, Row, Site, Standing, State, Student, Tried
+from grader.course import Exercise, Settings
+from grader.model import Gates, stamp
+
+LONGEST_GPU = 80  # characters of a GPU's name
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a board says of an exercise; `gates` is None for a puzzle, which has no board."""
+
+    name: str
+    title: str
+    backend: str
+    gates: Gates | None
+
+
+@dataclass(frozen=True)
+class Class:
+    """A class and what it did: attempts oldest first, and who is on the board, by login."""
+
+    tasks: tuple[Task, ...]
+    entries: tuple[Entry, ...]
+    people: Mapping[str, Person]
+
+
+def tasks(exercises: Iterable[Exercise]) -> tuple[Task, ...]:
+    """In the order of the course."""
+    return tuple(
+        Task(one.name, one.spec.title, one.spec.backend, one.spec.gates) for one in exercises
+    )
+
+
+def decided(
+    entries: Iterable[Entry], reasons: Mapping[str, str], forbidden: Forbidden
+) -> tuple[Entry, ...]:
+    """The attempts with what a teacher decided of them, in words that may be published."""
+    return tuple(
+        entry
+        if entry.id not in reasons
+        else entry._replace(
+            state=State.INVALIDATED,
+            note=forbidden.without(cleaned(reasons[entry.id])),
+            figures=None,
+        )
+        for entry in entries
+    )
+
+
+def assemble(
+    settings: Settings, group: Class, known: Sequence[Baseline], made_at: datetime
+) -> Site:
+    """Everything that is published. Students who are not in `group.people` leave no trace."""
+    group = replace(group, entries=_publishable(group, known))
+    timed = [task for task in group.tasks if task.gates is not None]
+    best = rank.best_of(group.entries)
+    return Site(
+        course=settings.name,
+        title=settings.title,
+        version=settings.version,
+        made_at=stamp(made_at),
+        exercises=len(group.tasks),
+        boards=tuple(_board(task, group, best.get(task.name, {}), known) for task in timed),
+        standings=tuple(_standings(group, [best.get(task.name, {}) for task in timed])),
+        students=tuple(_students(group)),
+    )
+
+
+def _publishable(group: Class, known: Sequence[Baseline]) -> tuple[Entry, ...]:
+    """The attempts of those on the board. A GPU that only an untrusted file names has no name."""
+    gpus = {baseline.row.gpu for baseline in known}
+    gpus |= {e.figures.gpu for e in group.entries if e.trusted and e.figures is not None}
+    names = {gpu: cleaned(gpu, LONGEST_GPU) for gpu in gpus}
+    return tuple(
+        entry
+        if entry.figures is None or names.get(entry.figures.gpu) == entry.figures.gpu
+        else entry._replace(figures=entry.figures._replace(gpu=names.get(entry.figures.gpu, "")))
+        for entry in group.entries
+        if entry.student in group.people
+    )
+
+
+def _board(task: Task, group: Class, best: rank.Best, known: Sequence[Baseline]) -> Board:
+    assert task.gates is not None
+    ranked = [entry for entry, _ in best.values() if entry.state is State.RANKED]
+    rank_of = rank.places(ranked)
+    rows = sorted(
+        (
+            _row(group.people[login], entry, count, rank_of.get(entry.id))
+            for login, (entry, count) in best.items()
+        ),
+        key=_place,
+    )
+    others = [baseline.row for baseline in known if baseline.exercise == task.name]
+    ceilings = defaultdict(list)
+    for figures in (entry.figures for entry in ranked):
+        assert figures is not None
+        ceilings[figures.gpu].append(figures.ceiling_gbps)
+    for gpu in ceilings.keys() - {row.gpu for row in others}:
+        others.append(baselines.limit(gpu, statistics.median(ceilings[gpu])))
+    others.sort(key=lambda row: (-(row.share or 0.0), row.who, row.gpu))
+    return Board(
+        exercise=task.name,
+        title=task.title,
+        backend=task.backend,
+        passing=task.gates.passing,
+        great=task.gates.great,
+        rows=(*rows, *others),
+    )
+
+
+def _row(person: Person, entry: Entry, attempts: int, place: int | None) -> Row:
+    figures = entry.figures
+    row = Row(
+        who=person.who,
+        key=person.key,
+        state=entry.state,
+        rank=place,
+        attempts=attempts,
+        when=entry.when,
+        note=entry.note,
+    )
+    if figures is None:
+        return row
+    return replace(
+        row,
+        gpu=figures.gpu,
+        share=figures.share,
+        share_low=figures.share_low,
+        share_high=figures.share_high,
+        bandwidth_gbps=figures.bandwidth_gbps,
+        ceiling_gbps=figures.ceiling_gbps,
+        time_ms=figures.time_ms,
+    )
+
+
+def _place(row: Row) -> tuple[bool, int, float, str, str]:
+    """Ranked rows first, by rank, share and time; then the others by how far they came."""
+    ranked = row.rank is not None
+    group = row.rank if row.rank is not None else rank.FURTHEST.index(row.state)
+    return (not ranked, group, -(row.share or 0.0), row.when, row.who)
+
+
+def _standings(group: Class, best: Sequence[rank.Best]) -> list[Standing]:
+    solved = defaultdict(set)
+    for entry in group.entries:
+        if entry.trusted and entry.passed and entry.state is not State.INVALIDATED:
+            solved[entry.student].add(entry.exercise)
+    logins = sorted({entry.student for entry in group.entries})
+    ranked = {login: [_ranked(one, login) for one in best] for login in logins}
+    means = {
+        login: rank.mean(
+            (None if one is None or one.figures is None else rank.span(one.figures) for one in own),
+            len(best),
+        )
+        for login, own in ranked.items()
+    }
+    placed = [login for login in logins if any(ranked[login])]
+    places = dict(zip(placed, rank.ranks([means[login] for login in placed]), strict=True))
+    rows = {
+        login: Standing(
+            who=group.people[login].who,
+            key=group.people[login].key,
+            rank=places.get(login),
+            mean=means[login].middle,
+            mean_low=means[login].low,
+            mean_high=means[login].high,
+            shares=tuple(None if e is None or e.figures is None else e.figures.share for e in own),
+            solved=len(solved[login]),
+            gpus=tuple(sorted({e.figures.gpu for e in own if e is not None and e.figures})),
+        )
+        for login, own in ranked.items()
+    }
+    done = {
+        login: max((e.when for e in own if e is not None), default="")
+        for login, own in ranked.items()
+    }
+
+    def place(login: str) -> tuple[bool, int, float, int, str, str]:
+        row = rows[login]
+        return (row.rank is None, row.rank or 0, -row.mean, -row.solved, done[login], row.who)
+
+    return [rows[login] for login in sorted(logins, key=place)]
+
+
+def _ranked(best: rank.Best, login: str) -> Entry | None:
+    entry, _ = best.get(login, (None, 0))
+    return entry if entry is not None and entry.state is State.RANKED else None
+
+
+def _students(group: Class) -> list[Student]:
+    points = defaultdict(list)
+    for entry in group.entries:
+        points[entry.student].append(_tried(entry))
+    students = [
+        Student(group.people[login].who, group.people[login].key, tuple(tried))
+        for login, tried in points.items()
+    ]
+    return sorted(students, key=lambda student: (student.who, student.key))
+
+
+def _tried(entry: Entry) -> Tried:
+    figures = entry.figures
+    return Tried(
+        exercise=entry.exercise,
+        when=entry.when,
+        state=entry.state,
+        points=entry.points,
+        max_points=entry.max_points,
+        gpu="" if figures is None else figures.gpu,
+        share=None if figures is None else figures.share,
+        share_low=None if figures is None else figures.share_low,
+        share_high=None if figures is None else figures.share_high,
+        note=entry.note,
+    )
+
+
+def who_is_who(group: Class) -> list[dict[str, object]]:
+    """For the teacher alone: everybody who handed in, and each attempt by its id, oldest first.
+
+    Who is hidden has neither a name nor a page. What `counts` stands for its student on a board.
+    """
+    counting = {best.id for own in rank.best_of(group.entries).values() for best, _ in own.values()}
+    attempts = defaultdict(list)
+    for entry in group.entries:
+        attempts[entry.student].append(
+            {
+                "id": entry.id,
+                "exercise": entry.exercise,
+                "when": entry.when,
+                "state": entry.state.value,
+                "points": entry.points,
+                "counts": entry.id in counting and entry.student in group.people,
+            }
+        )
+    nobody = Person("", "")
+    rows = [(group.people.get(login, nobody), login) for login in attempts]
+    return [
+        {
+            "who": person.who,
+            "student": login,
+            "page": person.key,
+            "hidden": person is nobody,
+            "attempts": attempts[login],
+        }
+        for person, login in sorted(rows, key=lambda row: (row[0].who, row[1]))
+    ]

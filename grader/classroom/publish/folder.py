@@ -1,0 +1,134 @@
+"""A folder of published solutions: written whole, replaced only by the same course, read again."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from grader.classroom.publish import models, records
+from grader.classroom.publish.records import PublishedSolution, Solutions
+from grader.course import COMMENTARY
+from grader.model import BrokenExercise, UsageError
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One solution as a learner sees it; `commentary` is Markdown, and may be empty."""
+
+    name: str
+    title: str
+    source: str
+    commentary: str
+
+
+def write(out: Path, files: Mapping[str, str], record: Solutions) -> None:
+    """Make `out` a folder of these files, by their paths within it, and the record.
+
+    An earlier publication of the same course is replaced as a whole; whoever looks finds the old
+    folder or the new one. Raises UsageError, and changes nothing, where `out` is anything else.
+    """
+    out = Path(os.path.abspath(out)).resolve()
+    require_free(out, record.course)
+    beside = out.parent / f".{out.name}.{secrets.token_hex(4)}"
+    try:
+        beside.mkdir()
+        for name, text in {**files, records.FILE: records.to_json(record)}.items():
+            path = beside / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="")
+        _exchange(beside, out)
+    except OSError as error:
+        raise UsageError(
+            f"The folder {out} cannot be written: {error.strerror}.",
+            "Give --out a folder within one that is there and yours.",
+        ) from None
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _exchange(new: Path, out: Path) -> None:
+    """Put `new` in the place of `out`; what was there is deleted once the new one stands."""
+    old = new.with_name(f"{new.name}.old")
+    if out.exists():
+        out.rename(old)
+    try:
+        new.rename(out)
+    except BaseException:
+        if old.exists():
+            old.rename(out)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def require_free(out: Path, course: str) -> None:
+    """Raises UsageError where `out` holds anything but an earlier publication of the course."""
+    if not os.path.lexists(out):
+        return
+    if not out.is_dir():
+        raise UsageError(f"{out} is no folder.", "Give --out another name.")
+    if not any(out.iterdir()):
+        return
+    elsewhere = "Give --out a folder that is empty or not there, or empty this one yourself."
+    if not (out / records.FILE).is_file():
+        raise UsageError(f"{out} has content that no publication made.", elsewhere)
+    record = read(out)
+    there = {
+        path.relative_to(out).as_posix()
+        for path in out.rglob("*")
+        if path.is_symlink() or not path.is_dir()
+    }
+    if record.course != course:
+        raise UsageError(
+            f"{out} holds the solutions of another course, {record.course!r}.", elsewhere
+        )
+    if foreign := sorted(there - {*record.files, records.FILE}):
+        more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+        raise UsageError(
+            f"{out} holds what no publication made: {foreign[0]!r}{more}.",
+            "Move it elsewhere: publishing replaces the folder as a whole.",
+        )
+
+
+def read(folder: Path) -> Solutions:
+    """The record of a folder of published solutions. Raises UsageError."""
+    path = folder / records.FILE
+    try:
+        return records.from_json(path.read_bytes())
+    except OSError:
+        raise UsageError(
+            f"{folder} holds no published solutions: there is no {records.FILE}.",
+            "Name the folder that `grader solutions publish` wrote, or your copy of it.",
+        ) from None
+    except ValidationError:
+        raise UsageError(
+            f"{path} is no record of published solutions that this version reads.",
+            "Copy the folder again, or update kernel-grader.",
+        ) from None
+
+
+def solution(folder: Path, entry: PublishedSolution) -> Shown:
+    """One of its solutions, as it was published. Raises UsageError when a file was changed."""
+    source = _unchanged(folder / entry.name / "kernel.py", entry.sha256)
+    commentary = ""
+    if entry.commentary is not None:
+        commentary = _unchanged(folder / entry.name / COMMENTARY, entry.commentary)
+    return Shown(entry.name, entry.title, source, commentary)
+
+
+def _unchanged(path: Path, sha256: str) -> str:
+    try:
+        text = models.text_of(path)
+    except BrokenExercise as error:
+        raise UsageError(error.message, "Copy the folder of solutions again.") from None
+    if models.digest(text) != sha256:
+        raise UsageError(
+            f"{path} was changed since it was published: it is not what {records.FILE} names.",
+            "Copy the folder of solutions again.",
+        )
+    return text

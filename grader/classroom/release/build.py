@@ -1,0 +1,157 @@
+"""`grader release`: the students' repository, complete and proven, or not there at all."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.version import InvalidVersion, Version
+
+import grader
+from grader.classroom.release import contents, handout, pins, proof, repository, wheel
+from grader.course import Exercise, Manifest, Settings, manifest, settings
+from grader.model import UsageError
+
+CONSTRAINTS = "constraints.txt"
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to release: exercises of one course, and how.
+
+    `ci` is one of contents.CI_FILES, or None. `grader` is a requirement that pip reads; None packs
+    the grader that runs here. `extra` are further files of the course, from its top. Without `git`
+    the release has no history.
+    """
+
+    root: Path
+    exercises: tuple[Exercise, ...]
+    ci: str | None = None
+    grader: str | None = None
+    extra: tuple[Path, ...] = ()
+    git: bool = True
+
+
+@dataclass(frozen=True)
+class Release:
+    """What was made. `notes` is one line for each thing that the author should know."""
+
+    manifest: Manifest
+    notes: tuple[str, ...]
+    solutions: int
+
+
+def build(order: Order, out: Path) -> Release:
+    """Make the release in `out`, which must be absent or empty.
+
+    Raises UsageError for an order that cannot be, BrokenExercise where a solution would get out or
+    cannot be told from the rest, and CannotGrade without git. In each case `out` is as before.
+    """
+    out = out.absolute()
+    _require_place(order.root, out)
+    about = _settings(order.root)
+    secret = proof.secrets(order.root, order.exercises)
+    released = contents.of(order.root, order.exercises, order.ci, order.extra)
+    _add_handout(released.files, order, about)
+    listed = ((path, content, path in released.kernels) for path, content in released.files.items())
+    made = manifest.of(about.name, about.version, grader.__version__, listed)
+    released.files[manifest.FILE] = manifest.to_json(made).encode()
+    try:
+        with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as beside:
+            folder = Path(beside) / "release"
+            _write(folder, released.files)
+            if order.git:
+                repository.commit_all(folder, f"{about.title}, version {about.version}")
+            proof.require_none(proof.leaks(_everything(folder, order.git), secret))
+            folder.replace(out)
+    except OSError as error:
+        raise UsageError(
+            f"The release cannot be written to {out}: {error.strerror}.",
+            "Name a folder in one where you may write, with room for some megabytes.",
+        ) from None
+    return Release(made, tuple(released.notes), secret.solutions)
+
+
+def _require_place(root: Path, out: Path) -> None:
+    if out.is_symlink() or (out.exists() and not out.is_dir()):
+        raise UsageError(f"--out {out} is not a folder.", "Name a folder that is not there yet.")
+    if out.is_dir() and any(out.iterdir()):
+        raise UsageError(
+            f"--out {out} has content, and a release never mixes with what was there.",
+            "Name a folder that is not there yet; students get a newer version by `grader update`.",
+        )
+    if not out.parent.is_dir():
+        raise UsageError(f"--out {out}: there is no folder {out.parent}.", "Make it first.")
+    if out.resolve() == Path.cwd():
+        raise UsageError(
+            f"--out {out} is the folder that you are in, and a release takes its folder's place.",
+            "Change to another folder, and name this one from there.",
+        )
+    if out.resolve().is_relative_to(root.resolve()):
+        raise UsageError(
+            f"--out {out} lies inside of the course {root}.", "Name a folder outside of it."
+        )
+
+
+def _settings(root: Path) -> Settings:
+    if not (root / settings.FILE).is_file():
+        raise UsageError(
+            f"The course in {root} has no {settings.FILE}, and a release needs a name and a "
+            "version.",
+            f'Write {settings.FILE} with name = "..." and version = "1".',
+        )
+    about = settings.read(root)
+    try:
+        Version(about.version)
+    except InvalidVersion:
+        raise UsageError(
+            f"{root / settings.FILE}: nobody can tell what is newer than version "
+            f"{about.version!r}.",
+            "Write numbers with dots, such as 2026.1.",
+        ) from None
+    return about
+
+
+def _add_handout(files: dict[str, bytes], order: Order, about: Settings) -> None:
+    """What the course itself does not hold."""
+    course_pins = order.root / CONSTRAINTS
+    text = course_pins.read_text(encoding="utf-8") if course_pins.is_file() else None
+    added = {
+        "README.md": handout.readme(about, order.exercises, order.ci).encode(),
+        ".gitignore": handout.GITIGNORE.encode(),
+        ".gitattributes": handout.GITATTRIBUTES.encode(),
+        CONSTRAINTS: pins.pins(text).encode(),
+    }
+    if order.grader is None:
+        place = f"wheels/{wheel.file_name()}"
+        added[place] = wheel.build()
+        added |= handout.requirement_files(f"./{place}")
+    else:
+        added |= handout.requirement_files(order.grader)
+    for path, content in added.items():
+        if path in files:
+            raise UsageError(
+                f"--with {path}: a release has a file of this name of its own.",
+                "Give yours another name.",
+            )
+        files[path] = content
+
+
+def _write(folder: Path, files: dict[str, bytes]) -> None:
+    for path, content in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+
+
+def _everything(folder: Path, git: bool) -> Iterator[tuple[str, bytes]]:
+    """Every file as it lies on the disk, those of .git too, and every object of the history."""
+    seen = set()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            content = path.read_bytes()
+            seen.add(content)
+            yield path.relative_to(folder).as_posix(), content
+    if git:
+        yield from (found for found in repository.objects(folder) if found[1] not in seen)

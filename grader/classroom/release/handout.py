@@ -1,0 +1,131 @@
+"""The files that a release adds for students: README, requirements, what git is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from packaging.requirements import InvalidRequirement, Requirement
+
+from grader.classroom.release.pins import STUDENTS
+from grader.course import Exercise, Settings, When
+from grader.model import UsageError
+
+GITIGNORE = """\
+.venv/
+__pycache__/
+.pytest_cache/
+.hypothesis/
+.grader/
+.grader-update-*/
+"""
+# Line ends stay as they are, or every file would look changed on Windows.
+GITATTRIBUTES = "* -text\n"
+
+_ON_PUSH = {
+    "github": "GitHub checks your kernels whenever you push: see the tab Actions.",
+    "gitlab": "GitLab checks your kernels whenever you push: see Build, Pipelines.",
+    "classroom50": "Classroom 50 checks your kernels when you submit.",
+}
+
+
+def requirements(grader: str, extra: str = "") -> str:
+    """A pip requirements file for the grader, a wheel's path or a requirement.
+
+    `extra` is one of the grader's extras. Raises UsageError for what pip would not read.
+    """
+    if grader.startswith("./"):
+        line = f"{grader}[{extra}]" if extra else grader
+    else:
+        try:
+            wanted = Requirement(grader)
+        except InvalidRequirement:
+            raise UsageError(
+                f"--grader {grader!r} is no requirement that pip reads.",
+                "Write kernel-grader==VERSION, or kernel-grader @ https://HOST/FILE.whl.",
+            ) from None
+        wanted.extras |= {extra} - {""}
+        line = str(wanted)
+    return f"-c constraints.txt\n{line}\n"
+
+
+def requirement_files(grader: str) -> dict[str, bytes]:
+    """Without and with what a GPU needs."""
+    return {
+        "requirements.txt": requirements(grader).encode(),
+        f"requirements-{STUDENTS}.txt": requirements(grader, STUDENTS).encode(),
+    }
+
+
+def readme(settings: Settings, exercises: Sequence[Exercise], ci: str | None) -> str:
+    """What a student reads first. `exercises` are the released ones, at least one."""
+    first = exercises[0]
+    checked = f"\n{_ON_PUSH[ci]}" if ci is not None else ""
+    shown = {
+        "grader list": "what there is",
+        f"grader show {first.name}": "what an exercise asks for",
+        f"grader check {first.name}": "grade your kernel.py",
+    }
+    widest = max(map(len, shown))
+    commands = "\n".join(f"    {line:{widest}}   {what}" for line, what in shown.items())
+    return f"""\
+# {settings.title}
+
+Version {settings.version}. You write GPU kernels; `grader check` says whether they are right and
+how fast they are. Without a GPU everything but speed is checked, in simulation.
+
+## Set up
+
+You need Linux (or WSL 2 on Windows) and Python 3.11, 3.12 or 3.13. In the folder of this
+repository:
+
+```sh
+python3 -m venv .venv
+. .venv/bin/activate
+python -m pip install -r requirements.txt
+```
+
+On a machine with an NVIDIA GPU install `requirements-{STUDENTS}.txt` instead. `grader doctor` says
+what works there and what is missing. In a new terminal, `. .venv/bin/activate` is enough.
+
+## Work
+
+{commands}
+
+Each exercise is a folder with a lesson, `README.md`, and a file that you fill in, `kernel.py`. The
+first is [{first.name}]({first.folder.parent.name}/{first.name}/).
+Commit your kernel files as you go.{checked}
+
+## What is hidden, and what is not
+
+All that a kernel is held against is in this repository: the tests, the cases and the limits. A
+check draws its inputs anew each time; those of a run that counts are not known beforehand. Change
+nothing but the kernel files: where grades are made, the course's own copy of all others is used.
+
+{_solutions(settings)}
+
+## When a newer version comes
+
+`grader update FROM` brings lessons, tests and new exercises, where FROM is the folder or the
+repository of the newer release. A kernel file that you have worked on is never touched. When it
+says that what is installed has changed:
+
+```sh
+python -m pip install --force-reinstall --no-deps -r requirements.txt
+python -m pip install -r requirements.txt
+```
+
+## Where to ask
+
+Ask whoever runs your course. For trouble with the set-up, send along what `grader doctor` prints;
+for a check that you do not understand, all that it printed.
+"""
+
+
+def _solutions(settings: Settings) -> str:
+    when = {
+        When.NOW: "They are published apart from it.",
+        When.NEVER: "They are not published.",
+        When.ON_PASS: "You get to see one when your own kernel passes.",
+        When.AFTER: f"They are published from {settings.solutions.day} on.",
+    }[settings.solutions.when]
+    return f"The model solutions are not in this repository. {when}"

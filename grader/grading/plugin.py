@@ -1,0 +1,288 @@
+"""The pytest plugin: a `spec.py` becomes the built-in steps, and tests get the fixture `kernel`.
+
+`pytest exercises/04_online_softmax` works by itself; `grader check` starts the same in a judge of
+its own. Heavy modules are imported only when an exercise is collected, because pytest loads
+this plugin wherever kernel-grader is installed.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from grader.course import Exercise
+from grader.model import GraderError, Outcome, StepName
+
+if TYPE_CHECKING:
+    from grader.grading.session import Grading, Options, Workshop
+    from grader.model import Failure
+    from grader.sandbox import RemoteKernel
+
+GRADINGS = pytest.StashKey["Gradings"]()
+
+
+class Gradings:
+    """What this run of pytest grades: one kernel file for each exercise that it collects.
+
+    `kernel` names the file to grade instead of the exercise's own kernel.py.
+    """
+
+    def __init__(self, workshop: Workshop, options: Options, kernel: Path | None) -> None:
+        self.workshop, self.options, self.kernel = workshop, options, kernel
+        self._by_folder: dict[Path, Grading] = {}
+
+    def of(self, folder: Path) -> Grading:
+        from grader.grading.session import Grading
+
+        if folder not in self._by_folder:
+            exercise = Exercise(folder)
+            kernel = self.kernel or exercise.kernel
+            self._by_folder[folder] = Grading(exercise, kernel, self.options, self.workshop)
+        return self._by_folder[folder]
+
+    def all(self) -> list[Grading]:
+        return list(self._by_folder.values())
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("grader", "kernel-grader")
+    group.addoption("--kernel", help="grade this kernel file instead of the exercise's kernel.py")
+    group.addoption("--device", default="auto", choices=("auto", "cpu", "cuda"))
+    group.addoption("--grader-seed", type=int, help="replay a run; default: a new seed")
+    group.addoption("--case", help="try only this case, in the form that a failure shows")
+
+
+def is_exercise(folder: Path) -> bool:
+    return (folder / "spec.py").is_file()
+
+
+def _gradings(config: pytest.Config) -> Gradings:
+    """What a judge has prepared, or what the command line of a plain pytest asks for."""
+    if GRADINGS not in config.stash:
+        from grader.grading.session import Options, Workshop
+        from grader.machine import choose_device
+        from grader.model import Case
+
+        kernel, case = config.getoption("--kernel"), config.getoption("--case")
+        seed = config.getoption("--grader-seed")
+        options = Options(
+            seed=secrets.randbits(31) if seed is None else seed,
+            device=choose_device(config.getoption("--device")),
+            case=None if case is None else Case.parse(case),
+        )
+        config.stash[GRADINGS] = Gradings(Workshop(), options, kernel and Path(kernel).resolve())
+    return config.stash[GRADINGS]
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if not is_exercise(file_path.parent) or file_path.name not in ("spec.py", "test_kernel.py"):
+        return None
+    _prepare_hypothesis(_gradings(parent.config).options)
+    if file_path.name == "spec.py":
+        return SpecFile.from_parent(parent, path=file_path)
+    return None
+
+
+def _prepare_hypothesis(options: Options) -> None:
+    """Settings for the tests about to be imported; Hypothesis reads them when it decorates."""
+    from hypothesis import HealthCheck, Phase, settings
+
+    from grader.correctness import SCOPE, Scope
+
+    phases = [Phase.explicit, Phase.generate] + [Phase.shrink] * options.shrink
+    settings.register_profile(
+        "grader",
+        deadline=None,
+        database=None,
+        derandomize=False,  # which is Hypothesis's own choice where a variable CI is set
+        max_examples=12 if options.device == "cpu" else 40,
+        phases=phases,
+        suppress_health_check=list(HealthCheck),
+        report_multiple_bugs=False,
+        print_blob=False,
+    )
+    settings.load_profile("grader")
+    SCOPE.set(Scope(roomy=options.device == "cuda", only=options.case))
+
+
+class SpecFile(pytest.File):
+    """An exercise's spec.py, collected as the built-in steps."""
+
+    def collect(self) -> Generator[StepItem, None, None]:
+        from grader.grading import vacuity
+        from grader.grading.steps import correctness, counts, memory, traffic
+
+        gradings = _gradings(self.config)
+        pretends = gradings.options.pretend is not None
+        built_in = {
+            StepName.LOAD: correctness.load,
+            StepName.CORRECTNESS: vacuity.every_case if pretends else correctness.correctness,
+            StepName.TRAFFIC: traffic.traffic,
+            StepName.COUNTS: counts.counts,
+            StepName.MEMORY: memory.memory,
+            StepName.SPEED: correctness.speed,
+        }
+        has = gradings.of(self.path.parent).spec.steps
+        for name, work in built_in.items():
+            if name in has:
+                yield StepItem.from_parent(self, name=name.value, step=name, work=work)
+
+
+def _count_ahead(grading: Grading) -> None:
+    """On a GPU, simulate for the traffic step while the GPU is busy with the other steps."""
+    from grader.grading.steps import traffic
+
+    if grading.options.device == "cuda" and grading.options.case is None:
+        grading.count_ahead(traffic.count)
+
+
+class StepFailed(Exception):
+    """A step did not pass; the message is what plain pytest shows."""
+
+
+class StepItem(pytest.Item):
+    def __init__(self, *, step: StepName, work: Any, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.step, self.work = step, work
+
+    def runtest(self) -> None:
+        grading = _gradings(self.config).of(self.path.parent)
+        if StepName.PROPERTIES not in grading.steps and self.step is StepName.TRAFFIC:
+            grading.settle_properties()
+        done = grading.run(self.step, self.work)
+        if self.step is StepName.LOAD and done.outcome is Outcome.PASS:
+            _count_ahead(grading)
+        if done.outcome in (Outcome.SKIP, Outcome.NOT_RUN):
+            pytest.skip(done.summary)
+        if done.outcome is not Outcome.PASS:
+            raise StepFailed(_told(done.failure) if done.failure else done.summary)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, (StepFailed, GraderError)):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, None, f"{self.path.parent.name}: {self.name}"
+
+
+def _told(failure: Failure) -> str:
+    lines = [f"{failure.case}: {failure.message}" if failure.case else failure.message]
+    lines += [f"  expected  {failure.expected}"] * bool(failure.expected)
+    lines += [f"  got       {failure.got}"] * bool(failure.got)
+    lines += [f"  where     {failure.where}"] * bool(failure.where)
+    lines += [f"  at        kernel.py:{f.line} {f.code}" for f in failure.frames]
+    lines += [f"  replay    {failure.replay}"] * bool(failure.replay)
+    return "\n".join(lines)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Within an exercise: load, correctness, its own tests, traffic, counts, memory, speed."""
+    order = list(StepName)
+
+    def rank(item: pytest.Item) -> int:
+        step = item.step if isinstance(item, StepItem) else StepName.PROPERTIES
+        return order.index(step)
+
+    ours = [i for i, item in enumerate(items) if is_exercise(item.path.parent)]
+    ranked = sorted((items[i] for i in ours), key=lambda i: (str(i.path.parent), rank(i)))
+    for position, item in zip(ours, ranked, strict=True):
+        items[position] = item
+
+
+@pytest.fixture(scope="module")
+def kernel(request: pytest.FixtureRequest) -> RemoteKernel:
+    """The entry of the kernel file under test, as a callable that runs in a worker."""
+    return _gradings(request.config).of(request.path.parent).remote
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if isinstance(item, StepItem) or not is_exercise(item.path.parent):
+        return
+    grading = _gradings(item.config).of(item.path.parent)
+    needed = grading.needs(StepName.PROPERTIES)
+    if needed is not None:
+        pytest.skip(f"needs {needed.value}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, Any, Any]:
+    report = yield
+    if isinstance(item, StepItem) or not is_exercise(item.path.parent):
+        return report
+    if call.when == "call" or (call.when == "setup" and report.failed):
+        grading = _gradings(item.config).of(item.path.parent)
+        error = call.excinfo.value if call.excinfo else None
+        outcome, failure = _judged(item, grading, error)
+        grading.record_property(_title(item), call.duration, outcome, failure)
+    return report
+
+
+def _judged(
+    item: pytest.Item, grading: Grading, error: BaseException | None
+) -> tuple[Outcome, Failure | None]:
+    """Whose fault a test's exception is, and what to tell."""
+    from hypothesis.errors import Flaky
+
+    from grader.grading.session import outcome_of
+    from grader.grading.steps.correctness import with_case
+    from grader.machine import gpu_is_lost, lost_gpu
+    from grader.model import Failure
+    from grader.sandbox import KernelFailure
+
+    if error is None:
+        return Outcome.PASS, None
+    law = (getattr(item, "obj", None).__doc__ or item.name).strip().splitlines()[0]
+    if isinstance(error, KernelFailure):
+        failure, outcome = error.failure, outcome_of(error.failure)
+    elif isinstance(error, Flaky):
+        failure = Failure(
+            kind="flaky",
+            message=f"the kernel's answer changes from call to call. {law}",
+            hint="Look for a race, or for memory that is read before it is written.",
+        )
+        outcome = Outcome.FAIL
+    elif gpu_is_lost(error):
+        return Outcome.CANNOT_GRADE, lost_gpu(error)
+    elif isinstance(error, AssertionError):
+        detail = str(error).splitlines()[0] if str(error) else "it does not hold"
+        failure = Failure(kind="property", message=f"{law} {_sentence(detail)}")
+        outcome = Outcome.FAIL
+    else:
+        failure = Failure(
+            kind="error",
+            message=f"the test {item.name} is broken: {type(error).__name__}: {error}",
+            hint="Tell whoever wrote the exercise; your kernel is not at fault.",
+        )
+        return Outcome.ERROR, failure
+    if grading.remote.last_case is not None:
+        failure = with_case(failure, grading, grading.remote.last_case)
+    return outcome, failure
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _title(item: pytest.Item) -> str:
+    return item.name.removeprefix("test_").replace("_", " ")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if GRADINGS not in session.config.stash:
+        return
+    gradings = session.config.stash[GRADINGS]
+    for grading in gradings.all():
+        grading.close()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    # A judge keeps its workshop for the next kernel; a plain pytest is done with its own.
+    if GRADINGS in config.stash and not config.stash[GRADINGS].options.judged:
+        config.stash[GRADINGS].workshop.close()

@@ -1,0 +1,200 @@
+"""The memory step: how much one call holds beyond its arguments.
+
+A kernel is memory-bound because its arguments are large; a scratch copy of one is as large. On a
+GPU the judge watches the free memory from outside, during a call of half the scored rows and during
+one of all of them: what grows between the two counts from nothing on, and what does not, such as
+code and streams, above FIXED. In simulation the worker counts what the file allocates on a small
+case, and on one of twice the rows: what grows between them is taken to grow on, up to arguments of
+NOMINAL bytes, and fails where no cap above the small cases can explain it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+
+import torch
+
+from grader.grading.session import Finding, Grading
+from grader.grading.steps import traffic
+from grader.grading.steps.correctness import with_case
+from grader.machine import gpu_lock
+from grader.model import ITEMSIZE, Case, Failure, Launched, Memory, Outcome
+from grader.sandbox import CudaArena, KernelFailure, WorkerLink, entry_of
+from grader.speed import (
+    FIXED,
+    MIB,
+    Slots,
+    arena_bytes,
+    available,
+    bytes_per_row,
+    clock,
+    free_bytes,
+    scored_case,
+)
+
+NOMINAL = 1 << 30  # bytes of all arguments, at which a simulated kernel is held to its budget
+# In simulation scratch that grows may stop growing above the counted cases, such as partial results
+# of at most so many blocks. What still grows to this part of an argument is taken for a copy.
+COPY_PART = 4
+# Torch gets memory for scratch of 1 to 10 MiB in segments of this size (kLargeBuffer of its
+# CUDACachingAllocator), and for more in pages of 2 MiB. So scratch is seen up to one segment too
+# large, at all of the rows or at half of them, and its growth, which is doubled, up to two.
+SEGMENT = 20 * MIB
+STEPS = 2 * SEGMENT
+# For registers that the compiler had to spill, the driver takes room in each thread that the GPU
+# can run at once: as much as the worker says, and at most this.
+MOST_STACK = 16 << 10
+
+
+def memory(grading: Grading) -> Finding:
+    """Hold what one call allocates against the exercise's budget.
+
+    Raises KernelFailure when the call goes wrong, such as by needing more than the card has.
+    """
+    return _simulated(grading) if grading.options.device == "cpu" else _measured(grading)
+
+
+def _simulated(grading: Grading) -> Finding:
+    spec = grading.spec
+    one = grading.counted(traffic.count)
+    rows, *columns = one.case.shape
+    double = replace(one.case, shape=(2 * rows, *columns))
+    try:
+        two = traffic.count_case(grading, double)
+    except KernelFailure as error:
+        raise KernelFailure(with_case(error.failure, grading, double)) from None
+    wrong = traffic.wrong_answer(grading, two)
+    if wrong is not None:
+        return Finding(double.headline, wrong, Outcome.FAIL)
+    growth = (two.peak - one.peak) / rows
+    nominal_rows = NOMINAL // bytes_per_row(spec, one.case)
+    nominal = Case((nominal_rows, *columns), one.case.dtype)
+    peak = one.peak + max(0, round(growth * (nominal_rows - rows)))
+    most = spec.memory_budget(nominal)
+    if one.peak <= most:
+        most = max(most, nominal.elements * ITEMSIZE[nominal.dtype] // COPY_PART)
+    beyond = f"beyond {NOMINAL >> 30} GiB of arguments"
+    return _finding(nominal, peak, most, beyond)
+
+
+def _measured(grading: Grading) -> Finding:
+    spec = grading.spec
+    grading.executor.close()  # what its worker holds must not be freed meanwhile
+    with gpu_lock.gpu_for_us_alone():
+        others = gpu_lock.others()
+        rows = grading.sizing.rows
+        case = scored_case(spec, rows)
+        with closing(CudaArena(arena_bytes(spec, rows, 1))) as arena:
+            nursery = grading.workshop.nursery(spec.backend, grading.options.device)
+            kernel = WorkerLink(entry_of(spec), grading.kernel, nursery, arena)
+            with closing(kernel):
+                half = _held(kernel, Slots(spec, scored_case(spec, rows // 2), 1, arena.memory))
+                slots = Slots(spec, case, 1, arena.memory)
+                whole = _held(kernel, slots)
+                room = FIXED + _stack(kernel.resources(slots.plan().calls[0]))
+    peak = counted(half, whole, room)
+    beyond = "growing with its arguments"
+    if peak > grown(half, whole):
+        beyond = f"beyond its arguments and a fixed {_mib(room)}"
+    found = _finding(case, peak, spec.memory_budget(case) + STEPS, beyond, whole)
+    disturbed = gpu_lock.disturbance(others)
+    if found.failure is not None and disturbed is not None:
+        return Finding(found.summary, _noisy(disturbed), Outcome.NOISY, memory=found.memory)
+    return found
+
+
+def grown(half: int, whole: int) -> int:
+    """Bytes that grow with the rows, of those held at half the rows and at all of them."""
+    return max(0, 2 * (whole - half))
+
+
+def counted(half: int, whole: int, room: int) -> int:
+    """The bytes that count, of those held at half the rows and at all of them.
+
+    They are those that grow, and what of the rest exceeds the room for it:
+    grown + max(0, whole - grown - room).
+    """
+    return max(grown(half, whole), whole - room)
+
+
+def _held(kernel: WorkerLink, slots: Slots) -> int:
+    """The most bytes that a new worker holds during a call like one that it has done before.
+
+    The first call loads, compiles and tunes, and the worker gives back what that no longer needs.
+    Raises KernelFailure when the call fails, or its answer is wrong: who does nothing where it is
+    watched holds nothing.
+    """
+    calls, filled = slots.refill()
+    filled.all_right()  # loads what the judge's own work needs, before it looks
+    kernel.start()
+    before = available()
+    kernel.load()
+    kernel.call(calls)
+    kernel.settle()
+    calls, filled = slots.refill()
+    torch.cuda.empty_cache()  # what the judge needed to fill the slot, the kernel may take
+    least = _least_free_during(lambda: kernel.call(calls)) + torch.cuda.memory_reserved()
+    if not filled.all_right():
+        raise KernelFailure(clock.why_wrong(filled))
+    return before - least
+
+
+def _least_free_during(work: Callable[[], object]) -> int:
+    """The fewest free bytes of the GPU while `work` runs, which may raise."""
+    least = free_bytes()
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(work)
+        while not done.done():
+            least = min(least, free_bytes())
+    done.result()
+    return min(least, free_bytes())
+
+
+def _stack(launched: Sequence[Launched]) -> int:
+    """Bytes of spilled registers. Numba does not tell them from local arrays: it gets the most."""
+    gpu = torch.cuda.get_device_properties(0)
+    threads = gpu.multi_processor_count * gpu.max_threads_per_multi_processor
+    spills = [MOST_STACK if one.spills is None else one.spills for one in launched]
+    return threads * min(MOST_STACK, max(spills, default=0))
+
+
+def _finding(case: Case, peak: int, most: int, beyond: str, whole: int | None = None) -> Finding:
+    """`whole` is what was held in all, where that was measured."""
+    found = Memory(
+        case=case.headline,
+        peak_bytes=peak,
+        most_bytes=most,
+        simulated=whole is None,
+        held_bytes=whole,
+    )
+    held = f"{_mib(peak)} {beyond}"
+    tried = f"{case.headline}: {held}"
+    if peak <= most:
+        return Finding(tried, memory=found)
+    failure = Failure(
+        kind="memory",
+        message=f"one call holds {held}",
+        expected=f"at most {_mib(most)}",
+        got=_mib(peak),
+        hint="Scratch that grows with the input costs what the input costs, in room and in time. "
+        "What must be kept between two passes, and what could stay in registers?",
+    )
+    return Finding(tried, failure, Outcome.FAIL, memory=found)
+
+
+def _noisy(disturbed: str) -> Failure:
+    return Failure(
+        kind="noisy",
+        message=f"what the kernel holds cannot be told: {disturbed}",
+        hint="This does not count against the kernel. Check again when the GPU is quiet.",
+    )
+
+
+def _mib(size: int) -> str:
+    """`nothing`, `12 bytes`, or from a tenth of a MiB on such as `1.4 MiB`."""
+    if size < MIB // 10:
+        return f"{size:,} bytes" if size else "nothing"
+    return f"{size / MIB:,.1f}".removesuffix(".0") + " MiB"

@@ -1,0 +1,262 @@
+"""The speed step: what share of this GPU's ceiling the kernel reaches, and how sure that is.
+
+Cycles of the learner's kernel and a trusted one (`cycles.py`) go on until a sequential test has
+told the share from the gate; what disturbs them (`noise.py`) makes it `noisy`, never a failure.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+from contextlib import closing
+
+from torch import Tensor
+
+from grader.correctness import no_kernel
+from grader.grading.session import Finding, Grading
+from grader.machine import gpu_lock, nvml
+from grader.model import Case, Clocks, Failure, Launched, Outcome, Spec, Speed, StepName, percent
+from grader.sandbox import Call, CudaArena, KernelFailure, WorkerLink, entry_of
+from grader.speed import (
+    GOES,
+    IMPOSSIBLE,
+    Filled,
+    Sizing,
+    Slots,
+    Yardstick,
+    alternate,
+    arena_bytes,
+    believed_s,
+    believed_shares,
+    correction,
+    decide,
+    disturbance,
+    explanation,
+    go,
+    hoarded,
+    interval_of_runs,
+    reserved_memory,
+    right_go,
+    scored_case,
+    this_gpu,
+    trusted_goes,
+)
+
+HOPELESS = 0.1  # of the ceiling: a kernel that slow by its first call needs no precision
+# What a kernel may hold the ceiling down by while it is loaded: more is taken off its share.
+HELD_DOWN = 0.005
+ALONE = 9  # goes of the trusted kernel before there is another: of 5, the overhead is less sure
+_AGAIN = (
+    "This does not count against the kernel. Check again when the GPU and its machine are quiet."
+)
+SMALL, SMALL_CALLS = 1024, 64  # elements, and calls, of the case that shows the latency
+
+
+def measure(grading: Grading) -> Finding:
+    """Time the kernel on the scored case and hold it against the exercise's gates.
+
+    Raises KernelFailure when the kernel fails at that size, CannotGrade when the GPU is taken.
+    """
+    grading.executor.close()  # its memory is needed
+    with gpu_lock.gpu_for_us_alone():
+        others = gpu_lock.others()
+        spec = grading.spec
+        sizing = grading.sizing
+        case = scored_case(spec, sizing.rows)
+        with closing(CudaArena(arena_bytes(spec, sizing.rows, sizing.calls))) as arena:
+            slots = Slots(spec, case, sizing.calls, arena.memory)
+            return _measure(grading, slots, arena, sizing, others)
+
+
+def _measure(
+    grading: Grading, slots: Slots, arena: CudaArena, sizing: Sizing, others: Sequence[nvml.Process]
+) -> Finding:
+    spec, nursery = grading.spec, grading.workshop.nursery
+    _, gates = spec.timed
+    trusted = nursery("triton", grading.options.device, trusted=True)
+    with closing(Yardstick(slots.stream(), trusted, arena)) as yardstick:
+        calls, filled = slots.refill()
+        alone = trusted_goes(yardstick, filled, ALONE)
+        before = yardstick.ceiling_of(alone)
+        kernel = WorkerLink(
+            entry_of(spec), grading.kernel, nursery(spec.backend, grading.options.device), arena
+        )
+        with closing(kernel):
+            kernel.start()
+            available = reserved_memory.available()
+            held_back = _held_back(grading, slots)
+            first_s, once_s, launched = _first_calls(kernel, calls, slots.spare, filled)
+            rough = slots.least_bytes / once_s / before
+            if rough < HOPELESS:
+                return _hopeless(rough)
+            samples = alternate(kernel, yardstick, slots, filled, gates.passing, alone)
+            latency = _latency(kernel, spec, arena)
+            needless = _without_kernels(kernel, slots, arena) if spec.kernels else None
+        del held_back
+        after = yardstick.ceiling_of(trusted_goes(yardstick, filled, GOES))
+    ceiling = believed_ceiling(samples.ceilings, before, after)
+    shares = believed_shares(samples, slots.least_bytes * sizing.calls, ceiling)
+    seconds = believed_s(samples.evidence) / sizing.calls
+    low, high = interval_of_runs(shares)
+    speed = Speed(
+        case=slots.case.headline,
+        bytes_moved=slots.least_bytes,
+        time_ms=seconds * 1e3,
+        bandwidth_gbps=slots.least_bytes / seconds / 1e9,
+        ceiling_gbps=ceiling / 1e9,
+        share=statistics.median(shares),
+        share_low=low,
+        share_high=high,
+        passing=gates.passing,
+        great=gates.great,
+        goes=len(samples.evidence.kernel),
+        calls_per_go=sizing.calls,
+        first_call_s=first_s,
+        latency_case=latency[0].headline,
+        latency_us=latency[1] * 1e6,
+        raised=correction(samples.evidence),
+        clocks=_clocks(samples.readings),
+    )
+    counted = grading.steps[StepName.TRAFFIC].traffic
+    explained = explanation.add_to(speed, spec, counted, slots.sizes, launched, this_gpu())
+    noise = disturbance(samples, before, after, others)
+    noise = noise or hoarded(available, samples.evidence, grading.steps[StepName.MEMORY].memory)
+    if needless is not None:
+        return Finding(_tried(speed), needless, Outcome.FAIL, speed)
+    return _finding(speed, explained, decide(shares, gates.passing), noise)
+
+
+def believed_ceiling(beside: Sequence[float], before: float, after: float) -> float:
+    """Bytes per second of the trusted kernel: those beside the learner's, if that did not hold it
+    down by more than HELD_DOWN of what it reached before there was another process, or after.
+    """
+    return max(statistics.median(beside), (1 - HELD_DOWN) * max(before, after))
+
+
+def _held_back(grading: Grading, slots: Slots) -> Tensor | None:
+    """In hardened mode, what keeps the kernel from holding more than the memory step saw."""
+    if not grading.options.hardened:
+        return None
+    watched = grading.steps[StepName.MEMORY].memory
+    if watched is None or watched.held_bytes is None:
+        return None
+    # Of a vector the judge makes a float64 for each float32.
+    reserved_memory.keep_room(2 * max(slots.sizes.values()))
+    return reserved_memory.hold_back(watched.held_bytes)
+
+
+def _first_calls(
+    kernel: WorkerLink, calls: Sequence[Call], spare: Call, filled: Filled
+) -> tuple[float, float, tuple[Launched, ...]]:
+    """Seconds of the first call, loading and compiling included, and of one after it.
+
+    Also what a call launches, by a third.
+    """
+    first, second, third, *_ = calls
+    began = time.monotonic()
+    kernel.call([first])
+    first_s = time.monotonic() - began
+    kernel.settle()  # what only the first call needed must not look like a copy (noise.hoarded)
+    once_s = go(kernel, [second], spare, filled)[0].claimed_s
+    return first_s, once_s, kernel.resources(third)
+
+
+def _hopeless(rough: float) -> Finding:
+    told = f"about {percent(rough)} of the ceiling, by a single call"
+    failure = Failure(
+        kind="too_slow",
+        message=f"far too slow: {told}",
+        hint="Does each program do a fair part of the work, with loads of whole blocks?",
+    )
+    return Finding(told, failure, Outcome.FAIL)
+
+
+def _latency(kernel: WorkerLink, spec: Spec, arena: CudaArena) -> tuple[Case, float]:
+    """A case so small that starting the kernel is most of it, and seconds per call of it."""
+    scored, _ = spec.timed
+    columns = () if scored.columns is None else (1,)
+    case = Case((*columns, SMALL), scored.dtype)
+    slots = Slots(spec, case, SMALL_CALLS, arena.memory)
+    claims = []
+    for _ in range(2):  # the first compiles for this size
+        claims.append(right_go(kernel, slots).claimed_s)
+    return case, claims[-1] / SMALL_CALLS
+
+
+def _without_kernels(kernel: WorkerLink, slots: Slots, arena: CudaArena) -> Failure | None:
+    """What was fast must have been a kernel, too: with none, the sampled outputs must be wrong.
+
+    The last call of this worker, for what it records meanwhile is worth nothing.
+    """
+    (call,), filled = Slots(slots.spec, slots.case, 1, arena.memory).refill()
+    try:
+        kernel.without_kernels(call)
+    except KernelFailure:
+        return None
+    return no_kernel(
+        slots.spec, (("the sampled outputs", probe.share_right()) for probe in filled.probes)
+    )
+
+
+def _clocks(readings: Sequence[nvml.Reading]) -> Clocks | None:
+    if not readings:
+        return None
+    return Clocks(
+        sm_mhz=(min(r.sm_mhz for r in readings), max(r.sm_mhz for r in readings)),
+        memory_mhz=(min(r.memory_mhz for r in readings), max(r.memory_mhz for r in readings)),
+        temperature_c=max(r.temperature_c for r in readings),
+        slowdowns=tuple(sorted({word for r in readings for word in r.slowdowns})),
+    )
+
+
+def _finding(speed: Speed, explained: Speed, passed: bool | None, noise: str | None) -> Finding:
+    """A speed that cannot be believed explains nothing, and is told without its explanation."""
+    tried = _tried(speed)
+    if noise is not None:
+        return Finding(tried, _noisy(noise), Outcome.NOISY, speed)
+    if speed.share > IMPOSSIBLE:
+        return Finding(tried, _impossible(speed), Outcome.FAIL, speed)
+    if passed is None:
+        return Finding(tried, _too_close(speed), Outcome.NOISY, speed)
+    if not passed:
+        return Finding(tried, _too_slow(explained), Outcome.FAIL, explained)
+    return Finding(tried, speed=explained)
+
+
+def _tried(speed: Speed) -> str:
+    return f"{speed.case}: {speed.bandwidth_gbps:,.0f} GB/s, {percent(speed.share)} of the ceiling"
+
+
+def _too_close(speed: Speed) -> Failure:
+    return Failure(
+        kind="too_close",
+        message=f"the speed cannot be told: {percent(speed.share, 2)} ± "
+        f"{percent((speed.share_high - speed.share_low) / 2, 2)} is too close to the "
+        f"{percent(speed.passing, 0)} that pass for this many goes to tell",
+        hint=_AGAIN,
+    )
+
+
+def _noisy(noise: str) -> Failure:
+    return Failure(kind="noisy", message=f"the speed cannot be told: {noise}", hint=_AGAIN)
+
+
+def _impossible(speed: Speed) -> Failure:
+    return Failure(
+        kind="impossible",
+        message=f"{percent(speed.share, 0)} of what this GPU's memory can deliver: some of the "
+        "work that the task asks for was not done",
+        expected=f"at most {percent(IMPOSSIBLE, 0)} of the ceiling",
+        got=f"{percent(speed.share)}",
+    )
+
+
+def _too_slow(speed: Speed) -> Failure:
+    return Failure(
+        kind="too_slow",
+        message=f"right, but too slow: {percent(speed.share)} of the ceiling",
+        expected=f"at least {percent(speed.passing, 0)} of the ceiling",
+        got=f"{percent(speed.share)}",
+        hint=speed.explanation[0],
+    )

@@ -1,0 +1,162 @@
+"""From a kernel file and a case to the record of what each thread did, for pictures of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from torch import Tensor
+
+from grader.correctness import expect, first_mismatch, mistakes, reseeded, right_elements
+from grader.grading.session import Grading
+from grader.grading.steps.correctness import failure_from, trusted
+from grader.model import (
+    FROM_END,
+    MOST_ACCESSES,
+    Access,
+    Array,
+    ArrayRef,
+    Case,
+    Failure,
+    Kind,
+    Launch,
+    Spec,
+    Trace,
+    Traced,
+    TraceFault,
+    Wrong,
+    printable,
+)
+
+# What the numbers in a row of `wire.Traced` stand for.
+KINDS: tuple[Kind, ...] = ("read", "write", "update")
+FAULTS: tuple[TraceFault, ...] = ("", "out_of_bounds", "race", "uninitialised", "from_end")
+
+
+def pictured(spec: Spec) -> Case:
+    """The case that is drawn unless another is asked for."""
+    return spec.pictured or min(spec.edges, key=lambda case: case.elements)
+
+
+def trace_of(grading: Grading, case: Case | None = None) -> Trace:
+    """Call the kernel once, in simulation, on `case` or the one `pictured`; tell of every access.
+
+    What goes wrong with the kernel is in the trace. Elements are held against the reference only
+    after a call that came to its end. Only kernels of numba can be traced.
+    """
+    spec, kernel = grading.spec, grading.simulated
+    if case is None:
+        case = reseeded(pictured(spec), grading.options.seed)
+    inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
+    outputs, traced, failed = kernel.trace(inputs)
+    failure = None if failed is None else Failure(kind=failed.kind, message=failed.message)
+    wrong: dict[str, tuple[Wrong, ...]] = {}
+    marked: dict[str, Tensor] = {}
+    unwritten: dict[str, tuple[int, ...]] = {}
+    if failure is None:
+        missing = kernel.unwritten(outputs)
+        expected = trusted(lambda: expect(spec, case, inputs), "the reference", case)
+        mismatch = first_mismatch(expected, outputs, missing)
+        if mismatch is not None:
+            told = failure_from(mismatch, spec.backend)
+            failure = Failure(kind=told.kind, message=told.message)
+        unwritten = {name: _places(marked) for name, marked in missing.items() if marked.any()}
+        for name, right in right_elements(expected, outputs):
+            bad = ~right & ~missing[name] if name in missing else ~right
+            if bad.any():
+                wrong[name] = _wrong(bad, expected.answer[name], outputs[name])
+                marked[name] = bad
+    # Where the call itself failed, each index below 0 may be to blame; where nothing did, none.
+    blamed = -1 if failure and not wrong else mistakes.blamed(traced, marked)
+    arrays, numbers = _arrays(spec, {**inputs, **outputs}, traced.arrays)
+    source = tuple(map(printable, grading.source))
+    return Trace(
+        exercise=grading.exercise.name,
+        case=case.headline,
+        source=source,
+        launches=tuple(
+            Launch(kernel=one.kernel, grid=one.grid, block=one.block) for one in traced.launches
+        ),
+        arrays=arrays,
+        accesses=tuple(_accesses(traced, numbers, len(source), blamed)),
+        failure=failure,
+        wrong=wrong,
+        unwritten=unwritten,
+        cut=traced.cut,
+    )
+
+
+def _places(marked: Tensor) -> tuple[int, ...]:
+    """The first elements that are marked, in C order."""
+    return tuple(marked.flatten().nonzero().flatten()[:MOST_ACCESSES].tolist())
+
+
+def _wrong(bad: Tensor, answer: Tensor, got: Tensor) -> tuple[Wrong, ...]:
+    expected, found = answer.flatten(), got.flatten()
+    return tuple(
+        Wrong(element=at, expected=f"{float(expected[at]):.7g}", got=f"{float(found[at]):.7g}")
+        for at in _places(bad)
+    )
+
+
+def _arrays(
+    spec: Spec, values: Mapping[str, Tensor | float], told: Sequence[ArrayRef]
+) -> tuple[tuple[Array, ...], list[int]]:
+    """The arguments, then what else the kernel uses; and which of them each array that was told of
+    is."""
+    arrays = []
+    for argument in spec.arguments:
+        value = values[argument.name]
+        if argument.role != "scalar" and isinstance(value, Tensor):
+            arrays.append(
+                Array(
+                    name=argument.name,
+                    space="global",
+                    shape=tuple(value.shape),
+                    role=argument.role,
+                )
+            )
+    places = {(array.name, array.shape): number for number, array in enumerate(arrays)}
+    numbers = []
+    for ref in told:
+        known = places.get((ref.name, ref.shape)) if ref.space == "argument" else None
+        if known is None:
+            known = len(arrays)
+            shared = ref.space == "shared"
+            arrays.append(
+                Array(
+                    name=_unused(ref.name, {array.name for array in arrays}),
+                    space="shared" if shared else "global",
+                    shape=ref.shape,
+                    role="shared" if shared else "scratch",
+                )
+            )
+        numbers.append(known)
+    return tuple(arrays), numbers
+
+
+def _unused(name: str, used: set[str]) -> str:
+    """The name, or with a number behind it if there is one like it."""
+    unused, number = name, 2
+    while unused in used:
+        unused, number = f"{name} {number}", number + 1
+    return unused
+
+
+def _accesses(traced: Traced, numbers: Sequence[int], lines: int, blamed: int) -> Iterable[Access]:
+    """An index below 0 is a fault where it is blamed: bit n of `blamed` is that of the n-th."""
+    for place, row in enumerate(traced.accesses):
+        launch, step, block, thread, array, element, kind, line, fault = row
+        if fault == FROM_END and not blamed >> place & 1:
+            fault = 0
+        yield Access(
+            launch=launch,
+            step=step,
+            block=block,
+            thread=thread,
+            array=numbers[array],
+            element=None if element == -1 else element,
+            index=traced.outside if element == -1 else (),
+            kind=KINDS[kind],
+            line=line if 0 < line <= lines else None,
+            fault=FAULTS[fault],
+        )

@@ -1,0 +1,78 @@
+"""Does every case of an exercise reject an answer that is no work at all?
+
+A case in which such an answer is right, to the last digit that the output's dtype has, cannot tell:
+the softmax of one column is 1. Every other case of `spec.edges`, and `spec.counted`, must reject
+it, for each output by itself: a gradient that is right does not make up for a loss of all zeros.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from torch import Tensor
+
+from grader.correctness import Expected, expect, flushed_below, mismatches, reseeded
+from grader.grading.session import Finding, Grading
+from grader.grading.steps.correctness import trusted
+from grader.model import Case, Failure, Outcome, counted
+
+# Rounding may by luck hit the right answer, and does so for a single number half of the time: a
+# case rejects it when one of so many draws does. Every other answer must be rejected by each draw.
+DRAWS = {"lower_precision": 8}
+MOST_NAMED = 3  # cases in a message
+
+
+def every_case(grading: Grading) -> Finding:
+    """The step correctness for one of pretend.ANSWERS.
+
+    It fails, as it should, when each case that can tell rejects the answer, and passes otherwise:
+    where a case accepts it, or where no case can tell.
+    """
+    spec, options = grading.spec, grading.options
+    cases = [reseeded(case, options.seed) for case in (*spec.edges, spec.counted)]
+    verdicts = [_of_case(grading, case) for case in cases]
+    accepting = [
+        f"{case.headline} ({name})"
+        for case, verdict in zip(cases, verdicts, strict=True)
+        for name, rejected in verdict.items()
+        if rejected is False
+    ]
+    if accepting:
+        more = len(accepting) - MOST_NAMED
+        named = ", ".join(accepting[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+        passed = counted(len(accepting), "cases")
+        return Finding(f"this answer passes {passed} that can tell it: {named}")
+    told = sum(any(verdict.values()) for verdict in verdicts)
+    silent = [a.name for a in spec.arguments if a.filled and not any(v[a.name] for v in verdicts)]
+    if silent:
+        return Finding(f"in no case is this answer wrong for {' and '.join(silent)}")
+    message = f"rejected by each of the {told} cases that can tell, of {len(cases)}"
+    return Finding(message, Failure(kind="value", message=message), Outcome.FAIL)
+
+
+def _of_case(grading: Grading, case: Case) -> dict[str, bool | None]:
+    """For each output whether the case rejects the answer; None where it cannot tell."""
+    found: dict[str, bool | None] = {}
+    for number in range(DRAWS.get(grading.options.pretend or "", 1)):
+        drawn = replace(case, seed=case.seed + number)
+        kernel = grading.remote
+        inputs = trusted(partial(kernel.inputs, drawn), "drawing the inputs", drawn)
+        outputs = kernel.run(inputs)
+        expected = trusted(partial(expect, grading.spec, drawn, inputs), "the reference", drawn)
+        for name, wrong in mismatches(expected, outputs, kernel.unwritten(outputs)):
+            if wrong is not None:
+                found[name] = True
+            elif not _is_right(expected, name, outputs[name]):
+                found[name] = found.get(name) or False
+            else:
+                found.setdefault(name, None)
+    return found
+
+
+def _is_right(expected: Expected, name: str, got: Tensor) -> bool:
+    """Whether every element is the right answer in the output's dtype, or both are nearly 0."""
+    answer = expected.answer[name]
+    tiny = flushed_below(got.dtype)
+    both_tiny = (got.double().abs() < tiny) & (answer.abs() < tiny)
+    return bool(((got == answer.to(got.dtype)) | both_tiny).all())

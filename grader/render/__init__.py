@@ -1,1 +1,0 @@
-"""From records to what people and programs read. Nothing here decides, and nothing prints."""

@@ -1,0 +1,269 @@
+"""The pictures of a leaderboard, as SVG that stands in the page.
+
+Lengths across are percentages and lengths down are pixels, so that a picture is as wide as there is
+room while its text keeps its size. Colours come from the page's style, by class.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from markupsafe import Markup, escape
+
+from grader.classroom import Board, Row, State, Tried
+
+MARKS = ("diamond", "triangle", "square", "plus")  # of baselines, in turn; board.html draws them
+LINE = 13  # pixels between two lines of text
+UNDER = 12  # pixels from a line down to the foot of a text that does not touch it
+REACH = 1.04  # shares above are drawn at this edge
+BIN = 0.02  # of the small histograms, in shares
+WITHOUT_SHARE = 16  # pixels below the axis of an attempt's plot
+# Full for what counts, hollow for what is right and does not count, a cross for the others.
+MARK_OF = dict.fromkeys(State, "cross")
+MARK_OF |= dict.fromkeys((State.RANKED, State.SOLVED), "full")
+MARK_OF |= dict.fromkeys((State.UNVERIFIED, State.NOT_TIMED), "hollow")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """From shares to pixels: `low` lies at `bottom`, `high` at `top`."""
+
+    low: float
+    high: float
+    top: float
+    bottom: float
+
+    def y(self, share: float) -> float:
+        within = min(max(share, self.low), self.high)
+        part = (within - self.low) / (self.high - self.low)
+        return round(self.bottom - part * (self.bottom - self.top), 1)
+
+
+def percent(share: float) -> str:
+    """`92.4%`."""
+    return f"{share * 100:.1f}%"
+
+
+def gate(share: float) -> str:
+    """`85%`: gates and ticks are round."""
+    return f"{share * 100:.3g}%"
+
+
+# -- the class against the limit of the hardware
+
+
+def class_plot(board: Board) -> Markup:
+    """Every ranked share with its interval, lowest first, then the baselines; empty without any.
+
+    The point of a student is a group with `data-row`, the number of the row among the ranked ones.
+    """
+    ranked = [(number, row) for number, row in enumerate(board.rows) if row.rank is not None]
+    students = sorted(
+        ((number, row) for number, row in ranked if row.share is not None),
+        key=lambda each: each[1].share or 0.0,
+    )
+    lanes = baselines(board)
+    every = [row for _, row in students] + [row for rows in lanes.values() for row in rows]
+    if not every:
+        return Markup()
+    scale = Scale(
+        low=_floor([board.passing, *(_low(row) for row in every)]),
+        high=max(REACH, *(_high(row) for row in every)),
+        top=22,
+        bottom=380,
+    )
+    parts = [_ruler(scale, board.passing, board.great, "hardware limit")]
+    radius = 3 if len(students) <= 60 else 1.8 if len(students) <= 200 else 1.1
+    crowd = "few" if len(students) <= 60 else "some" if len(students) <= 200 else "many"
+    for place, (number, row) in enumerate(students):
+        x = f"{14 + 64 * (place + 0.5) / len(students):.2f}%"
+        parts.append(
+            f'<g data-row="{number}"><line x1="{x}" x2="{x}" y1="{scale.y(_high(row))}"'
+            f' y2="{scale.y(_low(row))}"/>'
+            f'<circle cx="{x}" cy="{scale.y(row.share or 0.0)}" r="{radius}"/></g>'
+        )
+    if not students:
+        parts.append('<text class="empty" x="46%" y="200">nobody is ranked yet</text>')
+    if lanes:
+        parts.append(f'<line class="wall" x1="82%" x2="82%" y1="22" y2="{scale.bottom}"/>')
+        parts.append(f'<text class="axis" x="91%" y="{scale.bottom + 20}">baselines</text>')
+    for lane, (mark, rows) in enumerate(zip(_marks(len(lanes)), lanes.values(), strict=True)):
+        x = f"{83 + 15 * (lane + 0.5) / len(lanes):.2f}%"
+        for row in rows:
+            parts.append(
+                f'<use class="baseline" data-gpu="{board.gpus.index(row.gpu) if row.gpu else ""}"'
+                f' href="#{mark}" x="{x}" y="{scale.y(row.share or 0.0)}"/>'
+            )
+    words = "students, lowest to highest"
+    parts.append(f'<text class="axis" x="46%" y="{scale.bottom + 20}">{words}</text>')
+    return _svg(f"class {crowd}", 408, class_words(board), parts)
+
+
+def class_words(board: Board) -> str:
+    """What the plot shows, for those who do not see it."""
+    shares = ranked_shares(board)
+    if not shares:
+        return "Nobody is ranked yet; the plot shows the baselines of the table."
+    middle = shares[len(shares) // 2]
+    passed = sum(share >= board.passing for share in shares)
+    return (
+        f"Shares of {len(shares)} ranked {'student' if len(shares) == 1 else 'students'}, "
+        f"from {percent(shares[0])} to {percent(shares[-1])} of the ceiling; the middle one has "
+        f"{percent(middle)}, and {passed} reach the gate for passing, {gate(board.passing)}. "
+        "The table has every figure."
+    )
+
+
+def ranked_shares(board: Board) -> list[float]:
+    """In rising order."""
+    return sorted(row.share for row in board.rows if row.rank is not None and row.share is not None)
+
+
+def baselines(board: Board) -> dict[str, list[Row]]:
+    """By name, without the limit of the hardware: that is a line, at 100%."""
+    found: dict[str, list[Row]] = {}
+    for row in board.rows:
+        if row.state is State.BASELINE and row.share not in (None, 1.0):
+            found.setdefault(row.who, []).append(row)
+    return found
+
+
+def legend(board: Board) -> list[tuple[str, str]]:
+    """The mark and the name of each kind of baseline in the plot."""
+    lanes = baselines(board)
+    return list(zip(_marks(len(lanes)), lanes, strict=True))
+
+
+def _marks(count: int) -> list[str]:
+    return [MARKS[number % len(MARKS)] for number in range(count)]
+
+
+def _floor(shares: Iterable[float]) -> float:
+    """Where a scale begins: the tenth below the least share, and not below 0."""
+    return max(math.floor(min(shares) * 10) / 10, 0.0)
+
+
+@lru_cache(maxsize=256)  # the plots of all students share a few
+def _ruler(scale: Scale, passing: float, great: float, limit: str) -> str:
+    """Grid lines, the two gates and the limit, with their names at the left."""
+    named = [(1.0, "limit", limit)]
+    named += [(great, "great", "great")] if great != passing else []
+    named += [(passing, "passing", "passing" if great != passing else "passing and great")]
+    step = 0.1 if scale.high - scale.low <= 0.55 else 0.2
+    ticks = (round(number * step, 1) for number in range(int(1 / step) + 1))
+    free = [
+        (tick, "tick", "")
+        for tick in ticks
+        if tick >= scale.low and all(abs(tick - share) >= step / 2.5 for share, _, _ in named)
+    ]
+    lowest, above, parts = -math.inf, -math.inf, []
+    for share, kind, name in sorted(named + free, reverse=True):
+        y = scale.y(share)
+        parts.append(f'<line class="{kind}" x1="0" x2="100%" y1="{y}" y2="{y}"/>')
+        # Over its own line; where the one above is too near for that, right under that one.
+        lowest, above = max(y - 5, lowest + LINE, above + UNDER), y
+        parts.append(f'<text class="{kind}" y="{lowest:g}">{gate(share)} {name}</text>')
+    return "".join(parts)
+
+
+# -- small: how a class stands at one exercise
+
+
+def strip(board: Board) -> Markup:
+    """How many ranked shares lie in each 2% of the ceiling, from 0 at the left."""
+    counts = [0] * round(REACH / BIN)
+    for share in ranked_shares(board):
+        counts[min(max(int(share / BIN), 0), len(counts) - 1)] += 1
+    most = max(counts) or 1
+    width = BIN * 100
+    bars = "".join(
+        f"M{number * width:g} 24V{24 - 22 * count / most:.1f}h{width * 0.85:.2f}V24z"
+        for number, count in enumerate(counts)
+        if count
+    )
+    gates = "".join(f"M{share * 100:g} 0V24" for share in (board.passing, board.great))
+    return Markup(
+        f'<svg class="strip" viewBox="0 0 {REACH * 100:g} 24" preserveAspectRatio="none"'
+        f' aria-hidden="true"><path class="gate" d="{gates}"/><path class="limit" d="M100 0V24"/>'
+        f'<path class="bars" d="{bars}"/></svg>'
+    )
+
+
+def bar(share: float | None, low: float | None, high: float | None) -> Markup:
+    """A share from 0 to the limit, its interval darker; `#track` of the page lies behind it."""
+    if share is None:
+        return Markup()
+    end = _across(share)
+    left, right = _across(share if low is None else low), _across(share if high is None else high)
+    if right - left < 0.8:  # so that a narrow interval is still seen
+        left, right = end - 0.4, end + 0.4
+    return Markup(
+        f'<svg class="bar" viewBox="0 0 {REACH * 100:g} 10" preserveAspectRatio="none"'
+        f' aria-hidden="true"><use href="#track"/><path d="M0 5H{end:.1f}"/>'
+        f'<path d="M{left:.1f} 5H{right:.1f}"/></svg>'
+    )
+
+
+def _across(share: float) -> float:
+    return min(max(share, 0.0), REACH) * 100
+
+
+# -- one student's attempts at one exercise
+
+
+def attempts_scale(tried: Iterable[Tried], boards: Iterable[Board]) -> Scale:
+    """One for all plots of a student, so that they can be compared."""
+    shares = [each.share for each in tried if each.share is not None]
+    return Scale(
+        low=_floor([*shares, *(board.passing for board in boards)]), high=REACH, top=14, bottom=154
+    )
+
+
+def attempts_plot(tried: Sequence[Tried], board: Board, scale: Scale, words: str) -> Markup:
+    """Share by attempt, oldest at the left; those without a share lie below the axis."""
+    xs = _xs(len(tried))
+    below = f"{scale.bottom + WITHOUT_SHARE:g}"
+    marks, intervals, line, best = [], [], "", None
+    for x, each in zip(xs, tried, strict=True):
+        if each.share is None:
+            marks.append(f'<use href="#{MARK_OF[each.state]}" x="{x}%" y="{below}"/>')
+            continue
+        y = scale.y(each.share)
+        marks.append(f'<use href="#{MARK_OF[each.state]}" x="{x}%" y="{y:g}"/>')
+        if each.share_low is not None and each.share_high is not None:
+            intervals.append(f"M{x} {scale.y(each.share_high)}V{scale.y(each.share_low)}")
+        if (best is None or each.share > best) and each.state is State.RANKED:
+            line += f"H{x}V{y}" if line else f"M{x} {y}"
+            best = each.share
+    if line:
+        line += f"H{xs[-1]}"
+    paths = (
+        '<svg width="100%" height="100%" viewBox="0 0 100 180" preserveAspectRatio="none">'
+        f'<path class="best" d="{line}"/><path class="spans" d="{"".join(intervals)}"/></svg>'
+    )
+    ruler = _ruler(scale, board.passing, board.great, "limit")
+    return _svg("attempts", 180, words, [ruler, paths, *marks])
+
+
+@lru_cache(maxsize=256)  # most students try as often as others do
+def _xs(count: int) -> tuple[str, ...]:
+    """Where attempts stand, of so many, in percent."""
+    return tuple(f"{27 + 70 * (number + 0.5) / count:.1f}" for number in range(count))
+
+
+def _low(row: Row) -> float:
+    return row.share_low if row.share_low is not None else row.share or 0.0
+
+
+def _high(row: Row) -> float:
+    return row.share_high if row.share_high is not None else row.share or 0.0
+
+
+def _svg(kind: str, height: int, words: str, parts: Iterable[str]) -> Markup:
+    return Markup(
+        f'<svg class="plot {kind}" role="img" aria-label="{escape(words)}" width="100%"'
+        f' height="{height}">{"".join(parts)}</svg>'
+    )

@@ -1,0 +1,83 @@
+"""What `grader doctor` found, as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from rich.text import Text
+
+from grader.doctor.records import Examination, Finding, Group, State
+from grader.model import counted
+from grader.reports.layout import WIDEST, filled
+
+_MARKS = {State.OK: ("✔", "green"), State.NOTE: ("–", "yellow"), State.PROBLEM: ("‼", "bold red")}
+_TITLES = {
+    Group.INSTALLATION: "Python and packages",
+    Group.SIMULATORS: "simulators, on the CPU",
+    Group.GPU: "GPU",
+    Group.TOOLS: "tools",
+    Group.WALLS: "walls around a kernel file",
+    Group.HARDENING: "what walls are made of here",
+    Group.COURSE: "course",
+}
+_NAME = 19  # characters of a finding's name, with the space after it
+
+
+def report(examination: Examination, width: int = WIDEST) -> Text:
+    """Findings group by group, the problems once more with their mends, and the sum of it all."""
+    width = min(width, WIDEST)
+    text = Text()
+    for group, findings in groupby(examination.findings, key=lambda one: one.group):
+        text.append(f"{_TITLES[group]}\n", style="bold")
+        for finding in findings:
+            text.append_text(_line(finding, width))
+    problems = [one for one in examination.findings if one.state is State.PROBLEM]
+    for number, one in enumerate(problems, start=1):
+        text.append("\n" if number == 1 else "")
+        text.append(f"problem {number}: {one.name} ({one.group.value})\n", style="bold red")
+        text.append(filled(one.message, width, " " * 6))
+        text.append(filled(one.mend or "", width, " " * 12, first=" " * 6 + "mend: "))
+    text.append("\n")
+    text.append(_sum(examination, problems), style="bold red" if problems else "bold green")
+    text.append(filled(can(examination), width, " " * 6, first="here: "), style="bold")
+    return text
+
+
+def _line(finding: Finding, width: int) -> Text:
+    mark, style = _MARKS[finding.state]
+    line = Text("  ")
+    line.append(mark, style=style)
+    indent = " " * (4 + _NAME)
+    name = f" {finding.name:<{_NAME}}"
+    line.append(filled(finding.message, width, indent, first=name))
+    if finding.mend and finding.state is State.NOTE:
+        mend = f"{indent}mend: "
+        line.append(filled(finding.mend, width, " " * len(mend), first=mend), style="dim")
+    return line
+
+
+def _sum(examination: Examination, problems: Sequence[Finding]) -> str:
+    notes = sum(one.state is State.NOTE for one in examination.findings)
+    found = counted(len(problems), "problems").upper() if problems else "NO PROBLEM"
+    findings = counted(len(examination.findings), "findings")
+    return f"{found}  {counted(notes, 'notes')}, {findings}\n"
+
+
+def can(examination: Examination) -> str:
+    """What can be graded on this machine."""
+    simulated = _working(examination, Group.SIMULATORS)
+    compiled = _working(examination, Group.GPU)
+    can = f"{simulated} kernels are graded in simulation" if simulated else "nothing is simulated"
+    if compiled:
+        return f"{can}, {compiled} kernels on the GPU, with their speed"
+    return f"{can}; speed needs a CUDA GPU"
+
+
+def _working(examination: Examination, group: Group) -> str:
+    """Of Triton and numba CUDA, what proved to work there."""
+    names = ("Triton", "numba CUDA")
+    good = {
+        one.name for one in examination.findings if one.group is group and one.state is State.OK
+    }
+    return " and ".join(name for name in names if name in good)

@@ -1,0 +1,131 @@
+"""GitHub Actions: annotations on the log, and the summary of a step in Markdown.
+
+The runner keeps 10 annotations of each kind from a step, and drops a summary of more than 1 MiB:
+docs.github.com, "Workflow commands for GitHub Actions".
+"""
+
+import html
+from collections.abc import Iterator, Sequence
+
+from grader.model import Attempt, Status, percent
+from grader.reports.formats import facts, texts
+
+MOST_COMMANDS = 10  # of each kind
+SUMMARY_BYTES = 1 << 20
+_LEVELS = {Status.FAIL: "error", Status.NOT_STARTED: "notice", Status.PASS: ""}
+_MARKS = {Status.PASS: "✅", Status.FAIL: "❌", Status.NOT_STARTED: "⚪"}
+_FAULT_MARK = "⚠️"
+
+
+def commands(attempts: Sequence[Attempt], folder: str | None = "") -> str:
+    """Workflow commands, each on its own line, at most MOST_COMMANDS of each kind.
+
+    `folder` is the course's, relative to what GitHub shows; None where GitHub shows another tree.
+    """
+    told: dict[str, list[str]] = {"error": [], "warning": [], "notice": []}
+    for attempt in attempts:
+        for level, line in _annotations_of(attempt, folder):
+            told[level].append(line)
+    told["notice"].insert(0, _command("notice", facts.sum_of(attempts), title="grader"))
+    return "".join(f"{line}\n" for level, lines in told.items() for line in _few(level, lines))
+
+
+def _annotations_of(attempt: Attempt, folder: str | None) -> Iterator[tuple[str, str]]:
+    result = attempt.result
+    name = texts.one_line(result.exercise, 80)
+    place: dict[str, str] = {}
+    if folder is not None and not result.kernel.path.startswith("/"):
+        place["file"] = texts.one_line("/".join(filter(None, [folder, result.kernel.path])))
+        if (line := facts.line_of(result)) is not None:
+            place["line"] = str(line)
+    if not facts.graded(result):
+        message = f"{facts.NOT_YOURS}: {facts.reason(result) or result.status.value}"
+        yield "warning", _command("warning", message, **place, title=f"{name}: not graded")
+    elif level := _LEVELS[result.status]:
+        title = f"{name}: {facts.WORDS[result.status]}"
+        yield level, _command(level, facts.reason(result) or title, **place, title=title)
+    for note in attempt.notes:
+        yield "warning", _command("warning", texts.one_line(note), title=name)
+
+
+def _few(level: str, lines: Sequence[str]) -> Sequence[str]:
+    if len(lines) <= MOST_COMMANDS:
+        return lines
+    kept = lines[: MOST_COMMANDS - 1]
+    left = len(lines) - len(kept)
+    return [*kept, _command(level, f"{left} more: see the summary of this run", title="grader")]
+
+
+def _command(level: str, message: str, **properties: str) -> str:
+    told = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"::{level} {told}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def summary(attempts: Sequence[Attempt], title: str, room: int = SUMMARY_BYTES) -> str:
+    """Markdown of at most `room` bytes; what is left out for lack of room is told at its end."""
+    head = [
+        f"## {_inline(title)}\n\n**{facts.sum_of(attempts)}**\n\n",
+        "| | exercise | result | points | share of the ceiling |\n|---|---|---|---:|---:|\n",
+    ]
+    rows = [_row(attempt) for attempt in attempts]
+    details = [text for attempt in attempts for text in _details(attempt)]
+    return _fitting([*head, *rows, "\n", *details], room)
+
+
+def _fitting(parts: Sequence[str], room: int) -> str:
+    """The parts from the first on, whole, as long as they fit with the sentence that says so."""
+    cut = "\n**{} parts of this summary are left out: it may have 1 MiB.**\n"
+    sizes = [len(part.encode()) for part in parts]
+    if sum(sizes) <= room:
+        return "".join(parts)
+    room -= len(cut.format(len(parts)).encode())
+    kept = 0
+    while kept < len(parts) and sizes[kept] <= room:
+        room -= sizes[kept]
+        kept += 1
+    return "".join(parts[:kept]) + cut.format(len(parts) - kept) if room >= 0 else ""
+
+
+def _row(attempt: Attempt) -> str:
+    result = attempt.result
+    mark = _MARKS.get(result.status, _FAULT_MARK)
+    points = f"{facts.earned(result)}/{facts.most(result)}" if facts.graded(result) else "–"
+    timed = facts.speed(result)
+    share = percent(timed.speed.share) if timed and timed.speed else "–"
+    name, words = _inline(result.exercise), facts.WORDS[result.status]
+    return f"| {mark} | {name} | {words} | {points} | {share} |\n"
+
+
+def _details(attempt: Attempt) -> Iterator[str]:
+    result = attempt.result
+    told = [f"note: {texts.one_line(note)}" for note in attempt.notes]
+    if result.status is not Status.PASS:
+        told += [facts.reason(result)]
+        told += [f"replay: {texts.one_line(r)}" for r in _replays(attempt)]
+    if not any(told):
+        return
+    body = html.escape("\n".join(filter(None, told)))
+    name = _inline(result.exercise)
+    yield f"<details><summary>{name}</summary>\n\n<pre>{body}</pre>\n\n</details>\n\n"
+
+
+def _replays(attempt: Attempt) -> Iterator[str]:
+    for step in attempt.result.steps:
+        if step.failure and step.failure.replay:
+            yield step.failure.replay
+
+
+def _inline(text: str) -> str:
+    """Text that Markdown takes for nothing but text."""
+    return "".join(
+        character if character.isalnum() or character in " -,()" else f"&#{ord(character)};"
+        for character in texts.one_line(text, 100)
+    )

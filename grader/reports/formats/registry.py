@@ -1,0 +1,162 @@
+"""The formats by name: what each is called, where it goes by default, and what makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from grader.model import Attempt, Signed, UsageError
+from grader.reports.formats import (
+    autolab,
+    classroom50,
+    github,
+    gitlab,
+    gradescope,
+    junit,
+    prairielearn,
+    records,
+    tables,
+)
+
+GITLAB_FILES = ("grader-junit.xml", "grader.env")
+
+
+@dataclass(frozen=True)
+class Context:
+    """What some formats need to know beside the attempts. Times are UTC, ISO 8601.
+
+    `identity` has Classroom 50's fields, `folder` is the course's in GitHub's tree (None: another
+    tree), `summary` the file of a step's summary, and `summary_bytes` what it holds already.
+    """
+
+    title: str = "grader"
+    submitted_at: str = ""
+    made_at: str = ""
+    sign: Callable[[Sequence[Attempt]], Signed] | None = None
+    identity: Mapping[str, str] = field(default_factory=dict)
+    out_of: int | None = None
+    folder: str | None = ""
+    summary: Path | None = None
+    summary_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Document:
+    """One text and where it goes: a file, or standard output for None.
+
+    A `text` of None says that nothing of an earlier run may be left there.
+    """
+
+    path: Path | None
+    text: str | None
+    append: bool = False
+
+
+Maker = Callable[[Sequence[Attempt], Context, Path | None], Sequence[Document]]
+
+
+@dataclass(frozen=True)
+class Format:
+    """How one is made; `prints` says whether it goes to standard output where no path is given.
+
+    Where `files` are named, the path is that of the folder in which they lie.
+    """
+
+    make: Maker
+    prints: bool = True
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """A format that was asked for, and the path that was given with it."""
+
+    name: str
+    path: Path | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Report:
+        """`FORMAT` or `FORMAT=PATH`. Raises UsageError."""
+        name, equals, path = text.partition("=")
+        if name not in FORMATS:
+            raise UsageError(
+                f"There is no format of reports named {name!r}.",
+                f"There are {', '.join(FORMATS)}; {' and '.join(OF_A_CLASS)} are made by "
+                "`grader export`.",
+            )
+        if equals and not path:
+            raise UsageError(f"--report {text!r} names no file.", f"Such as {name}=FILE.")
+        return cls(name, Path(path) if path else None)
+
+    @property
+    def prints(self) -> bool:
+        """Whether anything of it goes to standard output."""
+        return self.name == "github" or (self.path is None and FORMATS[self.name].prints)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that were asked for; standard output and what a system names are none."""
+        if self.path is None:
+            return ()
+        return tuple(self.path / name for name in FORMATS[self.name].files) or (self.path,)
+
+    def make(self, attempts: Sequence[Attempt], context: Context) -> Sequence[Document]:
+        return FORMATS[self.name].make(attempts, context, self.path)
+
+
+def _text(make: Callable[[Sequence[Attempt]], str]) -> Maker:
+    def one(attempts: Sequence[Attempt], context: Context, path: Path | None) -> Sequence[Document]:
+        return [Document(path, make(attempts))]
+
+    return one
+
+
+def _signed(attempts: Sequence[Attempt], context: Context, path: Path | None) -> list[Document]:
+    if context.sign is None:
+        raise UsageError("The format signed needs a key.", "Give --sign KEYFILE.")
+    # Added, and never in the place of an earlier run: what was signed may be what counts.
+    return [Document(path, records.signed_line(attempts, context.sign), append=True)]
+
+
+def _github(attempts: Sequence[Attempt], context: Context, path: Path | None) -> list[Document]:
+    documents = [Document(None, github.commands(attempts, context.folder))]
+    if (file := path or context.summary) is not None:
+        room = github.SUMMARY_BYTES - context.summary_bytes - 1  # which may have to end a line
+        text = github.summary(attempts, context.title, room)
+        documents.insert(0, Document(file, text, append=True))
+    return documents
+
+
+def _gitlab(attempts: Sequence[Attempt], context: Context, path: Path | None) -> list[Document]:
+    texts = junit.document(attempts), gitlab.dotenv(attempts)
+    return [
+        Document((path or Path()) / name, text)
+        for name, text in zip(GITLAB_FILES, texts, strict=True)
+    ]
+
+
+def _classroom50(
+    attempts: Sequence[Attempt], context: Context, path: Path | None
+) -> list[Document]:
+    text = classroom50.document(
+        attempts, context.identity, context.submitted_at, context.made_at, context.out_of
+    )
+    return [Document(path, text)]
+
+
+OF_A_CLASS = ("canvas", "gradescope-zip")  # no reports of one run, and known to `grader export`
+FORMATS: dict[str, Format] = {
+    "result": Format(_text(records.result_lines)),
+    "attempt": Format(_text(records.attempt_lines)),
+    "signed": Format(_signed),
+    "junit": Format(_text(junit.document)),
+    "github": Format(_github),
+    "gitlab": Format(_gitlab, prints=False, files=GITLAB_FILES),
+    "classroom50": Format(_classroom50),
+    "gradescope": Format(_text(gradescope.document)),
+    "prairielearn": Format(_text(prairielearn.document)),
+    "autolab": Format(_text(autolab.line)),
+    "csv-long": Format(_text(tables.long)),
+    "csv-wide": Format(_text(tables.wide)),
+}

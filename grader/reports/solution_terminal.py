@@ -1,0 +1,62 @@
+"""A model solution as text for a terminal: its commentary, then its source."""
+
+from __future__ import annotations
+
+from markdown_it import MarkdownIt
+from rich.syntax import Syntax
+from rich.text import Text
+
+from grader.classroom import Shown
+from grader.model import printable
+from grader.reports.layout import WIDEST, filled
+
+
+def solution(shown: Shown, width: int = WIDEST) -> Text:
+    """The page of `grader solution`. What a terminal would obey is taken out."""
+    page = Text()
+    page.append(_clean(shown.name), style="bold")
+    page.append(f"   {_clean(shown.title)}: the model solution\n")
+    if shown.commentary:
+        page.append("\n")
+        page.append_text(_commentary(_clean(shown.commentary), min(width, WIDEST)))
+    page.append("\n")
+    # A theme of the terminal's own colours: it does not ask whether the ground is light or dark.
+    source = Syntax("", "python", theme="ansi_dark").highlight(_clean(shown.source))
+    page.append_text(source)
+    return page
+
+
+def _clean(text: str) -> str:
+    return printable(text.replace("\r\n", "\n"), len(text))
+
+
+def _commentary(text: str, width: int) -> Text:
+    """Markdown in wrapped lines: headings in bold, code as it is, signs of emphasis left in."""
+    page = Text()
+    heading, marker = False, ""
+    markers: list[str] = []  # of the lists that a line is in
+    for token in MarkdownIt("commonmark", {"html": False}).parse(text):
+        indent = "   " * len(markers)
+        match token.type:
+            case "heading_open" | "heading_close":
+                heading = token.type == "heading_open"
+            case "bullet_list_open":
+                markers.append("-")
+            case "ordered_list_open":
+                markers.append("#")
+            case "bullet_list_close" | "ordered_list_close":
+                markers.pop()
+                page.append("\n" if not markers else "")
+            case "list_item_open":
+                marker = f"{token.info}." if markers[-1] == "#" else "-"
+            case "fence" | "code_block":
+                lines = token.content.rstrip("\n").split("\n")
+                page.append("".join(f"{indent}    {line}".rstrip() + "\n" for line in lines))
+                page.append("\n")
+            case "inline":
+                words = " ".join(token.content.split())
+                first = f"{indent[:-3]}{marker:<3}" if marker else None
+                page.append(filled(words, width, indent, first), style="bold" if heading else "")
+                marker = ""
+                page.append("" if markers else "\n")
+    return page

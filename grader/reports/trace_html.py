@@ -1,0 +1,255 @@
+"""The accesses of a small case as one HTML page that needs no network.
+
+What the page shows of a kernel is text: the template escapes it, and the script sets it as text.
+A Content-Security-Policy lets only the page's own script and style run, known by their hashes.
+"""
+
+from __future__ import annotations
+
+import re
+from math import prod
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from grader.model import Access, Array, Trace, index_of, shown, size, stage, steps
+from grader.reports.trace_words import (
+    ALL_WELL,
+    MARKS,
+    MEANINGS,
+    MORE_CASES,
+    ROLES,
+    VERBS,
+    element_name,
+    launched,
+    numbered,
+    problems,
+    step_words,
+)
+from grader.reports.webpage import Own, file, page_templates
+
+# Okabe and Ito's colours, which people with any colour vision can tell apart, for blocks in turn;
+# their vermilion is kept for what went wrong. With each the ink that is easier to read on it.
+BLOCKS = (
+    ("#56B4E9", "#000000"),
+    ("#E69F00", "#000000"),
+    ("#009E73", "#000000"),
+    ("#F0E442", "#000000"),
+    ("#0072B2", "#FFFFFF"),
+    ("#CC79A7", "#000000"),
+)
+LETTERS = {"read": "R", "write": "W", "update": "U"}
+MOST_CELLS = 256  # of an array of one dimension
+MOST_ROWS = MOST_COLUMNS = 32  # of one with more
+MOST_THREADS = 1024  # in the picture of a launch's threads
+MOST_BLOCKS = 8  # whose shared memory is drawn
+
+
+def page(trace: Trace) -> str:
+    """The whole page, UTF-8 when written to a file."""
+    templates = page_templates({"code": _code})
+    frames = _frames(trace)
+    return templates.get_template("trace.html").render(
+        trace=trace,
+        view=_view(trace, frames),
+        all_well=ALL_WELL,
+        more_cases=MORE_CASES,
+        problems=[
+            (MARKS[kind], sentence, access and _frame_of(frames, access), _number(trace, access))
+            for kind, sentence, access in problems(trace)
+        ],
+        updates=any(access.kind == "update" for access in trace.accesses),
+        several=any(prod(launch.grid) > 1 for launch in trace.launches),
+        crowded=_crowded(trace),
+        marks={MARKS[kind]: MEANINGS[kind] for kind in _kinds(trace)},
+        own=Own(file(templates, "trace.css") + _palette(), file(templates, "trace.js")),
+    )
+
+
+def _code(text: str) -> Markup:
+    """Escaped, with what stands between backticks as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+def _palette() -> Markup:
+    """The colour of each block, as a class of it and of what its threads touch."""
+    return Markup("").join(
+        Markup(f".b{number} {{ --block: {block}; --on-block: {ink}; }}\n")
+        for number, (block, ink) in enumerate(BLOCKS)
+    )
+
+
+def _crowded(trace: Trace) -> bool:
+    """Whether a box has more in it than two threads of one block, whose names it has room for."""
+    inside: dict[tuple[int, int, int | None, int], set[tuple[int, int]]] = {}
+    for access in trace.accesses:
+        block = access.block if trace.arrays[access.array].space == "shared" else -1
+        where = access.launch, access.array, access.element, block
+        inside.setdefault(where, set()).add((access.block, access.thread))
+    return any(len(who) > 2 or len({block for block, _ in who}) > 1 for who in inside.values())
+
+
+def _kinds(trace: Trace) -> list[str]:
+    """What went wrong, of all that can."""
+    found = {kind for kind, _, _ in problems(trace)}
+    return [kind for kind in MEANINGS if kind in found]
+
+
+def _number(trace: Trace, access: Access | None) -> int | None:
+    """Which of the trace's accesses this very one is."""
+    return next((n for n, each in enumerate(trace.accesses) if each is access), None)
+
+
+def _frames(trace: Trace) -> list[dict[str, Any]]:
+    """What the slider goes through: each step of each launch, then all steps of it together."""
+    frames: list[dict[str, Any]] = []
+    for number, launch in enumerate(trace.launches):
+        count = steps(trace, number)
+        which = f"Launch {number + 1} of {len(trace.launches)}: " * (len(trace.launches) > 1)
+        about = f"{which}{launch.kernel}, {launched(launch)}"
+        if count > 1:
+            frames += [
+                {
+                    "launch": number,
+                    "step": step,
+                    "title": f"Part {step + 1} of {count}, {step_words(trace, number, step)}",
+                    "about": about,
+                }
+                for step in range(count)
+            ]
+        title = f"All {count} parts together" if count > 1 else "One part: no barrier"
+        frames.append({"launch": number, "step": None, "title": title, "about": about})
+    return frames
+
+
+def _frame_of(frames: list[dict[str, Any]], access: Access) -> int:
+    """The first frame that shows the access."""
+    return next(
+        number
+        for number, frame in enumerate(frames)
+        if frame["launch"] == access.launch and frame["step"] in (None, access.step)
+    )
+
+
+def _view(trace: Trace, frames: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the page's script draws, with all names in words already."""
+    first = next((access for access in trace.accesses if access.fault), None)
+    last = {
+        (access.array, access.element): number
+        for number, access in enumerate(trace.accesses)
+        if access.kind != "read"
+    }
+    return {
+        "frames": frames,
+        # Where to begin: at what went wrong, else at the beginning.
+        "start": _frame_of(frames, first)
+        if first
+        else len(frames) - 1
+        if trace.wrong or trace.unwritten
+        else 0,
+        "launches": [_launch(trace, number) for number in range(len(trace.launches))],
+        "arrays": [_array(trace, number, last) for number in range(len(trace.arrays))],
+        "order": _order(trace),
+        "accesses": [
+            {
+                **access.model_dump(exclude={"index"}),
+                "at": element_name(
+                    trace.arrays[access.array],
+                    access.index
+                    if access.element is None
+                    else index_of(access.element, trace.arrays[access.array].shape),
+                ),
+            }
+            for access in trace.accesses
+        ],
+        "verbs": VERBS,
+        "letters": LETTERS,
+        "marks": MARKS,
+        "meanings": MEANINGS,
+        "colours": len(BLOCKS),
+        "mostBlocks": MOST_BLOCKS,
+    }
+
+
+def _order(trace: Trace) -> list[int]:
+    """The arrays as the data flows: arguments in their order, shared memory as it is touched."""
+    first: dict[int, int] = {}
+    for number, access in enumerate(trace.accesses):
+        first.setdefault(access.array, number)
+
+    def order(number: int) -> tuple[int, int]:
+        array = trace.arrays[number]
+        if number in first:
+            where = stage(array, trace.accesses[first[number]].kind)
+        else:
+            where = stage(array, "write" if array.role == "out" else "read")
+        return where, first.get(number, len(trace.accesses)) if where == 1 else number
+
+    return sorted(range(len(trace.arrays)), key=order)
+
+
+def _launch(trace: Trace, number: int) -> dict[str, Any]:
+    launch = trace.launches[number]
+    threads, blocks = prod(launch.block), prod(launch.grid)
+    acting = {access.block for access in trace.accesses if access.launch == number}
+    faulty = {access.block for access in trace.accesses if access.launch == number and access.fault}
+    drawn = shown(blocks, faulty, max(MOST_THREADS // threads, 1))
+    return {
+        "threads": [numbered(thread, launch.block) for thread in range(threads)],
+        "blocks": {block: numbered(block, launch.grid) for block in sorted({*drawn, *acting})},
+        "several": blocks > 1,
+        "drawn": list(drawn),
+        "leftOut": blocks - len(drawn),
+        "columns": launch.block[0],
+        # A grid on a line is laid out as there is room.
+        "across": launch.grid[0] if launch.grid[1] * launch.grid[2] > 1 else None,
+    }
+
+
+def _array(trace: Trace, number: int, last: dict[tuple[int, int | None], int]) -> dict[str, Any]:
+    array = trace.arrays[number]
+    wrong = {each.element: each for each in trace.wrong.get(array.name, ())}
+    missing = trace.unwritten.get(array.name, ())
+    mine = [
+        access for access in trace.accesses if access.array == number and access.element is not None
+    ]
+    bad = {access.element for access in mine if access.fault and access.element is not None}
+    rows, columns = _drawn(array, {*bad, *wrong, *missing} or {a.element or 0 for a in mine})
+    cells = [
+        element
+        for row in rows
+        for element in (row * (array.shape[-1] if array.shape else 1) + c for c in columns)
+    ]
+    return {
+        "name": array.name,
+        "role": ROLES[array.role],
+        "extent": " × ".join(f"{extent:,}" for extent in array.shape) or "1",
+        "shared": array.space == "shared",
+        "cells": [
+            {"element": each, "at": element_name(array, index_of(each, array.shape))}
+            for each in cells
+        ],
+        "columns": [str(column) for column in columns] if len(array.shape) > 1 else None,
+        "rows": [", ".join(map(str, index_of(row, array.shape[:-1]))) for row in rows],
+        "size": size(array),
+        "wrong": {
+            element: {
+                "text": f"is {each.got} and should be {each.expected}",
+                "by": last.get((number, element)),
+            }
+            for element, each in wrong.items()
+        },
+        "unwritten": list(missing),
+    }
+
+
+def _drawn(array: Array, interest: set[int]) -> tuple[range, range]:
+    """Which rows and columns to draw; an array of at most one dimension is one row."""
+    if not size(array):
+        return range(0), range(0)
+    if len(array.shape) < 2:
+        return range(1), shown(size(array), interest, MOST_CELLS)
+    across = array.shape[-1]
+    rows = shown(size(array) // across, {each // across for each in interest}, MOST_ROWS)
+    in_rows = {each % across for each in interest if each // across in rows}
+    return rows, shown(across, in_rows, MOST_COLUMNS)

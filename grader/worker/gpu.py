@@ -1,0 +1,51 @@
+"""What the workers of both libraries do alike on a GPU: map the arena, time, leave counting out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+
+from grader.worker.allocations import Allocations
+from grader.worker.arena_mapping import Views, map_arena
+from grader.worker.traffic_counter import Ledger
+
+
+class OnGpu:
+    """Kernels are compiled for this GPU. A worker beside this one, in simulation, counts.
+
+    `wrap` makes of a tensor in the arena what an entry receives.
+    """
+
+    def __init__(self, wrap: Callable[[torch.Tensor], object]) -> None:
+        self._wrap = wrap
+
+    def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
+        self._views = Views(map_arena(ticket, fd), self._wrap)
+        self.allocations = Allocations()
+
+    def argument(self, ref: Mapping[str, Any]) -> object:
+        return self._views.at(ref)
+
+    def before_call(self, refs: list[Mapping[str, Any]]) -> None:
+        """Nothing to prepare."""
+
+    def watching(self) -> AbstractContextManager[object]:
+        return nullcontext()  # the judge sees from outside what a GPU's memory holds
+
+    def counting(self, refs: list[Mapping[str, Any]]) -> AbstractContextManager[Ledger]:
+        return nullcontext(Ledger([]))
+
+    def logging(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def mark(self) -> torch.cuda.Event:
+        """A point in time on the stream that kernels are launched on by default."""
+        event = torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+    def root_cause(self, error: BaseException) -> BaseException:
+        return error

@@ -1,0 +1,55 @@
+"""Call a kernel once under a profiler: `python -I -m grader.worker.profiled_calls job.json`.
+
+The job says which file and entry, and what the arguments are. The first call compiles; only the
+second lies between cudaProfilerStart and cudaProfilerStop.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from grader.worker.load import load_entry
+
+
+def main(path: str) -> None:
+    job = json.loads(Path(path).read_text())
+    generator = torch.Generator("cuda").manual_seed(0)
+    tensors = [_argument(a, job["below"], generator) for a in job["arguments"]]
+    arguments = [_adapted(a, job["backend"]) for a in tensors]
+    entry = load_entry(Path(job["kernel"]), job["entry"], job["parameters"])
+    entry(*arguments)
+    torch.cuda.synchronize()
+    torch.cuda.profiler.start()
+    entry(*arguments)
+    torch.cuda.synchronize()
+    torch.cuda.profiler.stop()
+
+
+def _argument(
+    described: Mapping[str, Any], below: int, generator: torch.Generator
+) -> torch.Tensor | float:
+    if "value" in described:
+        return float(described["value"])
+    dtype = getattr(torch, described["dtype"])
+    tensor = torch.empty(described["shape"], dtype=dtype, device=generator.device)
+    if dtype.is_floating_point:
+        return tensor.normal_(generator=generator)
+    return tensor.random_(0, below, generator=generator)
+
+
+def _adapted(value: torch.Tensor | float, backend: str) -> object:
+    if backend == "numba" and isinstance(value, torch.Tensor):
+        from numba import cuda
+
+        return cuda.as_cuda_array(value)
+    return value
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,66 @@
+"""One call of one entry in plain GPU allocations, for a tool of NVIDIA's to watch.
+
+Started as `python -I -m grader.worker.single_call FOLDER`, where `grader.grading.sanitize` has put
+kernel.py, call.json and each tensor's bytes. Writes addresses.json: where each argument begins.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from grader.worker.load import load_entry
+from grader.worker.loop import limit_resources
+
+
+def main(folder: Path) -> None:
+    limit_resources(simulated=False)
+    call = json.loads((folder / "call.json").read_text())
+    wrap = _numba_array() if call["backend"] == "numba" else lambda tensor: tensor
+    tensors = {
+        argument["name"]: tensor_of(folder, argument, "cuda")
+        for argument in call["arguments"]
+        if "value" not in argument
+    }
+    starts = {name: tensor.untyped_storage().data_ptr() for name, tensor in tensors.items()}
+    (folder / "addresses.json").write_text(json.dumps(starts))
+    arguments = [
+        wrap(tensors[argument["name"]]) if argument["name"] in tensors else argument["value"]
+        for argument in call["arguments"]
+    ]
+    names = [argument["name"] for argument in call["arguments"]]
+    entry = load_entry(folder / "kernel.py", call["entry"], names)
+    entry(*arguments)
+    torch.cuda.synchronize()
+
+
+def tensor_of(folder: Path, argument: Mapping[str, Any], device: str) -> torch.Tensor:
+    """The tensor of one entry of call.json, in an allocation that ends with its last element."""
+    data = bytearray((folder / f"{argument['name']}.bin").read_bytes())
+    # Copied as it is: a kernel of torch's would be watched too.
+    memory = torch.frombuffer(data, dtype=getattr(torch, argument["dtype"])).to(device)
+    return memory.as_strided(argument["shape"], argument["strides"], argument["offset"])
+
+
+def _numba_array() -> Callable[[torch.Tensor], object]:
+    """Makes numba's arrays; from now on numba's kernels know their source lines."""
+    from numba import cuda
+
+    plain: Callable[..., Any] = cuda.jit
+
+    def jit(*args: Any, **options: Any) -> Any:
+        if not options.get("debug"):  # which knows them too, and excludes the other
+            options["lineinfo"] = True
+        return plain(*args, **options)
+
+    cuda.jit = jit
+    return cuda.as_cuda_array
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

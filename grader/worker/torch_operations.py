@@ -1,0 +1,96 @@
+"""What torch operations of a simulated call allocate and move, each seen as it is carried out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from grader.worker.allocations import Allocations
+from grader.worker.bounds import Access, Span
+from grader.worker.traffic_counter import Ledger
+
+
+class Dispatched(TorchDispatchMode):
+    """A mode that torch's compiler is not told to leave out.
+
+    To tell it torch would import it, which takes a second of every check.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False
+
+
+class Allocating(Dispatched):
+    """Notes the memory of every tensor that a torch operation makes while it is entered.
+
+    Tensors that lie in the arena are arguments, and nothing that the kernel file holds.
+    """
+
+    def __init__(self, allocations: Allocations, arena: Span) -> None:
+        super().__init__()
+        self._allocations = allocations
+        self._arena = arena
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        for leaf in tree_leaves(result):
+            if isinstance(leaf, torch.Tensor):
+                self.see(leaf.untyped_storage())
+        return result
+
+    def see(self, storage: torch.UntypedStorage) -> None:
+        """Some memory that may have been made without a torch operation."""
+        if not self._arena.start <= storage.data_ptr() < self._arena.stop:
+            # A weak reference to the storage itself: Python's object for it comes and goes.
+            reference = StorageWeakRef(storage)
+            self._allocations.see(
+                reference.cdata,
+                storage.nbytes(),
+                lambda: not reference.expired(),
+            )
+
+
+class Moving(Dispatched):
+    """Notes what torch reads and writes of a call's arguments while it is entered."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__()
+        self._ledger = ledger
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        schema = func._schema
+        if _moves(schema):
+            given = dict(zip((p.name for p in schema.arguments), args, strict=False)) | kwargs
+            for parameter in schema.arguments:
+                for leaf in tree_leaves(given.get(parameter.name)):
+                    if isinstance(leaf, torch.Tensor):
+                        size = leaf.numel() * leaf.element_size()
+                        self._ledger.note_whole(leaf.data_ptr(), size, _use(parameter, schema))
+        return result
+
+
+_OVERWRITES = ("aten::copy_", "aten::fill_", "aten::zero_")  # in place, without a look at the old
+
+
+def _moves(schema: Any) -> bool:
+    """Whether an operation touches memory: a view does not, nor what only takes over a shape."""
+    takes_shape = schema.name.startswith("aten::new_") or schema.name.endswith("_like")
+    views = any(p.alias_info and not p.alias_info.is_write for p in schema.arguments)
+    return not takes_shape and not views
+
+
+def _use(parameter: Any, schema: Any) -> Access:
+    """What an operation that moves memory does with a tensor that it gets."""
+    if parameter.alias_info is None:
+        return "load"
+    return "store" if parameter.is_out or schema.name in _OVERWRITES else "atomic"
