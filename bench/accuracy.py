@@ -31,7 +31,7 @@ from grader.course import catalog
 from grader.course.catalog import Exercise
 
 ROOT = Path(__file__).parents[1]
-STREAMS = ROOT / "grader" / "worker" / "streams.py"
+STREAMS = ROOT / "grader" / "backends" / "triton" / "reference_kernels.py"
 LIARS = ROOT / "tests" / "redteam" / "clock"
 TARGETS = {"events": 0.01, "itself": 0.005, "repeats": 0.01, "liars": 0.02, "duration": 8.0}
 ROUNDS = 5  # of every slot, by plain events
@@ -67,7 +67,7 @@ def tell(figures: dict[str, Any]) -> int:
 
 def speed_step(exercise: Exercise, kernel: Path) -> dict[str, Any]:
     """The speed step alone, of one kernel file: the same code, in the same kind of process."""
-    from grader.grading.session import Finding, Grading, Options, Workshop
+    from grader.grading.session import Finding, ForkServers, Grading, Options
     from grader.grading.steps import speed
     from grader.machine import processes
     from grader.machine.versions import environment
@@ -75,10 +75,10 @@ def speed_step(exercise: Exercise, kernel: Path) -> dict[str, Any]:
     from grader.sandbox.worker_link import KernelFailure
 
     processes.come_first()
-    workshop = Workshop()
-    workshop.nursery(exercise.spec.backend, "cuda")
-    workshop.nursery("triton", "cuda", trusted=True)
-    grading = Grading(exercise, kernel, Options(seed=1, device="cuda"), workshop)
+    fork_servers = ForkServers()
+    fork_servers.fork_server(exercise.spec.backend, "cuda")
+    fork_servers.fork_server("triton", "cuda", trusted=True)
+    grading = Grading(exercise, kernel, Options(seed=1, device="cuda"), fork_servers)
     grading.executor.load()  # as the steps before have: what follows is no start-up
     grading.run(StepName.TRAFFIC, lambda _: Finding(""))  # its counts only explain the speed
     grading.run(StepName.MEMORY, lambda _: Finding(""))
@@ -89,7 +89,7 @@ def speed_step(exercise: Exercise, kernel: Path) -> dict[str, Any]:
         found = Finding("", error.failure, Outcome.FAIL)
     duration_s = time.monotonic() - began
     grading.close()
-    workshop.close()
+    fork_servers.close()
     return {
         "outcome": found.outcome.value,
         "failure": found.failure and found.failure.kind,

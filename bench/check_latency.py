@@ -250,18 +250,18 @@ def quick_command(word: str) -> list[float]:
 
 def worker_imports(backend: str, device: str) -> float:
     """Seconds until the parent of all workers of a kind has forked its first one."""
-    from grader.sandbox.fork_server import Nursery
+    from grader.sandbox.fork_server import ForkServer
 
-    nursery = Nursery(backend, device)
+    fork_server = ForkServer(backend, device)
     began = time.monotonic()
-    nursery.start()
+    fork_server.start()
     try:
-        worker = nursery.fork(None)
+        worker = fork_server.fork(None)
         seconds = time.monotonic() - began
-        nursery.kill()
+        fork_server.kill()
         worker.close()
     finally:
-        nursery.close()
+        fork_server.close()
     return seconds
 
 

@@ -14,7 +14,7 @@ torch.set_num_threads(1)
 
 # No test asserts a time: a busy machine is no failure.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-# `make redteam-fuzz`: tests/test_fuzz.py draws five times as many examples a round as in the suite.
+# `make redteam-fuzz` draws five times as many examples a round in tests/trust/test_fuzz.py.
 settings.register_profile(
     "fuzz", settings.get_profile("suite"), max_examples=5 * settings.default.max_examples
 )
@@ -22,13 +22,17 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
 # Files that take a minute or so, mostly for the judges and workers that they start. A core runs a
 # file at a time (`make test`), so one of these at the end would leave the other cores idle.
-LONG = (
-    *("test_cheats_between_runs", "test_bad_input", "test_honest", "test_walls", "test_verify"),
-    *("test_doctor", "test_classroom", "test_classroom_guide"),
+LONG = tuple(
+    Path(__file__).parent / f"{name}.py"
+    for name in (
+        *("trust/test_cheats_between_runs", "trust/test_bad_input", "trust/test_honest"),
+        *("sandbox/test_walls", "authoring/test_verify", "doctor/test_doctor"),
+        *("classroom/test_workflows", "classroom/test_guide"),
+    )
 )
-assert all(Path(__file__).with_name(f"{name}.py").is_file() for name in LONG)
+assert all(path.is_file() for path in LONG)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The long files first, the longest at the very front; the others as they were."""
-    items.sort(key=lambda item: LONG.index(item.path.stem) if item.path.stem in LONG else len(LONG))
+    items.sort(key=lambda item: LONG.index(item.path) if item.path in LONG else len(LONG))

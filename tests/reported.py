@@ -2,8 +2,8 @@
 
     python tests/reported.py
 
-writes tests/golden/reports/, to which tests/test_reports.py holds the formats: run it when one of
-them changed on purpose, and look at the difference.
+writes tests/golden/reports/, to which tests/reports/test_formats.py holds the formats: run it when
+one of them changed on purpose, and look at the difference.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Kernel languages, one folder each."""

@@ -17,7 +17,7 @@ from typing import TextIO
 from grader.doctor import hardening, packages
 from grader.doctor.records import Finding, Gpu, Group, State, Told, note, ok, problem
 from grader.machine import has_driver, processes
-from grader.sandbox import Nursery
+from grader.sandbox import ForkServer
 
 
 class Teller:
@@ -45,10 +45,10 @@ def simulators(teller: Teller) -> None:
             teller.tell(note(group, "simulators", "not tried: they need torch"))
             return
         working = []
-        for name, nursery in (("Triton", triton), ("numba CUDA", numba)):
-            (found,) = trial.tried(group, name, trial.add, group, name, nursery)
+        for name, fork_server in (("Triton", triton), ("numba CUDA", numba)):
+            (found,) = trial.tried(group, name, trial.add, group, name, fork_server)
             teller.tell(found)
-            working += [nursery] if found.state is State.OK else []
+            working += [fork_server] if found.state is State.OK else []
         if not working:
             teller.tell(note(Group.WALLS, "walls", "not tried: no worker works"))
             return
@@ -68,8 +68,8 @@ def gpu(teller: Teller) -> None:
         teller.tell(*findings, gpu=found)
         if found is None:
             return
-        for name, nursery in (("Triton", triton), ("numba CUDA", numba)):
-            teller.tell(*trial.tried(group, name, trial.add, group, name, nursery))
+        for name, fork_server in (("Triton", triton), ("numba CUDA", numba)):
+            teller.tell(*trial.tried(group, name, trial.add, group, name, fork_server))
 
         def ceilings() -> list[Finding]:
             measured = gpu.measure(found, triton)
@@ -80,9 +80,12 @@ def gpu(teller: Teller) -> None:
 
 
 @contextmanager
-def _workers(device: str) -> Iterator[tuple[Nursery, Nursery]]:
+def _workers(device: str) -> Iterator[tuple[ForkServer, ForkServer]]:
     """The parents of workers for Triton and numba; they import while this process does."""
-    with closing(Nursery("triton", device)) as triton, closing(Nursery("numba", device)) as numba:
+    with (
+        closing(ForkServer("triton", device)) as triton,
+        closing(ForkServer("numba", device)) as numba,
+    ):
         triton.start()
         numba.start()
         yield triton, numba

@@ -10,7 +10,7 @@ import torch
 from grader.doctor.records import Ceiling, Finding, Gpu, Group, note, ok, problem
 from grader.machine import devices, gpu_lock, nvml
 from grader.model import CannotGrade
-from grader.sandbox import Nursery
+from grader.sandbox import ForkServer
 from grader.speed import ceilings
 
 ANOTHER = "see with `nvidia-smi` who it is, and wait, or ask them to stop"
@@ -119,7 +119,7 @@ def _others(gpu: Gpu) -> Finding:
     return note(Group.GPU, "other programs", told, ANOTHER)
 
 
-def measure(gpu: Gpu, nursery: Nursery) -> Gpu:
+def measure(gpu: Gpu, fork_server: ForkServer) -> Gpu:
     """The GPU with its ceilings, or without where other programs use it.
 
     Raises CannotGrade where another check measures, or too little memory is free.
@@ -128,7 +128,8 @@ def measure(gpu: Gpu, nursery: Nursery) -> Gpu:
         return gpu
     with gpu_lock.gpu_for_us_alone():
         measured = tuple(
-            Ceiling(mix=mix.name, gbps=speed / 1e9) for mix, speed in ceilings.measure_all(nursery)
+            Ceiling(mix=mix.name, gbps=speed / 1e9)
+            for mix, speed in ceilings.measure_all(fork_server)
         )
     return gpu.model_copy(update={"ceilings": measured})
 

@@ -16,10 +16,10 @@ from grader.model import GraderError, TensorRef, Wall
 from grader.sandbox import (
     CudaArena,
     Entry,
+    ForkServer,
     HostArena,
     KernelFailure,
     NoWorker,
-    Nursery,
     WorkerLink,
     view,
     walls,
@@ -41,32 +41,32 @@ EVERYWHERE = {"own_session", "environment", "home", "file_size", "memory", "limi
 DO_NOT_GRADE = "grade nobody else's kernel on this machine; docs/trust.md says what should hold"
 
 
-def add(group: Group, name: str, nursery: Nursery) -> list[Finding]:
+def add(group: Group, name: str, fork_server: ForkServer) -> list[Finding]:
     """Have a worker add ELEMENTS numbers, and look at the answer."""
-    file, entry = ADDITIONS[nursery.backend]
-    arena = (HostArena if nursery.device == "cpu" else CudaArena)(ARENA_BYTES)
+    file, entry = ADDITIONS[fork_server.backend]
+    arena = (HostArena if fork_server.device == "cpu" else CudaArena)(ARENA_BYTES)
     refs = [
         TensorRef(name, 4096 * (1 + 2 * place), (ELEMENTS,), (1,), "float32")
         for place, name in enumerate(entry.parameters)
     ]
-    with closing(arena), closing(WorkerLink(entry, file.read_bytes(), nursery, arena)) as link:
+    with closing(arena), closing(WorkerLink(entry, file.read_bytes(), fork_server, arena)) as link:
         a, b, out = (view(arena.memory, ref) for ref in refs)
         a.copy_(torch.arange(ELEMENTS))
         b.copy_(torch.arange(ELEMENTS) ** 2 % 97)
         out.fill_(torch.nan)
-        if nursery.device == "cuda":
+        if fork_server.device == "cuda":
             torch.cuda.synchronize()
         link.call([refs])
         wrong = int((out != a + b).sum())
     if wrong:
         return [problem(group, name, f"{wrong} of {ELEMENTS:,} sums are wrong", AGAIN)]
-    how = "simulates" if nursery.device == "cpu" else "compiles and runs"
+    how = "simulates" if fork_server.device == "cpu" else "compiles and runs"
     return [ok(group, name, f"{how} a kernel: {ELEMENTS:,} sums are right")]
 
 
-def around(nursery: Nursery) -> list[Finding]:
+def around(fork_server: ForkServer) -> list[Finding]:
     """Have a worker try the walls around it."""
-    return of_walls(walls.hold(nursery), administrator=os.geteuid() == 0)
+    return of_walls(walls.hold(fork_server), administrator=os.geteuid() == 0)
 
 
 def of_walls(tried: Sequence[Wall], administrator: bool) -> list[Finding]:

@@ -19,7 +19,7 @@ from pydantic import Field
 from torch import Tensor
 
 from grader.course import Exercise
-from grader.grading.session import Workshop
+from grader.grading.session import ForkServers
 from grader.machine import choose_device, environment, gpu_lock, nvml
 from grader.model import CannotGrade, Environment, Record, Spec, UsageError
 from grader.sandbox import CudaArena, KernelFailure, WorkerLink, entry_of
@@ -190,22 +190,22 @@ def run(
     Raises CannotGrade without a CUDA GPU, or when another check holds it.
     """
     require_gpu()
-    with gpu_lock.gpu_for_us_alone(), closing(Workshop()) as workshop:
+    with gpu_lock.gpu_for_us_alone(), closing(ForkServers()) as fork_servers:
         spec = exercise.spec
         sizes = plan(spec, survey(gpu_memory))
         points: list[Point] = []
         room = max(arena_bytes(spec, one.rows, one.calls) for one in sizes)
         with closing(CudaArena(room)) as arena:
             progress("the ceiling")
-            ceiling = _ceiling(workshop, spec, sizes[-1], arena)
+            ceiling = _ceiling(fork_servers, spec, sizes[-1], arena)
             for entrant in entrants:
-                nursery = workshop.nursery(spec.backend, "cuda")
-                link = WorkerLink(entry_of(spec), entrant.kernel, nursery, arena)
+                fork_server = fork_servers.fork_server(spec.backend, "cuda")
+                link = WorkerLink(entry_of(spec), entrant.kernel, fork_server, arena)
                 with closing(link):
                     for point in measured(spec, entrant.name, sizes, link, arena.memory):
                         points.append(point)
                         progress(f"{point.contender}: {point.case}")
-            ceiling = max(ceiling, _ceiling(workshop, spec, sizes[-1], arena))
+            ceiling = max(ceiling, _ceiling(fork_servers, spec, sizes[-1], arena))
     return Benchmark(
         exercise=exercise.name,
         title=spec.title,
@@ -297,12 +297,12 @@ def _timed(kernel: WorkerLink, slots: Slots) -> tuple[float, bool]:
     return statistics.median(one.claimed_s for one in goes) / len(calls), right
 
 
-def _ceiling(workshop: Workshop, spec: Spec, largest: Size, arena: CudaArena) -> float:
+def _ceiling(fork_servers: ForkServers, spec: Spec, largest: Size, arena: CudaArena) -> float:
     """Bytes per second of the trusted kernel with the exercise's mix, at the largest size."""
     slots = Slots(spec, scored_case(spec, largest.rows), largest.calls, arena.memory)
     slots.refill()
-    nursery = workshop.nursery("triton", "cuda", trusted=True)
-    with closing(Yardstick(slots.stream(), nursery, arena)) as yardstick:
+    fork_server = fork_servers.fork_server("triton", "cuda", trusted=True)
+    with closing(Yardstick(slots.stream(), fork_server, arena)) as yardstick:
         return yardstick.ceiling()
 
 

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Any, TextIO
 from grader.course import Exercise
 from grader.machine import devices, processes
 from grader.model import GraderError, Outcome, Status
-from grader.sandbox import Nursery
+from grader.sandbox import ForkServer
 
 if TYPE_CHECKING:
     import pytest
 
     from grader.grading import plugin
-    from grader.grading.session import Grading, Workshop
+    from grader.grading.session import ForkServers, Grading
 
 
 def main(argv: list[str]) -> int:
@@ -46,7 +46,7 @@ def main(argv: list[str]) -> int:
     if any(request["device"] != "cpu" for request in requests) and devices.has_driver():
         processes.come_first()  # for a process that waits for its turn seems to be a slow kernel
     # The worker's imports run while ours do: both are seconds long.
-    early = _early_nursery(requests)
+    early = _early_fork_server(requests)
     _import_all(early, noted.is_set())
     signal.signal(signal.SIGINT, _interrupt)
     try:
@@ -58,7 +58,7 @@ def main(argv: list[str]) -> int:
             early.close()
 
 
-def _import_all(early: Nursery | None, interrupted: bool) -> None:
+def _import_all(early: ForkServer | None, interrupted: bool) -> None:
     """Import what judging needs. A Ctrl-C ends it at once: an exception can get lost in imports."""
 
     def leave(*_: object) -> None:
@@ -86,16 +86,16 @@ def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def _answer(requests: list[Mapping[str, Any]], early: Nursery | None, results: TextIO) -> int:
-    from grader.grading.session import Workshop
+def _answer(requests: list[Mapping[str, Any]], early: ForkServer | None, results: TextIO) -> int:
+    from grader.grading.session import ForkServers
     from grader.machine import choose_device
 
     try:
-        with contextlib.closing(Workshop()) as workshop:
+        with contextlib.closing(ForkServers()) as fork_servers:
             if early is not None:
-                workshop.adopt(early)
+                fork_servers.adopt(early)
             for request in requests:
-                line, interrupted = _grade(request, choose_device(request["device"]), workshop)
+                line, interrupted = _grade(request, choose_device(request["device"]), fork_servers)
                 results.write(line + "\n")
                 results.flush()
                 if interrupted:
@@ -111,20 +111,20 @@ def _answer(requests: list[Mapping[str, Any]], early: Nursery | None, results: T
     return 0
 
 
-def _early_nursery(requests: list[Mapping[str, Any]]) -> Nursery | None:
+def _early_fork_server(requests: list[Mapping[str, Any]]) -> ForkServer | None:
     """Start the parent of workers at once, on the device that will most likely be chosen."""
     device = requests[0]["device"]
     if device == "auto":
         device = "cuda" if devices.has_driver() else "cpu"
     with contextlib.suppress(GraderError):  # a broken spec is reported when it is graded
         spec = Exercise(Path(requests[0]["exercise"])).spec
-        nursery = Nursery(spec.backend, device)
-        nursery.start()
-        return nursery
+        fork_server = ForkServer(spec.backend, device)
+        fork_server.start()
+        return fork_server
     return None
 
 
-def _grade(request: Mapping[str, Any], device: str, workshop: Workshop) -> tuple[str, bool]:
+def _grade(request: Mapping[str, Any], device: str, fork_servers: ForkServers) -> tuple[str, bool]:
     """Grade one kernel file; the result as JSON, and whether the user interrupted it."""
     import pytest
 
@@ -149,8 +149,8 @@ def _grade(request: Mapping[str, Any], device: str, workshop: Workshop) -> tuple
     exercise = Exercise(Path(request["exercise"]))
     if options.hardened:
         for where in {device, "cpu"}:  # a GPU's kernels are simulated too
-            walls.require(workshop.walls(exercise, where))
-    gradings = plugin.Gradings(workshop, options, Path(request["kernel"]))
+            walls.require(fork_servers.walls(exercise, where))
+    gradings = plugin.Gradings(fork_servers, options, Path(request["kernel"]))
     grading = gradings.of(exercise.folder)
     if request["trace"]:
         with contextlib.closing(grading):

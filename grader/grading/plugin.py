@@ -18,7 +18,7 @@ from grader.course import Exercise
 from grader.model import GraderError, Outcome, StepName
 
 if TYPE_CHECKING:
-    from grader.grading.session import Grading, Options, Workshop
+    from grader.grading.session import ForkServers, Grading, Options
     from grader.model import Failure
     from grader.sandbox import RemoteKernel
 
@@ -31,8 +31,8 @@ class Gradings:
     `kernel` names the file to grade instead of the exercise's own kernel.py.
     """
 
-    def __init__(self, workshop: Workshop, options: Options, kernel: Path | None) -> None:
-        self.workshop, self.options, self.kernel = workshop, options, kernel
+    def __init__(self, fork_servers: ForkServers, options: Options, kernel: Path | None) -> None:
+        self.fork_servers, self.options, self.kernel = fork_servers, options, kernel
         self._by_folder: dict[Path, Grading] = {}
 
     def of(self, folder: Path) -> Grading:
@@ -41,7 +41,7 @@ class Gradings:
         if folder not in self._by_folder:
             exercise = Exercise(folder)
             kernel = self.kernel or exercise.kernel
-            self._by_folder[folder] = Grading(exercise, kernel, self.options, self.workshop)
+            self._by_folder[folder] = Grading(exercise, kernel, self.options, self.fork_servers)
         return self._by_folder[folder]
 
     def all(self) -> list[Grading]:
@@ -63,7 +63,7 @@ def is_exercise(folder: Path) -> bool:
 def _gradings(config: pytest.Config) -> Gradings:
     """What a judge has prepared, or what the command line of a plain pytest asks for."""
     if GRADINGS not in config.stash:
-        from grader.grading.session import Options, Workshop
+        from grader.grading.session import ForkServers, Options
         from grader.machine import choose_device
         from grader.model import Case
 
@@ -74,7 +74,7 @@ def _gradings(config: pytest.Config) -> Gradings:
             device=choose_device(config.getoption("--device")),
             case=None if case is None else Case.parse(case),
         )
-        config.stash[GRADINGS] = Gradings(Workshop(), options, kernel and Path(kernel).resolve())
+        config.stash[GRADINGS] = Gradings(ForkServers(), options, kernel and Path(kernel).resolve())
     return config.stash[GRADINGS]
 
 
@@ -283,6 +283,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    # A judge keeps its workshop for the next kernel; a plain pytest is done with its own.
+    # A judge keeps its fork_servers for the next kernel; a plain pytest is done with its own.
     if GRADINGS in config.stash and not config.stash[GRADINGS].options.judged:
-        config.stash[GRADINGS].workshop.close()
+        config.stash[GRADINGS].fork_servers.close()

@@ -45,9 +45,9 @@ from grader.sandbox import (
     Arena,
     CudaArena,
     Executor,
+    ForkServer,
     HostArena,
     KernelFailure,
-    Nursery,
     Pretender,
     RemoteKernel,
     WorkerLink,
@@ -99,23 +99,23 @@ class Counted:
     peak: int
 
 
-class Workshop:
+class ForkServers:
     """The parents of workers, shared by all kernels that one judge grades."""
 
     def __init__(self) -> None:
-        self._nurseries: dict[tuple[str, str, bool], Nursery] = {}
+        self._servers: dict[tuple[str, str, bool], ForkServer] = {}
         self._walls: dict[tuple[Path, str], tuple[Wall, ...]] = {}
 
-    def nursery(self, backend: str, device: str, *, trusted: bool = False) -> Nursery:
-        """The nursery for this backend and device, started if it is new.
+    def fork_server(self, backend: str, device: str, *, trusted: bool = False) -> ForkServer:
+        """The fork_server for this backend and device, started if it is new.
 
-        Ceilings have a trusted one, for a nursery has one worker at a time.
+        Ceilings have a trusted one, for a fork_server has one worker at a time.
         """
         key = (backend, device, trusted)
-        if key not in self._nurseries:
-            self._nurseries[key] = Nursery(backend, device)
-            self._nurseries[key].start()
-        return self._nurseries[key]
+        if key not in self._servers:
+            self._servers[key] = ForkServer(backend, device)
+            self._servers[key].start()
+        return self._servers[key]
 
     def walls(self, exercise: Exercise, device: str) -> tuple[Wall, ...]:
         """Which walls hold around kernel files of this exercise, tried once for each device.
@@ -124,19 +124,19 @@ class Workshop:
         """
         key = (exercise.folder, device)
         if key not in self._walls:
-            nursery = self.nursery(exercise.spec.backend, device)
-            nursery.clear_home()  # or the trials meet what another exercise's kernel left there
-            self._walls[key] = walls.hold(nursery, exercise)
+            fork_server = self.fork_server(exercise.spec.backend, device)
+            fork_server.clear_home()  # or the trials meet what another exercise's kernel left there
+            self._walls[key] = walls.hold(fork_server, exercise)
         return self._walls[key]
 
-    def adopt(self, nursery: Nursery) -> None:
-        """Use a nursery that is started already."""
-        self._nurseries[nursery.backend, nursery.device, False] = nursery
+    def adopt(self, fork_server: ForkServer) -> None:
+        """Use a fork_server that is started already."""
+        self._servers[fork_server.backend, fork_server.device, False] = fork_server
 
     def close(self) -> None:
-        for nursery in self._nurseries.values():
-            nursery.close()
-        self._nurseries.clear()
+        for fork_server in self._servers.values():
+            fork_server.close()
+        self._servers.clear()
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class Grading:
     exercise: Exercise
     kernel_path: Path
     options: Options
-    workshop: Workshop
+    fork_servers: ForkServers
     steps: dict[StepName, Step] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -176,18 +176,18 @@ class Grading:
             if device == "cuda":
                 self._environment = environment(device)  # now, while the GPU is there
                 # They import while the first steps run: the simulator, and what times ceilings.
-                self.workshop.nursery(self.spec.backend, "cpu")
-                self.workshop.nursery("triton", device, trusted=True)
+                self.fork_servers.fork_server(self.spec.backend, "cpu")
+                self.fork_servers.fork_server("triton", device, trusted=True)
             executor: Executor
             if self.options.pretend is not None:
                 executor = Pretender(self.spec, ANSWERS[self.options.pretend], arena)
             else:
-                self._walls[device] = self.workshop.walls(self.exercise, device)
+                self._walls[device] = self.fork_servers.walls(self.exercise, device)
                 if self.options.hardened:
                     walls.require(self._walls[device])
-                nursery = self.workshop.nursery(self.spec.backend, device)
-                nursery.clear_home()
-                executor = WorkerLink(entry_of(self.spec), self.kernel, nursery, arena)
+                fork_server = self.fork_servers.fork_server(self.spec.backend, device)
+                fork_server.clear_home()
+                executor = WorkerLink(entry_of(self.spec), self.kernel, fork_server, arena)
             self._benches[device] = Bench(arena, executor, RemoteKernel(self.spec, executor, arena))
         return self._benches[device]
 

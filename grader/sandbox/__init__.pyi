@@ -7,8 +7,8 @@ from .arena import HostArena as HostArena
 from .arena import Placed as Placed
 from .arena import place as place
 from .arena import view as view
+from .fork_server import ForkServer as ForkServer
 from .fork_server import NoWorker as NoWorker
-from .fork_server import Nursery as Nursery
 from .fork_server import describe_end as describe_end
 from .pretender import ANSWERS as ANSWERS
 from .pretender import Pretender as Pretender

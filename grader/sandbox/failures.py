@@ -30,10 +30,10 @@ def _timeout(message: str) -> Failure:
     )
 
 
-def ended(operation: str, status: int | None, nursery_runs: bool) -> Failure:
+def ended(operation: str, status: int | None, server_runs: bool) -> Failure:
     """Why the worker hung up; `status` is how it ended by itself, if it did."""
     doing = "while the file was imported" if operation == "load" else "during a call"
-    if not nursery_runs:
+    if not server_runs:
         return Failure(
             kind="protocol",
             message=f"the parent of the process that runs the kernel was killed {doing}",

@@ -1,6 +1,7 @@
 """Start and stop workers: the process wall between the judge and a learner's code.
 
-One `Nursery` keeps one parent process with the heavy libraries imported; each worker is a fork of
+One `ForkServer` keeps one parent process with the heavy libraries imported; each worker is a fork
+of
 it, so that a new one after a crash costs milliseconds. When a worker ends, or the judge does, the
 parent kills all that the worker started.
 """
@@ -33,7 +34,7 @@ START_S = 120.0  # seconds for importing torch and its kin on a slow disk
 END_S = 10.0
 KEPT_OUTPUT = 4096  # bytes of what a kernel prints
 
-_parents: set[int] = set()  # the pids of all nurseries that run
+_parents: set[int] = set()  # the pids of all fork_servers that run
 
 
 class NoWorker(CannotGrade):
@@ -115,7 +116,7 @@ def run_once(argv: Sequence[str], home: Path, limit_s: float, **variables: str) 
         return Done(status, printable(said.read().decode(errors="replace")))
 
 
-class Nursery:
+class ForkServer:
     """The parent of all workers of one backend ("triton", "numba") on one device ("cpu", "cuda").
 
     Raises NoWorker when it cannot start.
@@ -159,7 +160,7 @@ class Nursery:
 
     @property
     def _home(self) -> Path:
-        """What the workers may write to; it goes when the nursery is closed."""
+        """What the workers may write to; it goes when the fork_server is closed."""
         assert self._folder is not None
         return self._folder / "home"
 
@@ -317,7 +318,9 @@ class Worker:
         os.close(self._output)
 
     def close(self) -> str:
-        """Hang up and return what it printed. Call `Nursery.kill` before: it ends the writers."""
+        """Hang up and return what it printed. Call `ForkServer.kill` before: it ends the
+        writers.
+        """
         self.channel.close()
         self._reader.join(END_S)
         return printable(self._kept.decode(errors="replace"))

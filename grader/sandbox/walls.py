@@ -18,7 +18,7 @@ from typing import Any
 import grader
 from grader.course import Exercise
 from grader.model import CannotGrade, Reply, TimedOut, Wall, WireError
-from grader.sandbox.fork_server import CANARY, Nursery
+from grader.sandbox.fork_server import CANARY, ForkServer
 
 TRIAL_S = 20.0  # a trial takes hundredths of a second
 SECRET_BYTES = 32
@@ -71,13 +71,13 @@ REQUIRED = frozenset(
 )
 
 
-def hold(nursery: Nursery, exercise: Exercise | None = None) -> tuple[Wall, ...]:
-    """Have a new worker of this nursery try all walls. Ends the nursery's current worker.
+def hold(fork_server: ForkServer, exercise: Exercise | None = None) -> tuple[Wall, ...]:
+    """Have a new worker of this fork_server try all walls. Ends the fork_server's current worker.
 
     Raises CannotGrade when the worker does not answer.
     """
     with _targets(exercise) as targets:
-        worker = nursery.fork(None)
+        worker = fork_server.fork(None)
         try:
             worker.channel.send({"op": "walls", "seq": 0, "targets": targets})
             reply = Reply.parse(worker.channel.receive(TRIAL_S))
@@ -87,7 +87,7 @@ def hold(nursery: Nursery, exercise: Exercise | None = None) -> tuple[Wall, ...]
                 "`grader doctor` looks for what is wrong with the installation.",
             ) from None
         finally:
-            nursery.kill()
+            fork_server.kill()
             worker.close()
         if reply.fault is not None:
             raise CannotGrade(

@@ -26,7 +26,7 @@ from grader.model import (
 )
 from grader.sandbox import failures
 from grader.sandbox.arena import Arena
-from grader.sandbox.fork_server import START_S, Nursery, Worker
+from grader.sandbox.fork_server import START_S, ForkServer, Worker
 
 Call = Sequence[TensorRef | float]
 
@@ -102,10 +102,10 @@ class Executor(Protocol):
 class WorkerLink:
     """An executor that is a worker process. After a crash the next call starts a new one."""
 
-    def __init__(self, entry: Entry, kernel: bytes, nursery: Nursery, arena: Arena) -> None:
+    def __init__(self, entry: Entry, kernel: bytes, fork_server: ForkServer, arena: Arena) -> None:
         self._entry = entry
         self._kernel = kernel
-        self._nursery = nursery
+        self._fork_server = fork_server
         self._arena = arena
         self._worker: Worker | None = None
         self._sequence = 0
@@ -118,14 +118,14 @@ class WorkerLink:
     def start(self) -> None:
         """Start a worker that maps the memory, and has nothing of the learner's yet."""
         self._end()
-        self._worker = self._nursery.fork(self._arena.fd)
+        self._worker = self._fork_server.fork(self._arena.fd)
         self._map()
 
     def load(self) -> None:
         """Import the kernel file, in a worker that has not done so before."""
         if self._worker is None or self._loaded:
             self.start()
-        path = self._nursery.home_for(self._kernel)
+        path = self._fork_server.home_for(self._kernel)
         self._loaded = True
         self._exchange(
             "load",
@@ -161,7 +161,7 @@ class WorkerLink:
 
         Raises KernelFailure when it goes on running.
         """
-        if not self._nursery.stop():
+        if not self._fork_server.stop():
             self._end()
             raise KernelFailure(failures.UNSTOPPABLE)
         self._stopped = True
@@ -208,7 +208,9 @@ class WorkerLink:
         if reply.traced is None:
             raise GraderError("The worker did not tell what the threads do.")
         fault = reply.traced.fault
-        return reply.traced, None if fault is None else failures.told(fault, self._nursery.backend)
+        return reply.traced, None if fault is None else failures.told(
+            fault, self._fork_server.backend
+        )
 
     def resources(self, call: Call) -> tuple[Launched, ...]:
         """Call the entry once more and ask what it launched: only to be shown, never believed.
@@ -250,7 +252,7 @@ class WorkerLink:
         try:
             if self._stopped:
                 self._stopped = False
-                self._nursery.go_on()
+                self._fork_server.go_on()
             reply = Reply.parse(self._worker.channel.receive(min(limit_s, left_s)))
         except TimedOut:
             self._end()
@@ -260,7 +262,8 @@ class WorkerLink:
             raise KernelFailure(failure) from None
         except Closed:
             status = self._end(patient=True)
-            raise KernelFailure(failures.ended(operation, status, self._nursery.running)) from None
+            failure = failures.ended(operation, status, self._fork_server.running)
+            raise KernelFailure(failure) from None
         except WireError as error:
             self._end()
             # The detail after the colon is Python's, about JSON: nothing that a learner can use.
@@ -273,14 +276,14 @@ class WorkerLink:
         if reply.fault is not None:
             # Its memory may be in any state: the next call gets a new worker.
             self._end()
-            raise KernelFailure(failures.told(reply.fault, self._nursery.backend))
+            raise KernelFailure(failures.told(reply.fault, self._fork_server.backend))
         return reply
 
     def _end(self, *, patient: bool = False) -> int | None:
         """End the worker, if there is one; its wait status if it has ended by itself."""
         if self._worker is None:
             return None
-        status = self._nursery.kill(patient=patient)
+        status = self._fork_server.kill(patient=patient)
         self._printed = printable(self._printed + self._worker.close())
         self._worker, self._loaded, self._stopped = None, False, False
         return status

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from grader.sandbox import CudaArena, Nursery, WorkerLink
+from grader.sandbox import CudaArena, ForkServer, WorkerLink
 from grader.speed.clock import Go, claimed, window
 from grader.speed.mixes import STREAMS, Mix, Stream, flat_stream, stream_bytes
 from grader.speed.sizing import Gpu, size
@@ -30,9 +30,9 @@ STREAMS_FILE = Path(__file__).parents[1] / "backends" / "triton" / "reference_ke
 class Yardstick:
     """The trusted kernel of one mix, in a worker that stays until `close`."""
 
-    def __init__(self, stream: Stream, nursery: Nursery, arena: CudaArena) -> None:
+    def __init__(self, stream: Stream, fork_server: ForkServer, arena: CudaArena) -> None:
         self._stream = stream
-        self._link = WorkerLink(stream.entry, STREAMS_FILE.read_bytes(), nursery, arena)
+        self._link = WorkerLink(stream.entry, STREAMS_FILE.read_bytes(), fork_server, arena)
         self._link.call(stream.calls)
         self._ready_since = time.monotonic()
 
@@ -92,7 +92,7 @@ def survey(cap: int | None = None) -> Gpu:
     return Gpu(bandwidth=8 * 2 * count / seconds, l2=properties.L2_cache_size, free=free)
 
 
-def measure_all(nursery: Nursery) -> Iterator[tuple[Mix, float]]:
+def measure_all(fork_server: ForkServer) -> Iterator[tuple[Mix, float]]:
     """Bytes per second of every mix that has a trusted kernel, one after the other.
 
     Raises CannotGrade where the GPU's memory is taken, or no worker can start.
@@ -102,5 +102,5 @@ def measure_all(nursery: Nursery) -> Iterator[tuple[Mix, float]]:
         arena.memory.random_()  # a GPU spends less on moving zeros
         for mix in STREAMS:
             stream = flat_stream(mix, sizing.rows, sizing.calls)
-            with closing(Yardstick(stream, nursery, arena)) as yardstick:
+            with closing(Yardstick(stream, fork_server, arena)) as yardstick:
                 yield mix, yardstick.ceiling()

@@ -1,4 +1,4 @@
-"""Counted kernels in Triton's interpreter; tests/test_ledger.py runs this file by itself."""
+"""Counted kernels in Triton's interpreter; tests/worker/test_traffic_counter.py runs this file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels whose accesses are logged; tests/test_sim_numba.py runs this file by itself."""
+"""Kernels whose accesses are logged; tests/backends/numba/test_simulator.py runs this file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels in numba's CUDA simulator; tests/test_sim_numba.py runs this file by itself."""
+"""Kernels in numba's CUDA simulator; tests/backends/numba/test_simulator.py runs this file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Common slips in numba's CUDA simulator; tests/test_sim_numba.py runs this file by itself."""
+"""Common slips in numba's simulator; tests/backends/numba/test_simulator.py runs this file."""
 
 import numpy as np
 import pytest

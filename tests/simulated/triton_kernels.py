@@ -1,4 +1,4 @@
-"""Kernels in Triton's interpreter; tests/test_sim_triton.py runs this file by itself."""
+"""Kernels in Triton's interpreter; tests/backends/triton/test_simulator.py runs this file."""
 
 from __future__ import annotations
 

@@ -88,8 +88,8 @@ def _measured(grading: Grading) -> Finding:
         rows = grading.sizing.rows
         case = scored_case(spec, rows)
         with closing(CudaArena(arena_bytes(spec, rows, 1))) as arena:
-            nursery = grading.workshop.nursery(spec.backend, grading.options.device)
-            kernel = WorkerLink(entry_of(spec), grading.kernel, nursery, arena)
+            fork_server = grading.fork_servers.fork_server(spec.backend, grading.options.device)
+            kernel = WorkerLink(entry_of(spec), grading.kernel, fork_server, arena)
             with closing(kernel):
                 half = _held(kernel, Slots(spec, scored_case(spec, rows // 2), 1, arena.memory))
                 slots = Slots(spec, case, 1, arena.memory)

@@ -72,15 +72,15 @@ def measure(grading: Grading) -> Finding:
 def _measure(
     grading: Grading, slots: Slots, arena: CudaArena, sizing: Sizing, others: Sequence[nvml.Process]
 ) -> Finding:
-    spec, nursery = grading.spec, grading.workshop.nursery
+    spec, fork_server = grading.spec, grading.fork_servers.fork_server
     _, gates = spec.timed
-    trusted = nursery("triton", grading.options.device, trusted=True)
+    trusted = fork_server("triton", grading.options.device, trusted=True)
     with closing(Yardstick(slots.stream(), trusted, arena)) as yardstick:
         calls, filled = slots.refill()
         alone = trusted_goes(yardstick, filled, ALONE)
         before = yardstick.ceiling_of(alone)
         kernel = WorkerLink(
-            entry_of(spec), grading.kernel, nursery(spec.backend, grading.options.device), arena
+            entry_of(spec), grading.kernel, fork_server(spec.backend, grading.options.device), arena
         )
         with closing(kernel):
             kernel.start()

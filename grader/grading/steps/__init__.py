@@ -1,0 +1,1 @@
+"""The steps of a check, one file each."""

@@ -1,0 +1,76 @@
+"""What an exercise declares of mutants that nothing can reject."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.authoring import mutants, survivors
+from grader.course import catalog
+from grader.model.errors import BrokenExercise
+
+SOURCE = "def f(x, out):\n    a = x * 2\n    b = a\n    a = x * 2\n"
+MADE = mutants.make(SOURCE, [mutants.change_constant, mutants.drop_operand])
+ROOT = Path(__file__).parents[2]
+
+
+def assigned(tmp_path: Path, text: str) -> list[tuple[int, str, str]]:
+    path = tmp_path / "survivors.toml"
+    path.write_text(text)
+    found = survivors.assign(MADE, survivors.read(path), path)
+    return [(mutant.line, mutant.after, found[mutant].kind) for mutant in MADE if mutant in found]
+
+
+def test_a_missing_file_declares_nothing(tmp_path: Path):
+    assert survivors.read(tmp_path / "survivors.toml") == ()
+
+
+@pytest.mark.parametrize(
+    ("more", "lines"),
+    [
+        ("", [2, 4]),
+        ('before = "a = x * 2"', [2, 4]),
+        ('before = "a = x * 2"\nafter = "a = x * 3"', [2, 4]),
+        ('before = "a = x * 2"\nnth = 2', [4]),
+    ],
+)
+def test_a_declaration_means_what_it_names(tmp_path: Path, more: str, lines: list[int]):
+    text = f'[[slower]]\noperator = "change_constant"\nreason = "r"\n{more}\n'
+    assert assigned(tmp_path, text) == [(line, "a = x * 3", "slower") for line in lines]
+
+
+def test_a_change_tells_mutants_of_one_line_apart(tmp_path: Path):
+    text = '[[equivalent]]\noperator = "drop_operand"\nafter = "a = (x)"\nreason = "r"\nnth = 1\n'
+    assert assigned(tmp_path, text) == [(2, "a = (x)", "equivalent")]
+
+
+STALE = '[[slower]]\noperator = "change_constant"\nreason = "r"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[", "is not TOML"),
+        ('[[same]]\noperator = "x"\nreason = "r"\n', "same is no kind of survivor"),
+        ('[[slower]]\noperator = "change_constant"\n', "a table .*slower.* holds"),
+        ('[[slower]]\noperator = "change_constant"\nreason = ""\n', "a table .*slower.* holds"),
+        (STALE + "line = 3\n", "a table .*slower.* holds"),
+        (STALE + "nth = 0\n", "a table .*slower.* holds"),
+        ("slower = [1]\n", "a table .*slower.* holds"),
+        (STALE + "nth = 3\n", "there is no mutant"),
+        (STALE + 'before = "a = x * 9"\n', "there is no mutant"),
+        (STALE.replace("change_constant", "drop_mask"), "there is no mutant"),
+        (STALE + STALE, "declared before"),
+    ],
+)
+def test_a_declaration_that_says_nothing_true_is_refused(tmp_path: Path, text: str, message: str):
+    with pytest.raises(BrokenExercise, match=message):
+        assigned(tmp_path, text)
+
+
+@pytest.mark.parametrize("exercise", catalog.exercises(ROOT), ids=lambda e: e.name)
+def test_what_the_course_declares_fits_its_solutions(exercise: catalog.Exercise):
+    made = mutants.make(exercise.solution.read_text())
+    path = exercise.survivors
+    survivors.assign(made, survivors.read(path), path)

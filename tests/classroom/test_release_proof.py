@@ -1,0 +1,337 @@
+"""Wherever a line of a solution is planted, the release is refused; what is public is not."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+from released import order, small_course
+
+from grader.classroom.release import build, proof, repository, wheel
+from grader.course import catalog, stubs
+from grader.course.comments import without_comments
+from grader.course.manifest import digest
+from grader.model.errors import BrokenExercise
+
+ROOT = Path(__file__).parents[2]
+LINE = "tl.store(out_ptr + offsets, 2 * x, mask=inside)"
+NAMED = f"line 13 of solutions/01_double/kernel.py, `{LINE}`"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return small_course(tmp_path / "course")
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "out"
+
+
+def refused(order_: build.Order, out: Path) -> str:
+    """What the refusal says; nothing is left behind."""
+    with pytest.raises(BrokenExercise) as raised:
+        build.build(order_, out)
+    assert raised.value.exit_code == 4
+    assert sorted(set(os.listdir(out.parent)) - {"course"}) == []
+    assert "Nothing was released" in raised.value.message
+    return raised.value.message
+
+
+def leaking(root: Path, *contents: tuple[str, bytes | str]) -> set[str]:
+    """What of the secrets of the small course stands in these contents."""
+    secret = proof.secrets(root, catalog.exercises(root))
+    encoded = [(name, c.encode() if isinstance(c, str) else c) for name, c in contents]
+    return {leak.what for leak in proof.leaks(encoded, secret)}
+
+
+def append(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        file.write(text)
+
+
+# -- each place
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("exercises/01_double/README.md", f"```python\n{LINE}\n```\n"),
+        ("exercises/01_double/README.md", f"```\n{LINE}\n```\n"),
+        ("exercises/01_double/README.md", f"- {LINE}\n"),
+        ("exercises/02_row_sum/README.md", f"In the exercise before:\n\n    {LINE}\n"),
+        ("exercises/01_double/spec.py", f"# {LINE}\n"),
+        ("exercises/01_double/spec.py", f"TEXT = 'say `{LINE}`'\n"),
+        ("exercises/01_double/test_kernel.py", f"def test():\n    {LINE}\n"),
+        ("exercises/01_double/eager.py", f'"""{LINE}"""\n'),
+        ("puzzles/README.md", f"| idea | {LINE} |\n"),
+        ("LICENSE", f"{LINE}\n"),
+    ],
+)
+def test_a_planted_line_is_found_and_named(root: Path, out: Path, place: str, text: str):
+    append(root / place, text)
+    assert f"{place} holds {NAMED}" in refused(order(root), out)
+
+
+def test_a_line_in_the_title_is_found_in_every_file_that_it_comes_to(root: Path, out: Path):
+    text = f'name = "small"\ntitle = "{LINE}"\nversion = "1.0"\n'
+    (root / "course.toml").write_text(text)
+    told = refused(order(root, git=True), out)
+    for place in (".git/COMMIT_EDITMSG", "(commit)", "README.md", "course.toml"):
+        assert f"{place} holds {NAMED}" in told
+
+
+def test_a_line_in_the_ci_file_is_found(root: Path, out: Path):
+    append(root / "classroom/github/check.yml", f"# {LINE}\n")
+    told = refused(order(root, ci="github"), out)
+    assert f".github/workflows/check.yml holds {NAMED}" in told
+
+
+def test_a_line_in_the_grader_itself_is_found(root: Path, out: Path, monkeypatch):
+    members = dict(wheel._package()) | {"grader/answers.py": f"def f():\n    {LINE}\n".encode()}
+    monkeypatch.setattr(wheel, "_package", lambda: iter(members.items()))
+    told = refused(order(root, grader=None), out)
+    assert f"wheels/{wheel.file_name()}/grader/answers.py holds {NAMED}" in told
+
+
+def test_a_line_in_an_object_that_no_commit_knows_is_found(root: Path, out: Path, monkeypatch):
+    def commit_and_lose(folder: Path, message: str) -> None:
+        original(folder, message)
+        lost = subprocess.run(
+            ["git", "hash-object", "-w", "--stdin"],
+            cwd=folder,
+            input=f"{LINE}\n".encode(),
+            check=True,
+            capture_output=True,
+        )
+        names.append(lost.stdout.decode().strip())
+
+    names: list[str] = []
+    original = repository.commit_all
+    monkeypatch.setattr(repository, "commit_all", commit_and_lose)
+    told = refused(order(root, git=True), out)
+    assert f"the git object {names[0]} (blob) holds {NAMED}" in told
+
+
+def test_a_line_of_an_earlier_commit_is_found(root: Path, out: Path, monkeypatch):
+    def commit_twice(folder: Path, message: str) -> None:
+        append(folder / "draft.py", f"{LINE}\n")
+        original(folder, message)
+        (folder / "draft.py").unlink()
+        repository._git(folder, "commit", "--quiet", "--all", "--message=cleaned up")
+
+    original = repository.commit_all
+    monkeypatch.setattr(repository, "commit_all", commit_twice)
+    assert f"(blob) holds {NAMED}" in refused(order(root, git=True), out)
+
+
+def test_a_line_of_an_exercise_that_is_not_released_is_found(root: Path, out: Path):
+    append(root / "exercises/02_row_sum/README.md", f"    {LINE}\n")
+    assert NAMED in refused(order(root, "02_row_sum"), out)
+
+
+def test_a_whole_solution_wrong_kernel_or_its_digest_is_found(root: Path, out: Path):
+    solution = root / "solutions/01_double/kernel.py"
+    wrong = root / "solutions/01_double/wrong_nothing.py"
+    wrong.write_text('"""Does nothing."""\n')  # no line of it is one of the solution
+    append(root / "solutions/01_double/survivors.toml", "# nothing\n")
+    (root / "LICENSE").write_bytes(wrong.read_bytes())
+    append(root / "exercises/01_double/README.md", digest(solution.read_bytes()).upper())
+    told = refused(order(root), out)
+    assert "LICENSE holds the file solutions/01_double/wrong_nothing.py" in told
+    assert "README.md holds the SHA-256 of solutions/01_double/kernel.py" in told
+    held_out = order(root, extra=(Path("solutions/01_double/survivors.toml"),))
+    assert "holds the file solutions/01_double/survivors.toml" in refused(held_out, out)
+
+
+def test_a_message_names_no_more_than_some(root: Path, out: Path):
+    source = (root / "solutions/01_double/kernel.py").read_text()
+    for name in ("README.md", "eager.py", "test_kernel.py"):
+        append(root / "exercises/02_row_sum" / name, source)
+    told = refused(order(root), out).splitlines()
+    assert len(told) == 1 + proof.TOLD + 1
+    assert told[-1].strip().startswith("and ")
+
+
+# -- each form
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LINE,
+        "tl.store( out_ptr+offsets,2*x,mask = inside )",
+        "tl.store(\n    out_ptr + offsets,\n    2 * x, mask=inside)",
+        f"x = 1; {LINE}  # there",
+        f"the answer:{LINE}.",
+        f'"{LINE}\\n"',
+        LINE.encode("utf-16"),
+        LINE.encode("utf-32-be"),
+        f"\xff\xfe {LINE}".encode("latin-1"),
+    ],
+)
+def test_a_line_is_found_in_every_form(root: Path, text: str | bytes):
+    assert NAMED in leaking(root, ("file", text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my" + LINE,  # another name
+        LINE.replace("inside", "insides"),
+        LINE.replace("2", "3"),
+        "tl.store(out_ptr + offsets, 2 * y, mask=inside)",
+    ],
+)
+def test_another_line_is_none(root: Path, text: str):
+    assert leaking(root, ("file", text)) == set()
+
+
+def test_a_member_of_a_zip_file_in_a_zip_file_is_found(root: Path):
+    inner, outer = io.BytesIO(), io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr("deep.py", LINE)
+    with zipfile.ZipFile(outer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("inner.zip", inner.getvalue())
+    assert leaking(root, ("outer.zip", outer.getvalue())) == {NAMED}
+
+
+def test_a_zip_file_that_cannot_be_opened_is_refused(root: Path):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("deep.py", LINE)
+    broken = packed.getvalue().replace(b"tl.store", b"tl.stare", 1)
+    with pytest.raises(BrokenExercise, match=r"a\.zip is a zip file that cannot be looked into"):
+        leaking(root, ("a.zip", broken))
+
+
+# -- small lines, and lines that follow each other
+
+PUZZLE = """\
+from numba import cuda
+
+
+@cuda.jit
+def copy_kernel(x, out):
+    # BEGIN SOLUTION
+    t = cuda.grid(1)  # which thread
+    # Nothing beyond the end.
+    if t < 9:
+        cuda.syncthreads()
+    else:
+        return
+    # END SOLUTION
+
+
+def copy(x, out):
+    copy_kernel[1, 64](x, out)
+"""
+
+
+@pytest.fixture
+def puzzle(root: Path) -> Path:
+    (root / "solutions/p01_copy/kernel.py").write_text(PUZZLE)
+    return root
+
+
+@pytest.mark.parametrize("line", ["cuda.syncthreads()", "else:", "return", "if t < 9:"])
+def test_a_small_line_alone_tells_nothing(puzzle: Path, line: str):
+    assert leaking(puzzle, ("file", line)) == set()
+
+
+def test_two_small_lines_one_after_the_other_do(puzzle: Path):
+    pair = "line 9 of solutions/p01_copy/kernel.py, `if t < 9: / cuda.syncthreads()`"
+    for text in (
+        "if t < 9:\n    cuda.syncthreads()\n",
+        "if t < 9:  # inside\n\n    # wait\n    cuda.syncthreads()\n",
+        "# if t < 9:\n#     cuda.syncthreads()\n",
+        "> if t < 9:\n>     cuda.syncthreads()\n",
+        "+ if t < 9:\n+     cuda.syncthreads()\n",
+    ):
+        assert leaking(puzzle, ("file", text)) == {pair}, text
+    assert leaking(puzzle, ("file", "if t < 9:\n    x = 1\n    cuda.syncthreads()\n")) == set()
+    assert leaking(puzzle, ("file", "else:\n    return\n")) == set()
+
+
+def test_comments_of_a_solution_are_no_secret(puzzle: Path):
+    assert leaking(puzzle, ("file", "# Nothing beyond the end.\n# which thread\n")) == set()
+
+
+# -- what is public
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("exercises/01_double/README.md", f"Store with `{LINE}`.\n"),
+        ("exercises/01_double/spec.py", f"HINT = {LINE!r}\n"),
+        ("puzzles/README.md", f"{LINE}\n"),
+    ],
+)
+def test_what_a_hint_quotes_is_public_everywhere(root: Path, out: Path, place: str, text: str):
+    spec = root / "exercises/01_double/spec.py"
+    quoted = spec.read_text().replace('"Multiply it by two."', f'"Twice, then `{LINE}`."')
+    spec.write_text(quoted)
+    append(root / place, text)
+    build.build(order(root), out)
+
+
+def test_what_a_hint_quotes_of_an_exercise_that_comes_later_is_not(root: Path, out: Path):
+    append(root / "exercises/01_double/README.md", f"Store with `{LINE}`.\n")
+    append(root / "puzzles/README.md", f"{LINE}\n")
+    assert f"puzzles/README.md holds {NAMED}" in refused(order(root, "p01_copy"), out)
+
+
+def test_public_lines_that_follow_each_other_are_a_secret(root: Path, out: Path):
+    lesson = root / "exercises/01_double/README.md"
+    other = "x = tl.load(x_ptr + offsets, mask=inside)"
+    append(lesson, f"Read with `{other}` and write with `{LINE}`.\n")
+    build.build(order(root), out)
+    append(lesson, f"\n    {other}\n    {LINE}\n")
+    out = out.with_name("second")
+    with pytest.raises(BrokenExercise) as raised:
+        build.build(order(root), out)
+    assert f"line 12 of solutions/01_double/kernel.py, `{other} / {LINE}`" in raised.value.message
+
+
+def test_what_a_stub_shows_is_public(root: Path, out: Path):
+    """A line outside of the markers, in this or another exercise, is in students' hands."""
+    append(root / "exercises/02_row_sum/README.md", "    out[i] = x[i]\n")
+    first = refused(order(root), out)
+    assert "`out[i] = x[i]`" in first
+    shown = root / "solutions/02_row_sum/kernel.py"
+    append(shown, "\n\ndef helper(out, x, i):\n    if i < x.size:\n        out[i] = x[i]\n")
+    build.build(order(root), out)
+    assert "out[i] = x[i]" not in stubs.stub_of(catalog.find(root, "p01_copy"))
+
+
+def test_the_whole_course_and_each_exercise_of_it_can_be_released():
+    """What lessons, hints and the grader say of this course gives none of its solutions away."""
+    from grader.classroom.release import contents
+
+    grader = list(wheel._package())
+    exercises = catalog.exercises(ROOT)
+    for chosen in [exercises, *([one] for one in exercises)]:
+        files = contents.of(ROOT, chosen, None, ()).files
+        found = proof.leaks([*files.items()], proof.secrets(ROOT, chosen))
+        assert found == []
+    assert proof.leaks(grader, proof.secrets(ROOT, exercises)) == []
+
+
+def test_every_solution_of_the_course_is_refused_in_a_lesson():
+    """Whole, without its comments, and as a comment."""
+    secret = proof.secrets(ROOT, catalog.exercises(ROOT))
+    assert secret.solutions == len(catalog.exercises(ROOT))
+    for exercise in catalog.exercises(ROOT):
+        source = exercise.solution.read_text()
+        place = f"solutions/{exercise.name}/kernel.py"
+        commented = "".join(f"# {line}\n" for line in source.splitlines())
+        bare = "\n".join(without_comments(source))
+        for text in (source + "\n", commented, bare):
+            found = proof.leaks([("README.md", text.encode())], secret)
+            assert any(place in leak.what for leak in found), exercise.name

@@ -1,0 +1,80 @@
+"""Every puzzle is complete: lesson, stub, spec, properties, solution, wrong kernels, hints.
+
+That the judge accepts and rejects what it must is `grader verify`'s part.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from grader.course import catalog
+from grader.course.catalog import Exercise
+from grader.grading import check
+from grader.grading.check import Request
+
+ROOT = Path(__file__).parents[2]
+PUZZLES = [e for e in catalog.exercises(ROOT) if e.folder.parent.name == "puzzles"]
+MOST_ELEMENTS = 4096  # of a case: the simulator runs a Python task for each thread
+MOST_PICTURED = 64
+
+OF_ALL_THREADS = {"p09_coalesced", "p15_axis_sum", "p18_transpose"}  # they count transactions
+
+each = pytest.mark.parametrize("puzzle", PUZZLES, ids=lambda e: e.name)
+
+
+def lesson(puzzle: Exercise) -> str:
+    return (puzzle.folder / "README.md").read_text(encoding="utf-8")
+
+
+def test_puzzles_are_numbered_without_a_gap():
+    numbers = [re.sub(r"^p(\d\d)_[a-z0-9_]+$", r"\1", puzzle.name) for puzzle in PUZZLES]
+    assert numbers == [f"{number:02}" for number in range(1, len(PUZZLES) + 1)]
+
+
+@each
+def test_the_lesson_has_every_part(puzzle: Exercise):
+    text = lesson(puzzle)
+    assert text.startswith(f"# {puzzle.spec.title}\n")
+    parts = re.findall(r"^## (.*)", text, re.MULTILINE)
+    needed = ["The idea", "The task", "How it is graded", "Hints", "Common mistakes"]
+    assert [part for part in parts if part in needed] == needed
+
+
+@each
+def test_the_lesson_states_every_budget(puzzle: Exercise):
+    rows = re.findall(r"^\| ([a-z ]+) \| ([\d,]+) \| ([\d,]+) \|$", lesson(puzzle), re.MULTILINE)
+    told = {name.replace(" ", "_"): (int(most), int(best)) for name, most, best in rows}
+    assert told == {b.count: (b.most, b.best) for b in puzzle.spec.budgets}
+
+
+@each
+def test_cases_are_small_and_the_pictured_one_fits_a_screen(puzzle: Exercise):
+    spec = puzzle.spec
+    assert spec.scored is None
+    assert max(case.elements for case in [*spec.edges, spec.counted]) <= MOST_ELEMENTS
+    assert spec.edges[0].elements == min(case.elements for case in spec.edges)
+    assert {case.draw for case in spec.edges} == set(spec.draws)
+    assert spec.pictured is not None
+    assert spec.pictured.elements <= MOST_PICTURED
+
+
+@each
+def test_a_thread_that_does_all_does_not_pass(puzzle: Exercise):
+    counted = {budget.count for budget in puzzle.spec.budgets}
+    if puzzle.name in OF_ALL_THREADS:
+        assert "transactions" in counted
+        return
+    assert "global_reads" in counted
+    alone = ROOT / "solutions" / puzzle.name / "wrong_one_thread_does_all.py"
+    assert "\nRejected at: counts\n" in alone.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["p04_map_2d", "p05_broadcast"])
+def test_a_drawing_of_a_table_shows_x_and_y_swapped(name: str):
+    """That is the most common mistake with tables, and in a small one nothing goes wrong."""
+    swapped = ROOT / "solutions" / name / "wrong_x_is_the_row.py"
+    trace = check.trace(Request(catalog.find(ROOT, name), swapped))
+    assert trace.unwritten == {"out": (8, 17, 26)}  # the ninth column, for which y has no number

@@ -1,0 +1,585 @@
+"""The acceptance rule: what honest arithmetic loses passes, what a shortcut loses does not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from grader.correctness.acceptance import (
+    Expected,
+    Mismatch,
+    compare,
+    describe_where,
+    expect,
+    first_mismatch,
+    shares_right,
+    ulp,
+)
+from grader.correctness.acceptance import eps as spacing_at_one
+from grader.correctness.inputs import DTYPES, CaseDraw
+from grader.correctness.properties import cases
+from grader.course import catalog
+from grader.model.exercise import Case, Inputs, Spec
+
+# The tests keep all cores busy as it is, and threads that wait for each other make them slower.
+torch.set_num_threads(1)
+
+ROOT = Path(__file__).parents[2]
+SPECS = {exercise.name: exercise.spec for exercise in catalog.timed(ROOT)}
+ADD, DOT, SOFTMAX = (
+    SPECS[name] for name in ("01_vector_add", "02_dot_reduction", "04_online_softmax")
+)
+SWIGLU, CROSS_ENTROPY = SPECS["05_swiglu"], SPECS["06_cross_entropy"]
+FLOATS = ("float32", "float16", "bfloat16")
+SMALLEST_NORMAL = 2.0**-126  # of float32, and of bfloat16
+
+Outputs = Mapping[str, Tensor]
+Answer = Callable[[Spec, Case, Inputs, Expected], Outputs]
+
+
+def verdict(spec: Spec, case: Case, answer: Answer) -> Mismatch | None:
+    inputs = spec.inputs(case, CaseDraw(case))
+    expected = expect(spec, case, inputs)
+    return first_mismatch(expected, answer(spec, case, inputs, expected), {})
+
+
+def rounded(spec: Spec, case: Case, answers: Outputs) -> Outputs:
+    """Each output in the dtype that the spec gives it."""
+    dtypes = {a.name: a.dtype or case.dtype for a in spec.arguments if a.filled}
+    return {name: value.to(DTYPES[dtypes[name]]) for name, value in answers.items()}
+
+
+def correctly_rounded(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
+    return rounded(spec, case, expected.answer)
+
+
+def torch_in_float32(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
+    return rounded(spec, case, expected.own)
+
+
+# -- honest
+
+
+@pytest.mark.parametrize("answer", [correctly_rounded, torch_in_float32])
+@pytest.mark.parametrize("name", SPECS)
+def test_honest_answers_pass_on_drawn_cases(name: str, answer: Answer):
+    @settings(max_examples=25)
+    @given(cases(SPECS[name]))
+    def holds(case: Case):
+        assert verdict(SPECS[name], case, answer) is None
+
+    holds()
+
+
+@pytest.mark.parametrize("answer", [correctly_rounded, torch_in_float32])
+@pytest.mark.parametrize("name", SPECS)
+def test_honest_answers_pass_on_every_edge(name: str, answer: Answer):
+    for case in SPECS[name].edges:
+        assert verdict(SPECS[name], case, answer) is None, case
+
+
+def sequential(terms: np.ndarray, lanes: int = 1) -> np.ndarray:
+    """float32 sums over the last axis, in `lanes` accumulators that a tree joins."""
+    rows, columns = terms.shape
+    padded = np.zeros((rows, -(-columns // lanes) * lanes), np.float32)
+    padded[:, :columns] = terms
+    chains = np.cumsum(padded.reshape(rows, -1, lanes), axis=1, dtype=np.float32)
+    return chains[:, -1].sum(-1, keepdims=True, dtype=np.float32)
+
+
+def sequential_dot(lanes: int) -> Answer:
+    def answer(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
+        products = (inputs["a"] * inputs["b"]).numpy()[None]
+        return {"out": torch.from_numpy(sequential(products, lanes))[0]}
+
+    return answer
+
+
+def sequential_softmax(lanes: int) -> Answer:
+    def answer(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
+        x = inputs["x"].float().numpy()
+        terms = np.exp(x - x.max(-1, keepdims=True))
+        return rounded(spec, case, {"out": torch.from_numpy(terms / sequential(terms, lanes))})
+
+    return answer
+
+
+# One accumulator up to 8192 terms, and the fewest that a longer row may have.
+CHAINS = [(1000, 1), (2099, 1), (8192, 1), (20_011, 16), (131_072, 16)]
+
+
+@pytest.mark.parametrize(("length", "lanes"), CHAINS)
+@pytest.mark.parametrize("draw", DOT.draws)
+def test_a_sequential_float32_dot_passes(draw: str, length: int, lanes: int):
+    # Constant terms are the worst: every addition rounds to the same side.
+    for seed in range(3):
+        case = Case((length,), "float32", draw=draw, seed=seed)
+        if draw != "integers":
+            assert verdict(DOT, case, sequential_dot(lanes)) is None, case
+
+
+@pytest.mark.parametrize(("length", "lanes"), CHAINS)
+@pytest.mark.parametrize("draw", SOFTMAX.draws)
+def test_a_sequential_float32_softmax_passes(draw: str, length: int, lanes: int):
+    for dtype in SOFTMAX.dtypes:
+        case = Case((2, length), dtype, draw=draw)
+        assert verdict(SOFTMAX, case, sequential_softmax(lanes)) is None, case
+
+
+@pytest.mark.parametrize("parts", range(1, 65, 7))
+def test_equal_terms_lose_at_most_three_eighths_of_the_chain(parts: int):
+    """The worst case in acceptance.py's derivation, over a binade of term sizes."""
+    length = 8192
+    term = np.float32(1 + parts / 64)
+    total = np.cumsum(np.full(length, term, np.float32), dtype=np.float32)[-1]
+    exact = float(term) * length
+    assert abs(float(total) - exact) <= 0.375 * length * 2.0**-24 * exact
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_rounding_an_intermediate_to_a_16_bit_output_passes(dtype: str):
+    """silu in the output's dtype before the multiplication, as torch's own operators do."""
+
+    def two_roundings(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
+        silu = torch.nn.functional.silu(inputs["gate"].float()).to(DTYPES[dtype])
+        return rounded(spec, case, {"out": silu.float() * inputs["up"].float()})
+
+    for draw in ("rows", "ties", "constant"):
+        case = Case((7, 4099), dtype, draw=draw)
+        inputs = SWIGLU.inputs(case, CaseDraw(case))
+        # float16 would round a silu below 2**-14 to fewer digits than a product has.
+        inputs["gate"].clamp_(min=-6)
+        expected = expect(SWIGLU, case, inputs)
+        assert first_mismatch(expected, two_roundings(SWIGLU, case, inputs, expected), {}) is None
+
+
+def flushed(value: Tensor) -> Tensor:
+    return torch.where(value.abs() < SMALLEST_NORMAL, 0.0, value)
+
+
+def flushing_softmax(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
+    x = inputs["x"].float()
+    terms = flushed((x - x.amax(-1, keepdim=True)).exp())
+    return rounded(spec, case, {"out": flushed(terms / terms.sum(-1, keepdim=True))})
+
+
+def flushing_swiglu(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
+    gate, up = inputs["gate"].float(), inputs["up"].float()
+    silu = flushed(gate * flushed(1 / (1 + flushed((-gate).exp()))))
+    return rounded(spec, case, {"out": flushed(silu * up)})
+
+
+def flushing_cross_entropy(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
+    logits, target = inputs["logits"].float(), inputs["target"].unsqueeze(-1)
+    terms = flushed((logits - logits.amax(-1, keepdim=True)).exp())
+    probability = flushed(terms / terms.sum(-1, keepdim=True))
+    one_hot = torch.zeros_like(logits).scatter_(-1, target.clamp(min=0), 1.0)
+    gradient = flushed(inputs["grad_scale"] * probability) - inputs["grad_scale"] * one_hot
+    answer = {**expected.answer, "logits": gradient.masked_fill(target == -100, 0.0)}
+    return rounded(spec, case, answer)
+
+
+FLUSHING = {
+    "04_online_softmax": flushing_softmax,
+    "05_swiglu": flushing_swiglu,
+    "06_cross_entropy": flushing_cross_entropy,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [(name, dtype) for name in FLUSHING for dtype in FLOATS],
+)
+def test_a_gpu_may_flush_subnormal_numbers_on_the_way(name: str, dtype: str):
+    """Also where what follows makes a larger number of them, as grad_scale does with seed 5."""
+    for seed in (5, 8):
+        case = Case((6, 5003), dtype, seed=seed)
+        assert verdict(SPECS[name], case, FLUSHING[name]) is None, case
+
+
+# -- dishonest
+
+
+def zeros(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
+    return {k: v * 0 for k, v in correctly_rounded(spec, case, inputs, expected).items()}
+
+
+def nan(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
+    return {k: v + math.nan for k, v in correctly_rounded(spec, case, inputs, expected).items()}
+
+
+SIZES = [(4, 2), (4, 127), (4, 1025), (4, 20_011)]
+
+
+@pytest.mark.parametrize("columns", [shape[1] for shape in SIZES])
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", SPECS)
+def test_zeros_and_nan_are_rejected(name: str, dtype: str, columns: int):
+    spec = SPECS[name]
+    if dtype not in spec.dtypes:
+        dtype = "float32"
+    shape = (4, columns) if len(spec.largest) > 1 else (columns,)
+    for draw in ("rows", "ties", "constant"):
+        case = Case(shape, dtype, draw=draw, seed=1)
+        found = verdict(spec, case, zeros)
+        assert found is not None, case
+        assert found.kind == "value", case
+        found = verdict(spec, case, nan)
+        assert found is not None, case
+        assert found.kind == "not_finite", case
+
+
+@pytest.mark.parametrize("shape", SIZES, ids=str)
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_one_wrong_element_is_found_and_named(dtype: str, shape: tuple[int, int]):
+    case = Case(shape, dtype, draw="ties", seed=2)
+    likeliest = SOFTMAX.inputs(case, CaseDraw(case))["x"][2].argmax().item()
+    place = (2, likeliest)
+
+    def one_wrong(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
+        out = expected.answer["out"].clone()
+        out[place] *= 1.02 + 4 * spacing_at_one(dtype)
+        return rounded(spec, case, {"out": out})
+
+    found = verdict(SOFTMAX, case, one_wrong)
+    assert found is not None
+    assert (found.kind, found.index, found.wrong) == ("value", place, 1)
+    assert found.where == f"column {likeliest} of row 2"
+
+
+# Not constant rows of 16 bits: their one answer may have two roundings of more than 1 %.
+@pytest.mark.parametrize("shape", [*SIZES[1:], (2, 131_072)], ids=str)
+@pytest.mark.parametrize(
+    ("draw", "dtype"),
+    [*((draw, dtype) for draw in ("rows", "ties") for dtype in FLOATS), ("constant", "float32")],
+)
+def test_a_sum_short_of_one_percent_is_rejected(draw: str, dtype: str, shape: tuple[int, int]):
+    def short(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
+        return rounded(spec, case, {"out": expected.answer["out"] / 0.99})
+
+    assert verdict(SOFTMAX, Case(shape, dtype, draw=draw), short) is not None
+
+
+# Not with ties, of which the last percent may happen to cancel.
+@pytest.mark.parametrize("length", [128, 2099, 20_011, 1_000_003])
+@pytest.mark.parametrize("draw", ["rows", "constant"])
+def test_a_dot_without_the_last_percent_is_rejected(draw: str, length: int):
+    def short(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
+        kept = length - length // 100
+        products = inputs["a"].double() * inputs["b"].double()
+        return {"out": products[:kept].sum().reshape(1).float()}
+
+    assert verdict(DOT, Case((length,), "float32", draw=draw), short) is not None
+
+
+@pytest.mark.parametrize("shape", [*SIZES[1:], (4, 131_072)], ids=str)
+@pytest.mark.parametrize("coarse", [torch.float16, torch.bfloat16])
+def test_a_float32_softmax_with_16_bit_exponentials_is_rejected(
+    coarse: torch.dtype, shape: tuple[int, int]
+):
+    def cheap(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
+        x = inputs["x"]
+        terms = (x - x.amax(-1, keepdim=True)).exp().to(coarse).float()
+        return {"out": terms / terms.sum(-1, keepdim=True)}
+
+    for draw in ("rows", "extremes", "denormals"):
+        case = Case(shape, "float32", draw=draw, seed=3)
+        if draw != "extremes":  # whose exponentials are 0 and 1
+            assert verdict(SOFTMAX, case, cheap) is not None, case
+
+
+@pytest.mark.parametrize("length", [128, 1025, 20_011])
+def test_a_float16_sum_is_rejected(length: int):
+    def cheap(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
+        products = (inputs["a"] * inputs["b"]).numpy()
+        with np.errstate(over="ignore"):
+            return {"out": torch.from_numpy(np.cumsum(products, dtype=np.float16)[-1:]).float()}
+
+    for draw in ("rows", "ties", "constant"):
+        assert verdict(DOT, Case((length,), "float32", draw=draw), cheap) is not None
+
+
+@pytest.mark.parametrize("columns", [3, 127, 1025, 20_011])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("name", SPECS)
+def test_answers_rounded_through_bfloat16_are_rejected(name: str, dtype: str, columns: int):
+    spec = SPECS[name]
+    if dtype not in spec.dtypes:
+        dtype = "float32"
+
+    def coarse(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
+        return rounded(spec, case, {k: v.bfloat16() for k, v in expected.answer.items()})
+
+    shape = (4, columns) if len(spec.largest) > 1 else (columns,)
+    assert verdict(spec, Case(shape, dtype, seed=1), coarse) is not None
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_three_roundings_of_a_16_bit_output_are_rejected(dtype: str):
+    low = DTYPES[dtype]
+
+    def three(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
+        gate, up = inputs["gate"].double(), inputs["up"].double()
+        sigmoid = gate.sigmoid().to(low).double()
+        return {"out": ((gate * sigmoid).to(low).double() * up).to(low)}
+
+    assert verdict(SWIGLU, Case((16, 4099), dtype), three) is not None
+
+
+@pytest.mark.parametrize("columns", [127, 1025, 20_011])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_softmax_all_in_16_bits_is_rejected(dtype: str, columns: int):
+    low = DTYPES[dtype]
+
+    def all_low(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
+        x = inputs["x"]
+        terms = (x - x.amax(-1, keepdim=True)).exp()
+        return {"out": terms / terms.double().sum(-1, keepdim=True).to(low)}
+
+    assert verdict(SOFTMAX, Case((4, columns), dtype), all_low) is not None
+
+
+# -- guesses that skip the reduction, on twenty seeds each: every one is rejected
+
+
+@pytest.mark.parametrize("shape", [(4, 1025), (2, 20_011)], ids=str)
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_a_softmax_with_a_constant_denominator_is_rejected(dtype: str, shape: tuple[int, int]):
+    def guess(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
+        # E[exp(x)] = exp(0.5) for a normal x
+        out = inputs["x"].double().exp() / (case.shape[-1] * math.exp(0.5))
+        return rounded(spec, case, {"out": out})
+
+    for seed in range(20):
+        assert verdict(SOFTMAX, Case(shape, dtype, seed=seed), guess) is not None
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_a_cross_entropy_with_a_guessed_loss_is_rejected(dtype: str):
+    def guess(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
+        logits, target = inputs["logits"].double(), inputs["target"]
+        chosen = logits.gather(-1, target.clamp(min=0).unsqueeze(-1)).squeeze(-1)
+        loss = math.log(case.shape[-1]) + 0.5 - chosen
+        answer = {**expected.answer, "loss": loss.masked_fill(target == -100, 0.0)}
+        return rounded(spec, case, answer)
+
+    for seed in range(20):
+        found = verdict(CROSS_ENTROPY, Case((3, 4097), dtype, seed=seed), guess)
+        assert found is not None
+        assert found.argument == "loss"
+
+
+# -- one element at a time
+
+
+def judged(
+    got: list[float], answer: list[float], dtype: str = "float32", **options: object
+) -> Mismatch | None:
+    """Compare outputs whose magnitude is their own size and which sum over one term."""
+    exact = torch.tensor(answer, dtype=torch.float64)
+    values = torch.tensor(got, dtype=torch.float64).to(DTYPES[dtype])
+    size = exact.abs().nan_to_num()
+    return compare("out", values, exact, own=exact, magnitude=size, terms=1, **options)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("strange", [math.inf, -math.inf, math.nan])
+def test_infinity_and_nan_where_a_number_is_expected(strange: float, dtype: str):
+    found = judged([1, 2, strange], [1, 2, 3], dtype)
+    assert found is not None
+    assert (found.kind, found.index, found.where) == ("not_finite", (2,), "element 2")
+
+
+def test_infinity_and_nan_where_they_are_expected():
+    assert judged([math.inf, math.nan, -math.inf], [math.inf, math.nan, -math.inf]) is None
+    assert judged([math.inf], [-math.inf]) is not None
+    assert judged([1.0], [math.nan]) is not None
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_subnormal_answers_may_be_flushed_to_zero_and_no_others(dtype: str):
+    one = SMALLEST_NORMAL
+    assert judged([0, 0, 0], [0.99 * one, -0.99 * one, 0.5 * one], dtype) is None
+    assert judged([0.0], [0.99 * one], dtype) is None
+    for answer in (1.01 * one, 1.9 * one, 2.5 * one):
+        # Beside a 1, so that the limit is the element's own and not that of the row.
+        found = judged([0.0, 1.0], [answer, 1.0], dtype)
+        assert found is not None
+        assert found.index == (0,)
+    assert judged([1.5 * one, 1.0], [0.0, 1.0], dtype) is not None
+
+
+def test_float16_subnormals_are_ordinary_numbers():
+    assert judged([2.0**-24], [1.4 * 2.0**-24], "float16") is None
+    assert judged([0.0], [0.4 * 2.0**-24], "float16") is None
+    assert judged([0.0], [2.0**-20], "float16") is not None
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_exact_accepts_no_error_at_all(dtype: str):
+    one_off = 3 + 2 * spacing_at_one(dtype)
+    assert judged([1, 2, 3], [1, 2, 3], dtype, exact=True) is None
+    assert judged([1, 2, one_off], [1, 2, 3], dtype) is None
+    found = judged([1, 2, one_off], [1, 2, 3], dtype, exact=True)
+    assert found is not None
+    assert (found.kind, found.index, found.limit) == ("value", (2,), 0.0)
+    assert found.expected_text == "3"
+
+
+def shares(got: list[float], answer: list[float], **options: object) -> dict[str, float]:
+    exact = torch.tensor(answer, dtype=torch.float64)
+    expected = Expected({"out": exact}, {"out": exact}, {"out": exact.abs()}, 1, exact=False)
+    unwritten = {"out": torch.tensor(options.get("unwritten", [False] * len(got)))}
+    inputs = {"out": torch.tensor(options["before"])} if "before" in options else {}
+    return dict(shares_right(expected, {"out": torch.tensor(got)}, unwritten, inputs))
+
+
+def test_the_share_of_right_elements():
+    assert shares([1.0, 2.0, 3.0, 4.0], [1, 2, 3, 4]) == {"out": 1.0}
+    assert shares([1.0, 2.0, 3.1, math.nan], [1, 2, 3, 4]) == {"out": 0.5}
+    assert shares([1.0, 2.0], [1, 2], unwritten=[True, False]) == {"out": 0.5}
+
+
+def test_elements_that_take_no_work_are_left_out_of_the_share():
+    assert shares([0.0, 0.0, 3.0], [0, 0, 3]) == {"out": 1.0}
+    assert shares([0.0, 0.0, 3.1], [0, 0, 3]) == {"out": 0.0}
+    assert shares([0.0, 0.0], [0, 0]) == {"out": 0.0}
+    assert shares([7.0, 8.0, 1.0], [7, 9, 1], before=[7.0, 8.0, 2.0]) == {"out": 0.5}
+
+
+def test_zeros_of_both_signs_are_equal():
+    assert judged([-0.0, 0.0], [0.0, -0.0], exact=True) is None
+
+
+def test_many_small_errors_are_too_large_as_a_whole():
+    # Each 0.9 of a spacing from the answer: within the limit of one, beyond the rms of 0.6.
+    answer = [1 + 0.1 * 2.0**-23 for _ in range(100)]
+    found = judged([1 + 2.0**-23] * 100, answer)
+    assert found is None  # 8 * 2**-24 of the magnitude is permitted in any case
+    size = torch.full((100,), 1e-6, dtype=torch.float64)
+    exact = torch.tensor(answer, dtype=torch.float64)
+    got = torch.full((100,), 1 + 2.0**-23, dtype=torch.float32)
+    found = compare("out", got, exact, own=exact, magnitude=size, terms=1)
+    assert found is not None
+    assert found.kind == "rms"
+    assert found.message == (
+        "the errors in out[0]'s row are too large as a whole, though each is small"
+    )
+    assert found.where == "every element"
+
+
+def test_an_element_that_was_never_written():
+    # The pattern left there may even look right: what counts is that it is still there.
+    left = torch.tensor([False, False, True])
+    found = judged([1, 2, 3], [1, 2, 3], unwritten=left)
+    assert found is not None
+    assert (found.kind, found.index, found.wrong) == ("never_written", (2,), 1)
+    assert found.message == "out[2] was never written"
+    assert found.got_text == "what was there before the call"
+    assert judged([1, 2, 3], [1, 2, 3], unwritten=torch.zeros(3, dtype=torch.bool)) is None
+
+
+def test_a_wrong_value_reads_like_this():
+    found = judged([1, 2, 3.5], [1, 2, 3])
+    assert found is not None
+    assert found.message == "out[2] is wrong"
+    assert found.expected_text == "3 ± 1.7e-06"
+    assert found.got_text == "3.5"
+    assert (found.wrong, found.total, found.where) == (1, 3, "element 2")
+
+
+def test_the_worst_element_is_named_and_not_the_first():
+    found = judged([1.1, 20.0, 3.1], [1, 2, 3])
+    assert found is not None
+    assert (found.index, found.wrong, found.where) == ((1,), 3, "every element")
+
+
+def test_torch_overflowing_does_not_loosen_the_limit():
+    answer = torch.tensor([1.0, 2.0], dtype=torch.float64)
+    own = torch.tensor([math.inf, 2.0], dtype=torch.float64)
+    got = torch.tensor([1.1, 2.0])
+    assert compare("out", got, answer, own=own, magnitude=answer, terms=1) is not None
+
+
+def test_an_integer_output_is_compared_exactly():
+    answer = torch.tensor([3, 4])
+    same, other = torch.tensor([3, 4]), torch.tensor([3, 5])
+    options = {"own": answer.double(), "magnitude": answer, "terms": 100}
+    assert compare("count", same, answer, **options) is None
+    found = compare("count", other, answer, **options)
+    assert found is not None
+    assert (found.index, found.expected_text, found.got_text) == ((1,), "4", "5")
+
+
+# -- the spacing of numbers
+
+
+@settings(max_examples=300)
+@given(st.floats(-(2.0**127), 2.0**127, width=32))
+def test_ulp_is_the_spacing_of_float32(value: float):
+    expected = float(np.spacing(np.abs(np.float32(value))))
+    assert ulp(torch.tensor([value], dtype=torch.float64), torch.float32).item() == expected
+
+
+@settings(max_examples=300)
+@given(st.floats(-(2.0**15), 2.0**15, width=16))
+def test_ulp_is_the_spacing_of_float16(value: float):
+    expected = float(np.spacing(np.abs(np.float16(value))))
+    assert ulp(torch.tensor([value], dtype=torch.float64), torch.float16).item() == expected
+
+
+@settings(max_examples=300)
+@given(st.integers(0, 0x7F7F))  # the bits of a positive finite bfloat16
+def test_ulp_is_the_distance_to_the_next_bfloat16(bits: int):
+    below, above = torch.tensor([bits, bits + 1], dtype=torch.int16).view(torch.bfloat16).double()
+    if math.isinf(above):
+        above = 2 * below - torch.tensor(bits - 1, dtype=torch.int16).view(torch.bfloat16).double()
+    assert ulp(below.reshape(1), torch.bfloat16).item() == (above - below).item()
+    assert ulp(-below.reshape(1), torch.bfloat16).item() == (above - below).item()
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_eps_is_the_spacing_at_one(dtype: str):
+    one = torch.ones((), dtype=DTYPES[dtype])
+    # A bfloat16 is the upper half of a float32, so that the next one has the next bits.
+    bits = one.view(torch.int32 if dtype == "float32" else torch.int16) + 1
+    assert spacing_at_one(dtype) == (bits.view(DTYPES[dtype]).double() - 1).item()
+
+
+# -- where it is wrong, in words
+
+
+@pytest.mark.parametrize(
+    ("shape", "wrong", "words"),
+    [
+        ((5,), np.s_[:], "every element"),
+        ((5,), np.s_[3], "element 3"),
+        ((5,), np.s_[1:4], "elements 1 to 3"),
+        ((9,), np.s_[::4], "3 elements between 0 and 8"),
+        ((), np.s_[...], "every element"),
+        ((3, 2048), np.s_[:, 1024:], "columns 1024 to 2047 of every row"),
+        ((1, 2048), np.s_[:, 1024:], "columns 1024 to 2047 of row 0"),
+        ((3, 9), np.s_[1, 8], "column 8 of row 1"),
+        ((3, 9), np.s_[1:, 8], "column 8 of rows 1 to 2"),
+        ((4, 9), np.s_[::2, ::4], "3 columns between 0 and 8 of 2 rows between 0 and 2"),
+        ((3, 9), np.s_[2], "row 2"),
+        ((4, 9), np.s_[1:3], "rows 1 to 2"),
+        ((4, 1), np.s_[3:], "row 3"),
+        ((2, 2), np.s_[[0, 1], [0, 1]], "columns all over, in every row"),
+        ((2, 3, 4), np.s_[1, 2, 3], "column 3 of row 5"),
+    ],
+)
+def test_where_an_answer_is_wrong_reads_like_this(
+    shape: tuple[int, ...], wrong: object, words: str
+):
+    marked = np.zeros(shape, bool)
+    marked[wrong] = True
+    assert describe_where(torch.from_numpy(marked)) == words

@@ -1,0 +1,158 @@
+"""From folders to exercises."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.course import catalog
+from grader.course.catalog import Exercise
+from grader.model.errors import BrokenExercise, UsageError
+from grader.model.outcomes import StepName
+
+COURSES = Path(__file__).parents[1] / "courses"
+SMALL = COURSES / "small"
+BROKEN = COURSES / "broken"
+
+
+def test_puzzles_come_first_then_exercises_by_name():
+    names = [exercise.name for exercise in catalog.exercises(SMALL)]
+    assert names == ["p01_copy", "01_double", "02_row_sum"]
+
+
+def test_puzzles_are_not_timed():
+    assert [e.folder.parent.name for e in catalog.timed(COURSES.parents[1])] == ["exercises"] * 6
+
+
+def test_what_follows_is_the_next_in_that_order_and_nothing_after_the_last():
+    puzzle, first, last = catalog.exercises(SMALL)
+    assert catalog.following(puzzle) == first
+    assert catalog.following(last) is None
+    assert catalog.following(Exercise(SMALL / "exercises" / "99_gone")) is None
+
+
+def test_an_exercise_knows_its_files():
+    exercise = catalog.find(SMALL, "01_double")
+    assert exercise.root == SMALL
+    assert exercise.kernel == SMALL / "exercises/01_double/kernel.py"
+    assert exercise.tests == SMALL / "exercises/01_double/test_kernel.py"
+    assert exercise.solution == SMALL / "solutions/01_double/kernel.py"
+    assert exercise.spec.title == "Double"
+
+
+def test_wrong_kernels_are_the_files_named_so(tmp_path: Path):
+    answers = tmp_path / "solutions" / "01_double"
+    answers.mkdir(parents=True)
+    for name in ("wrong_b.py", "kernel.py", "wrong_a.py", "wrong.py"):
+        (answers / name).touch()
+    found = Exercise(tmp_path / "exercises" / "01_double").wrong_kernels
+    assert [path.name for path in found] == ["wrong_a.py", "wrong_b.py"]
+
+
+@pytest.mark.parametrize("wanted", ["01_double", "01"])
+def test_an_exercise_is_found_by_name_and_number(wanted: str):
+    assert catalog.find(SMALL, wanted).name == "01_double"
+
+
+@pytest.mark.parametrize("path", ["", "/kernel.py", "/"])
+def test_an_exercise_is_found_by_path(path: str):
+    wanted = f"{SMALL}/exercises/01_double{path}"
+    assert catalog.find(SMALL, wanted).name == "01_double"
+
+
+def test_a_path_may_be_relative(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(SMALL / "exercises" / "02_row_sum")
+    assert catalog.find(SMALL, "kernel.py").name == "02_row_sum"
+    assert catalog.find(SMALL, ".").name == "02_row_sum"
+
+
+def test_a_number_without_its_zero_is_understood():
+    with pytest.raises(UsageError) as raised:
+        catalog.find(Path(__file__).parents[2], "p4")
+    assert raised.value.next_step == "Did you mean p04_map_2d?"
+
+
+def test_where_one_name_is_near_distant_ones_are_not_told():
+    with pytest.raises(UsageError) as raised:
+        catalog.find(Path(__file__).parents[2], "01_vector_ad")
+    assert raised.value.next_step == "Did you mean 01_vector_add?"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "next_step"),
+    [
+        ("01_duoble", "Did you mean 01_double"),
+        ("sum", "Did you mean 02_row_sum?"),
+        ("1", "Did you mean"),
+        ("zzzzz", "`grader list` shows them all."),
+        ("", "`grader list` shows them all."),
+    ],
+)
+def test_an_unknown_name_gets_the_closest(wanted: str, next_step: str):
+    with pytest.raises(UsageError, match=f"no exercise named '{wanted}'") as raised:
+        catalog.find(SMALL, wanted)
+    assert raised.value.next_step.startswith(next_step)
+
+
+def test_a_number_that_two_exercises_share_names_none(tmp_path: Path):
+    for name in ("01_a", "01_b"):
+        (tmp_path / "exercises" / name).mkdir(parents=True)
+        (tmp_path / "exercises" / name / "spec.py").touch()
+    with pytest.raises(UsageError):
+        catalog.find(tmp_path, "01")
+
+
+@pytest.mark.parametrize("inside", [".", "exercises", "exercises/01_double", "solutions"])
+def test_the_root_is_found_from_inside(inside: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("GRADER_COURSE", raising=False)
+    monkeypatch.chdir(SMALL / inside)
+    assert catalog.find_root() == SMALL
+
+
+def test_the_environment_names_the_course(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GRADER_COURSE", str(BROKEN))
+    assert catalog.find_root() == BROKEN
+    assert catalog.find_root(SMALL) == SMALL
+
+
+def test_no_course_says_where_it_looked(tmp_path: Path):
+    with pytest.raises(UsageError, match="There is no course here") as raised:
+        catalog.find_root(tmp_path)
+    assert str(tmp_path) in raised.value.message
+    assert "GRADER_COURSE" in raised.value.next_step
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("02_raises", "fails with RuntimeError: no such thing"),
+        ("03_no_spec", "has no SPEC = Spec"),
+    ],
+)
+def test_a_broken_spec_is_nobody_elses_fault(name: str, message: str):
+    with pytest.raises(BrokenExercise, match=message) as raised:
+        _ = catalog.find(BROKEN, name).spec
+    assert f"{name}/spec.py" in raised.value.message
+    assert "your kernel is not at fault" in raised.value.next_step
+
+
+def test_a_spec_with_a_syntax_error_is_broken(tmp_path: Path):
+    (tmp_path / "spec.py").write_text("SPEC = (")
+    with pytest.raises(BrokenExercise, match="SyntaxError"):
+        catalog.load_spec(tmp_path / "spec.py")
+
+
+def test_a_wrong_kernel_says_which_step_rejects_it(tmp_path: Path):
+    wrong = tmp_path / "wrong_mask.py"
+    wrong.write_text('"""Forgets the mask.\n\nRejected at: correctness\n"""\n')
+    assert catalog.rejected_at(wrong) is StepName.CORRECTNESS
+
+
+@pytest.mark.parametrize("docstring", ["Forgets the mask.", "Rejected at: sunrise"])
+def test_a_wrong_kernel_that_does_not_say_is_broken(docstring: str, tmp_path: Path):
+    wrong = tmp_path / "wrong_mask.py"
+    wrong.write_text(f'"""\n{docstring}\n"""\n')
+    with pytest.raises(BrokenExercise, match="does not say which step"):
+        catalog.rejected_at(wrong)

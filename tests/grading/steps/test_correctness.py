@@ -1,0 +1,478 @@
+"""The built-in steps: what they try, how small a failure gets, and what a step earns."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import Tensor
+
+from grader.course import catalog, stubs
+from grader.course.catalog import Exercise
+from grader.grading.session import Bench, Finding, ForkServers, Grading, Options
+from grader.grading.steps import correctness as correctness_step
+from grader.grading.steps.correctness import correctness, load, speed
+from grader.model.exercise import Case, Draw, Inputs, Spec
+from grader.model.messages import TensorRef
+from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.results import Failure
+from grader.model.verdict import exit_code
+from grader.sandbox.arena import HostArena, view
+from grader.sandbox.remote_kernel import RemoteKernel
+from grader.sandbox.worker_link import Call, KernelFailure
+
+ROOT = Path(__file__).parents[3]
+SOFTMAX = catalog.find(ROOT, "04_online_softmax")
+DOUBLE = catalog.find(Path(__file__).parents[2] / "courses" / "small", "01_double")
+
+Values = Mapping[str, Tensor]
+Kernel = Callable[[Values], None]
+
+
+class Here:
+    """An executor that calls `kernel` in this process, and counts."""
+
+    def __init__(self, spec: Spec, kernel: Kernel, memory: Tensor) -> None:
+        self._names = [argument.name for argument in spec.arguments]
+        self._kernel, self._memory = kernel, memory
+        self.shapes: list[tuple[int, ...]] = []
+
+    def load(self) -> None: ...
+
+    def call(self, calls: Sequence[Call]) -> None:
+        for call in calls:
+            refs = [value for value in call if isinstance(value, TensorRef)]
+            self.shapes.append(refs[0].shape)
+            self._kernel(dict(zip(self._names, (view(self._memory, r) for r in refs), strict=True)))
+
+    def without_kernels(self, call: Call) -> None:
+        """What `kernel` does is taken for the work of kernels."""
+
+    def count(self, call: Call) -> Mapping[str, int]:
+        """Nothing here counts."""
+        return {}
+
+    def close(self) -> str:
+        return ""
+
+
+@pytest.fixture
+def grade(tmp_path: Path):
+    """Makes a grading whose kernel is a function in this process."""
+    made: list[Grading] = []
+
+    def make(kernel: Kernel, spec: Spec | None = None, **options: object) -> Grading:
+        file = tmp_path / "kernel.py"
+        file.write_text("# the work is done by the executor\n")
+        chosen = Options(**{"seed": 1} | options)
+        grading = Grading(SOFTMAX, file, chosen, ForkServers())
+        grading.spec = spec or short(SOFTMAX.spec)
+        arena = HostArena(1 << 24)
+        here = Here(grading.spec, kernel, arena.memory)
+        grading._benches["cpu"] = Bench(arena, here, RemoteKernel(grading.spec, here, arena))
+        made.append(grading)
+        return grading
+
+    yield make
+    for grading in made:
+        grading.close()
+
+
+def short(spec: Spec, *edges: Case) -> Spec:
+    return replace(spec, edges=edges or (Case((1, 1), "float32"), Case((3, 1500), "float16")))
+
+
+def softmax(values: Values) -> None:
+    values["out"].copy_(values["x"].float().softmax(-1))
+
+
+def first_1024_columns(values: Values) -> None:
+    values["out"][:, :1024] = values["x"].float().softmax(-1)[:, :1024].to(values["x"].dtype)
+
+
+def on(condition: Callable[[Tensor], bool], wrong: Kernel) -> Kernel:
+    """A softmax that does `wrong` where the condition holds."""
+
+    def kernel(values: Values) -> None:
+        (wrong if condition(values["x"]) else softmax)(values)
+
+    return kernel
+
+
+def halved(values: Values) -> None:
+    values["out"].copy_(values["x"].float().softmax(-1) / 2)
+
+
+# -- what is tried
+
+
+def test_every_edge_and_twenty_drawn_cases_are_tried(grade):
+    grading = grade(softmax)
+    found = correctness(grading)
+    assert found.outcome is Outcome.PASS
+    assert found.summary == "2 edge cases and 20 drawn ones"
+    shapes = grading.executor.shapes
+    assert shapes[:2] == [(1, 1), (3, 1500)]
+    assert len(shapes) >= 2 + 20
+
+
+def test_the_seed_decides_what_is_drawn(grade):
+    def shapes(seed: int) -> list[tuple[int, ...]]:
+        grading = grade(softmax, short(SOFTMAX.spec, Case((1, 1), "float32")), seed=seed)
+        correctness(grading)
+        return grading.executor.shapes
+
+    assert shapes(1) == shapes(1)
+    assert shapes(1) != shapes(2)
+
+
+def test_the_seed_decides_the_values_of_the_edges(grade):
+    def first_value(seed: int) -> float:
+        seen: list[float] = []
+
+        def kernel(values: Values) -> None:
+            seen.append(values["x"].flatten()[-1].item())
+            softmax(values)
+
+        correctness(grade(kernel, seed=seed))
+        return seen[1]
+
+    assert first_value(1) == first_value(1)
+    assert first_value(1) != first_value(2)
+
+
+# -- the smallest failing case
+
+
+def test_a_failing_edge_is_made_smaller(grade):
+    found = correctness(grade(first_1024_columns))
+    assert found.outcome is Outcome.FAIL
+    assert found.failure.case == "1×1025 float32"
+    assert found.failure.kind == "never_written"
+    assert found.failure.message == "out[0, 1024] was never written"
+    assert found.failure.where == "column 1024 of row 0 (1 of 1,025 elements)"
+    assert found.failure.got == "what was there before the call"
+    assert "programs cover the whole output" in found.failure.hint
+    assert "--case '1x1025,float32" in found.failure.replay
+
+
+def test_a_failing_drawn_case_is_made_smaller(grade):
+    spec = short(SOFTMAX.spec, Case((1, 1), "float32"))
+    found = correctness(grade(first_1024_columns, spec))
+    assert found.failure.case == "1×1025 float32"
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_what_fails_in_one_dtype_only_is_shown_in_that_dtype(grade, dtype: str):
+    kernel = on(lambda x: str(x.dtype) == f"torch.{dtype}", first_1024_columns)
+    spec = short(SOFTMAX.spec, Case((2, 3), dtype), Case((3, 1500), dtype))
+    assert correctness(grade(kernel, spec)).failure.case == f"1×1025 {dtype}"
+
+
+def test_what_needs_several_rows_keeps_them(grade):
+    kernel = on(lambda x: len(x) > 2, halved)
+    spec = short(SOFTMAX.spec, Case((1, 1), "float32"), Case((7, 300), "bfloat16", pad=3))
+    found = correctness(grade(kernel, spec))
+    assert found.failure.case == "3×1 float32"
+    assert (found.failure.kind, found.failure.expected) == ("value", "1 ± 6e-07")
+    assert (found.failure.got, found.failure.where) == ("0.5", "every element (3 of 3 elements)")
+
+
+def test_a_smaller_case_that_fails_otherwise_is_not_shown(grade):
+    """Shrinking must not slip from the failure that was found to another one."""
+
+    def kernel(values: Values) -> None:
+        x = values["x"]
+        if x.shape[1] > 1000:
+            values["out"].fill_(torch.nan)
+        elif x.shape[1] > 500:
+            halved(values)
+        else:
+            softmax(values)
+
+    found = correctness(grade(kernel))
+    assert (found.failure.kind, found.failure.case) == ("not_finite", "1×1001 float32")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "hint"),
+    [
+        (math.nan, "A NaN comes from"),
+        (math.inf, "An infinity comes from"),
+        (-math.inf, "An infinity comes from"),
+    ],
+)
+def test_what_is_no_number_is_explained_by_what_it_is(grade, wrong: float, hint: str):
+    found = correctness(grade(lambda values: values["out"].fill_(wrong)))
+    assert (found.failure.kind, found.failure.got) == ("not_finite", str(wrong))
+    assert found.failure.hint.startswith(hint)
+
+
+def test_a_number_where_none_belongs_is_not_explained(grade):
+    """The hints are about what the kernel wrote."""
+    spec = replace(short(SOFTMAX.spec), reference=lambda inputs: {"out": inputs["x"].double() / 0})
+    found = correctness(grade(softmax, spec))
+    assert (found.failure.kind, found.failure.hint) == ("not_finite", None)
+
+
+def test_shrinking_ends_in_time_with_the_smallest_so_far(grade, monkeypatch):
+    # A clock by which each look costs a second, of which there are ten.
+    monkeypatch.setattr(
+        correctness_step, "time", SimpleNamespace(monotonic=itertools.count().__next__)
+    )
+    grading = grade(first_1024_columns)
+    found = correctness(grading)
+    assert len(grading.executor.shapes) <= 2 + correctness_step.SHRINK_S
+    assert (found.outcome, found.failure.kind) == (Outcome.FAIL, "never_written")
+    case = Case.parse(found.failure.replay.split("--case '")[1].split("'")[0])
+    assert case.shape in grading.executor.shapes
+    assert 1024 < case.shape[1] <= 1500
+
+
+def test_without_shrinking_the_first_failing_case_is_shown_as_it_is(grade):
+    found = correctness(grade(first_1024_columns, shrink=False))
+    assert found.failure.case == "3×1500 float16"
+
+
+@pytest.mark.parametrize("kind", ["timeout", "not_started", "exit"])
+def test_what_costs_a_time_limit_is_not_made_smaller(grade, kind: str):
+    def kernel(values: Values) -> None:
+        raise KernelFailure(Failure(kind=kind, message="it did"))
+
+    spec = short(SOFTMAX.spec, Case((1, 2), "float32"), Case((1, 3), "float32"))
+    grading = grade(on(lambda x: x.shape[1] > 2, kernel), spec)
+    found = correctness(grading)
+    assert (found.failure.kind, found.failure.case) == (kind, "1×3 float32")
+    assert len(grading.executor.shapes) == 2
+    expected = Outcome.NOT_STARTED if kind == "not_started" else Outcome.FAIL
+    assert found.outcome is expected
+
+
+# -- kernels that fail only sometimes
+
+
+def every(period: int, calls: list[int]) -> Kernel:
+    def kernel(values: Values) -> None:
+        calls.append(1)
+        (halved if len(calls) % period == 0 else softmax)(values)
+
+    return kernel
+
+
+def test_a_failure_that_is_seen_once_is_not_lost_on_an_edge(grade):
+    calls: list[int] = []
+
+    def once(values: Values) -> None:
+        calls.append(1)
+        (halved if len(calls) == 2 else softmax)(values)
+
+    found = correctness(grade(once))
+    assert found.outcome is Outcome.FAIL
+    assert found.failure.case == "3×1500 float16"
+
+
+@pytest.mark.parametrize("period", [2, 3, 7, 11])
+def test_a_kernel_that_fails_now_and_then_fails_the_step(grade, period: int):
+    found = correctness(grade(every(period, [])))
+    assert found.outcome is Outcome.FAIL
+    assert found.failure.kind == "value"
+    assert found.failure.case
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_an_edge_that_fails_by_chance_fails_the_step(grade, seed: int):
+    chance, calls = random.Random(seed), []
+
+    def kernel(values: Values) -> None:
+        calls.append(1)
+        (halved if len(calls) == 2 or chance.random() < 0.3 else softmax)(values)
+
+    spec = short(SOFTMAX.spec, Case((1, 1), "float32"), Case((3, 150), "float16"))
+    found = correctness(grade(kernel, spec))
+    assert (found.outcome, found.failure.kind) == (Outcome.FAIL, "value")
+
+
+def test_a_failure_that_is_seen_once_is_not_lost_among_drawn_cases(grade):
+    calls: list[int] = []
+
+    def once(values: Values) -> None:
+        calls.append(1)
+        (halved if len(calls) == 12 else softmax)(values)
+
+    found = correctness(grade(once))
+    assert found.outcome is Outcome.FAIL
+
+
+# -- one case
+
+
+def test_a_single_case_is_tried_alone_and_earns_nothing(grade):
+    case = Case((2, 5), "float16", seed=3)
+    grading = grade(softmax, case=case)
+    ran = [grading.run(StepName.LOAD, load), grading.run(StepName.CORRECTNESS, correctness)]
+    assert [step.outcome for step in ran] == [Outcome.PASS, Outcome.PASS]
+    assert [step.points for step in ran] == [0, 0]
+    assert ran[1].max_points == grading.spec.points.correctness
+    assert grading.executor.shapes == [(2, 5)]
+    assert grading.result().message == (
+        "only the case 2x5,float16,seed=3 was tried: this earns no points"
+    )
+
+
+def test_a_single_failing_case_is_told_as_it_is(grade):
+    found = correctness(grade(halved, case=Case((2, 5), "float16", seed=3)))
+    assert found.failure.case == "2×5 float16"
+    assert "--case '2x5,float16,seed=3'" in found.failure.replay
+
+
+def test_a_replayed_case_has_the_values_that_failed(grade):
+    seen: list[Tensor] = []
+
+    def kernel(values: Values) -> None:
+        seen.append(values["x"].clone())
+        first_1024_columns(values)
+
+    found = correctness(grade(kernel))
+    case = Case.parse(found.failure.replay.split("--case '")[1].split("'")[0])
+    tried = list(seen)
+    correctness(grade(kernel, case=case))
+    assert any(x.shape == seen[-1].shape and torch.equal(x, seen[-1]) for x in tried)
+
+
+# -- points and order
+
+
+def test_steps_earn_their_points_when_they_pass(grade):
+    grading = grade(softmax)
+    assert grading.run(StepName.LOAD, load).points == 0
+    assert grading.run(StepName.CORRECTNESS, correctness).points == 3
+
+
+def test_a_failed_step_earns_nothing_and_stops_the_rest(grade):
+    grading = grade(halved)
+    grading.run(StepName.LOAD, load)
+    assert grading.run(StepName.CORRECTNESS, correctness).points == 0
+    after = grading.run(StepName.SPEED, speed)
+    assert (after.outcome, after.summary) == (Outcome.NOT_RUN, "not run: needs correctness")
+    assert grading.result().status is Status.FAIL
+
+
+def test_nothing_runs_before_the_file_is_loaded(grade):
+    step = grade(softmax).run(StepName.CORRECTNESS, correctness)
+    assert (step.outcome, step.summary) == (Outcome.NOT_RUN, "not run: needs load")
+
+
+def test_an_empty_file_is_named(grade):
+    grading = grade(softmax)
+    grading.kernel = b" \n"
+    step = grading.run(StepName.LOAD, load)
+    assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "empty")
+    assert step.failure.hint == stubs.again(grading.exercise, grading.kernel_path)
+
+
+def test_a_broken_reference_is_the_exercise_s_fault(grade):
+    def broken(inputs: Inputs) -> Mapping[str, Tensor]:
+        raise ZeroDivisionError("division by zero")
+
+    grading = grade(softmax, replace(short(SOFTMAX.spec), reference=broken))
+    grading.run(StepName.LOAD, load)
+    step = grading.run(StepName.CORRECTNESS, correctness)
+    assert (step.outcome, step.points) == (Outcome.ERROR, 0)
+    assert step.failure.message == (
+        "The exercise is broken: the reference fails for "
+        f"{grading.remote.last_case}: ZeroDivisionError: division by zero"
+    )
+
+
+def test_inputs_that_cannot_be_drawn_are_the_exercise_s_fault(grade):
+    def broken(case: Case, draw: Draw) -> Inputs:
+        return {"x": draw.tensor(case.shape, dtype="complex")}
+
+    grading = grade(softmax, replace(short(SOFTMAX.spec), inputs=broken))
+    grading.run(StepName.LOAD, load)
+    step = grading.run(StepName.CORRECTNESS, correctness)
+    assert step.outcome is Outcome.ERROR
+    assert "drawing the inputs fails for 1x1,float32" in step.failure.message
+
+
+# -- a GPU that disappears
+
+
+def test_a_gpu_that_disappears_stops_the_check_and_keeps_the_steps_before(grade):
+    """The judge's own torch hears of it first: its process runs no kernel of a learner's."""
+
+    def asks_the_gpu(grading: Grading) -> Finding:
+        raise RuntimeError("CUDA error: unspecified launch failure\nCompile with TORCH_USE_CUDA")
+
+    grading = grade(softmax)
+    grading.run(StepName.LOAD, load)
+    grading.run(StepName.CORRECTNESS, correctness)
+    step = grading.run(StepName.PROPERTIES, asks_the_gpu)
+    assert (step.outcome, step.points) == (Outcome.CANNOT_GRADE, 0)
+    assert step.failure.message == (
+        "the GPU stopped answering: CUDA error: unspecified launch failure"
+    )
+    assert "nvidia-smi" in step.failure.hint
+    result = grading.result()
+    assert result.status is Status.CANNOT_GRADE
+    assert exit_code([result]) == 3
+    assert result.points == grading.spec.points.correctness
+
+
+def test_an_error_of_ours_is_not_put_down_to_the_gpu(grade):
+    def broken(grading: Grading) -> Finding:
+        raise RuntimeError("a fault of the grader's own")
+
+    grading = grade(softmax)
+    grading.run(StepName.LOAD, load)
+    with pytest.raises(RuntimeError, match="of the grader's own"):
+        grading.run(StepName.CORRECTNESS, broken)
+
+
+# -- speed without a GPU
+
+
+def test_speed_is_skipped_without_a_gpu(grade):
+    found = speed(grade(softmax))
+    assert found.outcome is Outcome.SKIP
+    assert "needs a CUDA GPU" in found.summary
+
+
+def test_speed_that_is_required_cannot_be_graded_without_a_gpu(grade):
+    assert speed(grade(softmax, require_speed=True)).outcome is Outcome.CANNOT_GRADE
+
+
+# -- and once with everything real
+
+
+def test_a_real_worker_is_graded_like_this(tmp_path: Path):
+    right = DOUBLE.solution.read_text()
+    first_block_only = tmp_path / "first_block.py"
+    every_block = "(triton.cdiv(x.numel(), 128),)"
+    assert every_block in right
+    first_block_only.write_text(right.replace(every_block, "(1,)"))
+    fork_servers = ForkServers()
+    try:
+        assert graded(DOUBLE, DOUBLE.solution, fork_servers).outcome is Outcome.PASS
+        step = graded(DOUBLE, first_block_only, fork_servers)
+        assert step.outcome is Outcome.FAIL
+        assert step.failure.case == "129 float32"
+        assert step.failure.message == "out[128] was never written"
+    finally:
+        fork_servers.close()
+
+
+def graded(exercise: Exercise, kernel: Path, fork_servers: ForkServers) -> object:
+    grading = Grading(exercise, kernel, Options(seed=1), fork_servers)
+    try:
+        grading.run(StepName.LOAD, load)
+        return grading.run(StepName.CORRECTNESS, correctness)
+    finally:
+        grading.close()

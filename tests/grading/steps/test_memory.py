@@ -1,0 +1,782 @@
+"""The memory step: what a call holds beyond its arguments, in simulation and on a GPU."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.backends.numba import compiled as numba_compiled
+from grader.backends.triton import compiled as triton_compiled
+from grader.course import catalog
+from grader.course.catalog import Exercise
+from grader.grading import check
+from grader.grading.session import Finding, ForkServers, Grading, Options
+from grader.grading.steps import memory
+from grader.model.exercise import ITEMSIZE, Case, a_hundredth
+from grader.model.messages import Launched
+from grader.model.outcomes import Outcome, StepName
+from grader.model.results import Failure, Step
+from grader.sandbox.arena import HostArena
+from grader.sandbox.worker_link import Counts, KernelFailure, WorkerLink, entry_of
+from grader.speed import clock, reserved_memory
+from grader.speed.scored_case import bytes_per_row, scored_case
+from grader.worker.allocations import Allocations
+from grader.worker.bounds import Span
+from grader.worker.loop import Worker
+from grader.worker.torch_operations import Allocating
+
+ROOT = Path(__file__).parents[3]
+ADD = catalog.find(ROOT, "01_vector_add")
+DOT = catalog.find(ROOT, "02_dot_reduction")
+ONLINE = catalog.find(ROOT, "04_online_softmax")
+MIB = 2**20
+
+
+@pytest.fixture(scope="module")
+def fork_servers() -> Iterator[ForkServers]:
+    made = ForkServers()
+    yield made
+    made.close()
+
+
+def memory_step(
+    fork_servers: ForkServers, file: Path, exercise: Exercise, **options: object
+) -> Step:
+    """The memory step alone, with all before it taken as passed."""
+    grading = Grading(exercise, file, Options(seed=1, **options), fork_servers)
+    try:
+        order = exercise.spec.steps
+        for earlier in order[: order.index(StepName.MEMORY)]:
+            grading.run(earlier, lambda _: Finding("taken as passed"))
+        return grading.run(StepName.MEMORY, memory.memory)
+    finally:
+        grading.close()
+
+
+@pytest.fixture
+def held(fork_servers: ForkServers, tmp_path: Path):
+    """Runs the memory step alone on the text of a kernel file."""
+
+    def run(exercise: Exercise, kernel: str) -> Step:
+        file = tmp_path / "kernel.py"
+        file.write_text(kernel)
+        return memory_step(fork_servers, file, exercise)
+
+    return run
+
+
+def adding(scratch: str, before: str = "") -> str:
+    """A vector add in torch operations whose entry also makes `scratch`."""
+    body = f"    {scratch}\n    out.copy_(x + y)\n"
+    return f"import torch\n{before}\n\ndef vector_add(x, y, out):\n{body}"
+
+
+def test_a_counted_call_does_not_import_torchs_compiler(held):
+    """It takes a second, of every check of a Triton kernel."""
+    body = "    assert 'torch._dynamo' not in sys.modules\n    torch.add(x, y, out=out)\n"
+    step = held(ADD, f"import sys\n\nimport torch\n\n\ndef vector_add(x, y, out):\n{body}")
+    assert step.failure is None
+
+
+def test_a_simulated_worker_for_numba_has_torch_only_if_the_file_imports_it(held):
+    """To import it takes half the time of a puzzle's check; behind the walls a file still can."""
+    text = "import sys\n\nassert 'torch' not in sys.modules\n\nimport torch\n\n"
+    step = held(DOT, text + DOT.solution.read_text())
+    assert step.failure is None
+
+
+# What torch's own x + y takes at 1 GiB of arguments, before it is copied into out.
+TEMPORARY = 357_913_940
+
+
+# -- in simulation
+
+
+def test_a_kernel_without_scratch_holds_nothing(held):
+    step = held(ONLINE, ONLINE.solution.read_text())
+    assert (step.outcome, step.points) == (Outcome.PASS, 1)
+    assert step.memory.model_dump() == {
+        "case": "4095×32771 float32",
+        "peak_bytes": 0,
+        "most_bytes": 4095 * 32771 * 4 // 4,
+        "held_bytes": None,
+        "simulated": True,
+    }
+    assert step.summary == ("4095×32771 float32: nothing beyond 1 GiB of arguments")
+
+
+def test_a_copy_is_too_much(held):
+    step = held(ADD, adding("total = x + y"))
+    assert (step.outcome, step.points) == (Outcome.FAIL, 0)
+    assert (step.failure.kind, step.failure.message) == (
+        "memory",
+        "one call holds 682.7 MiB beyond 1 GiB of arguments",
+    )
+    assert (step.failure.expected, step.failure.got) == ("at most 85.3 MiB", "682.7 MiB")
+    assert "grows with the input" in step.failure.hint
+
+
+@pytest.mark.parametrize(
+    ("scratch", "copies"),
+    [
+        ("pass", 1),
+        ("a = x * 2; del a; b = x * 3; del b", 1),  # one after the other
+        ("a = x * 2; b = a.view(-1, 1).T; a = None; out.copy_(b.flatten())", 2),  # a view keeps it
+        ("a = torch.empty(0); a.resize_(x.shape)", 2),
+        ("a = x[::2] * 1.0", 1.5),
+    ],
+)
+def test_what_lives_at_once_counts(held, scratch: str, copies: float):
+    peak = held(ADD, adding(scratch)).memory.peak_bytes
+    assert peak == pytest.approx(copies * TEMPORARY, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "scratch",
+    [
+        "torch.frombuffer(bytearray(4 * x.numel()), dtype=torch.float32)",
+        "torch.empty(1); scratch.untyped_storage().resize_(4 * x.numel())",
+    ],
+    ids=["frombuffer", "resized"],
+)
+def test_memory_that_no_operation_of_torchs_makes_counts_when_a_kernel_gets_it(held, scratch: str):
+    kernel = (
+        "import torch\nimport triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+        "def touch(scratch):\n    tl.store(scratch, 1.0)\n\n\n"
+        f"def vector_add(x, y, out):\n    scratch = {scratch}\n    touch[(1,)](scratch)\n"
+        "    torch.add(x, y, out=out)\n"
+    )
+    assert held(ADD, kernel).memory.peak_bytes == pytest.approx(TEMPORARY, rel=1e-3)
+
+
+def test_what_a_file_keeps_from_call_to_call_counts(held):
+    keeping = adding("KEPT.append(x * 2)", before="KEPT = []")
+    assert held(ADD, keeping).memory.peak_bytes == pytest.approx(2 * TEMPORARY, rel=1e-3)
+
+
+def test_scratch_that_does_not_grow_counts_as_what_it_is(held):
+    step = held(DOT, DOT.solution.read_text() + "\nROOM = cuda.device_array(2**20, np.float32)\n")
+    assert step.outcome is Outcome.PASS
+    partials = step.memory.peak_bytes - 4 * MIB
+    assert 0 < partials < MIB
+
+
+@pytest.mark.parametrize(
+    ("part", "outcome"), [(3, Outcome.FAIL), (5, Outcome.PASS)], ids=["copy", "may be capped"]
+)
+def test_scratch_that_grows_fails_where_no_cap_can_explain_it(held, part: int, outcome: Outcome):
+    """An honest kernel keeps 128 partial sums a block of at most 1,024 blocks: 1 MiB on a GPU, and
+    six percent of an argument where the counted case has fewer blocks than that."""
+    step = held(
+        ADD,
+        "import torch\n\ndef vector_add(x, y, out):\n"
+        f"    scratch = torch.empty(x.numel() // {part})\n    torch.add(x, y, out=out)\n",
+    )
+    assert step.outcome is outcome
+
+
+def test_scratch_made_by_the_import_is_held_by_each_call(held):
+    step = held(DOT, DOT.solution.read_text() + "\nROOM = cuda.device_array(2**21, np.float32)\n")
+    assert (step.outcome, step.failure.got) == (Outcome.FAIL, "8.5 MiB")
+
+
+@pytest.mark.parametrize(
+    ("scratch", "vectors"),
+    [
+        ("cuda.device_array(a.size, np.float32)", 1),
+        ("cuda.device_array_like(a)", 1),
+        ("cuda.to_device(np.ones(a.size, np.float32))", 1),
+        ("cuda.device_array(a.size, np.float32)[1:]", 1),
+        ("cuda.device_array((2, a.size), np.float32).reshape(-1)", 2),
+        ("a[1:]", 0),
+    ],
+)
+def test_device_arrays_count_and_views_of_them_do_not(held, scratch: str, vectors: int):
+    entry = "    blocks = min("
+    text = DOT.solution.read_text()
+    assert text.count("    per_block = ") == 1
+    assert entry in text
+    step = held(DOT, text.replace("    per_block = ", f"    scratch = {scratch}\n    per_block = "))
+    assert step.memory.peak_bytes == pytest.approx(vectors * 512 * MIB, abs=MIB)
+
+
+def test_a_worker_that_does_not_count_is_the_graders_fault(held, monkeypatch: pytest.MonkeyPatch):
+    exchange = WorkerLink._exchange
+    monkeypatch.setattr(
+        WorkerLink, "_exchange", lambda self, *a, **k: replace(exchange(self, *a, **k), peak=None)
+    )
+    step = held(ADD, ADD.solution.read_text())
+    assert (step.outcome, step.points) == (Outcome.ERROR, 0)
+    assert step.failure.message == (
+        "The worker did not count the memory that the kernel file holds."
+    )
+
+
+def test_a_kernel_that_fails_on_the_larger_case_is_told_with_it(held):
+    text = adding("assert x.numel() < 10_000, 'too long for me'")
+    step = held(ADD, text)
+    assert (step.outcome, step.failure.case) == (Outcome.FAIL, "10006 float32")
+    assert "--case '10006,float32" in step.failure.replay
+
+
+def test_a_kernel_that_does_nothing_on_the_larger_case_is_wrong(held):
+    """Or it would need no scratch there, and seem to need none however large the case is."""
+    step = held(ADD, adding("if x.numel() > 10_000: return"))
+    assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "never_written")
+    assert step.failure.case == "10006 float32"
+
+
+def test_less_than_before_is_no_credit(held, monkeypatch: pytest.MonkeyPatch):
+    """A file that allocates less for more rows is not extrapolated below what it held."""
+    peaks = iter([3 * MIB, MIB])
+    count = WorkerLink.count
+    monkeypatch.setattr(
+        WorkerLink, "count", lambda self, call: Counts(count(self, call).counts, next(peaks))
+    )
+    assert held(ADD, ADD.solution.read_text()).memory.peak_bytes == 3 * MIB
+
+
+# -- the budget
+
+
+@pytest.mark.parametrize(("peak", "outcome"), [(5_000, Outcome.PASS), (5_001, Outcome.FAIL)])
+def test_the_budget_itself_passes(peak: int, outcome: Outcome):
+    found = memory._finding(Case((8, 8), "float32"), peak, 5_000, "too many", 7_000)
+    assert (found.outcome, found.memory.peak_bytes) == (outcome, peak)
+    assert (found.memory.held_bytes, found.memory.simulated) == (7_000, False)
+    assert found.summary == f"8×8 float32: {peak:,} bytes too many"
+
+
+def test_one_percent_is_allowed_and_a_few_mebibytes_in_any_case():
+    assert a_hundredth(Case((10, 10), "float32")) == 4 * MIB
+    assert a_hundredth(Case((10_000, 100_000), "bfloat16")) == 20_000_000
+
+
+# -- on a GPU: what counts of what is held at half the rows and at all of them
+
+sizes = st.integers(0, 1 << 36)  # bytes
+
+
+def taken(scratch: int) -> int:
+    """What torch takes of the GPU for one tensor (PYTORCH_CUDA_ALLOC_CONF, "kSmallSize" and so on):
+    segments of 2 MiB up to 1 MiB, of 20 MiB up to 10 MiB, else whole pages of 2 MiB."""
+    if scratch <= MIB:
+        return 2 * MIB if scratch else 0
+    return memory.SEGMENT if scratch < 10 * MIB else -(-scratch // (2 * MIB)) * 2 * MIB
+
+
+@given(fixed=st.integers(0, reserved_memory.FIXED))
+def test_what_does_not_grow_is_free_up_to_its_room(fixed: int):
+    assert memory.counted(fixed, fixed, reserved_memory.FIXED) == 0
+    beyond = memory.counted(
+        fixed + reserved_memory.FIXED, fixed + reserved_memory.FIXED, reserved_memory.FIXED
+    )
+    assert beyond == fixed
+
+
+@given(scratch=sizes, fixed=st.integers(0, reserved_memory.FIXED))
+def test_what_grows_counts_in_full_whatever_is_fixed_beside_it(scratch: int, fixed: int):
+    scratch -= scratch % 2
+    counted = memory.counted(fixed + scratch // 2, fixed + scratch, reserved_memory.FIXED)
+    assert counted == scratch
+
+
+@given(scratch=sizes, fixed=st.integers(0, reserved_memory.FIXED))
+def test_torchs_segments_are_allowed_for(scratch: int, fixed: int):
+    """So nobody fails who holds what is allowed."""
+    scratch -= scratch % 2
+    half, whole = fixed + taken(scratch // 2), fixed + taken(scratch)
+    assert abs(memory.counted(half, whole, reserved_memory.FIXED) - scratch) <= memory.STEPS
+
+
+def test_the_allowance_for_segments_is_needed():
+    """Scratch of just over 1 MiB takes a segment, and half of it 2 MiB."""
+    seen = memory.counted(taken(MIB), taken(2 * MIB), reserved_memory.FIXED)
+    assert memory.SEGMENT < seen - 2 * MIB <= memory.STEPS
+
+
+@given(half=st.integers(-MIB, 1 << 36), whole=st.integers(-MIB, 1 << 36), room=sizes)
+def test_it_is_what_grows_and_what_of_the_rest_exceeds_the_room(half: int, whole: int, room: int):
+    """Never below nothing, be it that another program freed memory meanwhile."""
+    grown = memory.grown(half, whole)
+    assert grown >= 0
+    assert memory.counted(half, whole, room) == grown + max(0, whole - grown - room)
+
+
+@pytest.mark.parametrize("arguments", [294 * MIB, 5 << 30])  # of a T4's scored case, an H200's
+@pytest.mark.parametrize("exercise", catalog.timed(ROOT), ids=lambda one: one.name)
+def test_a_copy_of_an_argument_is_too_much_on_any_card(exercise: Exercise, arguments: int):
+    """As the `wrong_*` that must fail at this step hold one, and so whatever is fixed beside it."""
+    case = scored_case(exercise.spec, arguments // bytes_per_row(exercise.spec))
+    copy = taken(case.elements * ITEMSIZE[case.dtype])
+    most = exercise.spec.memory_budget(case) + memory.STEPS
+    for fixed in (0, reserved_memory.FIXED):
+        assert memory.counted(fixed + copy // 2, fixed + copy, reserved_memory.FIXED) > most
+
+
+@pytest.mark.parametrize("arguments", [294 * MIB, 10 << 30])
+@pytest.mark.parametrize("exercise", catalog.timed(ROOT), ids=lambda one: one.name)
+def test_four_gibibytes_are_too_much_although_they_do_not_grow(exercise: Exercise, arguments: int):
+    case = scored_case(exercise.spec, arguments // bytes_per_row(exercise.spec))
+    most = exercise.spec.memory_budget(case) + memory.STEPS
+    assert memory.counted(4 << 30, 4 << 30, reserved_memory.FIXED) > most
+
+
+# -- on a GPU, which is a number of free bytes here
+
+
+@dataclass
+class Card:
+    """A GPU, the judge on it, and a worker whose kernel takes `scratch(rows)` in each call."""
+
+    scratch: Callable[[int], int] = lambda rows: 0
+    keeps: Callable[[int], int] = lambda rows: 0  # more for each call, which stays
+    once: int = 0  # by the first call of a worker, for code and the like
+    tuning: int = 0  # as the same, but given back when the worker settles
+    gives_back: bool = True  # the scratch, at the end of the call
+    right: bool = True
+    free: int = 100 << 30
+    judges: int = 0  # what the judge holds of it by torch
+    held: int = 0  # by the worker
+    cached: int = 0  # a part of it, which settling gives back
+    done: list[str] = field(default_factory=list)
+    looked: Event = field(default_factory=Event)
+
+    def take(self, size: int) -> None:
+        self.free -= size
+        self.held += size
+
+    def look(self) -> int:
+        self.looked.set()
+        return self.free
+
+    def start(self) -> None:
+        self.done = ["start"]
+        self.take(-self.held)
+        self.cached = 0
+        self.take(500 * MIB)  # the CUDA context
+
+    def load(self) -> None:
+        self.done.append("load")
+
+    def call(self, calls: list[int]) -> None:
+        (rows,) = calls
+        if "call" not in self.done:
+            self.take(self.once + self.tuning)
+            self.cached += self.tuning
+        self.done.append("call")
+        self.take(self.keeps(rows))
+        scratch = self.scratch(rows)
+        self.take(scratch)
+        self.looked.clear()
+        while self.done.count("call") == 2 and not self.looked.is_set():
+            pass  # the call goes on until the judge has looked once
+        if self.gives_back:
+            self.take(-scratch)
+        else:
+            self.cached += scratch
+
+    def settle(self) -> None:
+        self.done.append("settle")
+        self.take(-self.cached)
+        self.cached = 0
+
+    def slots(self, rows: int) -> SimpleNamespace:
+        def refill() -> tuple[list[int], SimpleNamespace]:
+            self.done.append("refill")
+            more = (7 if rows > 50 else 3) * MIB
+            self.judges += more
+            self.free -= more
+            return [rows], SimpleNamespace(all_right=lambda: self.right)
+
+        return SimpleNamespace(refill=refill)
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch):
+    """What the judge takes to be held at half of 100 rows, and at all of them."""
+
+    def held(card: Card) -> tuple[int, int]:
+        for module in (memory, reserved_memory):
+            monkeypatch.setattr(module, "free_bytes", card.look)
+        monkeypatch.setattr(torch.cuda, "memory_reserved", lambda: card.judges)
+        monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+        half, whole = (memory._held(card, card.slots(rows)) for rows in (50, 100))
+        return half, whole
+
+    return held
+
+
+@pytest.mark.parametrize(
+    ("card", "half", "whole"),
+    [
+        (Card(), 0, 0),  # neither the context counts nor what the judge takes
+        (Card(once=78 * MIB), 78 * MIB, 78 * MIB),
+        (Card(tuning=256 * MIB), 0, 0),
+        (Card(scratch=lambda rows: rows * MIB), 50 * MIB, 100 * MIB),
+        (Card(scratch=lambda rows: rows * MIB, gives_back=False), 50 * MIB, 100 * MIB),
+        (Card(keeps=lambda rows: rows * MIB), 100 * MIB, 200 * MIB),  # by two calls
+        (Card(scratch=lambda rows: rows * MIB, once=9 * MIB), 59 * MIB, 109 * MIB),
+    ],
+)
+def test_the_judge_sees_from_outside_what_a_second_call_holds(
+    seen, card: Card, half: int, whole: int
+):
+    assert seen(card) == (half, whole)
+    assert card.done == ["start", "load", "call", "settle", "refill", "call"]
+
+
+def test_a_kernel_that_is_wrong_where_it_is_watched_fails(seen, monkeypatch: pytest.MonkeyPatch):
+    """Who does nothing there holds nothing."""
+    monkeypatch.setattr(
+        clock, "why_wrong", lambda filled: Failure(kind="wrong_at_scale", message="")
+    )
+    with pytest.raises(KernelFailure) as caught:
+        seen(Card(right=False))
+    assert caught.value.failure.kind == "wrong_at_scale"
+
+
+@pytest.fixture
+def on_gpu(monkeypatch: pytest.MonkeyPatch):
+    """The finding on a kernel that holds so many bytes at half the rows and at all of them."""
+
+    def found(half: int, whole: int, *, spilled: int = 0, others: str | None = None) -> Finding:
+        held = iter([half, whole])
+        asked = []
+        link = SimpleNamespace(resources=lambda call: (), close=lambda: None)
+        slots = SimpleNamespace(plan=lambda: SimpleNamespace(calls=[["call"]]))
+        for name, fake in {
+            "CudaArena": lambda size: SimpleNamespace(memory=None, close=lambda: None),
+            "WorkerLink": lambda *_: link,
+            "Slots": lambda spec, case, calls, memory: (asked.append(case.shape[0]), slots)[1],
+            "_held": lambda kernel, slots: next(held),
+            "_stack": lambda launched: spilled,
+        }.items():
+            monkeypatch.setattr(memory, name, fake)
+        monkeypatch.setattr(memory.gpu_lock, "gpu_for_us_alone", nullcontext)
+        monkeypatch.setattr(memory.gpu_lock, "others", list)
+        monkeypatch.setattr(memory.gpu_lock, "disturbance", lambda _: others)
+        grading = SimpleNamespace(
+            spec=ADD.spec,
+            sizing=SimpleNamespace(rows=1 << 28),
+            kernel=b"",
+            options=SimpleNamespace(device="cuda"),
+            executor=SimpleNamespace(close=lambda: None),
+            fork_servers=SimpleNamespace(fork_server=lambda *_: None),
+        )
+        finding = memory.memory(grading)
+        assert asked == [1 << 27, 1 << 28]
+        return finding
+
+    return found
+
+
+def test_what_grows_is_told_apart_from_what_does_not(on_gpu):
+    """1 GiB an argument: its hundredth may be held, and torch's steps."""
+    most = (1 << 30) // 100 + memory.STEPS
+    for half, whole, told in (
+        (500 * MIB, 500 * MIB, "nothing growing with its arguments"),
+        (500 * MIB, 512 * MIB, "24 MiB growing with its arguments"),
+        (900 * MIB, 1400 * MIB, "1,000 MiB growing with its arguments"),
+        (600 * MIB, 600 * MIB, "88 MiB beyond its arguments and a fixed 512 MiB"),
+    ):
+        found = on_gpu(half, whole)
+        assert found.summary == f"268435456 float32: {told}"
+        assert not found.memory.simulated
+        assert found.memory.most_bytes == most
+        assert found.outcome is (Outcome.FAIL if found.memory.peak_bytes > most else Outcome.PASS)
+
+
+def test_what_fails_is_told_with_what_is_allowed(on_gpu):
+    failure = on_gpu(5 << 30, 5 << 30).failure
+    assert failure.message == ("one call holds 4,608 MiB beyond its arguments and a fixed 512 MiB")
+    assert (failure.kind, failure.expected) == ("memory", "at most 50.2 MiB")
+
+
+def test_spilled_registers_have_room_of_their_own(on_gpu):
+    assert on_gpu(700 * MIB, 700 * MIB, spilled=188 * MIB).memory.peak_bytes == 0
+
+
+def test_beside_another_program_too_much_is_noise(on_gpu):
+    found = on_gpu(0, 500 * MIB, others="another program uses the GPU")
+    assert (found.outcome, found.failure.kind) == (Outcome.NOISY, "noisy")
+    assert on_gpu(0, 0, others="another program uses the GPU").outcome is Outcome.PASS
+
+
+def test_room_for_spilled_registers_is_what_the_worker_says_up_to_a_limit(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    gpu = SimpleNamespace(multi_processor_count=10, max_threads_per_multi_processor=2048)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: gpu)
+
+    def kernel(spills: int | None) -> Launched:
+        return Launched("k", registers=255, spills=spills, shared_bytes=0, threads=32, launches=1)
+
+    threads = 20_480
+    assert memory._stack([]) == 0
+    assert memory._stack([kernel(0), kernel(512), kernel(8)]) == threads * 512
+    assert memory._stack([kernel(None)]) == threads * memory.MOST_STACK
+    assert memory._stack([kernel(1 << 30)]) == threads * memory.MOST_STACK
+
+
+# -- what the worker notes
+
+
+def test_the_arena_is_not_scratch():
+    arena = torch.zeros(64, dtype=torch.uint8)
+    allocations = Allocations()
+    with Allocating(allocations, Span(arena.data_ptr(), arena.data_ptr() + 64, "arena")):
+        arena.view(torch.float32).add_(1)
+        assert allocations.peak == 0
+        kept = torch.ones(8)
+        assert allocations.peak == 32
+        del kept
+        torch.ones(4)
+    assert allocations.peak == 32
+
+
+def test_memory_that_is_freed_makes_room():
+    allocations = Allocations()
+    first = np.zeros(100, np.uint8)
+    allocations.see_array(first[10:20])
+    allocations.see_array(first)
+    assert allocations.peak == 100
+    del first
+    second = np.zeros(60, np.uint8)
+    allocations.see_array(second)
+    assert allocations.peak == 100
+    third = np.zeros(50, np.uint8)
+    allocations.see_array(third)
+    assert allocations.peak == 110
+
+
+# -- what the worker gives back
+
+
+def test_a_worker_settles_when_garbage_is_collected():
+    class Ring:
+        def __init__(self) -> None:
+            self.itself = self
+
+    ring = weakref.ref(Ring())
+    found = []
+    backend = SimpleNamespace(settle=lambda: found.append(ring()))
+    assert Worker(backend, None).do({"op": "settle"}) == {}
+    assert found == [None]
+
+
+def test_torch_gives_back_what_it_caches(monkeypatch: pytest.MonkeyPatch):
+    done: list[str] = []
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: done.append("torch"))
+    triton_compiled.Compiled().settle()
+    assert done == ["torch"]
+
+
+def test_numba_frees_what_it_put_off(monkeypatch: pytest.MonkeyPatch):
+    done: list[str] = []
+    put_off = SimpleNamespace(clear=lambda: done.append("numba"))
+    context = SimpleNamespace(memory_manager=SimpleNamespace(deallocations=put_off))
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: done.append("torch"))
+    monkeypatch.setattr(numba_compiled.cuda, "current_context", lambda: context)
+    numba_compiled.Compiled().settle()
+    assert done == ["numba", "torch"]
+
+
+@pytest.mark.parametrize("exercise", [ADD, DOT], ids=["Triton", "numba"])
+def test_a_simulated_worker_has_nothing_to_give_back(fork_servers: ForkServers, exercise: Exercise):
+    fork_server = fork_servers.fork_server(exercise.spec.backend, "cpu")
+    arena = HostArena(1 << 20)
+    text = exercise.solution.read_bytes()
+    with (
+        closing(arena),
+        closing(WorkerLink(entry_of(exercise.spec), text, fork_server, arena)) as link,
+    ):
+        link.load()
+        link.settle()
+
+
+# -- in hardened mode: what is left for the speed step
+
+
+@pytest.mark.parametrize(
+    ("free", "held", "taken"),
+    [
+        (80 << 30, 6 << 30, (74 << 30) - reserved_memory.SLACK),
+        (80 << 30, 100 * MIB, (80 << 30) - reserved_memory.FIXED),
+        (600 * MIB, 500 * MIB, None),  # less is free than may be held
+    ],
+)
+def test_all_is_held_back_but_what_was_held_before(monkeypatch, free, held, taken):
+    monkeypatch.setattr(reserved_memory, "free_bytes", lambda: free)
+    monkeypatch.setattr(torch, "empty", lambda size, dtype, device: (size, dtype, device))
+    expected = None if taken is None else (taken, torch.uint8, "cuda")
+    assert reserved_memory.hold_back(held) == expected
+
+
+def test_before_that_the_judge_takes_room_to_spare(monkeypatch):
+    """Torch has ten pieces, of which three are free: they are taken first, and are not enough."""
+    piece, free, taken = 100 * MIB, 3, 0
+
+    def empty(size: int, dtype: torch.dtype, device: str) -> object:
+        nonlocal taken
+        assert (size, dtype, device) == (piece, torch.uint8, "cuda")
+        taken += 1
+        return object()
+
+    monkeypatch.setattr(torch, "empty", empty)
+    monkeypatch.setattr(
+        torch.cuda, "memory_reserved", lambda: 10 * piece + max(0, taken - free) * piece
+    )
+    reserved_memory.keep_room(piece)
+    assert taken == free + 2
+
+
+# -- on a real GPU: python -m pytest -m gpu tests/grading/steps/test_memory.py
+
+SMALL_CARD = 2 << 30  # bytes, on which a scored call has arguments of some 300 MB, as on a T4
+HONEST = ROOT / "tests" / "redteam" / "honest"
+HOLDS_MUCH = (
+    *(f"01_vector_add/{name}" for name in ("side_stream", "autotuned", "cuda_graph")),
+    *("03_three_pass_softmax/atomics", "04_online_softmax/last_part_combines"),
+)
+HERE = "Rejected at: memory"
+WRONG = sorted(f for f in ROOT.glob("solutions/*/wrong_*.py") if HERE in f.read_text())
+
+
+workshop_of_this_process = cache(ForkServers)
+
+
+def apart(file: Path, name: str, card: int | None) -> Step:
+    """What the process for CUDA does."""
+    exercise = catalog.find(ROOT, name)
+    return memory_step(workshop_of_this_process(), file, exercise, device="cuda", gpu_memory=card)
+
+
+def end() -> None:
+    workshop_of_this_process().close()
+
+
+@pytest.fixture(scope="module")
+def other_process() -> Iterator[ProcessPoolExecutor]:
+    """A CUDA context of this process would make it another program to the judges of later tests."""
+    if not torch.cuda.is_available():
+        pytest.skip("needs a CUDA GPU")
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        yield pool
+        pool.submit(end).result()
+
+
+@pytest.fixture
+def on_card(other_process: ProcessPoolExecutor, tmp_path: Path):
+    """As `held`, on this machine's GPU."""
+
+    def run(exercise: Exercise, kernel: str, gpu_memory: int | None = None) -> Step:
+        file = tmp_path / "kernel.py"
+        file.write_text(kernel)
+        return other_process.submit(apart, file, exercise.name, gpu_memory).result()
+
+    return run
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("card", [None, SMALL_CARD], ids=["whole card", "small card"])
+@pytest.mark.parametrize("name", HOLDS_MUCH)
+def test_an_honest_kernel_may_hold_what_does_not_grow(on_card, name: str, card: int | None):
+    exercise = catalog.find(ROOT, name.partition("/")[0])
+    step = on_card(exercise, (HONEST / f"{name}.py").read_text(), gpu_memory=card)
+    assert step.outcome is Outcome.PASS, step
+    assert not step.memory.simulated
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("card", [None, SMALL_CARD], ids=["whole card", "small card"])
+@pytest.mark.parametrize("exercise", catalog.timed(ROOT), ids=lambda one: one.name)
+def test_a_solution_passes_on_a_gpu(on_card, exercise: Exercise, card: int | None):
+    step = on_card(exercise, exercise.solution.read_text(), gpu_memory=card)
+    assert step.outcome is Outcome.PASS, step
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("card", [None, SMALL_CARD], ids=["whole card", "small card"])
+@pytest.mark.parametrize("file", WRONG, ids=lambda file: file.parent.name)
+def test_a_wrong_kernel_fails_on_a_gpu(on_card, file: Path, card: int | None):
+    step = on_card(catalog.find(ROOT, file.parent.name), file.read_text(), gpu_memory=card)
+    assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "memory"), step
+    assert "growing with its arguments" in step.failure.message
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("scratch", "vectors"),
+    [
+        ("pass", 1),
+        ("a = x * 2; del a", 1),  # one after the other
+        ("a = x * 2", 2),
+        ("a = x[::2] * 1.0", 1.5),
+    ],
+)
+def test_what_lives_at_once_is_seen_on_a_gpu(on_card, scratch: str, vectors: float):
+    """Beside what torch makes for x + y."""
+    step = on_card(ADD, adding(scratch))
+    length = int(step.memory.case.split()[0])
+    assert step.memory.peak_bytes == pytest.approx(4 * vectors * length, abs=memory.STEPS)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("mebibytes", "outcome"), [(300, Outcome.PASS), (4096, Outcome.FAIL)])
+def test_a_fixed_buffer_counts_where_it_is_large(on_card, mebibytes: int, outcome: Outcome):
+    before = f"ROOM = torch.empty({mebibytes} << 20, dtype=torch.uint8, device='cuda')"
+    text = adding("pass", before).replace("out.copy_(x + y)", "torch.add(x, y, out=out)")
+    step = on_card(ADD, text)
+    assert step.outcome is outcome, step
+    assert ("and a fixed" in step.summary) == (outcome is Outcome.FAIL)
+
+
+@pytest.mark.gpu
+def test_who_does_nothing_where_it_is_watched_fails_on_a_gpu(on_card):
+    lazy = "SEEN = []"
+    step = on_card(ADD, adding("SEEN.append(1)\n    if len(SEEN) == 2: return", lazy))
+    assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "wrong_at_scale"), step
+
+
+HOLDS_MORE_WHEN_TIMED = """
+SEEN, KEPT = [], []
+right = vector_add
+
+
+def vector_add(x, y, out):
+    right(x, y, out)
+    if x.numel() > 1 << 20:
+        SEEN.append(1)
+    if len(SEEN) == 5:  # the memory step has two such calls of one worker
+        KEPT.append(torch.empty(1 << 30, dtype=torch.uint8, device=x.device))
+"""
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("hardened", [False, True])
+def test_a_hardened_judge_leaves_a_kernel_what_it_held_before(tmp_path: Path, hardened: bool):
+    if not torch.cuda.is_available():
+        pytest.skip("needs a CUDA GPU")
+    exercise = catalog.find(ROOT, "01_vector_add")
+    file = tmp_path / "kernel.py"
+    file.write_text(exercise.solution.read_text() + HOLDS_MORE_WHEN_TIMED)
+    request = check.Request(exercise, file, device="cuda", hardened=hardened)
+    (result,) = check.run([request], print)
+    speed = next(step for step in result.steps if step.name is StepName.SPEED)
+    refused = speed.failure is not None and speed.failure.kind == "out_of_memory"
+    assert refused == hardened, speed

@@ -1,0 +1,134 @@
+"""Which failed check is drawn, and the command that draws."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.cli import main
+from grader.course import catalog
+from grader.grading import picture
+from grader.model.exercise import Case
+from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.results import Failure, Result, Step, parse_result
+
+ROOT = Path(__file__).parents[2]
+PUZZLE = catalog.find(ROOT, "p01_map")
+TRITON = catalog.find(ROOT, "01_vector_add")
+PASSED = parse_result((Path(__file__).parents[1] / "courses" / "result.json").read_bytes())
+
+
+def failed(kind: str = "value", case: str = "8,float32,seed=7", replay: bool = True) -> Result:
+    command = f"grader check p01_map --kernel 'my kernel.py' --case '{case}'"
+    failure = Failure(kind=kind, message="wrong", replay=command if replay else None)
+    step = Step(
+        name=StepName.CORRECTNESS,
+        outcome=Outcome.FAIL,
+        points=0,
+        max_points=3,
+        summary="",
+        duration_s=0.1,
+        failure=failure,
+    )
+    return PASSED.model_copy(update={"status": Status.FAIL, "steps": (step,)})
+
+
+def test_a_small_case_that_failed_is_drawn():
+    assert picture.case_of(failed(), PUZZLE.spec) == Case((8,), "float32", seed=7)
+
+
+@pytest.mark.parametrize("kind", ["timeout", "crash", "exception", "property", "too_slow"])
+def test_what_the_accesses_do_not_show_is_not_drawn(kind: str):
+    """Least of all a call that never comes back."""
+    assert picture.case_of(failed(kind), PUZZLE.spec) is None
+
+
+@pytest.mark.parametrize("kind", ["divergent_barrier", "divergent_shuffle", "traffic"])
+def test_what_the_accesses_show_is_drawn(kind: str):
+    assert picture.case_of(failed(kind), PUZZLE.spec) is not None
+
+
+def test_nothing_else_is_drawn():
+    assert picture.case_of(failed(case="65,float32"), PUZZLE.spec) is None, "too large to look at"
+    assert picture.case_of(failed(), TRITON.spec) is None, "programs are not threads"
+    assert picture.case_of(failed(replay=False), PUZZLE.spec) is None, "no case shows it"
+    assert picture.case_of(PASSED, PUZZLE.spec) is None, "nothing is wrong"
+
+
+def run(capsys: pytest.CaptureFixture[str], *line: str) -> tuple[int, str, str]:
+    code = main(line)
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def test_a_failing_check_of_a_puzzle_ends_with_a_drawing(capsys: pytest.CaptureFixture[str]):
+    kernel = PUZZLE.answers / "wrong_off_by_one.py"
+    code, out, _ = run(capsys, "check", "p01_map", "--kernel", str(kernel))
+    assert code == 1
+    report, drawing = out.split("\nadd_ten_kernel, 1 block of 1 thread\n")
+    assert "FAIL  0/7 points" in report
+    assert "» thread 0 reads a[1], where a has 1 element, a[0]: line 12" in drawing
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("out[0] += a[0] + 10", "out[0] holds what it began with, although thread 0 writes to it"),
+        ("value = a[0] + 10", "out[0] was never written"),
+    ],
+)
+def test_an_element_that_is_added_to_is_not_told_as_left_out(
+    statement: str, said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+):
+    kernel = tmp_path / "kernel.py"
+    kernel.write_text(
+        "from numba import cuda\n@cuda.jit\ndef kernel(a, out):\n"
+        f"    {statement}\ndef add_ten(a, out):\n    kernel[1, 1](a, out)\n"
+    )
+    code, out, _ = run(capsys, "check", "p01_map", "--kernel", str(kernel))
+    assert code == 1
+    _, drawing = out.split("\nkernel, 1 block of 1 thread\n")
+    assert " ".join(drawing.split()).count(said) == 1
+    assert ("│ t0 ○ │" in drawing) == ("+=" in statement)
+
+
+def test_for_programs_there_is_only_the_result(capsys: pytest.CaptureFixture[str]):
+    kernel = PUZZLE.answers / "wrong_off_by_one.py"
+    code, out, _ = run(capsys, "check", "p01_map", "--kernel", str(kernel), "--json")
+    assert code == 1
+    assert len(out.splitlines()) == 1
+
+
+def test_show_draws_a_kernel_and_writes_a_page(capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    page = tmp_path / "p01.html"
+    line = ("show", "p01_map", "--trace", "--solution", "--html", str(page))
+    code, out, err = run(capsys, *line)
+    assert code == 0
+    assert "│ t0 │ t1 │ t2 │ t3 │ t4 │ t5 │ t6 │ t7 │" in out
+    assert "✔ In this case every access is in bounds and every answer is right." in out
+    assert "`grader check` tries many other cases." in " ".join(out.split())
+    assert f"{page}: written; open it in a web browser" in err
+    assert "<title>p01_map: which thread touched what</title>" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("line", "said", "code"),
+    [
+        (("show", "p01", "--solution"), "--kernel and --case say what to draw.\nnext: Add", 2),
+        (("show", "01", "--trace", "--solution"), "only the threads of numba's kernels", 2),
+        (("show", "p01", "--trace", "--solution", "--case", "8x8,float32"), "has 2 dimensions", 2),
+        (("show", "p01", "--trace", "--kernel", "gone.py"), "gone.py does not exist", 2),
+        (
+            ("show", "p01", "--trace", "--solution", "--html", "gone/p.html"),
+            "gone/p.html cannot",
+            2,
+        ),
+    ],
+)
+def test_what_cannot_be_drawn_is_told(
+    capsys: pytest.CaptureFixture[str], line: tuple[str, ...], said: str, code: int
+):
+    found, out, err = run(capsys, *line)
+    assert (found, out) == (code, "")
+    assert said in err

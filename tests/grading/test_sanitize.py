@@ -1,0 +1,327 @@
+"""One call under compute-sanitizer: what is run, and what becomes of each way to end."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from grader.correctness.inputs import CaseDraw
+from grader.course import catalog
+from grader.course.catalog import Exercise
+from grader.grading import check, sanitize
+from grader.grading.check import Request
+from grader.grading.session import ForkServers, Grading, Options
+from grader.model.errors import CannotGrade
+from grader.model.exercise import Case
+from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.results import Failure, Result, Sanitized, parse_result
+from grader.sandbox import fork_server
+from grader.worker import single_call
+
+ROOT = Path(__file__).parents[2]
+COURSES = Path(__file__).parents[1] / "courses"
+EXERCISES = {exercise.name: exercise for exercise in catalog.timed(ROOT)}
+ADD, DOT = EXERCISES["01_vector_add"], EXERCISES["02_dot_reduction"]
+LOADED = parse_result((COURSES / "result.json").read_bytes()).steps[0]
+CASE = Case((1025,), "float32", seed=7)
+
+CLEAN = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
+NO_MASK = """\
+========= COMPUTE-SANITIZER
+========= Invalid __global__ read of size 4 bytes
+=========     at add_kernel+0x1a0 in {home}/kernel.py:16
+=========     by thread (1,0,0) in block (1,0,0)
+=========     Access to 0x7f0000001004 is out of bounds
+=========     and is 1 bytes after the nearest allocation at 0x7f0000000000 of size 4,100 bytes
+========= ERROR SUMMARY: 1 error
+"""
+
+FAKE = """\
+#!{python} -I
+import json, pathlib, shutil, sys, time
+log = pathlib.Path(sys.argv[sys.argv.index("--log-file") + 1])
+home = pathlib.Path(sys.argv[-1])
+seen = pathlib.Path({seen!r})
+shutil.copytree(home, seen / sys.argv[2], dirs_exist_ok=True)
+with (seen / "commands").open("a") as commands:
+    print(json.dumps(sys.argv[1:]), file=commands)
+(home / "addresses.json").write_text({addresses!r})
+if {report!r}:
+    log.write_text({report!r}.replace("{{home}}", str(home)))
+print({said!r})
+time.sleep({sleeps})
+sys.exit({status})
+"""
+
+Fake = Callable[..., Path]
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> Fake:
+    """Makes a compute-sanitizer that reports what it is told to, and keeps what it was given."""
+
+    def make(
+        report: str = CLEAN, *, said: str = "", status: int = 0, sleeps: float = 0, addresses="{}"
+    ) -> Path:
+        program = tmp_path / "compute-sanitizer"
+        (tmp_path / "seen").mkdir(exist_ok=True)
+        program.write_text(
+            FAKE.format(
+                python=sys.executable,
+                seen=str(tmp_path / "seen"),
+                report=report,
+                said=said,
+                status=status,
+                sleeps=sleeps,
+                addresses=addresses,
+            )
+        )
+        program.chmod(0o755)
+        return program
+
+    return make
+
+
+def grading(exercise: Exercise = ADD, kernel: Path | None = None, **options: object) -> Grading:
+    """As a judge leaves it when the kernel has loaded."""
+    chosen = Options(**({"seed": 1, "case": CASE} | options))
+    made = Grading(exercise, kernel or exercise.solution, chosen, ForkServers())
+    made.steps[StepName.LOAD] = LOADED
+    return made
+
+
+def outcomes(found: tuple[Sanitized, ...]) -> list[tuple[str, Outcome]]:
+    return [(one.tool, one.outcome) for one in found]
+
+
+def test_both_tools_run_and_silence_with_a_summary_passes(fake: Fake, tmp_path: Path):
+    found = sanitize.sanitize(grading(), fake())
+    assert outcomes(found) == [("memcheck", Outcome.PASS), ("racecheck", Outcome.PASS)]
+    assert [one.summary for one in found] == ["1025 float32: nothing found"] * 2
+    commands = [json.loads(c) for c in (tmp_path / "seen/commands").read_text().splitlines()]
+    assert [c[:2] for c in commands] == [["--tool", "memcheck"], ["--tool", "racecheck"]]
+    assert all(
+        c[-5:-1] == [sys.executable, "-I", "-m", "grader.worker.single_call"] for c in commands
+    )
+    assert all(not Path(c[-1]).exists() for c in commands), "the home is removed"
+
+
+def test_the_report_does_not_lie_where_the_kernel_runs(fake: Fake, tmp_path: Path):
+    sanitize.sanitize(grading(), fake())
+    for line in (tmp_path / "seen/commands").read_text().splitlines():
+        command = json.loads(line)
+        log, home = Path(command[command.index("--log-file") + 1]), Path(command[-1])
+        assert home not in log.parents
+
+
+def test_an_error_fails_with_the_learners_line_and_the_arrays_name(fake: Fake):
+    wrong = ADD.solution.parent / "wrong_no_mask.py"
+    program = fake(NO_MASK, status=1, addresses=json.dumps({"x": 0x7F0000000000}))
+    memcheck, _ = sanitize.sanitize(grading(kernel=wrong), program)
+    assert memcheck.outcome is Outcome.FAIL
+    assert memcheck.summary == "1025 float32: 1 error"
+    (error,) = memcheck.errors
+    assert error.message == "reads 4 bytes right after the end of x"
+    assert error.frames[0].code == "    x = tl.load(x_ptr + offsets)"
+    assert memcheck.replay == (
+        "grader check 01_vector_add --kernel solutions/01_vector_add/wrong_no_mask.py "
+        "--case '1025,float32,seed=7' --sanitize"
+    )
+    assert "Invalid __global__ read" in memcheck.report
+
+
+@pytest.mark.parametrize("addresses", ["", "[]", '{"x": "0x1", "y": true}', "[" * 100_000])
+def test_addresses_are_believed_only_as_far_as_they_can_be_read(fake: Fake, addresses: str):
+    memcheck, _ = sanitize.sanitize(grading(), fake(NO_MASK, addresses=addresses))
+    assert memcheck.errors[0].message == "reads 4 bytes right after the end of the nearest array"
+
+
+def test_a_pipe_in_the_place_of_the_addresses_is_not_waited_for(tmp_path: Path):
+    os.mkfifo(tmp_path / "addresses.json")
+    assert sanitize._addresses(tmp_path / "addresses.json", ADD.spec) == {}
+
+
+def test_too_long_is_told_apart(fake: Fake, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(fork_server, "START_S", 0.5)
+    quick = replace(ADD.spec.limits, load_s=0.2, call_s=0.3)
+    slow = grading()
+    slow.spec = replace(slow.spec, limits=quick)
+    memcheck, _ = sanitize.sanitize(slow, fake(sleeps=60))
+    assert memcheck.outcome is Outcome.CANNOT_GRADE
+    assert memcheck.summary == (
+        "1025 float32: not done after 1 s; memcheck makes a kernel many times slower: "
+        "try a smaller --case"
+    )
+
+
+@pytest.mark.parametrize(
+    ("report", "said", "status", "told"),
+    [
+        ("", "cannot open the GPU", 0, "cannot open the GPU"),
+        ("", "", 0, None),
+        (CLEAN, "RuntimeError: no kernel", 1, "RuntimeError: no kernel"),
+        ("========= COMPUTE-SANITIZER\n", "", 0, None),
+        (CLEAN.replace("ERROR", "Error: driver too old\n========= ERROR"), "", 0, None),
+    ],
+)
+def test_no_answer_is_no_pass(fake: Fake, report: str, said: str, status: int, told: str | None):
+    memcheck, racecheck = sanitize.sanitize(grading(), fake(report, said=said, status=status))
+    assert memcheck.outcome is racecheck.outcome is Outcome.CANNOT_GRADE
+    assert memcheck.summary.startswith("1025 float32: memcheck came to no answer")
+    if told:
+        assert memcheck.summary.endswith(f", and said: {told}")
+
+
+def test_a_kernel_that_does_not_load_is_not_run(fake: Fake, tmp_path: Path):
+    broken = grading()
+    broken.steps[StepName.LOAD] = LOADED.model_copy(
+        update={"outcome": Outcome.FAIL, "failure": Failure(kind="syntax", message="no")}
+    )
+    found = sanitize.sanitize(broken, fake())
+    assert {one.outcome for one in found} == {Outcome.NOT_RUN}
+    assert not (tmp_path / "seen/commands").exists()
+
+
+def test_a_stub_is_not_run(fake: Fake):
+    stub = grading()
+    stub.steps[StepName.CORRECTNESS] = LOADED.model_copy(
+        update={"name": StepName.CORRECTNESS, "outcome": Outcome.NOT_STARTED}
+    )
+    assert {one.outcome for one in sanitize.sanitize(stub, fake())} == {Outcome.NOT_RUN}
+
+
+@pytest.mark.parametrize("name", [n for n in EXERCISES if n[0] == "0"])
+def test_the_worker_finds_the_arguments_as_they_were_drawn(name: str, fake: Fake, tmp_path: Path):
+    exercise = EXERCISES[name]
+    shape = (3, 7) if len(exercise.spec.largest) == 2 else (7,)
+    case = Case(shape, exercise.spec.dtypes[0], pad=2 * exercise.spec.strided, offset=1, seed=3)
+    sanitize.sanitize(grading(exercise, case=case), fake())
+    folder = tmp_path / "seen/memcheck"
+    call = json.loads((folder / "call.json").read_text())
+    drawn = exercise.spec.inputs(case, CaseDraw(case))
+    assert [a["name"] for a in call["arguments"]] == [a.name for a in exercise.spec.arguments]
+    for argument in call["arguments"]:
+        if "value" in argument:
+            assert argument["value"] == drawn[argument["name"]]
+            continue
+        tensor = single_call.tensor_of(folder, argument, "cpu")
+        end = tensor.storage_offset() + 1
+        end += sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
+        assert tensor.untyped_storage().nbytes() == end * tensor.element_size(), "exactly as large"
+        if argument["name"] in drawn:
+            expected = drawn[argument["name"]]
+            assert tensor.stride() == expected.stride()
+            assert torch.equal(tensor, expected)
+    assert (folder / "kernel.py").read_bytes() == exercise.solution.read_bytes()
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=str)
+def test_the_small_case_has_several_blocks_and_an_odd_tail(exercise: Exercise):
+    case = sanitize.small_case(exercise.spec)
+    assert 1025 <= case.elements <= 100_000
+    assert case.shape[-1] % 2
+    assert not case.offset
+
+
+def test_without_a_fitting_edge_the_counted_case_is_taken():
+    spec = replace(ADD.spec, edges=(Case((3,), "float32"), Case((2048,), "float32")))
+    assert sanitize.small_case(spec) == spec.counted
+
+
+def test_without_a_gpu_it_cannot_be_asked_for():
+    with pytest.raises(CannotGrade) as told:
+        sanitize.require("cpu")
+    assert told.value.exit_code == 3
+    assert "needs a CUDA GPU" in told.value.message
+    assert "simulators find accesses out of bounds" in told.value.next_step
+
+
+def test_without_the_tool_it_says_where_to_get_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sanitize.toolkit, "find", lambda name: None)
+    with pytest.raises(CannotGrade) as told:
+        sanitize.require("cuda")
+    assert "compute-sanitizer, which was not found" in told.value.message
+    assert "CUDA toolkit" in told.value.next_step
+
+
+def test_a_check_on_the_cpu_ends_before_it_grades():
+    request = Request(ADD, ADD.solution, device="cpu", case=str(CASE), sanitize=True)
+    with pytest.raises(CannotGrade, match="--sanitize needs a CUDA GPU"):
+        check.run([request], lambda text: None)
+
+
+@pytest.mark.parametrize(
+    ("decorator", "lineinfo"),
+    [
+        ("cuda.jit", True),
+        ("cuda.jit(device=True)", True),
+        ("cuda.jit(debug=True, opt=False)", False),
+    ],
+)
+def test_numba_kernels_know_their_lines(decorator: str, lineinfo: bool):
+    code = f"""
+from grader.worker import single_call as once
+from numba import cuda
+once._numba_array()
+@{decorator}
+def f(x): pass
+print(f.targetoptions["lineinfo"])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == f"{lineinfo}\n", done.stderr
+
+
+# -- with compute-sanitizer and a GPU
+
+
+@pytest.fixture(scope="module")
+def gpu() -> None:
+    if not torch.cuda.is_available():
+        pytest.skip("needs a CUDA GPU")
+    try:
+        sanitize.require("cuda")
+    except CannotGrade as lack:
+        pytest.skip(lack.message)
+
+
+def sanitized(exercise: Exercise, kernel: Path) -> Result:
+    (result,) = check.run(
+        [Request(exercise, kernel, device="cuda", shrink=False, sanitize=True)], lambda text: None
+    )
+    return result
+
+
+@pytest.mark.gpu
+def test_memcheck_names_the_line_of_a_missing_mask(gpu: None):
+    wrong = ADD.solution.parent / "wrong_no_mask.py"
+    memcheck, _ = sanitized(ADD, wrong).sanitized
+    assert memcheck.outcome is Outcome.FAIL, memcheck.report
+    lines = {frame.code.strip() for error in memcheck.errors for frame in error.frames}
+    assert lines & {"x = tl.load(x_ptr + offsets)", "y = tl.load(y_ptr + offsets)"}, memcheck.report
+    assert any("the end of" in error.message for error in memcheck.errors), memcheck.report
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("wrong", ["wrong_no_sync_in_tree.py", "wrong_no_sync_after_store.py"])
+def test_racecheck_names_the_line_of_a_missing_barrier(gpu: None, wrong: str):
+    result = sanitized(DOT, DOT.solution.parent / wrong)
+    _, racecheck = result.sanitized
+    assert result.status is Status.FAIL
+    assert racecheck.outcome is Outcome.FAIL, racecheck.report
+    lines = {frame.code.strip() for error in racecheck.errors for frame in error.frames}
+    assert "shared[t] += shared[t + half]" in lines, racecheck.report
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", [n for n in EXERCISES if n[0] == "0"])
+def test_the_solutions_are_clean(gpu: None, name: str):
+    found = sanitized(EXERCISES[name], EXERCISES[name].solution).sanitized
+    assert [one.outcome for one in found] == [Outcome.PASS] * 2, found

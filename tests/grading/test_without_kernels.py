@@ -1,0 +1,307 @@
+"""An answer that is right although no kernel had any effect is not a kernel's: real workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from textwrap import dedent, indent
+
+import pytest
+import torch
+
+from grader.course import catalog
+from grader.course.catalog import Exercise
+from grader.grading.session import ForkServers, Grading, Options
+from grader.grading.steps import correctness
+from grader.model.exercise import Limits
+from grader.model.outcomes import Outcome, StepName
+from grader.model.results import Failure
+
+ROOT = catalog.find_root(Path(__file__).parents[1])
+SMALL = Path(__file__).parents[1] / "courses" / "small"
+DOUBLE = catalog.find(SMALL, "01_double")
+COPY = catalog.find(SMALL, "p01_copy")
+HONEST = ROOT / "tests" / "redteam" / "honest"
+LIMITS = {"cpu": Limits(call_s=5.0), "cuda": Limits()}
+HAS_GPU = torch.cuda.is_available()
+
+Try = Callable[..., Failure | None]
+
+
+@pytest.fixture(scope="module")
+def fork_servers() -> Iterator[ForkServers]:
+    """One parent of workers for each library."""
+    made = ForkServers()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def graded(fork_servers: ForkServers, tmp_path: Path) -> Iterator[Callable[..., Grading]]:
+    """Makes a grading of a kernel file, or of its text."""
+    made: list[Grading] = []
+
+    def make(exercise: Exercise, kernel: Path | str, device: str = "cpu") -> Grading:
+        path = tmp_path / "kernel.py" if isinstance(kernel, str) else kernel
+        if isinstance(kernel, str):
+            path.write_text(kernel, encoding="utf-8")
+        grading = Grading(exercise, path, Options(seed=1, device=device), fork_servers)
+        grading.spec = replace(exercise.spec, limits=LIMITS[device])
+        made.append(grading)
+        return grading
+
+    yield make
+    for grading in made:
+        grading.close()
+
+
+@pytest.fixture
+def tried(graded: Callable[..., Grading]) -> Try:
+    """What the call without kernels finds."""
+
+    def work(exercise: Exercise, kernel: Path | str, device: str = "cpu") -> Failure | None:
+        grading = graded(exercise, kernel, device)
+        assert correctness.try_case(grading, exercise.spec.counted) is None  # the answer is right
+        found = correctness.without_kernels(grading)
+        assert correctness.try_case(grading, exercise.spec.counted) is None  # and stays so
+        return found
+
+    return work
+
+
+TRITON = """
+import torch
+import triton
+import triton.language as tl
+
+SCRATCH = {}
+
+
+@triton.jit
+def twice(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + offsets, 2 * tl.load(x_ptr + offsets, offsets < n), offsets < n)
+
+
+@triton.jit
+def no_mask(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(out_ptr + offsets, 2 * tl.load(x_ptr + offsets))
+
+
+@triton.autotune([triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 256})], key=["n"])
+@triton.jit
+def tuned(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + offsets, 2 * tl.load(x_ptr + offsets, offsets < n), offsets < n)
+
+
+def launch(x, out):
+    twice[triton.cdiv(x.numel(), 128),](x, out, x.numel(), BLOCK=128)
+
+
+def double(x, out):
+"""
+NUMBA = """
+import numpy as np
+from numba import cuda
+
+
+@cuda.jit
+def copy_kernel(x, out):
+    i = cuda.grid(1)
+    if i < x.size:
+        out[i] = x[i]
+
+
+def launch(x, out, threads=64):
+    copy_kernel[(x.size + threads - 1) // threads, threads](x, out)
+
+
+def copy(x, out):
+"""
+
+
+def triton_file(body: str) -> str:
+    return TRITON + indent(dedent(body), "    ")
+
+
+def numba_file(body: str) -> str:
+    return NUMBA + indent(dedent(body), "    ")
+
+
+BY_TORCH = {
+    "torch": "torch.mul(x, 2, out=out)",
+    "kernel whose result nobody uses": """
+        launch(x, torch.empty_like(x))
+        out.copy_(2 * x)
+    """,
+    "kernel whose result is overwritten": """
+        launch(x, out)
+        out.copy_(2 * x)
+    """,
+    "torch once the kernel has failed": """
+        try:
+            no_mask[(1,)](x, out, BLOCK=3)  # no power of two
+        except Exception:
+            out.copy_(2 * x)
+    """,
+}
+
+
+@pytest.mark.parametrize("body", BY_TORCH.values(), ids=BY_TORCH)
+def test_what_torch_computes_is_no_kernels(tried: Try, body: str):
+    found = tried(DOUBLE, triton_file(body))
+    assert found is not None
+    assert found.kind == "no_kernel"
+    assert found.message == (
+        "the answer does not come from a kernel: with the launches of all kernels switched off, "
+        "100 % of out came out right all the same"
+    )
+    assert (found.expected, found.got) == ("at most 10 % right without kernels", "100 %")
+    assert found.hint == (
+        "Let a kernel of yours (@triton.jit) compute it and write it; torch and numpy may prepare "
+        "memory."
+    )
+    assert found.replay is None  # it is the file that fails, and not the case
+
+
+def test_half_by_torch_is_too_much(tried: Try):
+    body = "launch(x[:500], out[:500])\nout[500:] = 2 * x[500:]"
+    found = tried(DOUBLE, triton_file(body))
+    assert found is not None
+    assert found.message.endswith("50 % of out came out right all the same")
+
+
+BY_KERNELS = {
+    "plain": "launch(x, out)",
+    "a remainder by torch": "launch(x[:-100], out[:-100])\nout[-100:] = 2 * x[-100:]",
+    "through scratch of its own": """
+        scratch = torch.zeros_like(x)
+        launch(x, scratch)
+        out.copy_(scratch)
+    """,
+    "through scratch that it keeps": """
+        scratch = SCRATCH.setdefault(x.shape, torch.empty_like(x))
+        launch(x, scratch)
+        out.copy_(scratch)
+    """,
+    "in two launches, of which one needs the other": """
+        scratch = torch.empty_like(x)
+        launch(x, scratch)
+        launch(scratch, out)
+        out.div_(2)
+    """,
+    "autotuned": "tuned[lambda meta: (triton.cdiv(x.numel(), meta['BLOCK']),)](x, out, x.numel())",
+    "with a check that raises": """
+        launch(x, out)
+        assert out.isfinite().all()
+    """,
+    "never ending unless the kernel runs": """
+        flag = torch.zeros(1)
+        while not flag:
+            launch(x, out)
+            launch(torch.ones(1), flag)
+    """,
+}
+
+
+@pytest.mark.parametrize("body", BY_KERNELS.values(), ids=BY_KERNELS)
+def test_what_needs_a_kernel_is_accepted(tried: Try, body: str):
+    assert tried(DOUBLE, triton_file(body)) is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "out.copy_to_device(x)",
+        "out[:] = x.copy_to_host()",
+        "launch(x, cuda.device_array_like(x))\nout.copy_to_device(x)",
+        "try:\n    launch(x, out, threads=2048)\nexcept Exception:\n    out.copy_to_device(x)",
+    ],
+)
+def test_what_numba_copies_without_a_kernel_is_no_kernels(tried: Try, body: str):
+    found = tried(COPY, numba_file(body))
+    assert found is not None
+    assert found.kind == "no_kernel"
+    assert found.hint is not None
+    assert "(@cuda.jit)" in found.hint
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "launch(x, out)",
+        "scratch = cuda.device_array_like(x)\nlaunch(x, scratch)\nlaunch(scratch, out)",
+        "scratch = np.zeros(x.shape, x.dtype)\nlaunch(x, scratch)\nout.copy_to_device(scratch)",
+        "copy_kernel[1, 1024](cuda.In(x.copy_to_host()), out)",
+    ],
+)
+def test_what_needs_a_numba_kernel_is_accepted(tried: Try, body: str):
+    assert tried(COPY, numba_file(body)) is None
+
+
+def test_correctness_says_it_once_all_answers_are_right(graded: Callable[..., Grading]):
+    grading = graded(DOUBLE, triton_file("out.copy_(2 * x)"))
+    grading.run(StepName.LOAD, correctness.load)
+    step = grading.run(StepName.CORRECTNESS, correctness.correctness)
+    assert (step.outcome, step.points) == (Outcome.FAIL, 0)
+    assert step.failure is not None
+    assert step.failure.kind == "no_kernel"
+    assert step.summary == "2 edge cases and 20 drawn ones"
+
+
+def test_a_wrong_answer_is_told_first(graded: Callable[..., Grading]):
+    grading = graded(DOUBLE, triton_file("out.copy_(3 * x)"))
+    grading.run(StepName.LOAD, correctness.load)
+    failure = grading.run(StepName.CORRECTNESS, correctness.correctness).failure
+    assert failure is not None
+    assert failure.kind == "value"
+
+
+HONEST_SAMPLE = [
+    ("02_dot_reduction", "many_launches"),
+    ("02_dot_reduction", "last_block_finishes"),
+    ("02_dot_reduction", "atomic_add"),
+    ("03_three_pass_softmax", "atomics"),
+    ("04_online_softmax", "split_rows"),
+    ("05_swiglu", "autotuned"),
+    ("06_cross_entropy", "two_launches"),
+    ("06_cross_entropy", "ignored_apart"),
+]
+
+
+@pytest.mark.parametrize(("name", "kernel"), HONEST_SAMPLE)
+def test_honest_kernels_are_accepted(graded: Callable[..., Grading], name: str, kernel: str):
+    grading = graded(catalog.find(ROOT, name), HONEST / name / f"{kernel}.py")
+    assert correctness.without_kernels(grading) is None
+
+
+ON_A_GPU = [
+    (DOUBLE, triton_file("torch.mul(x, 2, out=out)")),
+    (DOUBLE, triton_file("launch(x, torch.empty_like(x))\nout.copy_(2 * x)")),
+    (DOUBLE, triton_file("launch(x, out)\nout.copy_(2 * x)")),
+    (DOUBLE, triton_file("tuned.fn[(8,)](x, out, x.numel(), BLOCK=128)\nout.copy_(2 * x)")),
+    (COPY, numba_file("out.copy_to_device(x)")),
+    (COPY, numba_file("launch(x, cuda.device_array_like(x))\nout.copy_to_device(x)")),
+]
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not HAS_GPU, reason="needs a CUDA GPU")
+@pytest.mark.parametrize(("exercise", "text"), ON_A_GPU)
+def test_what_no_kernel_computes_is_found_on_a_gpu(tried: Try, exercise: Exercise, text: str):
+    found = tried(exercise, text, "cuda")
+    assert found is not None
+    assert found.kind == "no_kernel"
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not HAS_GPU, reason="needs a CUDA GPU")
+@pytest.mark.parametrize(
+    "kernel", sorted(HONEST.glob("*/*.py")), ids=lambda path: f"{path.parent.name}-{path.stem}"
+)
+def test_honest_kernels_are_accepted_on_a_gpu(tried: Try, kernel: Path):
+    """And are right afterwards (`tried` looks), whatever they tuned or recorded meanwhile."""
+    assert tried(catalog.find(ROOT, kernel.parent.name), kernel, "cuda") is None

@@ -1,0 +1,551 @@
+"""What the documentation says is so: commands run, tables agree with the code, links lead on.
+
+    python tests/house/test_docs.py
+
+writes what README's commands print now into README: run it when the wording of an output changed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from grader import cli
+from grader.authoring.lint import records as lint
+from grader.authoring.lint.review import RULES
+from grader.classroom.publish import records as publish
+from grader.course import catalog, manifest
+from grader.doctor import records as doctor
+from grader.grading.bench import Benchmark
+from grader.model import attempts, errors, trace
+from grader.model.results import json_schema
+from grader.model.verdict import EXIT_CODES
+from grader.reports.formats.registry import FORMATS
+from grader.speed import clock
+from grader.speed.statistics import RERUN
+from grader.worker.loop import Worker
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+PAGES = [README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(ROOT.glob("docs/*.md"))]
+
+# What sets the environment up, which these tests run in already. `.ci/run` runs `make test` itself,
+# which sets up as `make setup` does; the others are `make` targets that it runs, or need no run.
+SETS_UP = {"make setup", ". .venv/bin/activate", "make test"}
+
+REPORTS = "Reports to other systems"
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXIT_BY_VERDICT = {"PASS": 0, "FAIL": 1, "NOT STARTED": 1}
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of a fenced block, and what the page says that it prints."""
+
+    line: str
+    output: str
+    language: str
+
+
+def commands(page: str) -> Iterator[Command]:
+    """Of `sh` blocks every line; of `console` blocks what follows `$ `, and the output below."""
+    for language, body in BLOCK.findall(page):
+        if language == "sh":
+            yield from (Command(line, "", "sh") for line in body.splitlines() if line.strip())
+        if language == "console":
+            for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
+                line, _, output = part.partition("\n")
+                yield Command(line, output, "console")
+
+
+def shape(output: str) -> str:
+    """Words and numbers of an output, without line breaks, and without what differs from run to
+    run or from machine to machine: versions, seconds and seeds."""
+    text = re.sub(r"\b(torch|triton|numba-cuda) \d[\w.+]*", r"\1 #", output)
+    return " ".join(re.sub(r"\d+\.\d s\b|\bseed[ =]\d+", "#", text).split())
+
+
+def expected_exit(output: str) -> int:
+    verdicts = re.findall(rf"^({'|'.join(EXIT_BY_VERDICT)})  ", output, re.MULTILINE)
+    return EXIT_BY_VERDICT[verdicts[-1]] if verdicts else 0
+
+
+def learners_copy(folder: Path) -> Path:
+    """The course as a learner finds it: with untouched stubs."""
+    for shelf in (*catalog.SHELVES, "solutions"):
+        unwanted = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / shelf, folder / shelf, ignore=unwanted)
+    run(folder, "grader stub --force")
+    return folder
+
+
+def run(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
+    """Run a command as a reader would, on a terminal of 80 columns and without a GPU."""
+    environment = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "CUDA_VISIBLE_DEVICES": "",
+        "COLUMNS": "80",
+        "PYTHONIOENCODING": "utf-8",
+    }
+    environment.pop("GRADER_COURSE", None)
+    return subprocess.run(
+        ["bash", "-c", line], cwd=folder, env=environment, capture_output=True, text=True
+    )
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return learners_copy(tmp_path_factory.mktemp("course"))
+
+
+README_COMMANDS = list(commands(README.read_text(encoding="utf-8")))
+
+
+# -- commands
+
+
+@pytest.mark.parametrize(
+    "command", [c for c in README_COMMANDS if c.line not in SETS_UP], ids=lambda c: c.line
+)
+def test_a_command_in_readme_prints_what_readme_shows(command: Command, copy: Path):
+    done = run(copy, command.line)
+    assert shape(done.stdout) == shape(command.output), (
+        "`python tests/house/test_docs.py` updates README"
+    )
+    assert done.returncode == expected_exit(command.output), done.stderr
+
+
+def test_readme_leads_to_a_check():
+    lines = [command.line for command in README_COMMANDS]
+    assert lines[:5] == [
+        "make setup",
+        ". .venv/bin/activate",
+        "grader list",
+        "grader show 01_vector_add",
+        "grader check 01_vector_add",
+    ]
+
+
+@pytest.mark.parametrize("line", sorted(SETS_UP))
+def test_what_sets_up_is_sound(line: str):
+    assert any(command.line == line for command in README_COMMANDS), "README does not name it"
+    assert run(ROOT, f"bash -n <<< '{line}'").returncode == 0
+    if line.startswith("make "):
+        assert run(ROOT, line.replace("make", "make --dry-run")).returncode == 0
+
+
+def test_ci_runs_the_test_command_of_readme():
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert {"make lint", "make test", "make verify MUTANTS=1"} <= set(ci)
+    assert run(ROOT, "bash -n .ci/run").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "planned"),
+    [
+        ("make check", "grader check 04_online_softmax --device auto --solution"),
+        (
+            "make check EX=01_vector_add KERNEL='my kernel.py'",
+            "grader check 01_vector_add --device auto --kernel 'my kernel.py'",
+        ),
+        ("make verify DEVICE=cpu", "grader verify --all --device cpu"),
+        ("make redteam-mutants", "bench/mutants.py --out bench/results/mutants_cpu.json"),
+        ("make setup EXTRAS=dev,gpu PYTHON=python3.12", "-e '.[dev,gpu]'"),
+        ("make test", "python -m pytest"),
+    ],
+)
+def test_a_make_target_does_what_is_said(line: str, planned: str):
+    plan = run(ROOT, line.replace("make", "make --dry-run --always-make", 1)).stdout
+    assert planned in " ".join(plan.replace("\\\n", " ").split())
+
+
+def commands_known() -> dict[str, Any]:
+    """Every command by its words behind `grader`, such as `check` and `leaderboard build`."""
+    groups = get_command(cli.app).commands
+    return {
+        " ".join(filter(None, (name, inner))): command
+        for name, group in groups.items()
+        for inner, command in getattr(group, "commands", {"": group}).items()
+    }
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_grader_command_on_a_page_exists(page: Path):
+    known = commands_known()
+    text = page.read_text(encoding="utf-8")
+    quoted = re.findall(r"`grader ([^`]*)`", text)
+    fenced = [c.line.removeprefix("grader ") for c in commands(text) if c.line[:7] == "grader "]
+    for words in (line.split() for line in [*quoted, *fenced]):
+        if words[0].startswith("-"):
+            continue
+        named = words[0] if words[0] in known else " ".join(words[:2])
+        assert named in known, f"grader {named} is no command"
+        options = {name for param in known[named].params for name in param.opts} | {"--help"}
+        unknown = {word for word in words if word.startswith("--")} - options
+        assert not unknown, f"grader {named} has no {unknown}"
+
+
+def test_readme_names_every_command_and_option():
+    table = section(README, "Commands") + section(README, "For instructors")
+    for name, command in commands_known().items():
+        rows = re.findall(rf"^\| `grader {name}[ `].*$", table, re.MULTILINE)
+        assert len(rows) == 1, f"grader {name} has no row of its own"
+        for parameter in command.params:
+            for option in (o for o in parameter.opts if o.startswith("--")):
+                assert f"`{option}" in rows[0], f"grader {name} {option} is not in README"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_samples_name_the_versions_that_the_course_is_tested_with(page: Path):
+    """README once showed the Triton of the machine on which its samples were made."""
+    pins = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    printed = "\n".join(command.output for command in commands(page.read_text(encoding="utf-8")))
+    for library, version in set(re.findall(r"(torch|triton|numba-cuda) (\d[\d.]*)", printed)):
+        assert re.search(rf"^{library}=={re.escape(version)}(;.*)?$", pins, re.MULTILINE), library
+
+
+# -- tables
+
+
+def section(page: Path, title: str) -> str:
+    """The text below one heading, up to the next of any level."""
+    text = page.read_text(encoding="utf-8")
+    found = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#+ |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert found is not None, f"{page.name} has no section {title!r}"
+    return found[1]
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of every table row, headings and rulers left out."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    below_a_ruler, kept = False, []
+    for row in cells:
+        if "-" in (ruler := "".join(row)) and set(ruler) <= set("-: "):
+            below_a_ruler = True
+            kept.pop()
+        else:
+            kept.append(row)
+    assert below_a_ruler or not kept
+    return kept
+
+
+@pytest.mark.parametrize("row", rows(section(README, "The exercises")), ids=lambda row: row[0])
+def test_readme_tells_an_exercises_gates(row: list[str]):
+    # An exercise without a row is fine: adding one changes no file but its own.
+    spec = catalog.find(ROOT, row[0]).spec
+    columns = f", {spec.scored.columns:,} columns" if spec.scored.columns else ""
+    assert row[1:] == [
+        {"triton": "Triton", "numba": "numba CUDA"}[spec.backend],
+        f"{spec.scored.dtype}{columns}",
+        f"{spec.gates.passing:.2f}",
+        f"{spec.gates.great:.2f}",
+    ]
+
+
+def test_readme_lists_the_steps_with_their_points():
+    points = catalog.timed(ROOT)[0].spec.points
+    listed = {row[0]: row[2] for row in rows(section(README, "What the output means"))}
+    assert listed == {name: str(value) for name, value in vars(points).items()}
+
+
+@pytest.mark.parametrize("page", [README, ROOT / "docs" / "formats.md"], ids=lambda p: p.name)
+def test_every_exit_code_is_listed(page: Path):
+    raised = {error.exit_code for error in (errors.UsageError, errors.CannotGrade)}
+    title = "Commands" if page == README else "Exit codes"
+    listed = [row[0] for row in rows(section(page, title)) if row[0].isdigit()]
+    assert listed == [str(code) for code in sorted({*EXIT_CODES.values(), *raised})]
+
+
+RECORDS = {
+    name: record
+    for top, schema in (
+        ("Result", json_schema()),
+        ("Examination", doctor.json_schema()),
+        ("Review", lint.json_schema()),
+        ("Benchmark", Benchmark.model_json_schema(by_alias=True, mode="serialization")),
+        ("Trace", trace.json_schema()),
+        ("Manifest", manifest.json_schema()),
+        ("Solutions", publish.json_schema()),
+        ("Attempt", attempts.Attempt.model_json_schema(by_alias=True, mode="serialization")),
+        ("Signed", attempts.Signed.model_json_schema(by_alias=True, mode="serialization")),
+    )
+    for name, record in ({top: schema} | schema.get("$defs", {})).items()
+}
+
+
+@pytest.mark.parametrize("record", [name for name, r in RECORDS.items() if "properties" in r])
+def test_formats_lists_every_field_of_a_record(record: str):
+    listed = [row[0].strip("`") for row in rows(section(ROOT / "docs/formats.md", record))]
+    assert listed == list(RECORDS[record]["properties"])
+
+
+@pytest.mark.parametrize("record", [name for name, r in RECORDS.items() if "enum" in r])
+def test_formats_lists_every_word(record: str):
+    listed = [row[0].strip("`") for row in rows(section(ROOT / "docs/formats.md", record))]
+    assert listed == RECORDS[record]["enum"]
+
+
+def test_formats_lists_every_report():
+    listed = {row[0].strip("`") for row in rows(section(ROOT / "docs/formats.md", REPORTS))}
+    assert {*FORMATS, "canvas"} <= listed
+
+
+def test_lint_lists_every_rule():
+    listed = rows(section(ROOT / "docs/lint.md", "Rules"))
+    assert listed == [
+        [rule.id, rule.name, rule.level.value, rule.message.format(what="…")] for rule in RULES
+    ]
+
+
+def test_formats_lists_every_message_that_a_worker_knows():
+    messages = "Messages between judge and worker"
+    listed = [row[0].strip("`") for row in rows(section(ROOT / "docs/formats.md", messages))]
+    assert listed == list(Worker(None, None).operations)
+
+
+def test_formats_lists_every_kind_of_failure():
+    raised = set()
+    for path in ROOT.glob("grader/**/*.py"):
+        source = path.read_text(encoding="utf-8")
+        raised |= set(re.findall(r'kind="(\w+)"', source))
+        raised |= set(re.findall(r'LoadError\(\s*"(\w+)"', source))
+    listed = {row[0].strip("`") for row in rows(section(ROOT / "docs/formats.md", "Kinds"))}
+    assert raised <= listed, "docs/formats.md lacks a kind"
+
+
+def constants() -> Iterator[tuple[str, str, str]]:
+    """Page, name and value of every table row that begins with `module.CONSTANT`."""
+    for page in PAGES:
+        for row in rows(page.read_text(encoding="utf-8")):
+            if re.fullmatch(r"`[\w.]+\.[A-Z][A-Z_0-9]*`", row[0]):
+                yield page.name, row[0].strip("`"), row[1]
+
+
+def module_of(name: str) -> str:
+    """Return the module that defines `slots.SAMPLED_ROWS`: pages leave its room out."""
+    place, _, constant = name.rpartition(".")
+    (path,) = (
+        path
+        for path in ROOT.glob("grader/**/*.py")
+        if place in path.with_suffix("").parts
+        and re.search(
+            rf"^(\w+, )*{constant}\b.* = ", path.read_text(encoding="utf-8"), re.MULTILINE
+        )
+    )
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
+
+
+@pytest.mark.parametrize(("page", "name", "value"), list(constants()))
+def test_a_number_in_the_documentation_is_the_codes(page: str, name: str, value: str):
+    actual = getattr(importlib.import_module(module_of(name)), name.rpartition(".")[2])
+    assert float(value.replace(",", "").replace("2⁻²⁴", str(2.0**-24))) == actual
+
+
+def test_how_exact_measuring_is_said_to_be_was_measured():
+    """The last table of docs/measuring.md, from the records under bench/results."""
+    folder = ROOT / "bench" / "results"
+    exact = json.loads((folder / "accuracy_h200.json").read_text())
+    everything = json.loads((folder / "accuracy_repeats_h200.json").read_text())
+    repeats = everything["repeats"]
+    liars = json.loads((folder / "accuracy_liars_h200.json").read_text())
+    steps = exact["duration"]
+    page = (ROOT / "docs" / "measuring.md").read_text(encoding="utf-8")
+    told = [row[1] for row in rows(page) if len(row) == 2][-5:]
+    page = " ".join(page.split())
+    gains = [row["gain"] for row in liars["liars"]["rows"] if not row["caught"]]
+    assert len(repeats["quiet"]["shares"]) + len(repeats["loaded"]["shares"]) == 30
+    assert told == [
+        ", ".join(f"{100 * row['off']:+.2f}" for row in exact["events"]["rows"]) + " %",
+        ", ".join(f"{share:.4f}" for share in exact["itself"]["shares"]),
+        f"shares within {100 * repeats['spread']:.2f} %, one verdict",
+        f"caught, or gain at most {100 * max(gains):.2f} %",
+        f"{steps['median_s']:.1f} s, the slowest {steps['slowest_s']:.1f} s",
+    ]
+    assert liars["liars"]["ok"]
+    assert all(exact[part]["ok"] for part in ("events", "itself"))
+    assert all(record["duration"]["ok"] for record in (exact, liars, everything))
+    contradicted = [row["raised"] for row in exact["events"]["rows"] if row["raised"] > 1]
+    assert {row["outcome"] for row in exact["events"]["rows"]} == {"pass"}
+    raised = [*repeats["quiet"]["raised"], *repeats["loaded"]["raised"]]
+    assert (
+        f"raised the times of {len(contradicted)} of the 6 solutions, by "
+        f"{100 * (max(contradicted) - 1):.2f} % at most, and of "
+        f"{len(raised) - raised.count(1.0)} of the {len(raised)} runs" in page
+    )
+    trust = clock.TRUST
+    unclear = [row for row in liars["liars"]["rows"] if row["caught"] in ("noisy", "too_close")]
+    assert "One of the liars was told as too close to tell" in page
+    assert [row["caught"] for row in unclear] == ["too_close"]
+    assert {*repeats["quiet"]["outcomes"], *repeats["loaded"]["outcomes"]} == {"pass"}
+    assert f"max(median E, {1 - trust:g} · (quiet W - h))" in page
+    details = (ROOT / "docs" / "measuring-details.md").read_text(encoding="utf-8")
+    assert f"`clock.TRUST` = {100 * trust:g} %" in details
+
+
+def test_runs_lie_as_near_to_each_other_as_intervals_say():
+    """statistics.RERUN, from the record under bench/results."""
+    record = json.loads((ROOT / "bench/results/accuracy_repeats_h200.json").read_text())["repeats"]
+    shares = [*record["quiet"]["shares"], *record["loaded"]["shares"]]
+    middle = statistics.median(shares)
+    near = sum(abs(share / middle - 1) <= RERUN for share in shares)
+    assert near >= 0.95 * len(shares)
+    details = (ROOT / "docs" / "measuring-details.md").read_text(encoding="utf-8")
+    assert f"`statistics.RERUN` = {100 * RERUN:g} %" in details
+
+
+def test_what_red_team_and_honest_corpus_came_to_was_measured():
+    """The sums that docs/trust.md tells, from the records under bench/results."""
+    folder = ROOT / "bench" / "results"
+    cheats = json.loads((folder / "redteam_cpu.json").read_text())
+    ends, only_gpu = cheats["counts"], len(cheats["left_out"])
+    text = " ".join(section(ROOT / "docs" / "trust.md", "The red team").split())
+    assert set(ends) == {"stopped", "not defended"}
+    assert f"{len(cheats['cheats'])} files on the CPU, of which {ends['stopped']} were" in text
+    assert f"and {ends['not defended']} are those that the table tells" in text
+    assert f"The {only_gpu} that only a GPU can show" in text
+    there = json.loads((folder / "redteam_h200.json").read_text())
+    ends = there["counts"]
+    gains = [one["gain"] for one in there["cheats"] if one["status"] == "harmless"]
+    assert set(ends) == {"stopped", "harmless", "undecided"}
+    assert {one["name"] for one in there["cheats"]} >= set(cheats["left_out"])
+    assert f"{ends['stopped']} were stopped where they say, {ends['harmless']} around" in text
+    assert f"gained at most {100 * (max(gains) - 1):.2f} %" in text
+    assert f"and {ends['undecided']} got no points" in text
+    lies = json.loads((folder / "accuracy_liars_h200.json").read_text())["liars"]["rows"]
+    largest = max(row["gain"] for row in lies if not row["caught"])
+    assert f"one that was not caught was {100 * largest:.2f} %" in text
+    assert f"All these gains are the {100 * clock.TRUST:g} % less than the judge's clock" in text
+    honest = json.loads((folder / "honest_cpu.json").read_text())
+    text = " ".join(section(ROOT / "docs" / "trust.md", "The honest corpus").split())
+    assert f"{honest['runs']:,} runs of {len(honest['kernels'])} kernels" in text
+    assert f"{honest['rejected'] or 'none'} of them was rejected" in text
+    there = json.loads((folder / "honest_h200.json").read_text())
+    assert f"all of the {len(there['kernels'])} were judged on H200s" in text
+    corpus = (ROOT / "tests" / "redteam" / "honest").glob("*/*.py")
+    assert {one["kernel"] for one in there["kernels"]} == {
+        f"{path.parent.name}/{path.stem}" for path in corpus
+    }
+    assert not there["rejected"]
+    assert sum(bool(one["too_slow"]) for one in there["kernels"]) == 10
+    assert sum(bool(one["undecided"]) for one in there["kernels"]) == 2
+    assert "and of two the speed could not be told" in text
+
+
+def test_the_table_of_figures_is_what_the_records_hold():
+    folder = ROOT / "bench" / "results"
+
+    def record(name: str):
+        return json.loads((folder / f"{name}.json").read_text())
+
+    cheats, there = record("redteam_cpu"), record("redteam_h200")
+    honest, honest_there = record("honest_cpu"), record("honest_h200")
+    mutants, cost, cost_there = (
+        record(name) for name in ("mutants_cpu", "hardened_cost_cpu", "hardened_cost_h200")
+    )
+    judged = sum(row["rejected"] for row in mutants["exercises"])
+    told = {row[0]: row[2] for row in rows(section(ROOT / "docs" / "trust.md", "In figures"))}
+    assert mutants["ok"]
+    assert cheats["ok"]
+    assert there["ok"]
+    assert [*told.values()][:3] == [
+        f"0 of {len(cheats['cheats'])} on a CPU, 0 of {len(there['cheats'])} on H200s",
+        f"{honest['rejected']} of {len(honest['kernels'])} in {honest['runs']:,} runs on CPUs, "
+        f"{honest_there['rejected']} of {len(honest_there['kernels'])} on H200s",
+        f"0 of {judged:,}",
+    ]
+    seconds, seconds_there = (
+        one["compared"]["hardened"]["seconds_more_than_plain"] for one in (cost, cost_there)
+    )
+    bandwidth = cost_there["compared"]["hardened"]["bandwidth_against_plain"]
+    assert [*told.values()][4:] == [
+        f"{seconds:.1f} on a CPU, {seconds_there:.1f} on an H200",
+        f"{100 * bandwidth:.2f} %",
+    ]
+    # Which the text explains: without any walls it was more.
+    seconds_open = cost_there["compared"]["open"]["seconds_more_than_plain"]
+    text = " ".join(section(ROOT / "docs" / "trust.md", "In figures").split())
+    assert f"without any walls took {-seconds_open:.1f} s less than a plain one" in text
+    assert f"and a hardened one {-seconds_there:.1f} s less" in text
+
+
+def test_what_ci_adds_was_measured():
+    """docs/formats.md, from the record under bench/results."""
+    record = json.loads((ROOT / "bench" / "results" / "ci_overhead_cpu.json").read_text())
+    text = " ".join(section(ROOT / "docs" / "formats.md", REPORTS).split())
+    assert "measured to be less than a second" in text
+    assert all((run["exit_code"], run["judges"]) == (0, 1) for run in record["runs"])
+    assert max(record["added_s"], record["added_outside_s"], record["added_own_cpu_s"]) < 1
+
+
+def test_how_long_verifying_takes_was_measured():
+    """README and `grader verify --help`, from the record under bench/results."""
+    record = json.loads((ROOT / "bench" / "results" / "verify_h200.json").read_text())
+    seconds, exercises = record["wall_s"]["verify"], len(record["solutions"])
+    text = " ".join(section(README, "For instructors").split())
+    assert exercises == 6
+    assert f"the six exercises took {seconds:.0f} s, a minute or two each" in text
+    assert 60 <= seconds / exercises <= 120
+    assert "in a minute or two for each" in commands_known()["verify"].help
+
+
+def test_the_kill_rates_of_mutants_were_measured():
+    """The table of docs/trust.md, from the record under bench/results."""
+    record = json.loads((ROOT / "bench" / "results" / "mutants_cpu.json").read_text())
+    words = ("exercise", "mutants", "equivalent", "slower", "out_of_reach", "rejected", "survived")
+    text = section(ROOT / "docs" / "trust.md", "Who tests the tests")
+    told = [row for row in rows(text) if len(row) == len(words)]
+    assert told == [[str(row[word]) for word in words] for row in record["exercises"]]
+    most, rejected = (sum(row[word] for row in record["exercises"]) for word in words[1::4])
+    assert f"of {most:,} mutants {most - rejected} are declared" in " ".join(text.split())
+    assert record["ok"]
+
+
+# -- prose
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path):
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[\w-]+)?\)", text):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_sample_result_of_formats_is_a_result():
+    from grader.model.results import parse_result
+
+    text = (ROOT / "docs/formats.md").read_text(encoding="utf-8")
+    (sample,) = [body for language, body in BLOCK.findall(text) if language == "json"]
+    parse_result(sample)
+
+
+def update_readme() -> None:
+    """Put what the commands print now under them."""
+    import tempfile
+
+    text = README.read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        copied = learners_copy(Path(folder))
+        for command in (c for c in README_COMMANDS if c.language == "console"):
+            printed = run(copied, command.line).stdout
+            old = f"$ {command.line}\n{command.output}"
+            assert text.count(old) == 1, f"twice in README: {command.line}"
+            text = text.replace(old, f"$ {command.line}\n{printed}")
+    README.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    update_readme()

@@ -1,0 +1,111 @@
+"""The house stands: imports go one way, rooms keep their insides, quick commands stay quick.
+
+The contracts are in pyproject.toml, `[tool.importlinter]`; `lint-imports` prints what breaks one.
+"""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+GRADER = ROOT / "grader"
+ROOMS = sorted(path.parent.name for path in GRADER.glob("*/__init__.pyi"))
+
+
+def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Hold the package `grader` in a folder to the contracts of its pyproject.toml."""
+    code = "import sys; sys.path.insert(0, '.'); from importlinter.cli import lint_imports;"
+    return subprocess.run(
+        [sys.executable, "-c", f"{code} sys.exit(lint_imports(no_cache=True, no_logo=True))"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_the_contracts_hold():
+    done = lint_imports(ROOT)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A copy of the package that a test may spoil."""
+    shutil.copytree(GRADER, tmp_path / "grader", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "broken"),
+    [
+        ("model/times.py", "from grader.speed import interval", "Imports go one way"),
+        ("worker/load.py", "from grader.grading import Request", "Workers know nothing"),
+        ("speed/clock.py", "import grader.worker.loop", "The house shares no code"),
+        ("cli/say.py", "from grader.speed.slots import Slots", "speed is used by its face"),
+    ],
+)
+def test_an_import_that_breaks_a_contract_is_named(copy: Path, module: str, line: str, broken: str):
+    path = copy / "grader" / module
+    path.write_text(f"{path.read_text(encoding='utf-8')}\n{line}\n", encoding="utf-8")
+    done = lint_imports(copy)
+    assert done.returncode == 1
+    assert f"{broken}" in done.stdout
+    assert "BROKEN" in next(line for line in done.stdout.splitlines() if broken in line)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_face_offers_what_it_lists(room: str):
+    """In a process of its own, where nothing has imported an inside yet."""
+    stub = ast.parse((GRADER / room / "__init__.pyi").read_text(encoding="utf-8"))
+    names = [a.name for node in stub.body if isinstance(node, ast.ImportFrom) for a in node.names]
+    assert len(names) == len(set(names))
+    code = f"import grader.{room} as room; [getattr(room, name) for name in {names!r}]"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("library", "folder"),
+    [("numba.cuda.simulator", "numba"), ("from triton.runtime import", "triton")],
+)
+def test_one_module_reaches_into_each_simulator(library: str, folder: str):
+    inside = [path for path in GRADER.rglob("*.py") if library in path.read_text(encoding="utf-8")]
+    assert inside == [GRADER / "backends" / folder / "simulator" / "internals.py"]
+
+
+def loaded_by(modules: list[str], unwanted: set[str]) -> set[str]:
+    """Return which of `unwanted` a new Python holds after it has imported modules of grader."""
+    imported = "; ".join(f"import grader.{module}" for module in modules)
+    code = f"import sys; {imported}; print(*sorted({unwanted!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    return set(done.stdout.split())
+
+
+def test_no_face_imports_an_inside():
+    assert loaded_by(ROOMS, {"torch", "numpy", "pydantic", "triton", "numba", "pytest"}) == set()
+
+
+def test_records_and_files_need_no_torch():
+    modules = [
+        *("model.errors", "model.outcomes", "model.exercise", "model.messages", "model.results"),
+        *("model.verdict", "course.catalog", "course.stubs", "cli", "spec"),
+    ]
+    assert loaded_by(modules, {"torch", "numpy", "triton", "numba"}) == set()
+
+
+def test_quick_commands_need_no_pydantic():
+    modules = ["model.errors", "model.outcomes", "model.exercise", "course.catalog"]
+    modules += ["course.stubs", "cli", "reports.contract"]
+    assert loaded_by(modules, {"torch", "pydantic", "grader.model.results"}) == set()
+
+
+def test_a_worker_loads_no_pydantic():
+    """It runs beside a submission: what it lacks, nobody can misuse, and each start is quicker."""
+    modules = ["worker.__main__", "worker.loop", "worker.faults", "worker.load"]
+    assert loaded_by(modules, {"pydantic", "pytest", "hypothesis", "rich", "typer"}) == set()

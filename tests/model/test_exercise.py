@@ -1,0 +1,135 @@
+"""Specs and cases: what they refuse, and that a case survives its own text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.course import catalog
+from grader.model.errors import UsageError
+from grader.model.exercise import Budget, Case, Gates, Spec, reads, updates, writes
+from grader.model.outcomes import StepName
+
+SMALL = Path(__file__).parents[1] / "courses" / "small"
+SPEC = catalog.find(SMALL, "01_double").spec
+ROW_SUM = catalog.find(SMALL, "02_row_sum").spec
+
+CASES = st.builds(
+    Case,
+    shape=st.lists(st.integers(1, 10**6), min_size=1, max_size=3).map(tuple),
+    dtype=st.sampled_from(["float32", "float16", "bfloat16"]),
+    draw=st.sampled_from(["rows", "ties", "extremes"]),
+    pad=st.integers(0, 64),
+    offset=st.integers(0, 16),
+    seed=st.integers(0, 2**31),
+)
+
+
+@given(CASES)
+def test_a_case_survives_its_own_text(case: Case):
+    assert Case.parse(str(case)) == case
+
+
+@pytest.mark.parametrize(
+    ("case", "text", "headline"),
+    [
+        (Case((1, 1025), "float16"), "1x1025,float16", "1×1025 float16"),
+        (Case((7,), "float32", seed=3), "7,float32,seed=3", "7 float32"),
+        (
+            Case((2, 3), "bfloat16", draw="ties", pad=5, offset=1, seed=9),
+            "2x3,bfloat16,draw=ties,pad=5,offset=1,seed=9",
+            "2×3 bfloat16 (ties, row padding 5, offset 1)",
+        ),
+    ],
+)
+def test_a_case_reads_like_this(case: Case, text: str, headline: str):
+    assert str(case) == text
+    assert case.headline == headline
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("", "''"),
+        ("nonsense", "'nonsense'"),
+        ("0x3,float32", "'0x3'"),
+        ("2x,float32", "'2x'"),
+        ("-1,float32", "'-1'"),
+        ("2x3", "''"),
+        ("2x3,float64", "'float64'"),
+        ("2x3,float32,pad=-1", "'pad=-1'"),
+        ("2x3,float32,pad", "'pad'"),
+        ("2x3,float32,color=red", "'color=red'"),
+        ("2x3,float32,draw=no/path", "'draw=no/path'"),
+        ("2x3,float32,shape=4", "'shape=4'"),
+    ],
+)
+def test_a_case_that_is_not_understood_names_the_part(text: str, named: str):
+    with pytest.raises(ValueError, match=named):
+        Case.parse(text)
+
+
+def test_elements_are_the_product_of_the_extents():
+    assert Case((3, 4, 5), "float32").elements == 60
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"entry": "not a name"}, "not a Python name"),
+        ({"arguments": ()}, "arguments is empty"),
+        ({"arguments": (reads("x"),)}, "no argument is written"),
+        ({"edges": ()}, "edges is empty"),
+        ({"dtypes": ()}, "dtypes and draws"),
+        ({"draws": ()}, "dtypes and draws"),
+        ({"hints": ("one", "two")}, "fewer than three"),
+        ({"gates": Gates(passing=0.9, great=0.8)}, "0 < passing <= great <= 1"),
+        ({"gates": Gates(passing=0.0, great=0.8)}, "0 < passing <= great <= 1"),
+        ({"gates": Gates(passing=0.9, great=1.2)}, "0 < passing <= great <= 1"),
+    ],
+)
+def test_a_spec_that_cannot_be_graded_is_refused(change: dict[str, object], message: str):
+    with pytest.raises(ValueError, match=message):
+        replace(SPEC, **change)
+
+
+def test_a_signature_lists_the_arguments_in_order():
+    assert ROW_SUM.signature == "row_sum(x, count, out, scale)"
+
+
+def test_least_bytes_count_reads_and_writes_of_tensors():
+    # x is read, out written, count both; the float scale moves no bytes.
+    sizes = {"x": 100, "count": 8, "out": 4}
+    assert ROW_SUM.least_bytes(sizes) == (108, 12)
+
+
+@pytest.mark.parametrize("spec", [SPEC, ROW_SUM])
+def test_points_add_up(spec: Spec):
+    assert list(vars(spec.points)) == list(StepName)
+    assert tuple(spec.worth) == spec.steps
+    assert StepName.SPEED in spec.steps
+    assert StepName.COUNTS not in spec.steps
+
+
+def test_a_puzzle_has_neither_memory_nor_speed_and_counts_where_it_has_budgets():
+    puzzle = replace(SPEC, backend="numba", scored=None, gates=None)
+    names = ["load", "correctness", "properties", "traffic"]
+    assert list(puzzle.steps) == names
+    counted = replace(puzzle, budgets=(Budget("transactions", most=8, best=4),))
+    assert list(counted.steps) == [*names, "counts"]
+    assert counted.worth[StepName.COUNTS] == 1
+    with pytest.raises(UsageError, match="is not graded: it is a puzzle"):
+        _ = puzzle.timed
+
+
+def test_arguments_say_how_often_they_may_move():
+    assert (reads("x").most_reads, reads("x").most_writes) == (1, 0)
+    assert reads("x", at_most=3).most_reads == 3
+    assert (writes("out").most_reads, writes("out").most_writes) == (None, 1)
+    assert writes("out", at_most=None).most_writes is None
+    assert (updates("x").most_reads, updates("x").most_writes) == (1, 1)
+    assert updates("x", reads_at_most=2).most_reads == 2

@@ -1,0 +1,862 @@
+"""What people read: whole reports, as they stand on a terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from rich.text import Text
+
+from grader.authoring.verify import Verified
+from grader.course import catalog
+from grader.model.outcomes import Limit, Outcome, Status, StepName, percent
+from grader.model.results import (
+    Clocks,
+    Count,
+    Failure,
+    Frame,
+    Kernel,
+    Resources,
+    Result,
+    Sanitized,
+    SanitizerError,
+    Speed,
+    Step,
+    parse_result,
+)
+from grader.reports import contract, terminal
+from grader.reports.layout import MOST_LINES, PLAIN, filled, wrap
+
+COURSES = Path(__file__).parents[1] / "courses"
+SMALL = COURSES / "small"
+PASSED = parse_result((COURSES / "result.json").read_bytes())
+LOAD, CORRECTNESS, PROPERTIES, TRAFFIC, MEMORY, SPEED = PASSED.steps
+
+
+def changed(record, **changes):
+    """A copy of a frozen record."""
+    return record.model_copy(update=changes)
+
+
+def not_run(step: Step, needs: StepName) -> Step:
+    return changed(step, outcome=Outcome.NOT_RUN, points=0, summary=f"not run: needs {needs.value}")
+
+
+def failed(step: Step, failure: Failure, outcome: Outcome = Outcome.FAIL, **changes) -> Step:
+    return changed(step, outcome=outcome, points=0, failure=failure, **changes)
+
+
+MASK = Failure(
+    kind="mismatch",
+    message="element (0, 1024) of out was never written",
+    expected="0.00098",
+    got="nan (never written)",
+    where="column 1024 of every row, 1 of 1025 elements",
+    case="1×1025 float16",
+    replay="grader check 01_double --case '1x1025,float16,seed=81'",
+    frames=(Frame(line=17, function="double_kernel", code="    tl.store(out, y, mask=mask)"),),
+)
+CORRECTNESS_FAILS = changed(
+    PASSED,
+    status=Status.FAIL,
+    points=0,
+    steps=(
+        LOAD,
+        failed(CORRECTNESS, MASK),
+        not_run(PROPERTIES, StepName.CORRECTNESS),
+        not_run(TRAFFIC, StepName.CORRECTNESS),
+        not_run(MEMORY, StepName.CORRECTNESS),
+        not_run(SPEED, StepName.CORRECTNESS),
+    ),
+)
+MEASURED = Speed(
+    case="2048×65536 float32",
+    bytes_moved=2**30,
+    time_ms=0.3456,
+    bandwidth_gbps=3106.9,
+    ceiling_gbps=4100.0,
+    share=0.7578,
+    share_low=0.7571,
+    share_high=0.7583,
+    passing=0.56,
+    great=0.8,
+    goes=16,
+    calls_per_go=4,
+    first_call_s=0.62,
+    latency_case="1×1024 float32",
+    latency_us=8.31,
+    clocks=Clocks(
+        sm_mhz=(1905, 1980), memory_mhz=(3201, 3201), temperature_c=48, slowdowns=("power limit",)
+    ),
+)
+ON_A_GPU = changed(
+    PASSED,
+    points=10,
+    environment=changed(PASSED.environment, device="NVIDIA H200", simulated=False),
+    steps=(
+        LOAD,
+        CORRECTNESS,
+        PROPERTIES,
+        TRAFFIC,
+        MEMORY,
+        changed(
+            SPEED,
+            outcome=Outcome.PASS,
+            points=3,
+            summary="2048×65536 float32, 16 goes of 4 calls",
+            speed=MEASURED,
+        ),
+    ),
+)
+GREAT = changed(
+    ON_A_GPU,
+    steps=(*ON_A_GPU.steps[:5], changed(ON_A_GPU.steps[5], speed=changed(MEASURED, share=0.85))),
+)
+TOO_SLOW = changed(
+    ON_A_GPU,
+    status=Status.FAIL,
+    points=7,
+    steps=(
+        *ON_A_GPU.steps[:5],
+        failed(
+            ON_A_GPU.steps[5],
+            Failure(kind="slow", message="reaches 41.3 % of the ceiling, less than 56 %"),
+            speed=changed(MEASURED, share=0.413),
+        ),
+    ),
+)
+NOT_STARTED = changed(
+    PASSED,
+    status=Status.NOT_STARTED,
+    points=0,
+    steps=(
+        LOAD,
+        failed(
+            CORRECTNESS,
+            Failure(
+                kind="not_started",
+                message="NotImplementedError: 01_double: write this part",
+                case="1 float32",
+                replay="grader check 01_double --case '1,float32'",
+                frames=(Frame(line=15, function="double", code="raise NotImplementedError("),),
+            ),
+            Outcome.NOT_STARTED,
+        ),
+        not_run(PROPERTIES, StepName.CORRECTNESS),
+        not_run(TRAFFIC, StepName.CORRECTNESS),
+        not_run(MEMORY, StepName.CORRECTNESS),
+        not_run(SPEED, StepName.CORRECTNESS),
+    ),
+)
+CRASHED = changed(
+    PASSED,
+    status=Status.FAIL,
+    points=0,
+    steps=(
+        failed(
+            LOAD,
+            Failure(
+                kind="exception",
+                message="NameError: name 'tritn' is not defined",
+                frames=(
+                    Frame(line=3, function="<module>", code="@tritn.jit"),
+                    Frame(line=9, function="", code="tritn"),
+                ),
+                hint="Is it misspelt?",
+            ),
+            summary="",
+        ),
+        not_run(CORRECTNESS, StepName.LOAD),
+        not_run(PROPERTIES, StepName.LOAD),
+        not_run(TRAFFIC, StepName.LOAD),
+        not_run(MEMORY, StepName.LOAD),
+        not_run(SPEED, StepName.LOAD),
+    ),
+)
+BROKEN = changed(
+    PASSED,
+    status=Status.ERROR,
+    points=0,
+    steps=(
+        LOAD,
+        failed(
+            CORRECTNESS,
+            Failure(
+                kind="error",
+                message="The reference of 01_double fails with IndexError",
+                hint="Tell whoever wrote the exercise; your kernel is not at fault.",
+            ),
+            Outcome.ERROR,
+            summary="The reference of 01_double fails with IndexError",
+        ),
+        not_run(PROPERTIES, StepName.CORRECTNESS),
+        not_run(TRAFFIC, StepName.CORRECTNESS),
+        not_run(MEMORY, StepName.CORRECTNESS),
+        not_run(SPEED, StepName.CORRECTNESS),
+    ),
+)
+NO_GPU = changed(
+    PASSED,
+    status=Status.CANNOT_GRADE,
+    steps=(
+        *PASSED.steps[:5],
+        changed(SPEED, outcome=Outcome.CANNOT_GRADE, summary="needs a CUDA GPU, and was required"),
+    ),
+)
+INTERRUPTED = changed(
+    PASSED,
+    status=Status.INTERRUPTED,
+    points=0,
+    message="interrupted while correctness ran",
+    steps=(LOAD,),
+)
+UNFINISHED = changed(PASSED, status=Status.UNFINISHED, points=0, steps=())
+
+REPORTS = {
+    "pass-simulated": (
+        PASSED,
+        """\
+01_double   Double · 10 points                          CPU, simulated · torch 2.13.0 · triton 3.9.0
+  ✔ load          double(x, out)
+  ✔ correctness   2 edge cases and 20 drawn ones                                                 3/3
+  ✔ properties    2 properties hold: doubling a sum doubles its parts, zero stays zero           2/2
+  ✔ traffic       1000 float32: x read 1 ×, out written 1 ×                                      1/1
+  ✔ memory        268435456 float32: nothing beyond 1 GiB of arguments                           1/1
+  – speed         needs a CUDA GPU: this check was simulated on the CPU                          –/3
+PASS  7/10 points · 3.2 s · seed 8141
+next: right, as far as this machine can tell; check on one with a CUDA GPU for the 3 points of speed
+""",
+    ),
+    "pass-with-speed": (
+        ON_A_GPU,
+        """\
+01_double   Double · 10 points                             NVIDIA H200 · torch 2.13.0 · triton 3.9.0
+  ✔ load          double(x, out)
+  ✔ correctness   2 edge cases and 20 drawn ones                                                 3/3
+  ✔ properties    2 properties hold: doubling a sum doubles its parts, zero stays zero           2/2
+  ✔ traffic       1000 float32: x read 1 ×, out written 1 ×                                      1/1
+  ✔ memory        268435456 float32: nothing beyond 1 GiB of arguments                           1/1
+  ✔ speed         2048×65536 float32, 16 goes of 4 calls                                         3/3
+      measured  0.346 ms per call · 3,107 GB/s · 75.8 % of this GPU's ceiling (4,100 GB/s)
+      interval  75.7 % to 75.8 % with 95 % confidence
+      gates     pass 56 %, great 80 %
+      start     first call 0.6 s, with compiling · 1×1024 float32 takes 8.3 µs
+PASS  10/10 points · 3.2 s · seed 8141
+next: passed; 80 % of the ceiling would be great
+""",
+    ),
+    "too-slow": (
+        TOO_SLOW,
+        """\
+01_double   Double · 10 points                             NVIDIA H200 · torch 2.13.0 · triton 3.9.0
+  ✔ load          double(x, out)
+  ✔ correctness   2 edge cases and 20 drawn ones                                                 3/3
+  ✔ properties    2 properties hold: doubling a sum doubles its parts, zero stays zero           2/2
+  ✔ traffic       1000 float32: x read 1 ×, out written 1 ×                                      1/1
+  ✔ memory        268435456 float32: nothing beyond 1 GiB of arguments                           1/1
+  ✘ speed         2048×65536 float32, 16 goes of 4 calls                                         0/3
+      measured  0.346 ms per call · 3,107 GB/s · 41.3 % of this GPU's ceiling (4,100 GB/s)
+      interval  75.7 % to 75.8 % with 95 % confidence
+      gates     pass 56 %, great 80 %
+      start     first call 0.6 s, with compiling · 1×1024 float32 takes 8.3 µs
+      reaches 41.3 % of the ceiling, less than 56 %
+FAIL  7/10 points · 3.2 s · seed 8141
+next: it is right but slow: look for bytes moved twice and idle threads;
+      `grader show 01_double --hints 1` gives a first hint
+""",
+    ),
+    "correctness-failure": (
+        CORRECTNESS_FAILS,
+        """\
+01_double   Double · 10 points                          CPU, simulated · torch 2.13.0 · triton 3.9.0
+  ✔ load          double(x, out)
+  ✘ correctness   2 edge cases and 20 drawn ones                                                 0/3
+      1×1025 float16: element (0, 1024) of out was never written
+      expected  0.00098      got  nan (never written)
+      where     column 1024 of every row, 1 of 1025 elements
+      replay    grader check 01_double --case '1x1025,float16,seed=81'
+      at        kernel.py:17 in double_kernel: tl.store(out, y, mask=mask)
+  – properties    not run: needs correctness                                                     –/2
+  – traffic       not run: needs correctness                                                     –/1
+  – memory        not run: needs correctness                                                     –/1
+  – speed         not run: needs correctness                                                     –/3
+FAIL  0/10 points · 3.2 s · seed 8141
+next: change the kernel and replay the case above; `grader show 01_double --hints 1` gives a first
+      hint
+""",
+    ),
+    "not-started": (
+        NOT_STARTED,
+        """\
+01_double   Double · 10 points                          CPU, simulated · torch 2.13.0 · triton 3.9.0
+  ✔ load          double(x, out)
+  ○ correctness   2 edge cases and 20 drawn ones                                                 –/3
+      NotImplementedError: 01_double: write this part
+      at        kernel.py:15 in double: raise NotImplementedError(
+  – properties    not run: needs correctness                                                     –/2
+  – traffic       not run: needs correctness                                                     –/1
+  – memory        not run: needs correctness                                                     –/1
+  – speed         not run: needs correctness                                                     –/3
+NOT STARTED  0/10 points · 3.2 s · seed 8141
+next: write the missing part of exercises/01_double/kernel.py; the README.md beside the exercise
+      explains it, `grader show 01_double` states the contract
+""",
+    ),
+    "crash": (
+        CRASHED,
+        """\
+01_double   Double · 10 points                          CPU, simulated · torch 2.13.0 · triton 3.9.0
+  ✘ load          NameError: name 'tritn' is not defined
+      at        kernel.py:3 in <module>: @tritn.jit
+                kernel.py:9: tritn
+      hint      Is it misspelt?
+  – correctness   not run: needs load                                                            –/3
+  – properties    not run: needs load                                                            –/2
+  – traffic       not run: needs load                                                            –/1
+  – memory        not run: needs load                                                            –/1
+  – speed         not run: needs load                                                            –/3
+FAIL  0/10 points · 3.2 s · seed 8141
+next: make kernel.py load, then check again
+""",
+    ),
+    "grader-error": (
+        BROKEN,
+        """\
+01_double   Double · 10 points                          CPU, simulated · torch 2.13.0 · triton 3.9.0
+  ✔ load          double(x, out)
+  ‼ correctness   The reference of 01_double fails with IndexError                               –/3
+      hint      Tell whoever wrote the exercise; your kernel is not at fault.
+  – properties    not run: needs correctness                                                     –/2
+  – traffic       not run: needs correctness                                                     –/1
+  – memory        not run: needs correctness                                                     –/1
+  – speed         not run: needs correctness                                                     –/3
+GRADER ERROR  0/10 points · 3.2 s · seed 8141
+next: this is not your kernel's fault; tell whoever runs the course, with the output of
+      `grader check 01_double --seed 8141 --json`
+""",
+    ),
+    "no-gpu": (
+        NO_GPU,
+        """\
+01_double   Double · 10 points                          CPU, simulated · torch 2.13.0 · triton 3.9.0
+  ✔ load          double(x, out)
+  ✔ correctness   2 edge cases and 20 drawn ones                                                 3/3
+  ✔ properties    2 properties hold: doubling a sum doubles its parts, zero stays zero           2/2
+  ✔ traffic       1000 float32: x read 1 ×, out written 1 ×                                      1/1
+  ✔ memory        268435456 float32: nothing beyond 1 GiB of arguments                           1/1
+  ‼ speed         needs a CUDA GPU, and was required                                             –/3
+CANNOT GRADE  7/10 points · 3.2 s · seed 8141
+next: this says nothing against your kernel; put this machine right, or check on another
+""",
+    ),
+    "interrupted": (
+        INTERRUPTED,
+        """\
+01_double   Double · 10 points                          CPU, simulated · torch 2.13.0 · triton 3.9.0
+  ✔ load          double(x, out)
+interrupted while correctness ran
+INTERRUPTED  0/10 points · 3.2 s · seed 8141
+next: nothing was decided; run `grader check 01_double` again
+""",
+    ),
+    "unfinished": (
+        UNFINISHED,
+        """\
+01_double   Double · 10 points                          CPU, simulated · torch 2.13.0 · triton 3.9.0
+UNFINISHED  0/10 points · 3.2 s · seed 8141
+next: this is not your kernel's fault; tell whoever runs the course, with the output of
+      `grader check 01_double --seed 8141 --json`
+""",
+    ),
+}
+
+NARROW = """\
+01_double   Double · 10 points      CPU, simulated · torch 2.13.0 · triton 3.9.0
+  ✔ load          double(x, out)
+  ✘ correctness   2 edge cases and 20 drawn ones                             0/3
+      1×1025 float16: element (0, 1024) of out was never written
+      expected  0.00098      got  nan (never written)
+      where     column 1024 of every row, 1 of 1025 elements
+      replay    grader check 01_double --case '1x1025,float16,seed=81'
+      at        kernel.py:17 in double_kernel: tl.store(out, y, mask=mask)
+  – properties    not run: needs correctness                                 –/2
+  – traffic       not run: needs correctness                                 –/1
+  – memory        not run: needs correctness                                 –/1
+  – speed         not run: needs correctness                                 –/3
+FAIL  0/10 points · 3.2 s · seed 8141
+next: change the kernel and replay the case above;
+      `grader show 01_double --hints 1` gives a first hint
+"""
+
+
+@pytest.mark.parametrize(("result", "expected"), REPORTS.values(), ids=REPORTS)
+def test_a_report_reads_like_this(result: Result, expected: str):
+    assert terminal.check_report(result).plain == expected
+
+
+def test_eighty_columns_are_enough():
+    assert terminal.check_report(CORRECTNESS_FAILS, 80).plain == NARROW
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+@pytest.mark.parametrize("result", [result for result, _ in REPORTS.values()], ids=REPORTS)
+def test_no_line_is_wider_than_the_terminal_but_the_command_to_copy(result: Result, width: int):
+    for line in terminal.check_report(result, width).plain.splitlines():
+        assert len(line) <= min(width, 100) or line.lstrip().startswith("replay"), line
+        assert line == line.rstrip()
+
+
+def test_what_does_not_fit_beside_the_title_goes_below():
+    where = "CPU, simulated · torch 2.13.0 · triton 3.9.0"
+    heading = "01_double   Double · 10 points"
+    assert terminal.check_report(PASSED, 77).plain.startswith(f"{heading}   {where}\n")
+    assert terminal.check_report(PASSED, 76).plain.startswith(f"{heading}\n  {where}\n")
+
+
+def test_great_speed_is_said():
+    report = terminal.check_report(GREAT).plain
+    assert "PASS  10/10 points · great speed · 3.2 s" in report
+    assert report.endswith("next: `grader list` shows the other exercises\n")
+    report = terminal.check_report(GREAT, following="05_swiglu").plain
+    assert report.endswith("next: 05_swiglu; `grader show 05_swiglu` says what it asks for\n")
+
+
+@pytest.mark.parametrize("status", Status)
+def test_every_status_has_a_word_and_a_next_step(status: Status):
+    assert terminal.next_step(changed(PASSED, status=status))
+    report = terminal.check_report(changed(PASSED, status=status)).plain
+    assert status.value.replace("_", " ") in report.lower()
+
+
+@pytest.mark.parametrize("name", [StepName.TRAFFIC, StepName.COUNTS])
+def test_who_moves_too_much_in_a_puzzle_is_led_to_its_picture(name: StepName):
+    """A wrong answer ends with one by itself; an exercise that has a speed has none."""
+    bad = failed(changed(CORRECTNESS, name=name), MASK)
+    puzzle = changed(PASSED, status=Status.FAIL, steps=(bad,))
+    draws = "`grader show 01_double --trace` draws what each thread does"
+    assert draws in terminal.next_step(puzzle)
+    timed = next(step for step in PASSED.steps if step.name is StepName.SPEED)
+    assert draws not in terminal.next_step(changed(puzzle, steps=(bad, timed)))
+
+
+@pytest.mark.parametrize(
+    ("count", "drawn"), [("global_reads", True), ("transactions", False), ("bank_conflicts", False)]
+)
+def test_nobody_is_led_to_a_picture_that_does_not_show_the_fault(count: str, drawn: bool):
+    """What a warp does together is in no picture of single threads; nor is it in a replay."""
+    over = Count(count=count, value=9, most=4, best=4)
+    within = Count(count="barriers", value=1, most=1, best=1)
+    step = changed(CORRECTNESS, name=StepName.COUNTS, counts=(within, over))
+    puzzle = changed(PASSED, status=Status.FAIL, steps=(failed(step, MASK),))
+    said = terminal.next_step(puzzle)
+    assert said.startswith("change the kernel and check again; ")
+    assert ("--trace" in said) == drawn
+    assert "--hints 1" in said
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_every_outcome_has_a_mark(outcome: Outcome):
+    steps = tuple(changed(step, outcome=outcome) for step in PASSED.steps)
+    assert terminal.check_report(changed(PASSED, steps=steps))
+
+
+def test_what_the_learner_wrote_is_not_markup():
+    nasty = "[bold red]not markup[/] [link=x]"
+    failure = changed(MASK, message=nasty, got=nasty, hint=nasty, where=nasty)
+    failure = changed(failure, frames=(Frame(line=1, function=nasty, code=nasty),))
+    report = terminal.check_report(
+        changed(PASSED, message=nasty, steps=(failed(CORRECTNESS, failure),))
+    )
+    console = Console(width=200, force_terminal=True, color_system="truecolor")
+    with console.capture() as captured:
+        console.print(report, soft_wrap=True)
+    assert captured.get().count(nasty) == 7
+
+
+def test_a_long_message_is_cut_and_says_so():
+    failure = Failure(kind="compile", message="\n".join(f"line {n}" for n in range(100)))
+    report = terminal.check_report(changed(PASSED, steps=(failed(LOAD, failure),))).plain
+    assert f"line {MOST_LINES - 1}\n" in report
+    assert f"line {MOST_LINES}\n" not in report
+    assert "… and 70 more lines, which `--json` has" in report
+
+
+def test_of_many_frames_the_innermost_are_shown():
+    frames = tuple(Frame(line=n, function="f", code="f()") for n in range(1, 10))
+    failure = Failure(kind="exception", message="too deep", frames=frames)
+    report = terminal.check_report(changed(PASSED, steps=(failed(LOAD, failure),))).plain
+    assert "kernel.py:5 " not in report
+    assert all(f"kernel.py:{n} in f: f()" in report for n in range(6, 10))
+
+
+def test_a_frame_names_the_file_that_was_graded():
+    result = changed(CRASHED, kernel=Kernel(path="somewhere/mine.py", sha256="0" * 64))
+    report = terminal.check_report(result).plain
+    assert "mine.py:9: tritn" in report
+    assert "next: make mine.py load" in report
+
+
+def test_long_expectations_get_a_line_each():
+    long = "0.125 " * 12
+    failure = changed(MASK, expected=long.strip(), got=long.strip())
+    report = terminal.check_report(changed(PASSED, steps=(failed(CORRECTNESS, failure),))).plain
+    assert f"      expected  {long.strip()}\n" in report
+    assert f"      got       {long.strip()}\n" in report
+
+
+def test_several_results_end_in_one_line():
+    line = terminal.several([PASSED, CORRECTNESS_FAILS, ON_A_GPU]).plain
+    assert line == "2 of 3 passed · 17/30 points\n"
+
+
+def verified(exercise: str, kind: str, kernel: str, expected: str, actual: str) -> Verified:
+    return Verified(
+        exercise=exercise,
+        kind=kind,
+        kernel=kernel,
+        expected=expected,
+        actual=actual,
+        ok=expected == actual,
+        detail="" if expected == actual else "1×3 float32: it is wrong",
+        result=PASSED,
+    )
+
+
+def test_a_verification_reads_like_this():
+    def sound(exercise: str) -> list[Verified]:
+        return [
+            verified(exercise, "stub", "stub", "not_started", "not_started"),
+            verified(exercise, "solution", "solution", "pass", "pass"),
+            verified(exercise, "wrong", "wrong_mask", "correctness", "correctness"),
+            verified(exercise, "wrong", "wrong_sum", "properties", "properties"),
+            verified(exercise, "no_work", "zeros", "correctness", "correctness"),
+        ]
+
+    unsound = [
+        verified("02_row_sum", "stub", "stub", "not_started", "fail"),
+        verified("02_row_sum", "solution", "solution", "pass", "correctness"),
+        verified("02_row_sum", "wrong", "wrong_mask", "correctness", "pass"),
+        verified("02_row_sum", "wrong", "wrong_sum", "properties", "properties"),
+    ]
+    assert (
+        terminal.verification([*sound("01_double"), *unsound]).plain
+        == """\
+✔ 01_double  stub ok · solution passes · 2 wrong kernels rejected · 1 degenerate answer rejected
+✘ 02_row_sum  stub not ok · solution does not pass · 1 of 2 wrong kernels rejected
+      stub
+      expected  not_started
+      actual    fail
+      detail    1×3 float32: it is wrong
+      solution
+      expected  pass
+      actual    correctness
+      detail    1×3 float32: it is wrong
+      wrong_mask
+      expected  correctness
+      actual    pass
+      detail    1×3 float32: it is wrong
+"""
+    )
+
+
+def test_the_list_reads_like_this():
+    assert (
+        contract.course_list(catalog.exercises(SMALL)).plain
+        == """\
+EXERCISE    TITLE    BACKEND  POINTS
+p01_copy    Copy     numba        10
+01_double   Double   triton       10
+02_row_sum  Row sum  triton       10
+"""
+    )
+
+
+def test_a_broken_spec_does_not_hide_the_others():
+    listed = contract.course_list(catalog.exercises(COURSES / "broken")).plain
+    assert "01_sound    Double" in listed
+    assert "02_raises   its spec.py is broken" in listed
+
+
+def test_a_contract_reads_like_this():
+    exercise = catalog.find(SMALL, "02_row_sum")
+    case = contract.sample_case(exercise.spec)
+    sizes = contract.tensor_bytes(exercise.spec, case)
+    assert sizes == {"x": 2048, "count": 8, "out": 4}
+    assert (
+        contract.contract(exercise, sizes, case, 80).plain
+        == """\
+02_row_sum   Row sum · triton · 10 points
+One number for each row.
+
+entry  row_sum(x, count, out, scale)
+  x       read, must not change
+  count   read and overwritten
+  out     filled by the kernel, shape of count, float32
+  scale   a Python float
+  dtypes  bfloat16
+  rows    may lie further apart than they are long: use the strides
+
+least traffic
+  x      read 1 ×, 2,048 bytes
+  count  read 1 × and written 1 ×, 8 bytes
+  out    written 1 ×, 4 bytes
+  total  2,056 bytes read + 12 written for 1×1024 bfloat16: 2.02 per element
+
+graded
+  points   load 0, correctness 3, properties 2, traffic 1, memory 1, speed 3
+  traffic  on average x read at most 1 ×, count read at most 1 × and written at
+           most 1 ×, out written at most 1 ×; counted in simulation for 3×500
+           bfloat16
+  memory   at most 2,048 bytes beyond the arguments, for 1×1024 bfloat16
+  speed    bfloat16, rows of 1,024, sized to the GPU: 42.5 % of this GPU's
+           ceiling passes, 90 % is great
+  time     60 s to load, 30 s for a call, 300 s for all of a check
+
+4 hints; `grader show 02_row_sum --hints 1` prints the first
+"""
+    )
+
+
+def test_budgets_say_whose_counts_they_hold_down():
+    puzzle = catalog.Exercise(COURSES / "counted" / "puzzles" / "p01_transpose")
+    case = contract.sample_case(puzzle.spec)
+    page = contract.contract(puzzle, contract.tensor_bytes(puzzle.spec, case), case).plain
+    expected = """\
+  counts   in all at most 256 transactions, 0 bank conflicts; each thread at most 1 global read, 1
+           global write, 1 shared read, 1 shared write, 1 barrier; counted in simulation for 32×32
+           float32
+"""
+    assert expected in page
+
+
+def test_hints_come_in_order_and_no_more_than_there_are():
+    exercise = catalog.find(SMALL, "01_double")
+    assert contract.hints(exercise, 2).plain == "1. Load a block.\n2. Multiply it by two.\n"
+    assert contract.hints(exercise, 99).plain.count("\n") == 3
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.56, "56 %"), (0.612, "61.2 %"), (0.425, "42.5 %"), (1.0, "100 %")]
+)
+def test_shares_are_percentages(share: float, text: str):
+    assert percent(share) == text
+
+
+def test_a_command_is_never_broken():
+    command = "`grader check 01_double --case 1x2,float32`"
+    assert wrap(f"one two three four {command} five", 30) == ["one two three four", command, "five"]
+
+
+def test_lines_and_indents_of_a_text_survive():
+    assert wrap("a\n    b\n\n\tc", 80) == ["a", "    b", "", "    c"]
+    assert wrap("", 80) == [""]
+
+
+def test_a_text_hangs_under_its_first_line():
+    assert filled("aaaa bbbb cccc", 24, "    ", first="at  ") == "at  aaaa bbbb cccc\n"
+    assert filled("aaaaaaaaa bbbbbbbbb ccc", 24, "    ", first="at  ") == (
+        "at  aaaaaaaaa bbbbbbbbb\n    ccc\n"
+    )
+
+
+def test_plain_characters_are_as_wide_as_what_they_stand_for():
+    text = "".join(map(chr, PLAIN))
+    assert text.translate(PLAIN).isascii()
+    assert len(text.translate(PLAIN)) == len(text)
+
+
+def test_a_report_is_a_text_that_rich_prints_without_colour(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    console = Console(width=100, force_terminal=True)
+    report = terminal.check_report(PASSED)
+    assert isinstance(report, Text)
+    with console.capture() as captured:
+        console.print(report, soft_wrap=True, end="")
+    assert "\x1b[3" not in captured.get()
+
+
+EXPLAINED = changed(
+    MEASURED,
+    limit=Limit.TRAFFIC,
+    explanation=(
+        "The kernel reads x 3 times where once is enough: only fewer reads help.",
+        "More.",
+    ),
+    resources=(
+        Resources(
+            kernel="_softmax",
+            registers=48,
+            spills=0,
+            shared_bytes=4096,
+            threads=256,
+            launches=1,
+            occupancy=0.625,
+        ),
+        Resources(
+            kernel="_rest",
+            registers=255,
+            spills=1024,
+            shared_bytes=0,
+            threads=32,
+            launches=2,
+            occupancy=0.125,
+        ),
+        Resources(
+            kernel="partial",
+            registers=20,
+            spills=None,
+            shared_bytes=1280,
+            threads=64,
+            launches=1,
+            occupancy=None,
+        ),
+    ),
+)
+EXPLAINED_AT_100 = """\
+      limit     The kernel reads x 3 times where once is enough: only fewer reads help.
+                More.
+      compiled  _softmax: 48 registers, none spilled, 4 KiB shared, 256 threads, occupancy 62.5 %
+                _rest: 255 registers, 1024 bytes spilled, no shared memory, 32 threads, occupancy
+                12.5 %, launched 2 times
+                partial: 20 registers, spills unknown, 1.2 KiB shared, 64 threads, occupancy unknown
+"""
+
+
+def explained(width: int) -> str:
+    """A report's lines from the explanation to the end of its step."""
+    step = changed(ON_A_GPU.steps[5], speed=EXPLAINED)
+    report = terminal.check_report(changed(ON_A_GPU, steps=(*ON_A_GPU.steps[:5], step)), width)
+    lines = report.plain.splitlines(keepends=True)
+    first = next(i for i, line in enumerate(lines) if line.startswith("      limit"))
+    last = next(i for i, line in enumerate(lines) if line.startswith("PASS"))
+    return "".join(lines[first:last])
+
+
+COUNTS = (
+    Count(count="transactions", value=1152, most=256, best=256),
+    Count(count="bank_conflicts", value=0, most=0, best=0),
+)
+COUNTED = """\
+  ✘ counts        32×32 float32: 1,152 transactions, 0 bank conflicts                            0/1
+                       yours   allowed   best known
+      transactions     1,152       256          256
+      bank conflicts       0         0            0
+      32×32 float32: 1,152 transactions in all, where 256 are enough
+"""
+
+
+def test_counts_stand_below_their_step_with_budget_and_best():
+    failure = Failure(
+        kind="counts",
+        message="1,152 transactions in all, where 256 are enough",
+        case="32×32 float32",
+    )
+    step = failed(
+        TRAFFIC,
+        failure,
+        name=StepName.COUNTS,
+        summary="32×32 float32: 1,152 transactions, 0 bank conflicts",
+        counts=COUNTS,
+    )
+    steps = (LOAD, CORRECTNESS, PROPERTIES, TRAFFIC, step)
+    report = terminal.check_report(changed(PASSED, steps=steps))
+    assert COUNTED in report.plain
+    over = [report.plain[span.start : span.end] for span in report.spans if span.style == "red"]
+    assert [line.split()[0] for line in over if "256" in line] == ["transactions"]
+
+
+@pytest.mark.parametrize(("raised", "told"), [(1.0, False), (1.0049, False), (1.031, True)])
+def test_what_the_judges_clock_adds_is_told(raised: float, told: bool):
+    """So that nobody looks into the kernel for what a busy machine cost."""
+    (speed,) = [step for step in ON_A_GPU.steps if step.speed is not None]
+    slower = changed(speed, speed=changed(speed.speed, raised=raised))
+    steps = tuple(slower if step is speed else step for step in ON_A_GPU.steps)
+    report = terminal.check_report(changed(ON_A_GPU, steps=steps)).plain
+    longer = percent(raised - 1)
+    clock = f"clock     calls took {longer} longer by the judge's clock than by CUDA events"
+    assert (clock in report) == told
+    assert ("clock " in report) == told
+
+
+def test_the_explanation_stands_below_the_speed():
+    assert explained(120) == EXPLAINED_AT_100
+
+
+def test_the_explanation_keeps_to_a_narrow_terminal():
+    lines = explained(80).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert " ".join(" ".join(lines).split()) == " ".join(EXPLAINED_AT_100.split())
+
+
+RACES = changed(
+    ON_A_GPU,
+    status=Status.FAIL,
+    sanitized=(
+        Sanitized(
+            tool="memcheck",
+            outcome=Outcome.FAIL,
+            case="1025,float32",
+            summary="1025 float32: 2 errors",
+            errors=(
+                SanitizerError(
+                    kind="out_of_bounds",
+                    message="writes 4 bytes right after the end of out",
+                    function="double_kernel",
+                    frames=(Frame(line=17, function="double_kernel", code="    tl.store(out, y)"),),
+                    thread="(5,0,0)",
+                    block="(3,0,0)",
+                    count=12,
+                ),
+                SanitizerError(
+                    kind="misaligned",
+                    message="reads 16 bytes at an address that is not a multiple of that size",
+                    function="helper",
+                ),
+            ),
+            replay="grader check 01_double --case '1025,float32' --sanitize",
+        ),
+        Sanitized(
+            tool="racecheck",
+            outcome=Outcome.FAIL,
+            case="1025,float32",
+            summary="1025 float32: 1 error",
+            errors=(
+                SanitizerError(
+                    kind="race",
+                    message="one thread writes what another reads in shared memory, and no barrier "
+                    "between them says which comes first",
+                    function="double_kernel",
+                    frames=(
+                        Frame(line=12, function="double_kernel", code="    s[t] = x"),
+                        Frame(line=13, function="double_kernel", code="    y = s[t + 1]"),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+
+def test_what_a_sanitizer_found_stands_under_the_steps():
+    report = terminal.check_report(RACES, 100).plain
+    assert report.partition("  ✘ memcheck")[1:] == (
+        "  ✘ memcheck",
+        """\
+      1025 float32: 2 errors
+      line 17: writes 4 bytes right after the end of out, thread (5,0,0) of block (3,0,0) (12
+      reports)
+      at        kernel.py:17 in double_kernel: tl.store(out, y)
+      reads 16 bytes at an address that is not a multiple of that size
+      at        no line of kernel.py is known; in helper
+      replay    grader check 01_double --case '1025,float32' --sanitize
+  ✘ racecheck     1025 float32: 1 error
+      lines 12 and 13: one thread writes what another reads in shared memory, and no barrier between
+      them says which comes first
+      at        kernel.py:12 in double_kernel: s[t] = x
+                kernel.py:13 in double_kernel: y = s[t + 1]
+FAIL  10/10 points · 3.2 s · seed 8141
+next: right answers, and an error all the same: change the lines above, or it will go wrong on
+      another GPU or another day
+""",
+    )

@@ -1,0 +1,127 @@
+"""What a worker finds in its folder, and what is left of it: one kernel file, and nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from grader.course.catalog import Exercise
+from grader.grading import check
+from grader.grading.check import Request
+from grader.machine import processes
+from grader.sandbox import fork_server as fork_server_module
+from grader.sandbox.fork_server import ForkServer
+
+COPY = Exercise(Path(__file__).parents[1] / "courses" / "bad" / "exercises" / "02_copy_numba")
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for all temporary files, empty."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def fork_server(temporary: Path) -> Iterator[ForkServer]:
+    processes.adopt_orphans()
+    with closing(ForkServer("numba", "cpu")) as fork_server:
+        fork_server.start()
+        yield fork_server
+
+
+def files_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_worker_gets_one_file_and_no_other(fork_server: ForkServer, temporary: Path):
+    first = fork_server.home_for(b"one")
+    second = fork_server.home_for(b"one")
+    assert first != second
+    assert first.read_bytes() == b"one"
+    assert files_in(temporary) == ["kernel.py", "kernel.py"]
+
+
+def test_what_a_kernel_file_left_is_there_for_its_next_worker_and_for_no_other_file(
+    fork_server: ForkServer, temporary: Path
+):
+    home = fork_server.home_for(b"one").parents[1]
+    given = fork_server_module.environment(home)
+    caches = [Path(path) for name, path in given.items() if name.endswith("_CACHE_DIR")]
+    for folder in caches:
+        (folder / "key").mkdir(parents=True)
+        (folder / "key" / "launcher.so").write_bytes(b"\x7fELF")
+    (home / "outside").symlink_to(temporary)
+    fork_server.home_for(b"one")
+    # Of Triton, numba and torch's compiler.
+    assert files_in(home).count("launcher.so") == 3
+    kept = temporary / "kept"
+    kept.touch()
+    fork_server.home_for(b"two")
+    assert files_in(home) == ["kernel.py"]
+    assert kept.exists()
+
+
+def test_a_user_number_without_a_name_gets_one(tmp_path: Path):
+    """torch 2.11's compiler asks for it when it is imported: "getpwuid(): uid not found", it told
+    of torch.compile in `grader bench`."""
+    asks = """
+import getpass, pwd
+
+def getpwuid(number):
+    raise KeyError(f"getpwuid(): uid not found: {number}")
+
+pwd.getpwuid = getpwuid
+print(getpass.getuser())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", asks],
+        env=fork_server_module.environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "worker\n", done.stderr
+
+
+def test_nothing_is_left_when_the_fork_server_is_closed(fork_server: ForkServer, temporary: Path):
+    fork_server.home_for(b"one")
+    fork_server.close()
+    assert list(temporary.iterdir()) == []
+
+
+LOOKS = """
+import os
+import subprocess
+import sys
+from pathlib import Path
+home = Path(os.environ["HOME"])
+print("found", sorted(str(p.relative_to(home)) for p in home.rglob("*") if p.is_file()))
+Path(os.environ["NUMBA_CACHE_DIR"]).mkdir(exist_ok=True)
+Path(os.environ["NUMBA_CACHE_DIR"], "planted.nbc").write_text("{name}")
+def copy(x, out):
+    raise NotImplementedError
+"""
+
+
+def test_one_kernel_file_finds_nothing_that_another_left(temporary: Path):
+    """In one judge, whose workers share a parent."""
+    kernels = [temporary / f"{name}.py" for name in ("a", "b")]
+    for kernel in kernels:
+        kernel.write_text(LOOKS.replace("{name}", kernel.stem))
+    before = sorted(os.listdir(temporary))
+    results = check.run([Request(COPY, kernel, device="cpu") for kernel in kernels], print)
+    for result in results:
+        first, *_ = result.output.splitlines()
+        assert first.startswith("found ['kernel-")
+        assert first.endswith("/kernel.py']")
+        assert first.count(",") == 0
+    assert sorted(os.listdir(temporary)) == before

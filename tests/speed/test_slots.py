@@ -1,0 +1,621 @@
+"""The scored case in many slots: fresh inputs, a secret sample of answers, and the ceiling's view.
+
+On the CPU here: an arena is anything with `memory`.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from grader.correctness.inputs import DTYPES, LargeDraw
+from grader.course import catalog
+from grader.model.errors import BrokenExercise
+from grader.model.exercise import (
+    Argument,
+    Case,
+    Draw,
+    Inputs,
+    Spec,
+    Tolerance,
+    reads,
+    updates,
+    writes,
+)
+from grader.model.messages import TensorRef
+from grader.sandbox.arena import view
+from grader.sandbox.pretender import Pretender
+from grader.sandbox.remote_kernel import Poison
+from grader.sandbox.worker_link import Call
+from grader.speed import withheld_inputs
+from grader.speed.mixes import STREAMS, Mix, flat_stream, stream_bytes
+from grader.speed.scored_case import arena_bytes, arguments, bytes_per_row, rounds, scored_case
+from grader.speed.slots import SAMPLED_COLUMNS, SAMPLED_ELEMENTS, SAMPLED_LATE, Slots
+from grader.speed.spot_checks import Probe
+from grader.speed.withheld_inputs import MOST
+
+ROOT = Path(__file__).parents[2]
+SPECS = {exercise.name: exercise.spec for exercise in catalog.timed(ROOT)}
+CALLS = 3
+
+
+def small(spec: Spec, columns: int | None = 300) -> Spec:
+    """The spec with a scored case whose rows are short enough for a CPU."""
+    columns = None if spec.scored.columns is None else columns
+    return replace(spec, scored=replace(spec.scored, columns=columns))
+
+
+def slots_of(spec: Spec, rows: int | None = None, calls: int = CALLS) -> tuple[Slots, object]:
+    rows = rows or (9 if spec.scored.columns else 3000)
+    memory = torch.zeros(arena_bytes(spec, rows, calls), dtype=torch.uint8)
+    arena = SimpleNamespace(memory=memory)
+    return Slots(spec, scored_case(spec, rows), calls, memory), arena
+
+
+def right_answer(spec: Spec, inputs: Inputs, outputs: dict[str, torch.Tensor]) -> None:
+    for name, value in spec.reference(
+        {
+            k: v.double() if isinstance(v, torch.Tensor) and v.is_floating_point() else v
+            for k, v in inputs.items()
+        }
+    ).items():
+        outputs[name].copy_(value)
+
+
+def do_all(spec: Spec, arena: object, calls: Sequence[Call]) -> None:
+    Pretender(spec, right_answer, arena).call(calls)
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_the_calls_are_known_before_anything_lies_in_the_slots(name: str):
+    spec = small(SPECS[name])
+    slots, arena = slots_of(spec)
+    slots.refill()
+    before = arena.memory.clone()
+    plan = slots.plan()
+    assert torch.equal(arena.memory, before)
+    filled = slots.fill(plan)
+    assert not filled.all_right()
+    filled.complete()
+    do_all(spec, arena, plan.calls)
+    assert filled.all_right()
+
+
+@pytest.mark.parametrize(
+    ("name", "share"),
+    [
+        # Of a sum's answers none is right; where an answer takes one element of each input, those
+        # are wrong that came late, which are among the sampled ones.
+        ("01_vector_add", 2 * SAMPLED_LATE / SAMPLED_ELEMENTS),
+        ("02_dot_reduction", 1.0),
+        ("03_three_pass_softmax", 1.0),
+        ("04_online_softmax", 1.0),
+        ("05_swiglu", 2 / SAMPLED_COLUMNS),
+        ("06_cross_entropy", 1.0),
+    ],
+)
+def test_what_was_computed_before_the_last_inputs_came_is_wrong(name: str, share: float):
+    """A stream that waits on the GPU for a slot to be filled could compute it, and be done."""
+    spec = small(SPECS[name], 4096)
+    slots, arena = slots_of(spec, None if spec.scored.columns else 300_000)
+    plan = slots.plan()
+    filled = slots.fill(plan)
+    do_all(spec, arena, plan.calls)
+    outputs = [probe.memory[probe.index].clone() for probe in filled.probes]
+    filled.complete()
+    for probe, output in zip(filled.probes, outputs, strict=True):
+        # What is updated in place must not be wrong for its inputs' sake.
+        probe.memory[probe.index] = output
+        assert 1 - probe.share_right() > 0.8 * share
+    do_all(spec, arena, plan.calls[:1])  # the others are as they were, and would be enough
+    assert not filled.all_right()
+
+
+def test_of_a_softmax_no_rows_sum_outlives_the_last_inputs():
+    """What a kernel knows of a row before is wrong for all of it: to know it takes all reads."""
+    spec = small(SPECS["04_online_softmax"])
+    slots, arena = slots_of(spec, rows=100)
+    plan = slots.plan()
+    filled = slots.fill(plan)
+    before = [view(arena.memory, x).double() for x, _ in plan.calls]
+    filled.complete()
+    for (x, out), stale in zip(plan.calls, before, strict=True):
+        now = view(arena.memory, x).double()
+        answer = (now - stale.logsumexp(-1, keepdim=True)).exp()
+        view(arena.memory, out).copy_(answer)
+    assert filled.probes[0].share_right() == 0.0
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_slots_are_untouched_until_somebody_writes_to_them(name: str):
+    spec = small(SPECS[name])
+    slots, arena = slots_of(spec)
+    for _ in range(2):
+        plan = slots.plan()
+        filled = slots.fill(plan)
+        assert filled.untouched()
+        do_all(spec, arena, plan.calls[:1])
+        # A single number has one place, and is looked at there.
+        assert not filled.untouched()
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_a_slot_that_serves_as_a_notebook_is_touched(name: str):
+    """An output, or an input, that holds a shorter form of what was read before the clock."""
+    spec = small(SPECS[name])
+    tensors = [a.name for a in spec.arguments if a.role != "scalar"]
+    for turn, _ in enumerate(tensors):
+        slots, arena = slots_of(spec)
+        plan = slots.plan()
+        filled = slots.fill(plan)
+        refs = [ref for ref in plan.calls[0] if isinstance(ref, TensorRef)]
+        used = view(arena.memory, refs[turn])
+        part = max(1, used.numel() // 20)
+        begin = int(torch.randint(used.numel() - part + 1, ()))
+        used.view(-1)[begin : begin + part] += 1
+        if bool(used.isnan().all()):  # of a NaN an addition makes no other
+            used.view(-1)[begin : begin + part] = 3
+        assert not filled.untouched(), tensors[turn]
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"), [(Poison, "fill"), (torch.Tensor, "copy_")], ids=["outputs", "inputs"]
+)
+def test_what_was_left_is_known_without_a_look_at_the_slots(
+    monkeypatch: pytest.MonkeyPatch, owner: type, name: str
+):
+    """A stream may write to them while they are filled."""
+    spec = small(SPECS["04_online_softmax"])
+    slots, arena = slots_of(spec)
+    memory = arena.memory
+    inside = range(memory.data_ptr(), memory.data_ptr() + memory.numel())
+    write = getattr(owner, name)
+
+    def write_and_spoil(*arguments: Any) -> None:
+        write(*arguments)
+        target = next(one for one in arguments if isinstance(one, torch.Tensor))
+        if target.data_ptr() in inside:
+            target.fill_(3.0)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, name, write_and_spoil)
+        filled = slots.fill(slots.plan())
+    assert not filled.untouched()
+
+
+def test_an_exercise_that_seeds_torch_does_not_know_where_the_judge_looks():
+    def inputs(case: Case, draw: LargeDraw) -> Inputs:
+        torch.manual_seed(1)
+        return SPECS["01_vector_add"].inputs(case, LargeDraw(case, "cpu", seed=1))
+
+    looked = []
+    for _ in range(2):
+        slots, _ = slots_of(replace(SPECS["01_vector_add"], inputs=inputs))
+        filled = slots.fill(slots.plan())
+        looked += [[part.index for part in (*filled.seals, *filled.late, *filled.probes)]]
+    assert not any(torch.equal(one, other) for one, other in zip(*looked, strict=True))
+
+
+def test_an_input_of_three_dimensions_comes_late_too():
+    """A sum of it that was made before the clock starts is wrong."""
+    spec = replace(
+        SPECS["02_dot_reduction"],
+        inputs=lambda case, draw: {
+            name: draw.tensor((case.elements // 12, 3, 4)) for name in ("a", "b")
+        },
+        reference=lambda inputs: {"out": (inputs["a"] * inputs["b"]).sum().reshape(1)},
+        tolerance=Tolerance(
+            terms=lambda case: case.elements,
+            magnitude=lambda inputs, _: {"out": (inputs["a"] * inputs["b"]).abs().sum().reshape(1)},
+        ),
+    )
+    slots, arena = slots_of(spec, 3000)
+    plan = slots.plan()
+    filled = slots.fill(plan)
+    do_all(spec, arena, plan.calls)
+    filled.complete()
+    assert not filled.all_right()
+
+
+@pytest.mark.parametrize("drawn", [False, True], ids=["made", "drawn"])
+@pytest.mark.parametrize("share", ["the same tensor", "parts of one", "one that the spec keeps"])
+def test_inputs_may_share_their_memory(share: str, drawn: bool):
+    """What stands in for one's elements must not change the other's, nor the next call's."""
+    kept = torch.randn(3001)
+
+    def inputs(case: Case, draw: Draw) -> Inputs:
+        length = case.shape[0]
+        if share == "the same tensor":
+            x = draw.tensor((length,)) if drawn else torch.randn(length)
+            return {"x": x, "y": x}
+        whole = draw.tensor((3001,)) if drawn else torch.randn(3001)
+        if share == "one that the spec keeps":
+            return {"x": kept[:length], "y": whole[:length]}
+        return {"x": whole[:length], "y": whole[-length:]}
+
+    spec = replace(SPECS["01_vector_add"], inputs=inputs)
+    slots, arena = slots_of(spec)
+    before = kept.clone()
+    for _ in range(3):
+        calls, filled = slots.refill()
+        do_all(spec, arena, calls)
+        assert filled.all_right()
+    assert torch.equal(kept, before)
+
+
+def test_what_was_drawn_for_one_input_alone_is_not_copied(monkeypatch: pytest.MonkeyPatch):
+    """Of some 60 GB in all slots, a copy takes 30 ms of each go."""
+    drawn, changed = [], []
+
+    def inputs(case: Case, draw: Draw) -> Inputs:
+        drawn.append({"x": draw.tensor(case.shape), "y": draw.tensor(case.shape)})
+        return drawn[-1]
+
+    def withhold(value: torch.Tensor, random: torch.Generator) -> withheld_inputs.Withheld:
+        changed.append(value)
+        return withheld_inputs.withhold(value, random)
+
+    monkeypatch.setattr("grader.speed.slots.withhold", withhold)
+    slots, _ = slots_of(replace(SPECS["01_vector_add"], inputs=inputs))
+    drawn.clear()
+    slots.fill(slots.plan())
+    assert all(
+        value is one
+        for value, one in zip(changed, [o for d in drawn for o in d.values()], strict=True)
+    )
+
+
+def test_small_inputs_come_at_once():
+    """Only what takes long to read is worth reading before."""
+    slots, _ = slots_of(small(SPECS["06_cross_entropy"]))
+    plan = slots.plan()
+    (withheld_inputs,) = slots.fill(plan).late
+    assert withheld_inputs.memory.dtype == torch.bfloat16
+    assert len(withheld_inputs.index) == CALLS * 9 * MOST, "of each row of logits"
+
+
+def test_of_large_whole_numbers_some_come_late():
+    """A sum of them could be made before the clock starts, as of any others."""
+
+    def inputs(case: Case, draw: LargeDraw) -> Inputs:
+        return {"x": draw.tensor(case.shape), "y": draw.indices(case.shape[0], 1000)}
+
+    spec = replace(SPECS["01_vector_add"], inputs=inputs)
+    slots, arena = slots_of(spec, rows=1500)
+    plan = slots.plan()
+    filled = slots.fill(plan)
+    assert {one.memory.dtype for one in filled.late} == {torch.int64, torch.float32}
+    do_all(spec, arena, plan.calls)
+    filled.complete()
+    assert not filled.all_right()
+    do_all(spec, arena, plan.calls)
+    assert filled.all_right()
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_the_sample_is_right_once_the_work_is_done(name: str):
+    spec = small(SPECS[name])
+    slots, arena = slots_of(spec)
+    for _ in range(2):
+        calls, filled = slots.refill()
+        assert not filled.all_right()
+        do_all(spec, arena, calls)
+        assert filled.all_right()
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_the_spare_call_can_be_made_and_touches_no_slot(name: str):
+    """It is made after the inputs came, when whatever is written to a slot counts as early."""
+    spec = small(SPECS[name])
+    slots, arena = slots_of(spec)
+    plan = slots.plan()
+    filled = slots.fill(plan)
+    before = arena.memory.clone()
+    do_all(spec, arena, [slots.spare])
+    start = min(sent.offset for sent in slots.spare if isinstance(sent, TensorRef))
+    assert torch.equal(arena.memory[:start], before[:start])
+    assert not torch.equal(arena.memory[start:], before[start:])
+    assert filled.untouched()
+    for sent in (argument for call in plan.calls for argument in call):
+        assert not isinstance(sent, TensorRef) or sent.offset < start
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_what_the_spare_call_lies_in_is_too_small_for_a_copy_of_anything(name: str):
+    """Nobody looks at it: in a whole slot a kernel could keep a sixteenth of its inputs."""
+    slots, _ = slots_of(SPECS[name], rows=64, calls=1)
+    refs = [sent for sent in slots.spare if isinstance(sent, TensorRef)]
+    taken = sum(math.prod(ref.shape) * DTYPES[ref.dtype].itemsize for ref in refs)
+    assert taken < 16 << 20  # bytes
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_the_spare_slot_keeps_its_inputs_when_others_are_filled(name: str):
+    spec = small(SPECS[name])
+    slots, arena = slots_of(spec)
+    inputs = [
+        sent
+        for sent, argument in zip(slots.spare, spec.arguments, strict=True)
+        if isinstance(sent, TensorRef) and not argument.filled
+    ]
+    before = arena.memory.clone()
+    slots.refill()
+    for sent in inputs:
+        assert torch.equal(view(before, sent), view(arena.memory, sent))
+        assert view(before, sent).count_nonzero() > 0
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_one_call_left_out_of_many_shows(name: str):
+    spec = small(SPECS[name])
+    slots, arena = slots_of(spec)
+    calls, filled = slots.refill()
+    do_all(spec, arena, calls[:-1])
+    assert not filled.all_right()
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_answers_of_the_last_go_are_of_no_use(name: str):
+    spec = small(SPECS[name])
+    slots, arena = slots_of(spec)
+    calls, _ = slots.refill()
+    do_all(spec, arena, calls)
+    kept = arena.memory.clone()
+    _, filled = slots.refill()
+    arena.memory.copy_(kept)
+    assert not filled.all_right()
+
+
+@pytest.mark.parametrize("name", [n for n, spec in SPECS.items() if spec.independent_rows])
+def test_a_third_of_one_slot_left_undone_shows(name: str):
+    spec = small(SPECS[name])
+    caught = 0
+    for _ in range(10):
+        slots, arena = slots_of(spec, rows=30 if spec.scored.columns else 3000)
+        calls, filled = slots.refill()
+        do_all(spec, arena, calls)
+        for sent, argument in zip(calls[-1], spec.arguments, strict=True):
+            if argument.filled:
+                done = view(arena.memory, sent)
+                done[2 * len(done) // 3 :] = torch.nan
+        caught += not filled.all_right()
+    # None of the 16 rows that are looked at lies in the last third with a chance of 0.67^16 =
+    # 0.15 %. So once in 67 runs one of the ten is missed, and three of them once in 2 million.
+    assert caught >= 8
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_the_share_that_is_right_is_that_of_the_work_done(name: str):
+    spec = small(SPECS[name])
+    slots, arena = slots_of(spec)
+    calls, filled = slots.refill()
+    # One element of thousands may be right by chance.
+    assert max(probe.share_right() for probe in filled.probes) < 0.01
+    do_all(spec, arena, calls)
+    assert [probe.share_right() for probe in filled.probes] == [1.0] * len(filled.probes)
+
+
+def test_places_where_zero_is_right_take_no_work():
+    answer, limit = torch.tensor([0.0, 1e-9, 2.0, 3.0]), torch.full((4,), 1e-6)
+    memory = torch.tensor([0.0, 0.0, 2.0, 0.0])
+    probe = Probe(torch.arange(4), answer.double(), limit.double(), memory)
+    assert probe.share_right() == 0.5
+
+
+def test_a_wrong_value_in_a_sampled_place_shows():
+    spec = small(SPECS["01_vector_add"])
+    slots, arena = slots_of(spec)
+    calls, filled = slots.refill()
+    (probe,) = filled.probes
+    do_all(spec, arena, calls)
+    probe.memory[probe.index[5]] *= 1 + 2.0**-18
+    assert not bool(probe.right())
+    assert int((probe.error() > probe.limit).sum()) >= 1
+
+
+def test_a_nan_in_a_sampled_place_shows():
+    spec = small(SPECS["01_vector_add"])
+    slots, arena = slots_of(spec)
+    calls, filled = slots.refill()
+    (probe,) = filled.probes
+    do_all(spec, arena, calls)
+    probe.memory[probe.index[-1]] = torch.nan
+    assert not bool(probe.right())
+
+
+def test_calls_come_in_a_random_order_and_none_is_missing():
+    slots, _ = slots_of(small(SPECS["01_vector_add"]), calls=6)
+    orders = [[call[0].offset for call in slots.refill()[0]] for _ in range(8)]
+    assert len({tuple(sorted(order)) for order in orders}) == 1
+    assert len({tuple(order) for order in orders}) > 4  # of 720
+
+
+def test_slots_are_apart():
+    slots, arena = slots_of(small(SPECS["05_swiglu"]))
+    calls, _ = slots.refill()
+    refs = sorted((ref for call in calls for ref in call), key=lambda ref: ref.offset)
+    for first, second in pairwise(refs):
+        used = view(arena.memory, first)
+        assert second.offset >= first.offset + used.numel() * used.element_size() + 512
+
+
+def test_every_slot_has_inputs_of_its_own():
+    slots, arena = slots_of(small(SPECS["06_cross_entropy"]))
+    calls, _ = slots.refill()
+    logits = [view(arena.memory, call[0]).clone() for call in calls]
+    assert not torch.equal(logits[0], logits[1])
+    assert len({call[3] for call in calls}) == CALLS  # grad_scale
+
+
+def test_outputs_hold_a_pattern_before_a_go():
+    slots, arena = slots_of(small(SPECS["01_vector_add"]))
+    for call in slots.refill()[0]:
+        assert bool(view(arena.memory, call[2]).isnan().all())
+
+
+# -- bytes
+
+
+@pytest.mark.parametrize(
+    ("name", "per_row"),
+    [
+        # As the lessons derive them: elements, bytes read and written of each.
+        ("01_vector_add", 4 + 4 + 4),
+        ("02_dot_reduction", 4 + 4),
+        ("03_three_pass_softmax", (4 + 4) * 65_536),
+        ("04_online_softmax", (4 + 4) * 65_536),
+        ("05_swiglu", (2 + 2 + 2) * 14_336),
+        ("06_cross_entropy", (2 + 2) * 128_256 + 8 + 4),
+    ],
+)
+def test_least_bytes_are_those_of_the_lesson(name: str, per_row: int):
+    spec, rows = SPECS[name], 3
+    slots, _ = slots_of(spec, rows=rows, calls=1)
+    once = 4 if name == "02_dot_reduction" else 0  # the answer
+    assert slots.least_bytes == rows * per_row + once
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("01_vector_add", 12),
+        ("02_dot_reduction", 8),
+        ("04_online_softmax", 8 * 65_536),
+        ("05_swiglu", 6 * 14_336),
+        ("06_cross_entropy", 2 * 128_256 + 12),
+    ],
+)
+def test_bytes_of_a_row_in_all_arguments(name: str, size: int):
+    assert bytes_per_row(SPECS[name]) == size
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_only_what_is_updated_is_gone_over_twice(name: str):
+    twice = 2.0 if name == "06_cross_entropy" else 1.0
+    assert rounds(SPECS[name]) == pytest.approx(twice, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", SPECS)
+@pytest.mark.parametrize("rows", [1, 9, 100])
+def test_the_arena_is_large_enough(name: str, rows: int):
+    slots_of(small(SPECS[name]), rows=rows, calls=16)
+
+
+def test_all_arguments_of_a_call_are_there():
+    spec = small(SPECS["06_cross_entropy"])
+    case = scored_case(spec, 4)
+    drawn = arguments(spec, case, LargeDraw(case, "cpu", seed=1))
+    assert set(drawn) == {"logits", "target", "loss", "grad_scale"}
+    assert {v.device.type for v in drawn.values() if isinstance(v, torch.Tensor)} == {"meta"}
+
+
+# -- the ceiling
+
+
+@pytest.mark.parametrize(
+    ("name", "stream", "parameters", "moved_per_element", "itemsize"),
+    [
+        ("01_vector_add", "read_two_write_one", ("a", "b", "out"), 12, 4),
+        ("02_dot_reduction", "read_two", ("a", "b"), 8, 4),
+        ("03_three_pass_softmax", "read_one_write_one", ("a", "out"), 8, 4),
+        ("04_online_softmax", "read_one_write_one", ("a", "out"), 8, 4),
+        ("05_swiglu", "read_two_write_one", ("a", "b", "out"), 6, 2),
+        ("06_cross_entropy", "update", ("a",), 4, 2),
+    ],
+)
+def test_the_ceiling_reads_and_writes_like_the_exercise(
+    name: str, stream: str, parameters: tuple[str, ...], moved_per_element: int, itemsize: int
+):
+    spec, rows = SPECS[name], 4 if SPECS[name].scored.columns else 4096
+    slots, arena = slots_of(spec, rows=rows, calls=2)
+    ceiling = slots.stream()
+    assert (ceiling.entry.name, ceiling.entry.parameters) == (stream, parameters)
+    assert ceiling.bytes_moved == scored_case(spec, rows).elements * moved_per_element
+    assert len(ceiling.calls) == 2
+    for call in ceiling.calls:
+        assert len(call) == len(parameters)
+        for ref in call:
+            assert (ref.dtype, ref.strides) == ("float32", (1,))
+            assert ref.shape == (scored_case(spec, rows).elements * itemsize // 4,)
+            view(arena.memory, ref)  # lies in the arena
+
+
+def test_the_ceiling_warms_up_on_a_megabyte_of_the_slot_that_it_comes_to_last():
+    """As little as the kernel does; of what it comes to first, a part would be in the cache."""
+    slots, _ = slots_of(SPECS["04_online_softmax"], rows=16, calls=2)
+    ceiling = slots.stream()
+    assert [ref.offset for ref in ceiling.spare] == [ref.offset for ref in ceiling.calls[-1]]
+    assert [ref.shape for ref in ceiling.spare] == [(1 << 18,)] * 2
+
+
+def test_the_ceiling_works_on_the_slots_themselves():
+    slots, _ = slots_of(SPECS["01_vector_add"], rows=4096, calls=2)
+    taken = {tuple(ref.offset for ref in call) for call in slots.stream().calls}
+    assert taken == {tuple(ref.offset for ref in call) for call in slots.refill()[0]}
+
+
+@pytest.mark.parametrize(
+    ("mix", "message"),
+    [
+        (
+            (reads("x"), reads("y"), reads("z"), writes("out", like="x")),
+            "mix of large tensors: 3 reads, 1 write",
+        ),
+        ((reads("x"), updates("y")), "mix of large tensors: 1 read, 1 update"),
+    ],
+)
+def test_a_mix_without_a_ceiling_says_where_to_add_it(mix: tuple[Argument, ...], message: str):
+    spec = replace(
+        SPECS["01_vector_add"],
+        arguments=mix,
+        inputs=lambda case, draw: {a.name: draw.tensor(case.shape) for a in mix if a.role != "out"},
+    )
+    slots, _ = slots_of(spec)
+    with pytest.raises(BrokenExercise, match=message) as caught:
+        slots.stream()
+    assert "grader/backends/triton/reference_kernels.py" in caught.value.next_step
+
+
+def test_every_ceiling_exists():
+    source = ast.parse(
+        (ROOT / "grader" / "backends" / "triton" / "reference_kernels.py").read_text()
+    )
+    there = {
+        node.name: tuple(argument.arg for argument in node.args.args)
+        for node in source.body
+        if isinstance(node, ast.FunctionDef)
+    }
+    for name, parameters in STREAMS.values():
+        assert there[name] == parameters
+
+
+def test_a_ref_is_all_that_a_worker_needs():
+    slots, _ = slots_of(small(SPECS["04_online_softmax"]))
+    calls, _ = slots.refill()
+    assert all(isinstance(value, TensorRef | float) for call in calls for value in call)
+
+
+@pytest.mark.parametrize("mix", STREAMS, ids=lambda mix: mix.name)
+def test_a_flat_stream_fills_its_arena_with_tensors_that_do_not_overlap(mix: Mix):
+    length, calls = 40 * 1024 + 7, 3
+    stream = flat_stream(mix, length, calls)
+    name, parameters = STREAMS[mix]
+    assert (stream.entry.name, stream.entry.parameters) == (name, parameters)
+    assert len(stream.calls) == calls
+    refs = [ref for call in stream.calls for ref in call]
+    assert all(isinstance(ref, TensorRef) and ref.offset % 4096 == 0 for ref in refs)
+    spans = sorted((ref.offset, ref.offset + 4 * ref.shape[0]) for ref in refs)
+    assert all(stop <= start for (_, stop), (start, _) in pairwise(spans))
+    assert spans[-1][1] <= stream_bytes(length, calls)
+    assert sum(stop - start for start, stop in spans) > 0.9 * stream_bytes(length, calls)
+    moved = (mix.reads + mix.writes + 2 * mix.updates) * refs[0].shape[0] * 4
+    assert stream.bytes_moved == moved

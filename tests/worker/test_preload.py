@@ -1,0 +1,93 @@
+"""What is compiled before workers are forked: it must help them, and leave nothing behind."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+SAY_WHAT_IS_LOADED = """
+import sys
+import torch
+from triton import compile, jit
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+from grader.worker import ahead
+
+def loaded():
+    return {name for name in sys.modules if name.startswith("triton.")}
+
+AHEAD
+before = loaded()
+compile(ASTSource(jit(ahead._nothing), {"out": "*fp32"}), target=GPUTarget("cuda", 80, 32))
+print(len(loaded() - before))
+"""
+
+
+def run(code: str, tmp_path: Path) -> str:
+    """What Python prints in a process of its own, whose caches and files lie in `tmp_path`."""
+    for name in ("cache", "files"):
+        (tmp_path / name).mkdir()
+    there = {"TRITON_CACHE_DIR": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "files")}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PATH": "/usr/bin:/bin"} | there,
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def test_after_it_a_first_compilation_loads_nothing(tmp_path: Path):
+    assert run(SAY_WHAT_IS_LOADED.replace("AHEAD", "ahead.triton()"), tmp_path) == "0"
+
+
+def test_without_it_a_first_compilation_loads_the_compiler(tmp_path: Path):
+    """What the test above is worth."""
+    assert int(run(SAY_WHAT_IS_LOADED.replace("AHEAD", ""), tmp_path)) > 10
+
+
+@pytest.mark.parametrize("library", ["triton", "numba"])
+def test_it_leaves_no_file_and_starts_no_gpu(library: str, tmp_path: Path):
+    """What lies in a worker's home is the learner's to change; a started GPU survives no fork.
+
+    Where there is none, as on a laptop, what needs one is left to the worker."""
+    code = f"""
+import torch
+from triton import knobs
+from grader.worker import ahead
+before = knobs.cache.dir
+ahead.{library}()
+print(knobs.cache.dir == before, torch.cuda.is_initialized())
+"""
+    assert run(code, tmp_path) == "True False"
+    assert list((tmp_path / "cache").iterdir()) == []
+    assert list((tmp_path / "files").iterdir()) == []
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
+def test_a_worker_that_is_forked_after_it_can_start_the_gpu(tmp_path: Path):
+    code = """
+import os
+import torch
+from grader.worker import ahead
+ahead.triton()
+ahead.numba()
+if os.fork() == 0:
+    from numba import cuda
+    from triton import jit
+    out = torch.ones(1, device="cuda")
+    jit(ahead._nothing)[(1,)](out)
+    cuda.jit(ahead._nothing)[1, 1](cuda.as_cuda_array(out))
+    torch.cuda.synchronize()
+    print(out.item(), flush=True)
+    os._exit(0)
+os.wait()
+"""
+    assert run(code, tmp_path) == "1.0"
