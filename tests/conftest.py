@@ -1,4 +1,4 @@
-"""For all tests: torch on one thread each, how Hypothesis draws, and which files begin."""
+"""Set up all tests: threads, how Hypothesis draws, and which files begin."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
-import torch
 from hypothesis import HealthCheck, settings
 
-# Because the suite runs on every core already.
-torch.set_num_threads(1)
+# The suite runs on every core already. torch reads this when it is imported, which is not here:
+# the files of tests that need no torch are collected in a second.
+os.environ["OMP_NUM_THREADS"] = "1"
 
 # No test asserts a time: a busy machine is no failure.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -1,0 +1,106 @@
+"""What the version before released, ran and signed works with this one.
+
+`tests/courses/before/` holds a course that kernel-grader 0.1.0 released before its modules became
+rooms, and what its `grader ci --sign` made of the two solutions.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader import cli
+
+BEFORE = Path(__file__).parents[1] / "courses" / "before"
+SOLUTIONS = Path(__file__).parents[2] / "solutions"
+SOLVED = {"01_vector_add": "exercises", "p01_map": "puzzles"}
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The released course, solved by its learner."""
+    folder = tmp_path_factory.mktemp("before") / "course"
+    shutil.copytree(BEFORE / "course", folder)
+    for name, shelf in SOLVED.items():
+        shutil.copy(SOLUTIONS / name / "kernel.py", folder / shelf / name / "kernel.py")
+    return folder
+
+
+def run(course: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    without = {"GRADER_COURSE", "GITHUB_ACTIONS", "CI"}
+    environment = {name: value for name, value in os.environ.items() if name not in without}
+    return subprocess.run(
+        [sys.executable, "-m", *words],
+        cwd=course,
+        capture_output=True,
+        text=True,
+        env=environment | variables,
+    )
+
+
+def test_its_exercises_are_graded_by_the_command_of_its_ci(course: Path):
+    done = run(
+        course,
+        "grader.cli",
+        "ci",
+        "--device",
+        "cpu",
+        "--student",
+        "ada",
+        "--report",
+        "attempt=attempts.jsonl",
+    )
+    assert done.returncode == 0, done.stderr
+    assert (course / "attempts.jsonl").read_text().count('"status":"pass"') == len(SOLVED)
+
+
+@pytest.mark.parametrize(
+    ("words", "variables"),
+    [
+        pytest.param((), {}, id="by its entry point"),
+        pytest.param(
+            ("-p", "grader.plugin"), {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, id="by its name"
+        ),
+    ],
+)
+def test_pytest_grades_them(course: Path, words: tuple[str, ...], variables: dict[str, str]):
+    folder = ("-p", "no:cacheprovider", "puzzles/p01_map", "--device", "cpu")
+    done = run(course, "pytest", *words, *folder, **variables)
+    assert done.returncode == 0, done.stdout
+    assert "6 passed" in done.stdout
+
+
+def test_no_file_of_it_counts_as_changed(course: Path):
+    done = run(
+        course,
+        "grader.cli",
+        "ci",
+        "p01_map",
+        "--device",
+        "cpu",
+        "--student",
+        "ada",
+        "--report",
+        "attempt=a.jsonl",
+    )
+    assert done.returncode == 0, done.stderr
+    assert '"notes":[]' in (course / "a.jsonl").read_text()
+
+
+def test_its_signed_attempts_are_ranked(
+    course: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    monkeypatch.chdir(course)
+    words = ["--trust", str(BEFORE / "public.pem"), "--out", str(tmp_path / "attempts.csv")]
+    assert cli.main(["export", "csv-long", str(BEFORE / "signed.jsonl"), *words]) == 0
+    rows = (tmp_path / "attempts.csv").read_text(encoding="utf-8").splitlines()[1:]
+    assert {name for row in rows for name in SOLVED if name in row} == set(SOLVED)
+    assert "left out" not in capsys.readouterr().err
