@@ -74,7 +74,7 @@ def speed_step(exercise: Exercise, kernel: Path) -> dict[str, Any]:
     from grader.model.outcomes import Outcome, StepName
     from grader.sandbox.worker_link import KernelFailure
 
-    processes.raise_priority()
+    processes.come_first()
     fork_servers = ForkServers()
     fork_servers.fork_server(exercise.spec.backend, "cuda")
     fork_servers.fork_server("triton", "cuda", trusted=True)

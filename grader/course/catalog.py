@@ -1,7 +1,6 @@
 """From folders to exercises: the folder is the registration. Never imports torch.
 
-A course is a folder with `exercises/`, `puzzles/` and `solutions/`. A learner's copy has no
-solutions.
+A course is a folder with `exercises/`, `puzzles/` and `solutions/`; a learner's has no solutions.
 """
 
 from __future__ import annotations
@@ -59,29 +58,31 @@ class Exercise:
 
     @property
     def survivors(self) -> Path:
-        """The reasons for mutants that no test can reject (grader.authoring); may be missing."""
+        """What is declared of mutants that no test can reject (grader.authoring.survivors); may be
+        missing.
+        """
         return self.answers / "survivors.toml"
 
     @property
     def commentary(self) -> Path:
-        """The text that is published beside the solution; may be missing."""
+        """What is said beside the published solution; may be missing."""
         return self.answers / COMMENTARY
 
     @cached_property
     def spec(self) -> Spec:
-        """The SPEC in spec.py. Raises BrokenExercise when it is missing or not valid."""
+        """Raises BrokenExercise when spec.py does not define a valid SPEC."""
         return load_spec(self.folder / "spec.py")
 
 
 def load_spec(path: Path) -> Spec:
-    """Load the SPEC of a spec.py, which is trusted code. Raises BrokenExercise."""
+    """The SPEC of a spec.py, which is trusted code. Raises BrokenExercise."""
     name = "grader_spec_" + re.sub(r"\W", "_", path.parent.name)
-    source = importlib.util.spec_from_file_location(name, path)
-    if source is None or source.loader is None:
+    found = importlib.util.spec_from_file_location(name, path)
+    if found is None or found.loader is None:
         raise BrokenExercise(f"{path} cannot be read as Python")
-    module = importlib.util.module_from_spec(source)
+    module = importlib.util.module_from_spec(found)
     try:
-        source.loader.exec_module(module)
+        found.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # a spec that calls sys.exit(0) is no pass
         raise BrokenExercise(
             f"The exercise {path.parent.name} is broken: {path} fails with "
@@ -98,10 +99,7 @@ def load_spec(path: Path) -> Spec:
 
 
 def find_root(start: Path | None = None) -> Path:
-    """Return the course around `start`: GRADER_COURSE, else the working directory.
-
-    Raises UsageError where neither it nor a folder above it is a course.
-    """
+    """The course around `start` (the working directory), or GRADER_COURSE. Raises UsageError."""
     if start is None and (named := os.environ.get("GRADER_COURSE")):
         start = Path(named)
     start = (start or Path.cwd()).resolve()
@@ -116,7 +114,7 @@ def find_root(start: Path | None = None) -> Path:
 
 
 def exercises(root: Path) -> list[Exercise]:
-    """List every exercise of the course, puzzles first, in the order of their names."""
+    """Every exercise of the course, puzzles first, in the order of their names."""
     return [
         Exercise(spec.parent)
         for shelf in reversed(SHELVES)
@@ -130,17 +128,14 @@ def timed(root: Path) -> list[Exercise]:
 
 
 def following(exercise: Exercise) -> Exercise | None:
-    """Return the next exercise of the course, if there is one."""
+    """The one that comes next in its course, if there is one."""
     known = exercises(exercise.root)
     behind = known[known.index(exercise) + 1 :] if exercise in known else []
     return behind[0] if behind else None
 
 
 def find(root: Path, wanted: str) -> Exercise:
-    """Return the exercise with this name, number prefix or path.
-
-    Raises UsageError with the closest names when no exercise matches.
-    """
+    """The exercise with this name, number prefix or path. Raises UsageError with close names."""
     known = exercises(root)
     for exercise in known:
         if wanted == exercise.name or Path(wanted).resolve() in (exercise.folder, exercise.kernel):
@@ -160,15 +155,15 @@ def find(root: Path, wanted: str) -> Exercise:
 
 
 def needs_simulator(kernel: Path) -> bool:
-    """Report whether a wrong kernel is wrong in a way that a GPU may hide, for example a race.
+    """Whether a wrong kernel is wrong in a way that a GPU may hide, such as a race.
 
-    Its docstring then has a line `On a GPU: may pass by luck` that ends with the reason.
+    Its docstring says so in a line `On a GPU: may pass by luck` with the reason behind it.
     """
     return bool(re.search(r"^On a GPU: may pass by luck", text_of(kernel), re.MULTILINE))
 
 
 def text_of(path: Path) -> str:
-    """Read a file of the course. Raises BrokenExercise when it is unreadable or not UTF-8."""
+    """A file of the course. Raises BrokenExercise where it is no UTF-8, or cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -176,9 +171,9 @@ def text_of(path: Path) -> str:
 
 
 def rejected_at(kernel: Path) -> StepName:
-    """Read the step that must reject a wrong kernel from the `Rejected at:` line of its docstring.
+    """The step that must reject a wrong kernel, from the `Rejected at:` line of its docstring.
 
-    Raises BrokenExercise when that line is missing or names no step.
+    Raises BrokenExercise when the file does not say.
     """
     match = re.search(r"^Rejected at: (\w+)", text_of(kernel), re.MULTILINE)
     if match is None or match.group(1) not in list(StepName):

@@ -44,7 +44,7 @@ def main(argv: list[str]) -> int:
     os.set_inheritable(results.fileno(), False)
     requests = json.load(sys.stdin)
     if any(request["device"] != "cpu" for request in requests) and devices.has_driver():
-        processes.raise_priority()  # a process that waits for its turn looks like a slow kernel
+        processes.come_first()  # for a process that waits for its turn seems to be a slow kernel
     # The worker's imports run while ours do: both are seconds long.
     early = _early_fork_server(requests)
     _import_all(early, noted.is_set())

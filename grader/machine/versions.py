@@ -1,4 +1,4 @@
-"""The versions and the device that a result names."""
+"""Where a check runs: the versions and the device that its result names."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from grader.model import Environment
 
 
 def environment(device: str) -> Environment:
+    """Versions and device of this run."""
     name, capability, driver = "cpu", None, None
     if device == "cuda":
         import torch

@@ -104,7 +104,7 @@ def _obey(control: socket.socket, toolbox: loop.Toolbox, walls: _Walls) -> None:
             stopped = processes.stop_descendants(STOP_S)
             control.sendall(b"running\n" if stopped is None else b"stopped\n")
         elif request == b"c":
-            processes.resume(stopped or ())
+            processes.go_on(stopped or ())
 
 
 def _fork(toolbox: loop.Toolbox, walls: _Walls, descriptors: list[int], own: list[int]) -> int:

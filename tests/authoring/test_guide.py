@@ -1,73 +1,27 @@
-"""docs/authoring.md is followed to the letter: who does what it says has a verified exercise.
+"""Follow docs/authoring.md to the letter: its reader ends with a verified exercise.
 
-    python tests/authoring/test_guide.py
-
-writes what its commands print now into the page.
+`python tests/guide.py` writes into the page what its commands print now.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-import shutil
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 import test_course_files
 import test_exercises
 import torch
-from test_docs import BLOCK, Command, commands, run, shape
+from guide import MODEL, NAME, PAGE, STEPS, Break, Write, a_course, followed
+from pages import Command, shape
 
 from grader.authoring import calibrate, lesson, mutants, survivors
 from grader.course import catalog, settings
 from grader.course.catalog import Exercise
 from grader.speed import statistics
 
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "authoring.md"
-MODEL = "03_three_pass_softmax"
-NAME = "40_row_sum"
 MOST_LINES = 700  # a page that is longer than this is not followed in half an hour
-
-FILE = re.compile(r"^\*\*`([^`]+)`\*\*\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-MISTAKE = re.compile(r"^\| `(wrong_\w+\.py)` \| `(.+?)` \| `(.+?)` \| (\w+) \| (.+?) \|$", re.M)
-
-
-@dataclass(frozen=True)
-class Write:
-    """A file that the page shows in full."""
-
-    path: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Break:
-    """A row of the table of mistakes: the solution with one text replaced, and a docstring."""
-
-    name: str
-    old: str
-    new: str
-    step: str
-    told: str
-
-
-Step = Write | Break | Command
-
-
-def steps(page: str) -> list[Step]:
-    """All that the page has its reader do, in its order."""
-    found: list[tuple[int, Step]] = [(m.start(), Write(m[1], m[2])) for m in FILE.finditer(page)]
-    shown = [(m.start(2), m.end(2)) for m in FILE.finditer(page)]
-    found += [(m.start(), Break(*m.groups())) for m in MISTAKE.finditer(page)]
-    for block in BLOCK.finditer(page):
-        found += [(block.start(), command) for command in commands(block[0])]
-    inside = [at for at, _ in found if any(begin < at < end for begin, end in shown)]
-    assert not inside, "a command inside a file is no command"
-    return [step for _, step in sorted(found, key=lambda pair: pair[0])]
-
 
 # What the tests of this repository hold each exercise of the course to.
 RULES = [
@@ -76,37 +30,6 @@ RULES = [
     for name, held in vars(tests).items()
     if name.startswith("test_") and list(inspect.signature(held).parameters) == ["exercise"]
 ]
-STEPS = steps(PAGE.read_text(encoding="utf-8"))
-
-
-def take(step: Write | Break, folder: Path) -> None:
-    """Do what a reader does with a file or with a row of the table."""
-    if isinstance(step, Write):
-        (folder / step.path).write_text(step.text, encoding="utf-8")
-        return
-    answers = folder / "solutions" / NAME
-    solution = (answers / "kernel.py").read_text(encoding="utf-8")
-    assert solution.count(step.old) == 1, step
-    docstring = f'"""{step.told}\n\nRejected at: {step.step}\n"""'
-    broken = re.sub(r'\A""".*?"""', lambda _: docstring, solution.replace(step.old, step.new))
-    (answers / step.name).write_text(broken, encoding="utf-8")
-
-
-def a_course(folder: Path) -> Path:
-    for shelf in ("exercises", "solutions"):
-        unwanted = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / shelf / MODEL, folder / shelf / MODEL, ignore=unwanted)
-    return folder
-
-
-def followed(folder: Path) -> Iterator[tuple[Command, int, str, str]]:
-    """Take every step; of each command, its exit code and what it printed on both streams."""
-    for step in STEPS:
-        if isinstance(step, Command):
-            done = run(folder, step.line)
-            yield step, done.returncode, done.stdout, done.stderr
-        else:
-            take(step, folder)
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +40,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Exercise:
         assert code == 0, f"{command.line}: {errors}\n{printed}"
         if command.language == "console":
             assert shape(printed) == shape(command.output), (
-                f"{command.line}: `python tests/authoring/test_guide.py` updates the page"
+                f"{command.line}: `python tests/guide.py` updates the page"
             )
     return catalog.find(folder, NAME)
 
@@ -196,21 +119,3 @@ def test_the_rule_for_gates_is_the_code_s():
     assert "fewer than three of them count" in text
     assert calibrate.RUNS == 5
     assert "from five checks of the solution" in text
-
-
-def update_page() -> None:
-    """Put what the commands print now under them."""
-    import tempfile
-
-    text = PAGE.read_text(encoding="utf-8")
-    with tempfile.TemporaryDirectory() as folder:
-        for command, _, printed, _ in followed(a_course(Path(folder))):
-            if command.language == "console":
-                old = f"$ {command.line}\n{command.output}"
-                assert text.count(old) == 1, f"twice on the page: {command.line}"
-                text = text.replace(old, f"$ {command.line}\n{printed}")
-    PAGE.write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    update_page()

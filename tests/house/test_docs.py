@@ -1,26 +1,35 @@
-"""What the documentation says is so: commands run, tables agree with the code, links lead on.
+"""Hold the documentation to the code: its commands run, its tables agree, its links lead on.
 
-    python tests/house/test_docs.py
-
-writes what README's commands print now into README: run it when the wording of an output changed.
+`python tests/pages.py` writes into the pages what their commands print now.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import re
-import shutil
 import statistics
-import subprocess
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pages import (
+    BLOCK,
+    COMMANDS,
+    PAGES,
+    README,
+    ROOT,
+    RUN,
+    STEPS,
+    Command,
+    commands,
+    learners_copy,
+    rows,
+    run,
+    section,
+    shape,
+)
 from typer.main import get_command
 
 from grader import cli
@@ -38,72 +47,17 @@ from grader.speed import clock
 from grader.speed.statistics import RERUN
 from grader.worker.loop import Worker
 
-ROOT = Path(__file__).parents[2]
-README = ROOT / "README.md"
-PAGES = [README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(ROOT.glob("docs/*.md"))]
-
 # What sets the environment up, which these tests run in already. `.ci/run` runs `make test` itself,
 # which sets up as `make setup` does; the others are `make` targets that it runs, or need no run.
 SETS_UP = {"make setup", ". .venv/bin/activate", "make test"}
 
 REPORTS = "Reports to other systems"
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXIT_BY_VERDICT = {"PASS": 0, "FAIL": 1, "NOT STARTED": 1}
-
-
-@dataclass(frozen=True)
-class Command:
-    """A command of a fenced block, and what the page says that it prints."""
-
-    line: str
-    output: str
-    language: str
-
-
-def commands(page: str) -> Iterator[Command]:
-    """Of `sh` blocks every line; of `console` blocks what follows `$ `, and the output below."""
-    for language, body in BLOCK.findall(page):
-        if language == "sh":
-            yield from (Command(line, "", "sh") for line in body.splitlines() if line.strip())
-        if language == "console":
-            for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
-                line, _, output = part.partition("\n")
-                yield Command(line, output, "console")
-
-
-def shape(output: str) -> str:
-    """Words and numbers of an output, without line breaks, and without what differs from run to
-    run or from machine to machine: versions, seconds and seeds."""
-    text = re.sub(r"\b(torch|triton|numba-cuda) \d[\w.+]*", r"\1 #", output)
-    return " ".join(re.sub(r"\d+\.\d s\b|\bseed[ =]\d+", "#", text).split())
 
 
 def expected_exit(output: str) -> int:
     verdicts = re.findall(rf"^({'|'.join(EXIT_BY_VERDICT)})  ", output, re.MULTILINE)
     return EXIT_BY_VERDICT[verdicts[-1]] if verdicts else 0
-
-
-def learners_copy(folder: Path) -> Path:
-    """The course as a learner finds it: with untouched stubs."""
-    for shelf in (*catalog.SHELVES, "solutions"):
-        unwanted = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / shelf, folder / shelf, ignore=unwanted)
-    run(folder, "grader stub --force")
-    return folder
-
-
-def run(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
-    """Run a command as a reader would, on a terminal of 80 columns and without a GPU."""
-    environment = os.environ | {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "CUDA_VISIBLE_DEVICES": "",
-        "COLUMNS": "80",
-        "PYTHONIOENCODING": "utf-8",
-    }
-    environment.pop("GRADER_COURSE", None)
-    return subprocess.run(
-        ["bash", "-c", line], cwd=folder, env=environment, capture_output=True, text=True
-    )
 
 
 @pytest.fixture(scope="module")
@@ -112,31 +66,45 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 README_COMMANDS = list(commands(README.read_text(encoding="utf-8")))
+SHOWN = {
+    command.line: command
+    for page in RUN
+    for command in commands(page.read_text(encoding="utf-8"))
+    if command.line not in SETS_UP
+}
 
 
 # -- commands
 
 
-@pytest.mark.parametrize(
-    "command", [c for c in README_COMMANDS if c.line not in SETS_UP], ids=lambda c: c.line
-)
-def test_a_command_in_readme_prints_what_readme_shows(command: Command, copy: Path):
+@pytest.mark.parametrize("command", SHOWN.values(), ids=lambda c: c.line)
+def test_a_command_prints_what_its_page_shows(command: Command, copy: Path):
     done = run(copy, command.line)
-    assert shape(done.stdout) == shape(command.output), (
-        "`python tests/house/test_docs.py` updates README"
-    )
+    if command.language == "console":
+        assert shape(done.stdout) == shape(command.output), (
+            "`python tests/pages.py` updates the page"
+        )
     assert done.returncode == expected_exit(command.output), done.stderr
 
 
-def test_readme_leads_to_a_check():
-    lines = [command.line for command in README_COMMANDS]
-    assert lines[:5] == [
-        "make setup",
-        ". .venv/bin/activate",
-        "grader list",
-        "grader show 01_vector_add",
-        "grader check 01_vector_add",
-    ]
+def test_readme_leads_to_a_green_check_in_five_lines(copy: Path):
+    lines = [command.line for command in README_COMMANDS if command.language == "sh"]
+    assert lines[:2] == ["make setup", ". .venv/bin/activate"]
+    assert lines[4].startswith("grader check ")
+    assert "\nPASS  " in run(copy, lines[4]).stdout
+
+
+def test_readme_fits_on_three_screens():
+    lines = README.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 130
+    assert max(len(line) for line in lines if not line.startswith(("|", " "))) <= 100
+
+
+def test_readme_names_commands_as_their_page_does():
+    ours = {row[0]: row[1] for row in rows(section(README, "Commands"))}
+    known = {row[0].replace("...", ""): row[1] for row in rows(section(COMMANDS, "Commands"))}
+    assert ours
+    assert [known[name][:20] for name in ours] == [said[:20] for said in ours.values()]
 
 
 @pytest.mark.parametrize("line", sorted(SETS_UP))
@@ -198,14 +166,14 @@ def test_every_grader_command_on_a_page_exists(page: Path):
         assert not unknown, f"grader {named} has no {unknown}"
 
 
-def test_readme_names_every_command_and_option():
-    table = section(README, "Commands") + section(README, "For instructors")
+def test_one_table_names_every_command_and_option():
+    table = section(COMMANDS, "Commands")
     for name, command in commands_known().items():
         rows = re.findall(rf"^\| `grader {name}[ `].*$", table, re.MULTILINE)
         assert len(rows) == 1, f"grader {name} has no row of its own"
         for parameter in command.params:
             for option in (o for o in parameter.opts if o.startswith("--")):
-                assert f"`{option}" in rows[0], f"grader {name} {option} is not in README"
+                assert f"`{option}" in rows[0], f"grader {name} {option}: no table names it"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -220,31 +188,8 @@ def test_samples_name_the_versions_that_the_course_is_tested_with(page: Path):
 # -- tables
 
 
-def section(page: Path, title: str) -> str:
-    """The text below one heading, up to the next of any level."""
-    text = page.read_text(encoding="utf-8")
-    found = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#+ |\Z)", text, re.MULTILINE | re.DOTALL)
-    assert found is not None, f"{page.name} has no section {title!r}"
-    return found[1]
-
-
-def rows(text: str) -> list[list[str]]:
-    """The cells of every table row, headings and rulers left out."""
-    lines = [line for line in text.splitlines() if line.startswith("|")]
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    below_a_ruler, kept = False, []
-    for row in cells:
-        if "-" in (ruler := "".join(row)) and set(ruler) <= set("-: "):
-            below_a_ruler = True
-            kept.pop()
-        else:
-            kept.append(row)
-    assert below_a_ruler or not kept
-    return kept
-
-
 @pytest.mark.parametrize("row", rows(section(README, "The exercises")), ids=lambda row: row[0])
-def test_readme_tells_an_exercises_gates(row: list[str]):
+def test_readme_states_an_exercises_gates(row: list[str]):
     # An exercise without a row is fine: adding one changes no file but its own.
     spec = catalog.find(ROOT, row[0]).spec
     columns = f", {spec.scored.columns:,} columns" if spec.scored.columns else ""
@@ -256,17 +201,16 @@ def test_readme_tells_an_exercises_gates(row: list[str]):
     ]
 
 
-def test_readme_lists_the_steps_with_their_points():
+def test_the_steps_are_listed_with_their_points():
     points = catalog.timed(ROOT)[0].spec.points
-    listed = {row[0]: row[2] for row in rows(section(README, "What the output means"))}
+    listed = {row[0]: row[2] for row in rows(section(STEPS, "What a check prints"))}
     assert listed == {name: str(value) for name, value in vars(points).items()}
 
 
-@pytest.mark.parametrize("page", [README, ROOT / "docs" / "formats.md"], ids=lambda p: p.name)
+@pytest.mark.parametrize("page", [COMMANDS, ROOT / "docs" / "formats.md"], ids=lambda p: p.name)
 def test_every_exit_code_is_listed(page: Path):
     raised = {error.exit_code for error in (errors.UsageError, errors.CannotGrade)}
-    title = "Commands" if page == README else "Exit codes"
-    listed = [row[0] for row in rows(section(page, title)) if row[0].isdigit()]
+    listed = [row[0] for row in rows(section(page, "Exit codes")) if row[0].isdigit()]
     assert listed == [str(code) for code in sorted({*EXIT_CODES.values(), *raised})]
 
 
@@ -492,10 +436,10 @@ def test_what_ci_adds_was_measured():
 
 
 def test_how_long_verifying_takes_was_measured():
-    """README and `grader verify --help`, from the record under bench/results."""
+    """docs/commands.md and `grader verify --help`, from the record under bench/results."""
     record = json.loads((ROOT / "bench" / "results" / "verify_h200.json").read_text())
     seconds, exercises = record["wall_s"]["verify"], len(record["solutions"])
-    text = " ".join(section(README, "For instructors").split())
+    text = " ".join(section(COMMANDS, "grader verify").split())
     assert exercises == 6
     assert f"the six exercises took {seconds:.0f} s, a minute or two each" in text
     assert 60 <= seconds / exercises <= 120
@@ -530,22 +474,3 @@ def test_the_sample_result_of_formats_is_a_result():
     text = (ROOT / "docs/formats.md").read_text(encoding="utf-8")
     (sample,) = [body for language, body in BLOCK.findall(text) if language == "json"]
     parse_result(sample)
-
-
-def update_readme() -> None:
-    """Put what the commands print now under them."""
-    import tempfile
-
-    text = README.read_text(encoding="utf-8")
-    with tempfile.TemporaryDirectory() as folder:
-        copied = learners_copy(Path(folder))
-        for command in (c for c in README_COMMANDS if c.language == "console"):
-            printed = run(copied, command.line).stdout
-            old = f"$ {command.line}\n{command.output}"
-            assert text.count(old) == 1, f"twice in README: {command.line}"
-            text = text.replace(old, f"$ {command.line}\n{printed}")
-    README.write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    update_readme()

@@ -56,7 +56,7 @@ def build(order: Order, out: Path) -> Release:
     released = contents.of(order.root, order.exercises, order.ci, order.extra)
     _add_handout(released.files, order, about)
     listed = ((path, content, path in released.kernels) for path, content in released.files.items())
-    made = manifest.build(about.name, about.version, grader.__version__, listed)
+    made = manifest.of(about.name, about.version, grader.__version__, listed)
     released.files[manifest.FILE] = manifest.to_json(made).encode()
     try:
         with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as beside:
