@@ -17,14 +17,12 @@ from .board.rerun import Rerun as Rerun
 from .ci_systems import CLASSROOM50 as CLASSROOM50
 from .ci_systems import Place as Place
 from .ci_systems import System as System
-from .documents import shown as shown
 from .gradescope import autograder_zip as autograder_zip
 from .publish.evidence import started as started
 from .publish.folder import Shown as Shown
 from .publish.models import Mistake as Mistake
 from .publish.models import Model as Model
 from .publish.models import digest as digest
-from .publish.models import escaped as escaped
 from .publish.records import FILE as FILE
 from .publish.records import PublishedSolution as PublishedSolution
 from .publish.records import Solutions as Solutions

@@ -10,8 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
-from grader.classroom.documents import shown
-from grader.model import UsageError, to_come, utc
+from grader.model import UsageError, quoted, to_come, utc
 
 AUTOGRADER = Path("/autograder")  # where Gradescope puts everything
 # A name as classes use it, an e-mail address, too. No line ends in it, and no formula begins so.
@@ -143,7 +142,7 @@ def student(given: str | None, place: Place, submission: Path | None) -> str:
     if given is not None:
         if not LOGIN.fullmatch(given):
             raise UsageError(
-                f"--student {shown(given)} is no login.",
+                f"--student {quoted(given)} is no login.",
                 "A login begins with a letter, a digit or _, and has at most 100 of these and "
                 ". - + @ '.",
             )

@@ -16,7 +16,7 @@ from itertools import count
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from grader.model import UsageError
+from grader.model import UsageError, quoted
 
 T = TypeVar("T")
 
@@ -75,12 +75,6 @@ def told(problems: Iterable[Problem]) -> list[str]:
 
 # What a text holds: things to use, and an Unusable for each part that is none. May raise Unusable.
 Reader = Callable[[bytes], Iterable[T | Unusable]]
-
-
-def shown(text: str, most: int = 60) -> str:
-    """Hostile text for a message: one line, what cannot be printed escaped, and not too long."""
-    cut = text if len(text) <= most else text[:most] + "…"
-    return cut if cut and cut.isprintable() else repr(cut)
 
 
 def schema_of(text: bytes) -> str:
@@ -142,7 +136,7 @@ def unreadable(path: Path, error: OSError) -> Problem:
 
 
 def _name(path: Path) -> str:
-    return shown(str(path), 200)
+    return quoted(str(path), 200)
 
 
 def read(paths: Sequence[Path], reader: Callable[[Path], Reader[T]]) -> Read[T]:

@@ -20,8 +20,8 @@ from pydantic import ValidationError
 
 from grader.classroom import documents, signing
 from grader.classroom.board.entries import MOST_POINTS
-from grader.classroom.board.people import Forbidden, cleaned
-from grader.classroom.documents import Unusable, shown
+from grader.classroom.board.people import Forbidden
+from grader.classroom.documents import Unusable
 from grader.model import (
     EXIT_CODES,
     Attempt,
@@ -30,7 +30,9 @@ from grader.model import (
     first_fault,
     login_of,
     parse_result,
+    quoted,
     sortable,
+    texts,
     to_come,
     utc,
 )
@@ -90,8 +92,8 @@ def _nameless(files: Collection[Path]) -> str:
     """Of files of bare results that are called alike: `results.jsonl` of ada's, and of bob's."""
     first = min(files)
     return (
-        f"whose results {len(files):,} files have, such as {shown(str(first), 200)}: they name no "
-        f"student, and were all taken to be of {shown(first.stem)}; call each file after its "
+        f"whose results {len(files):,} files have, such as {quoted(str(first), 200)}: they name no "
+        f"student, and were all taken to be of {quoted(first.stem)}; call each file after its "
         "student, or have `grader ci` report attempts, which name the student"
     )
 
@@ -135,7 +137,7 @@ def _attempts(
             yield told
         else:
             raise Unusable(
-                f"it is a {shown(schema)}, and what is read here is grader/result, attempt and "
+                f"it is a {quoted(schema)}, and what is read here is grader/result, attempt and "
                 "signed/v1"
             )
     except ValidationError as error:
@@ -168,10 +170,10 @@ def _signed_attempt(text: bytes, context: Context) -> Attempt | Unusable:
 def _told(attempt: Attempt, context: Context) -> Attempt | Unusable:
     """The attempt, or why neither a board nor an export counts it."""
     if attempt.course != context.course:
-        return Unusable(f"it is of another course: {shown(attempt.course)}")
-    result, handed_in = attempt.result, f"it was handed in at {shown(attempt.submitted_at)}"
+        return Unusable(f"it is of another course: {quoted(attempt.course)}")
+    result, handed_in = attempt.result, f"it was handed in at {quoted(attempt.submitted_at)}"
     if result.exercise not in context.exercises:
-        return Unusable(f"the course has no exercise {shown(result.exercise)}, which it is of")
+        return Unusable(f"the course has no exercise {quoted(result.exercise)}, which it is of")
     if not attempt.student.strip():
         return Unusable("it names no student")
     if not 0 <= result.points <= result.max_points <= MOST_POINTS:
@@ -210,7 +212,7 @@ def decided(attempts: Sequence[Attempt], reasons: Mapping[str, str]) -> list[Att
     """
     forbidden = Forbidden({attempt.student for attempt in attempts})
     return [
-        _taken_back(attempt, forbidden.without(cleaned(reasons[attempt.id])))
+        _taken_back(attempt, forbidden.without(texts.clean_line(reasons[attempt.id])))
         if attempt.id in reasons
         else attempt
         for attempt in attempts

@@ -18,7 +18,7 @@ import typer
 from grader.cli import options, say
 from grader.cli.deliver import deliver, must_have_place, tell
 from grader.course import settings
-from grader.model import UsageError
+from grader.model import UsageError, texts
 
 if TYPE_CHECKING:
     from grader.classroom import Place
@@ -238,7 +238,6 @@ def _unheard(here: Place) -> Iterator[None]:
 def _show(results: Sequence[Result], to_stderr: bool) -> None:
     """The reports for people. What kernels printed goes to standard error, each line marked."""
     from grader.reports import terminal
-    from grader.reports.formats import texts
 
     for result in results:
         if result.output:

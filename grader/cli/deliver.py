@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from grader.cli import say
-from grader.model import UsageError
+from grader.model import UsageError, texts
 
 if TYPE_CHECKING:
     from grader.reports import Document
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
 def tell(text: str) -> None:
     """Say it such that no line of it is a command to whatever reads the log of a job."""
-    from grader.reports.formats import texts
 
-    say.tell(texts.harmless(texts.lines(text)))
+    say.tell(texts.without_commands(texts.lines(text)))
 
 
 def deliver(documents: Sequence[Document]) -> None:

@@ -16,7 +16,7 @@ import typer
 
 from grader.cli import options
 from grader.cli.deliver import deliver, make_folder, tell, write
-from grader.model import UsageError
+from grader.model import UsageError, texts
 
 if TYPE_CHECKING:
     from grader.model import Attempt
@@ -152,7 +152,6 @@ def _tell_left_out(problems: Sequence[str]) -> None:
 
 
 def _tell(lines: Iterable[str]) -> None:
-    from grader.reports.formats import texts
 
     for line in lines:  # names of files are hostile text, too
         tell(texts.one_line(line, 500))

@@ -1,5 +1,6 @@
 from . import attempts as attempts
 from . import results as results
+from . import texts as texts
 from . import trace as trace
 from . import verdict as verdict
 from .attempts import Attempt as Attempt
@@ -22,7 +23,6 @@ from .exercise import Spec as Spec
 from .messages import FROM_END as FROM_END
 from .messages import LARGEST_COUNT as LARGEST_COUNT
 from .messages import LONGEST_NAME as LONGEST_NAME
-from .messages import LONGEST_TEXT as LONGEST_TEXT
 from .messages import MOST_ACCESSES as MOST_ACCESSES
 from .messages import MOST_ARRAYS as MOST_ARRAYS
 from .messages import MOST_FRAMES as MOST_FRAMES
@@ -39,7 +39,6 @@ from .messages import TensorRef as TensorRef
 from .messages import TimedOut as TimedOut
 from .messages import Traced as Traced
 from .messages import WireError as WireError
-from .messages import printable as printable
 from .outcomes import Limit as Limit
 from .outcomes import Outcome as Outcome
 from .outcomes import Status as Status
@@ -65,6 +64,9 @@ from .results import Wall as Wall
 from .results import first_fault as first_fault
 from .results import parse_result as parse_result
 from .results import result_json as result_json
+from .texts import LONGEST_TEXT as LONGEST_TEXT
+from .texts import printable as printable
+from .texts import quoted as quoted
 from .times import sortable as sortable
 from .times import stamp as stamp
 from .times import to_come as to_come

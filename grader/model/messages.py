@@ -15,8 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from grader.model.texts import printable
+
 LONGEST_LINE = 1 << 20  # bytes; a longer line is a broken or hostile peer
-LONGEST_TEXT = 4000  # characters of any one text that a worker sends
 MOST_FRAMES = 20
 MOST_TIMES = 1024  # calls in one message
 MOST_KERNELS = 8  # different kernels that one call launches
@@ -270,12 +271,6 @@ def _one_of(words: Sequence[str], value: Any) -> str:
     if value not in words:
         raise ValueError(f"{value!r} is not one of {words}")
     return str(value)
-
-
-def printable(text: str, limit: int = LONGEST_TEXT) -> str:
-    """The text without control characters (a terminal obeys those), cut to `limit` characters."""
-    kept = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text[:limit])
-    return kept if len(text) <= limit else kept + " … (cut)"
 
 
 class Channel:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from grader.classroom import Rerun, Span, shown
-from grader.model import percent
+from grader.classroom import Rerun, Span
+from grader.model import percent, quoted
 
 
 def lines(told: Mapping[str, Sequence[Rerun]]) -> Iterator[str]:
@@ -25,8 +25,8 @@ def _line(one: Rerun) -> str:
     figures = one.claim.figures
     claimed = _span(Span(figures.share_low, figures.share, figures.share_high))
     return (
-        f"{one.finding or '':<10} {shown(one.claim.student)}: {measured}, claimed {claimed} on "
-        f"{shown(figures.gpu)}{problem}; attempt {one.claim.id}"
+        f"{one.finding or '':<10} {quoted(one.claim.student)}: {measured}, claimed {claimed} on "
+        f"{quoted(figures.gpu)}{problem}; attempt {one.claim.id}"
     )
 
 

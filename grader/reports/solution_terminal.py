@@ -7,7 +7,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from grader.classroom import Shown
-from grader.model import printable
+from grader.model import texts
 from grader.reports.layout import WIDEST, filled
 
 
@@ -27,7 +27,7 @@ def solution(shown: Shown, width: int = WIDEST) -> Text:
 
 
 def _clean(text: str) -> str:
-    return printable(text.replace("\r\n", "\n"), len(text))
+    return texts.visible(text.replace("\r\n", "\n"))
 
 
 def _commentary(text: str, width: int) -> Text:

@@ -30,11 +30,10 @@ from grader.classroom import (
     PublishedSolution,
     Solutions,
     digest,
-    escaped,
     started,
 )
 from grader.course import COMMENTARY, Settings
-from grader.model import Memory, Result, percent
+from grader.model import Memory, Result, percent, texts
 from grader.reports.solution_plots import Plot, plots
 from grader.reports.webpage import Own, file, page_templates
 
@@ -79,7 +78,8 @@ def announced(settings: Settings, day: date) -> Published:
             **_common(settings), sections=[], day=_long(day)
         ),
         "README.md": (
-            f"# {escaped(settings.title)}: solutions\n\nThey come on {_long(day)}, at 0:00 UTC.\n"
+            f"# {texts.markdown(settings.title)}: solutions\n\n"
+            f"They come on {_long(day)}, at 0:00 UTC.\n"
         ),
     }
     return Published(files, _record(settings, [], files))
@@ -252,24 +252,28 @@ def _memory(result: Result) -> Memory | None:
 def _index_markdown(settings: Settings, models: Sequence[Model]) -> str:
     rows = [
         (
-            f"[{escaped(model.name)}]({quote(model.name)}/README.md)",
-            escaped(model.spec.title),
+            f"[{texts.markdown(model.name)}]({quote(model.name)}/README.md)",
+            texts.markdown(model.spec.title),
             BACKENDS[model.spec.backend],
-            escaped(_told_in_short(model)),
+            texts.markdown(_told_in_short(model)),
         )
         for model in models
     ]
     return (
-        f"# {escaped(settings.title)}: solutions\n\n"
-        f"The model solutions of version {escaped(settings.version)}, each with a commentary, its "
-        "figures and the mistakes that the tests reject. `index.html` is the same as a page, and "
-        f"`grader solution NAME --from` this folder shows one in a terminal; `{FILE}` is for that "
-        "command.\n\n" + _table(("exercise", "title", "written in", "figures"), rows)
+        f"# {texts.markdown(settings.title)}: solutions\n\n"
+        f"The model solutions of version {texts.markdown(settings.version)}, each with a "
+        "commentary, its figures and the mistakes that the tests reject. `index.html` is the same "
+        "as a page, and `grader solution NAME --from` this folder shows one in a terminal; "
+        f"`{FILE}` is for that command.\n\n"
+        + _table(("exercise", "title", "written in", "figures"), rows)
     )
 
 
 def _markdown(model: Model, pictures: Sequence[Plot]) -> str:
-    parts = [f"# {escaped(model.spec.title)}", f"{escaped(model.name)} · [kernel.py](kernel.py)"]
+    parts = [
+        f"# {texts.markdown(model.spec.title)}",
+        f"{texts.markdown(model.name)} · [kernel.py](kernel.py)",
+    ]
     if model.own:
         parts += ["## Commentary", _demoted(model.commentary)]
     elif model.commentary:
@@ -288,7 +292,7 @@ def _markdown(model: Model, pictures: Sequence[Plot]) -> str:
 
 def _figures(model: Model, pictures: Sequence[Plot]) -> list[str]:
     result, speed = model.evidence.result, model.evidence.speed
-    parts = [escaped(model.evidence.missing)] if model.evidence.missing else []
+    parts = [texts.markdown(model.evidence.missing)] if model.evidence.missing else []
     if result is None:
         return parts
     rows = []
@@ -298,25 +302,25 @@ def _figures(model: Model, pictures: Sequence[Plot]) -> list[str]:
             ("share of the ceiling", f"{percent(speed.share)} (95 % interval {between})"),
             ("bandwidth", f"{speed.bandwidth_gbps:,.0f} GB/s"),
             ("ceiling", f"{speed.ceiling_gbps:,.0f} GB/s"),
-            ("time of a call", f"{speed.time_ms:.3f} ms, {escaped(speed.case)}"),
+            ("time of a call", f"{speed.time_ms:.3f} ms, {texts.markdown(speed.case)}"),
             ("gates", f"{percent(speed.passing)} passes, {percent(speed.great)} is great"),
         ]
     if memory := _memory(result):
         rows.append(("memory beyond the arguments", f"{memory.peak_bytes:,} bytes"))
     if rows:
         parts.append(_table(("figure", "value"), rows).rstrip())
-    parts += [f"![{escaped(picture.alt)}]({picture.name}.svg)" for picture in pictures]
+    parts += [f"![{texts.markdown(picture.alt)}]({picture.name}.svg)" for picture in pictures]
     if speed and speed.explanation:
-        parts.append(f"`grader check` says of it: “{escaped(' '.join(speed.explanation))}”")
-    return [*parts, escaped(_where(result)) + "."]
+        parts.append(f"`grader check` says of it: “{texts.markdown(' '.join(speed.explanation))}”")
+    return [*parts, texts.markdown(_where(result)) + "."]
 
 
 def _mistake(mistake: Mistake) -> list[str]:
     step = f"Rejected at {mistake.step}." if mistake.step else "Which step rejects it is not said."
-    luck = f" On a GPU it {escaped(mistake.luck)}" if mistake.luck else ""
+    luck = f" On a GPU it {texts.markdown(mistake.luck)}" if mistake.luck else ""
     parts = [
-        f"### {escaped(_words(mistake))}",
-        f"[{escaped(mistake.name)}]({quote(mistake.name)}) · {step}{luck}",
+        f"### {texts.markdown(_words(mistake))}",
+        f"[{texts.markdown(mistake.name)}]({quote(mistake.name)}) · {step}{luck}",
     ]
     if mistake.diff:
         parts.append(_fenced("\n".join(line or "…" for line in mistake.diff), "diff"))

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from grader.model import messages
 from grader.model.messages import (
     LONGEST_LINE,
-    LONGEST_TEXT,
     MOST_FRAMES,
     Channel,
     Closed,
@@ -23,8 +22,8 @@ from grader.model.messages import (
     Reply,
     TimedOut,
     WireError,
-    printable,
 )
+from grader.model.texts import LONGEST_TEXT, printable
 
 
 @pytest.fixture
@@ -309,36 +308,3 @@ def test_texts_of_a_reply_are_cut_and_cleaned():
     assert fault is not None
     assert fault.message.startswith("\ufffd[2Jxxx")
     assert len(fault.message) < LONGEST_TEXT + 20
-
-
-# -- printable
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("plain", "plain"),
-        ("two\nlines\tand a tab", "two\nlines\tand a tab"),
-        ("zwölf × 日本", "zwölf × 日本"),
-        ("\x1b[31mred\x07", "\ufffd[31mred\ufffd"),
-        ("back\bspace\r", "back\ufffdspace\ufffd"),
-        ("\x9b31m", "\ufffd31m"),  # one character that some terminals take for ESC [
-        ("right\u202eto left", "right\ufffdto left"),
-        ("half a \ud83d pair", "half a \ufffd pair"),
-        ("", ""),
-    ],
-)
-def test_control_characters_are_not_shown(text: str, shown: str):
-    assert printable(text) == shown
-
-
-def test_a_long_text_is_cut():
-    assert printable("abcdef", limit=6) == "abcdef"
-    assert printable("abcdefg", limit=6) == "abcdef … (cut)"
-
-
-@given(st.text())
-def test_every_text_comes_out_printable_and_encodable(text: str):
-    shown = printable(text)
-    assert all(c.isprintable() or c in "\n\t\ufffd" for c in shown)
-    shown.encode()

@@ -18,7 +18,7 @@ from typing_extensions import TypedDict  # pydantic asks for it before Python 3.
 
 from grader.classroom import signing
 from grader.classroom.board.records import State
-from grader.classroom.documents import Unusable, schema_of, shown
+from grader.classroom.documents import Unusable, schema_of
 from grader.model import (
     Outcome,
     Record,
@@ -28,6 +28,7 @@ from grader.model import (
     first_fault,
     login_of,
     percent,
+    quoted,
     sortable,
     stamp,
     to_come,
@@ -200,12 +201,14 @@ class Reader:
     def _unsigned(self, document: bytes, no_signed: ValidationError) -> Entry:
         schema = schema_of(document)
         if schema == "grader/signed/v1":
-            raise Unusable(f"it is no whole grader/signed/v1: {shown(first_fault(no_signed), 120)}")
+            raise Unusable(
+                f"it is no whole grader/signed/v1: {quoted(first_fault(no_signed), 120)}"
+            )
         if schema == "grader/result/v1":
             raise Unusable("it is a bare result, which says nothing of whose it is")
         if schema != "grader/attempt/v1":
             raise Unusable(
-                f"it is a {shown(schema)}, and what is read here is grader/signed/v1 and "
+                f"it is a {quoted(schema)}, and what is read here is grader/signed/v1 and "
                 "grader/attempt/v1"
             )
         digest = hashlib.sha256(document.strip()).hexdigest()
@@ -217,7 +220,7 @@ def _attempt(document: bytes) -> _Attempt:
         return _attempts.validate_json(document)
     except ValidationError as error:
         raise Unusable(
-            f"it is no whole grader/attempt/v1: {shown(first_fault(error), 120)}"
+            f"it is no whole grader/attempt/v1: {quoted(first_fault(error), 120)}"
         ) from None
 
 
@@ -277,10 +280,10 @@ def _figures(gpu: str, speed: _Speed | None) -> Figures:
 def _must_be_of(context: Context, attempt: _Attempt) -> None:
     """Raises Unusable for an attempt of another course, of nobody, or that contradicts itself."""
     if attempt["course"] != context.course:
-        raise Unusable(f"it is of another course: {shown(attempt['course'])}")
+        raise Unusable(f"it is of another course: {quoted(attempt['course'])}")
     if attempt["result"]["exercise"] not in context.timed:
         raise Unusable(
-            f"the course has no exercise {shown(attempt['result']['exercise'])}, which it is of"
+            f"the course has no exercise {quoted(attempt['result']['exercise'])}, which it is of"
         )
     if not attempt["student"].strip():
         raise Unusable("it names no student")
@@ -297,10 +300,10 @@ def _when(text: str, now: datetime) -> str:
     try:
         time = utc(text)
     except ValueError:
-        raise Unusable(f"it was handed in at {shown(text)}, which is no time") from None
+        raise Unusable(f"it was handed in at {quoted(text)}, which is no time") from None
     if to_come(time, now):
         raise Unusable(
-            f"it was handed in at {shown(text)}, which is yet to come: a clock is wrong, and "
+            f"it was handed in at {quoted(text)}, which is yet to come: a clock is wrong, and "
             "a board that is built after that time has it"
         )
     return stamp(time)

@@ -18,8 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from grader.classroom.board.words import ADJECTIVES, NOUNS
-from grader.classroom.documents import shown
-from grader.model import UsageError, login_of
+from grader.model import UsageError, login_of, quoted, texts
 
 KEY_BYTES = 32
 NUMBERS = 10_000  # four digits behind each pair of words
@@ -126,7 +125,7 @@ def _columns(path: Path, names: Sequence[str]) -> list[str]:
     for number, column in enumerate(columns):
         if column not in ("student", "nickname", "hidden"):
             raise UsageError(
-                f"{path} has a column that is not read: {shown(names[number])}.", _COLUMNS
+                f"{path} has a column that is not read: {quoted(names[number])}.", _COLUMNS
             )
         if column in columns[:number]:
             raise UsageError(f"{path} has the column {column} twice.", "Keep one of the two.")
@@ -146,10 +145,10 @@ def _wishes(path: Path, rows: csv.DictReader[str]) -> dict[str, Wish]:
         if not student:
             raise UsageError(f"{where} names no student.", _COLUMNS)
         if login_of(student) in seen:
-            raise UsageError(f"{where}: {shown(student)} stands there twice.", "Keep one line.")
+            raise UsageError(f"{where}: {quoted(student)} stands there twice.", "Keep one line.")
         if hidden not in YES + NO:
             raise UsageError(
-                f"{where}: hidden is {shown(hidden)}.", f"Write {YES[0]}, or leave it empty."
+                f"{where}: hidden is {quoted(hidden)}.", f"Write {YES[0]}, or leave it empty."
             )
         seen.add(login_of(student))
         found[student] = Wish((row.get("nickname") or "").strip(), hidden in YES)
@@ -170,16 +169,16 @@ def named(
             continue
         theirs = login_of(student)
         if theirs not in logins:
-            wants = "not to be shown" if wish.hidden else f"to be called {shown(wish.nickname)}"
+            wants = "not to be shown" if wish.hidden else f"to be called {quoted(wish.nickname)}"
             told.append(
-                f"{shown(student)} wants {wants}, and nobody here has that login: it is misspelt, "
+                f"{quoted(student)} wants {wants}, and nobody here has that login: it is misspelt, "
                 "or nothing is handed in yet"
             )
             continue
         if wish.hidden:
             hidden.add(theirs)
             continue
-        nickname = cleaned(wish.nickname)
+        nickname = texts.clean_line(wish.nickname)
         problem = _problem(nickname, forbidden)
         if problem is None and _skeleton(nickname) in taken:
             problem = "it is taken"
@@ -187,7 +186,7 @@ def named(
             who[theirs] = nickname
             taken.add(_skeleton(nickname))
         else:
-            refused = f"the nickname {shown(wish.nickname)} of {shown(student)} is not used"
+            refused = f"the nickname {quoted(wish.nickname)} of {quoted(student)} is not used"
             told.append(f"{refused}: {problem}")
     people = {
         theirs: Person(name, page(theirs, key))
@@ -283,13 +282,6 @@ class Forbidden:
     def _folded_without(self, text: str) -> str:
         text = EMAIL.sub("…", _folded(text))
         return self._logins.sub("…", text) if self._logins else text
-
-
-def cleaned(text: str, most: int = 200) -> str:
-    """Hostile text in one line: no control characters, no marks that turn the line around."""
-    text = unicodedata.normalize("NFC", text[:most])
-    spaced = ("" if unicodedata.category(c)[0] == "C" and not c.isspace() else c for c in text)
-    return " ".join("".join(spaced).split())
 
 
 def _problem(nickname: str, forbidden: Forbidden) -> str | None:

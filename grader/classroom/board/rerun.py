@@ -17,10 +17,19 @@ from grader.classroom import documents
 from grader.classroom.board import rank
 from grader.classroom.board.entries import Entry
 from grader.classroom.board.rank import Span
-from grader.classroom.documents import Problem, shown
+from grader.classroom.documents import Problem
 from grader.course import Exercise
 from grader.grading import LARGEST_FILE, Request
-from grader.model import BrokenExercise, CannotGrade, Outcome, Result, Status, StepName, verdict
+from grader.model import (
+    BrokenExercise,
+    CannotGrade,
+    Outcome,
+    Result,
+    Status,
+    StepName,
+    quoted,
+    verdict,
+)
 from grader.speed import INDIFFERENCE
 
 Run = Callable[[Sequence[Request]], Sequence[Result]]
@@ -65,7 +74,7 @@ def sources(folder: Path) -> tuple[dict[str, Path], list[Problem]]:
     for path, size in listed:
         if size > LARGEST_FILE:
             reason = f"it is longer than {LARGEST_FILE:,} bytes, and no kernel is"
-            problems.append(Problem(shown(str(path), 200), reason))
+            problems.append(Problem(quoted(str(path), 200), reason))
             continue
         try:
             found.setdefault(hashlib.sha256(path.read_bytes()).hexdigest(), path)
@@ -133,14 +142,14 @@ def round_of(result: Result) -> Round:
     speed = next((one.speed for one in result.steps if one.name is StepName.SPEED), None)
     if result.status is Status.ERROR:
         raise BrokenExercise(
-            f"{result.exercise}: {shown(result.message or _told(result), 200)}",
+            f"{result.exercise}: {quoted(result.message or _told(result), 200)}",
             "`grader verify` shows what is wrong with the exercise.",
         )
     slow = step is not None and step.failure is not None and step.failure.kind == "too_slow"
     if speed is not None and (result.status is Status.PASS or slow):
         return Round(Span(speed.share_low, speed.share, speed.share_high), gpu)
     wrong = step is not None and step.outcome in (Outcome.FAIL, Outcome.NOT_STARTED)
-    return Round(None, gpu, wrong, shown(_told(result), 200))
+    return Round(None, gpu, wrong, quoted(_told(result), 200))
 
 
 def _told(result: Result) -> str:

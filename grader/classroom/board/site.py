@@ -11,10 +11,10 @@ from datetime import datetime
 from grader.classroom.board import baselines, rank
 from grader.classroom.board.baselines import Baseline
 from grader.classroom.board.entries import Entry
-from grader.classroom.board.people import Forbidden, Person, cleaned
+from grader.classroom.board.people import Forbidden, Person
 from grader.classroom.board.records import Board, Row, Site, Standing, State, Student, Tried
 from grader.course import Exercise, Settings
-from grader.model import Gates, stamp
+from grader.model import Gates, stamp, texts
 
 LONGEST_GPU = 80  # characters of a GPU's name
 
@@ -54,7 +54,7 @@ def decided(
         if entry.id not in reasons
         else entry._replace(
             state=State.INVALIDATED,
-            note=forbidden.without(cleaned(reasons[entry.id])),
+            note=forbidden.without(texts.clean_line(reasons[entry.id])),
             figures=None,
         )
         for entry in entries
@@ -84,7 +84,7 @@ def _publishable(group: Class, known: Sequence[Baseline]) -> tuple[Entry, ...]:
     """The attempts of those on the board. A GPU that only an untrusted file names has no name."""
     gpus = {baseline.row.gpu for baseline in known}
     gpus |= {e.figures.gpu for e in group.entries if e.trusted and e.figures is not None}
-    names = {gpu: cleaned(gpu, LONGEST_GPU) for gpu in gpus}
+    names = {gpu: texts.clean_line(gpu, LONGEST_GPU) for gpu in gpus}
     return tuple(
         entry
         if entry.figures is None or names.get(entry.figures.gpu) == entry.figures.gpu

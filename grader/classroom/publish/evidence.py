@@ -15,7 +15,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from grader.classroom import documents
-from grader.classroom.documents import Problem, Read, Unusable, schema_of, shown
+from grader.classroom.documents import Problem, Read, Unusable, schema_of
 from grader.model import (
     Attempt,
     Result,
@@ -24,6 +24,7 @@ from grader.model import (
     StepName,
     first_fault,
     parse_result,
+    quoted,
     result_json,
     utc,
 )
@@ -67,7 +68,7 @@ def unused(found: Iterable[tuple[str, Result]], solutions: Mapping[str, str]) ->
     problems: list[Problem] = []
     first: dict[str, str] = {}
     for place, result in found:
-        name = shown(result.exercise)
+        name = quoted(result.exercise)
         known = first.setdefault(result_json(result), place)
         if known != place:
             problems.append(Problem(place, f"it is the same result as in {known}, and counts once"))
@@ -90,7 +91,7 @@ def _result(document: bytes) -> Result:
     """Raises Unusable for what is no result of this version."""
     schema = schema_of(document)
     if schema not in (RESULT, ATTEMPT):
-        raise Unusable(f"it is a {shown(schema)}, and {RESULT} is needed")
+        raise Unusable(f"it is a {quoted(schema)}, and {RESULT} is needed")
     try:
         if schema == ATTEMPT:
             return Attempt.model_validate_json(document).result

@@ -14,7 +14,7 @@ from grader.classroom.publish import evidence
 from grader.classroom.publish.evidence import Evidence
 from grader.course import Exercise, regions, rejected_at, without_comments
 from grader.grading import LARGEST_FILE
-from grader.model import BrokenExercise, GraderError, Result, Spec, StepName
+from grader.model import BrokenExercise, GraderError, Result, Spec, StepName, texts
 
 MOST_DIFF_LINES = 60
 
@@ -153,23 +153,8 @@ def _as_markdown(docstring: str) -> str:
         if all(line.startswith("    ") for line in block.splitlines()):
             blocks.append(block)
         else:
-            pieces = re.split(r"(`[^`]+`)", _on_one_line(block))
-            blocks.append("".join(p if n % 2 else _inert(p) for n, p in enumerate(pieces)))
+            blocks.append(texts.markdown(block, code=True))
     return "\n\n".join(blocks)
-
-
-def escaped(text: str) -> str:
-    """Plain text as Markdown, on one line, in which no character has a meaning of its own."""
-    return _inert(_on_one_line(text))
-
-
-def _on_one_line(text: str) -> str:
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
-
-
-def _inert(text: str) -> str:
-    text = re.sub(r"([\\`*_\[\]<>#~|&$])", r"\\\1", text)
-    return re.sub(r"^(\d*)([-+.)])(?=\s|$)", r"\1\\\2", text)  # where a list would begin
 
 
 def _asked(source: str) -> frozenset[int]:

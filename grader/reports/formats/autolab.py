@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from grader.model import Attempt
-from grader.reports.formats import facts, texts
+from grader.model import Attempt, texts
+from grader.reports.formats import facts
 
 
 def line(attempts: Sequence[Attempt]) -> str:
     """One line of JSON, in ASCII."""
     results = [attempt.result for attempt in attempts]
     scores = {texts.one_line(r.exercise): facts.earned(r) for r in results if facts.graded(r)}
-    return texts.harmless_json(json.dumps({"scores": scores})) + "\n"
+    return texts.json_without_commands(json.dumps({"scores": scores})) + "\n"

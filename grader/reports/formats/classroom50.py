@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grader.classroom import CLASSROOM50
-from grader.model import Attempt, Status
-from grader.reports.formats import facts, texts
+from grader.model import Attempt, Status, texts
+from grader.reports.formats import facts
 from grader.reports.formats.apportion import scaled
 
 
@@ -48,7 +48,7 @@ def document(
     }
     if username := identity.get("username"):
         record["submitted_by"] = {"username": username}
-    return texts.harmless_json(json.dumps(record, indent=2, ensure_ascii=False)) + "\n"
+    return texts.json_without_commands(json.dumps(record, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _test(attempt: Attempt, score: int, best: int) -> dict[str, Any]:

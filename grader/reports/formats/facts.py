@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from grader.model import Attempt, Result, Status, Step, StepName, first_problem
-from grader.reports.formats import texts
+from grader.model import Attempt, Result, Status, Step, StepName, first_problem, texts
 
 # What says nothing about the learner's work, so that no format may make points of it.
 FAULTS = (Status.CANNOT_GRADE, Status.ERROR, Status.UNFINISHED, Status.INTERRUPTED)

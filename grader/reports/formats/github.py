@@ -7,8 +7,8 @@ docs.github.com, "Workflow commands for GitHub Actions".
 import html
 from collections.abc import Iterator, Sequence
 
-from grader.model import Attempt, Status, percent
-from grader.reports.formats import facts, texts
+from grader.model import Attempt, Status, percent, texts
+from grader.reports.formats import facts
 
 MOST_COMMANDS = 10  # of each kind
 SUMMARY_BYTES = 1 << 20
@@ -72,7 +72,7 @@ def _property(text: str) -> str:
 def summary(attempts: Sequence[Attempt], title: str, room: int = SUMMARY_BYTES) -> str:
     """Markdown of at most `room` bytes; what is left out for lack of room is told at its end."""
     head = [
-        f"## {_inline(title)}\n\n**{facts.sum_of(attempts)}**\n\n",
+        f"## {texts.entities(title)}\n\n**{facts.sum_of(attempts)}**\n\n",
         "| | exercise | result | points | share of the ceiling |\n|---|---|---|---:|---:|\n",
     ]
     rows = [_row(attempt) for attempt in attempts]
@@ -100,7 +100,7 @@ def _row(attempt: Attempt) -> str:
     points = f"{facts.earned(result)}/{facts.most(result)}" if facts.graded(result) else "–"
     timed = facts.speed(result)
     share = percent(timed.speed.share) if timed and timed.speed else "–"
-    name, words = _inline(result.exercise), facts.WORDS[result.status]
+    name, words = texts.entities(result.exercise), facts.WORDS[result.status]
     return f"| {mark} | {name} | {words} | {points} | {share} |\n"
 
 
@@ -113,7 +113,7 @@ def _details(attempt: Attempt) -> Iterator[str]:
     if not any(told):
         return
     body = html.escape("\n".join(filter(None, told)))
-    name = _inline(result.exercise)
+    name = texts.entities(result.exercise)
     yield f"<details><summary>{name}</summary>\n\n<pre>{body}</pre>\n\n</details>\n\n"
 
 
@@ -121,11 +121,3 @@ def _replays(attempt: Attempt) -> Iterator[str]:
     for step in attempt.result.steps:
         if step.failure and step.failure.replay:
             yield step.failure.replay
-
-
-def _inline(text: str) -> str:
-    """Text that Markdown takes for nothing but text."""
-    return "".join(
-        character if character.isalnum() or character in " -,()" else f"&#{ord(character)};"
-        for character in texts.one_line(text, 100)
-    )

@@ -10,9 +10,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from grader.model import Attempt, Status
+from grader.model import Attempt, Status, texts
 from grader.reports import terminal
-from grader.reports.formats import facts, texts
+from grader.reports.formats import facts
 
 MOST_OUTPUT = 20_000  # characters of one test
 
@@ -30,7 +30,7 @@ def document(attempts: Sequence[Attempt]) -> str:
     }
     if board := [entry for attempt in attempts for entry in _leaderboard(attempt)]:
         record["leaderboard"] = board
-    return texts.harmless_json(json.dumps(record, indent=2, ensure_ascii=False)) + "\n"
+    return texts.json_without_commands(json.dumps(record, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _heading(attempts: Sequence[Attempt]) -> str:

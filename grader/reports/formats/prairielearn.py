@@ -10,9 +10,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from grader.model import Attempt
+from grader.model import Attempt, texts
 from grader.reports import terminal
-from grader.reports.formats import facts, texts
+from grader.reports.formats import facts
 
 MOST_BYTES = 1_000_000  # of the whole file; what is longer is refused
 _SHORT = 200
@@ -22,7 +22,7 @@ def document(attempts: Sequence[Attempt]) -> str:
     """The file, with shorter outputs where it would be too long."""
     for most in (20_000, 2_000, _SHORT, 0):
         record = json.dumps(_record(attempts, most), indent=2, ensure_ascii=False)
-        text = texts.harmless_json(record) + "\n"
+        text = texts.json_without_commands(record) + "\n"
         if len(text.encode()) <= MOST_BYTES:
             break
     return text

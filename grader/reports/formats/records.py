@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from grader.model import Attempt, Signed, results
+from grader.model import Attempt, Signed, results, texts
 from grader.model import attempts as records
-from grader.reports.formats import texts
 
 
 def result_lines(attempts: Sequence[Attempt]) -> str:
@@ -25,4 +24,4 @@ def signed_line(attempts: Sequence[Attempt], sign: Callable[[Sequence[Attempt]],
 
 
 def _lines(lines: Sequence[str]) -> str:
-    return texts.harmless_json("".join(f"{line}\n" for line in lines))
+    return texts.json_without_commands("".join(f"{line}\n" for line in lines))

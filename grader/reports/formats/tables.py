@@ -9,8 +9,8 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
-from grader.model import Attempt, Step
-from grader.reports.formats import facts, texts
+from grader.model import Attempt, Step, texts
+from grader.reports.formats import facts
 
 LONG = (
     *("student", "exercise", "submitted_at", "status", "step", "outcome", "points", "max_points"),
@@ -91,4 +91,4 @@ def _csv(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     writer.writerow([texts.cell(name) for name in head])
     for row in rows:
         writer.writerow([texts.cell("" if value is None else str(value)) for value in row])
-    return texts.harmless(text.getvalue())
+    return texts.without_commands(text.getvalue())

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.classroom.board import people
-from grader.classroom.board.people import Forbidden, Wish, cleaned, named
+from grader.classroom.board.people import Forbidden, Wish, named
 from grader.classroom.board.words import ADJECTIVES, NOUNS
 from grader.model.errors import UsageError
+from grader.model.texts import clean_line
 
 KEY = bytes(range(32))
 
@@ -32,7 +33,7 @@ def wide(text: str) -> str:
 def refused(nickname: str, logins=("ada", "bob.smith@uni.edu", "grace")) -> str:
     """Why a nickname of ada's is not used; empty where it is."""
     found, told = named(logins, KEY, {"ada": Wish(nickname)})
-    assert (found["ada"].who == cleaned(nickname)) == (not told)
+    assert (found["ada"].who == clean_line(nickname)) == (not told)
     return told[0] if told else ""
 
 
@@ -237,7 +238,7 @@ def test_names_that_look_alike_are_one(first: str, second: str):
     """A reader took the second for the first, who had the name before."""
     for wanted in ({"ada": first, "cy": second}, {"ada": second, "cy": first}):
         found, told = named(["ada", "cy"], KEY, {who: Wish(name) for who, name in wanted.items()})
-        assert found["ada"].who == cleaned(wanted["ada"])
+        assert found["ada"].who == clean_line(wanted["ada"])
         assert [sentence.rpartition(": ")[2] for sentence in told] == ["it is taken"]
 
 
@@ -245,11 +246,6 @@ def test_names_that_look_alike_are_one(first: str, second: str):
 def test_a_login_may_not_be_spelt_in_another_way(nickname: str):
     wanted = {"ada": Wish(nickname)}
     assert named(["ada", "user000"], KEY, wanted)[0]["ada"].who != nickname
-
-
-def test_control_characters_and_turned_lines_are_taken_out():
-    assert cleaned(" a\n\tb\u202ec\x07\u200d  d ") == "a bc d"
-    assert len(cleaned("x" * 10_000)) == 200
 
 
 LOGINS = st.text("abyz019.-_@", min_size=1, max_size=8).filter(lambda login: login[0].isalnum())

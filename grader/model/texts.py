@@ -1,0 +1,112 @@
+"""Text that anybody may have written, made fit to be shown on terminals, in logs and in markup.
+
+`visible` decides which characters are shown; everything else here builds on it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+LONGEST_TEXT = 4000  # characters of any one text that a worker sends
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+# What spreadsheets take for the start of a formula, in their narrow and their wide forms.
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+# A line that begins with `::` is a command to GitHub's runner, blanks before it or not; so is
+# `##[` anywhere in a line, and `##vso[` and `##teamcity[` to others.
+_COMMAND = re.compile(r"^((?:\s|\x1b\[[\d;]*m)*):(?=:)", re.MULTILINE)
+_BRACKET = re.compile(r"#(?=#\w*\[)")
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>#~|&$])")
+_CODE = re.compile(r"(`[^`]+`)")
+_LIST_ITEM = re.compile(r"^(\d*)([-+.)])(?=\s|$)")
+
+
+def visible(text: str, hidden: str = REPLACEMENT) -> str:
+    """Put `hidden` in place of each character that shows nothing and may do harm.
+
+    These are control characters, which a terminal obeys; format characters, of which some turn the
+    direction of a line around; halves of surrogate pairs, line separators, and what Unicode has not
+    assigned. All that XML 1.0 has no form for is among them. `\\n` and `\\t` stay.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c in "\n\t" or _is_visible(c) else hidden for c in text)
+
+
+def _is_visible(character: str) -> bool:
+    return character.isprintable() or unicodedata.category(character) == "Zs"
+
+
+def printable(text: str, limit: int = LONGEST_TEXT) -> str:
+    """Return what is visible of the first `limit` characters, and whether the text was cut."""
+    return visible(text[:limit]) + ("" if len(text) <= limit else " … (cut)")
+
+
+def lines(text: str) -> str:
+    """Return what is visible, with lines that end with `\\n` and a blank for each tab."""
+    return visible(re.sub(r"\r\n?", "\n", text)).replace("\t", " ")
+
+
+def one_line(text: str, most: int = 300) -> str:
+    """Return what is visible on one line of at most `most` characters."""
+    return cut(" ".join(lines(text[: 8 * most]).split()), most)
+
+
+def clean_line(text: str, most: int = 200) -> str:
+    """Return one line in which hidden characters leave no trace, composed (NFC)."""
+    text = unicodedata.normalize("NFC", text[:most])
+    return " ".join(visible(" ".join(text.split()), hidden="").split())
+
+
+def cut(text: str, most: int) -> str:
+    """Return at most `most` characters; the last one of a longer text is an ellipsis."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def quoted(text: str, most: int = 60) -> str:
+    """Return the text as a message names it: as it is, or escaped like a Python string."""
+    short = text if len(text) <= most else text[:most] + "…"
+    return short if short and short.isprintable() else repr(short)
+
+
+def without_commands(text: str) -> str:
+    """Change each line that would be a command to whatever reads the log of a job."""
+    return _BRACKET.sub("# ", _COMMAND.sub(r"\1: ", text))
+
+
+def json_without_commands(text: str) -> str:
+    """Escape JSON such that no line of it is a command when it is printed.
+
+    No line of JSON begins with `::`, and `#` occurs in strings alone.
+    """
+    return _BRACKET.sub(r"\\u0023", text)
+
+
+def xml_without_commands(text: str) -> str:
+    """Escape XML such that no line of it is a command when it is printed."""
+    return _BRACKET.sub("&#35;", _COMMAND.sub(r"\1&#58;", text))
+
+
+def cell(text: str, most: int = 300) -> str:
+    """Return one line that no spreadsheet takes for a formula."""
+    text = one_line(text, most)
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def markdown(text: str, code: bool = False) -> str:
+    """Escape a paragraph such that Markdown reads it as plain text, on one line.
+
+    With `code`, what lies between backticks is code.
+    """
+    line = " ".join(lines(text).split())
+    parts = _CODE.split(line) if code else [line]
+    escaped = (part if n % 2 else _MARKDOWN.sub(r"\\\1", part) for n, part in enumerate(parts))
+    return _LIST_ITEM.sub(r"\1\\\2", "".join(escaped))
+
+
+def entities(text: str, most: int = 100) -> str:
+    """Escape one line such that neither Markdown nor HTML nor GitHub's links take any of it."""
+    return "".join(
+        character if character.isalnum() or character in " -,()" else f"&#{ord(character)};"
+        for character in one_line(text, most)
+    )
