@@ -23,7 +23,7 @@ def find() -> tuple[Gpu | None, list[Finding]]:
     except CannotGrade as error:
         return None, [lack(error, nvml.names())]
     gpu = look()
-    return gpu, of_gpu(gpu)
+    return gpu, [*of_gpu(gpu), of_lock(*gpu_lock.reach())]
 
 
 def lack(error: CannotGrade, driver_knows: Sequence[str]) -> Finding:
@@ -119,6 +119,14 @@ def _others(gpu: Gpu) -> Finding:
     return note(Group.GPU, "other programs", told, ANOTHER)
 
 
+def of_lock(whole_machine: bool, reached: str) -> Finding:
+    """Whom the lock keeps from measuring at the same time."""
+    told = f"checks take turns with {reached}"
+    if whole_machine:
+        return ok(Group.GPU, "lock", told)
+    return note(Group.GPU, "lock", told, "do not measure in another container at the same time")
+
+
 def measure(gpu: Gpu, fork_server: ForkServer) -> Gpu:
     """The GPU with its ceilings, or without where other programs use it.
 
@@ -126,7 +134,7 @@ def measure(gpu: Gpu, fork_server: ForkServer) -> Gpu:
     """
     if gpu.others:
         return gpu
-    with gpu_lock.gpu_for_us_alone():
+    with gpu_lock.exclusive_gpu():
         measured = tuple(
             Ceiling(mix=mix.name, gbps=speed / 1e9)
             for mix, speed in ceilings.measure_all(fork_server)

@@ -190,7 +190,7 @@ def run(
     Raises CannotGrade without a CUDA GPU, or when another check holds it.
     """
     require_gpu()
-    with gpu_lock.gpu_for_us_alone(), closing(ForkServers()) as fork_servers:
+    with gpu_lock.exclusive_gpu(), closing(ForkServers()) as fork_servers:
         spec = exercise.spec
         sizes = plan(spec, survey(gpu_memory))
         points: list[Point] = []

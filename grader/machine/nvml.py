@@ -99,6 +99,15 @@ def most_sm_mhz(uuid: str) -> int | None:
     return _asked(looked)
 
 
+def minor_number(uuid: str) -> int | None:
+    """The N of /dev/nvidiaN, of the GPU with this UUID."""
+
+    def looked(pynvml: Any) -> int:
+        return int(pynvml.nvmlDeviceGetMinorNumber(pynvml.nvmlDeviceGetHandleByUUID(uuid)))
+
+    return _asked(looked)
+
+
 def mig(uuid: str) -> bool | None:
     """Whether the GPU with this UUID is cut into instances (MIG); None on a card that cannot be."""
 

@@ -117,7 +117,7 @@ class Profile(Record):
 
 def run(spec: Spec, kernel: bytes, gpu_memory: int | None = None) -> Profile:
     """Profile one call at a size far above the L2 cache; a machine without ncu is no error."""
-    with gpu_lock.gpu_for_us_alone():
+    with gpu_lock.exclusive_gpu():
         gpu = survey(gpu_memory)
         # Half of the memory that a go may take: ncu keeps a copy of what a launch overwrites.
         held = min(L2_MULTIPLE * gpu.l2, int(MEMORY_SHARE * gpu.free / 2))

@@ -342,13 +342,25 @@ def test_ceilings_are_measured_under_the_lock(monkeypatch: pytest.MonkeyPatch):
             seen.append(mix.name)
             yield mix, 4.2e12
 
-    monkeypatch.setattr(gpu_lock, "gpu_for_us_alone", Lock)
+    monkeypatch.setattr(gpu_lock, "exclusive_gpu", Lock)
     monkeypatch.setattr(gpu.ceilings, "measure_all", measure_all)
     names = [mix.name for mix in STREAMS]
     measured = gpu.measure(H200, fork_server=None)
     assert seen == ["locked", *names, "released"]
     assert [one.mix for one in measured.ceilings] == names
     assert [told(f) for f in gpu.of_ceilings(measured)] == [("ok", "4,200 GB/s at most", None)] * 6
+
+
+def test_doctor_names_whom_the_lock_reaches(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(devices, "choose_device", lambda wanted: "cuda")
+    monkeypatch.setattr(gpu, "look", lambda: H200)
+    monkeypatch.setattr(gpu_lock, "reach", lambda: (True, "all users"))
+    assert told(gpu.find()[1][-1]) == ("ok", "checks take turns with all users", None)
+    monkeypatch.setattr(gpu_lock, "reach", lambda: (False, "this container"))
+    assert told(gpu.find()[1][-1]) == (
+        *("note", "checks take turns with this container"),
+        "do not measure in another container at the same time",
+    )
 
 
 def test_on_a_busy_gpu_nothing_is_measured():
@@ -560,7 +572,7 @@ def test_an_administrator_is_told_so():
         ),
         (CannotGrade("The GPU is full.", "Wait."), Group.GPU, ("The GPU is full.", "Wait.")),
         (
-            NoWorker("Start.\nx\ngrader.errors.CannotGrade: Triton 4 does not fit"),
+            NoWorker("Start.\nx\ngrader.model.errors.CannotGrade: Triton 4 does not fit"),
             *(Group.SIMULATORS, ("Start. Triton 4 does not fit", packages.AGAIN)),
         ),
         (

@@ -40,6 +40,7 @@ def library(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         NVML_FEATURE_ENABLED=1,
         nvmlDeviceGetCount=lambda: 2,
         nvmlDeviceGetHandleByIndex=lambda index: ("device", "other")[index],
+        nvmlDeviceGetMinorNumber=lambda device: 3,
         nvmlDeviceGetName=lambda device: f"NVIDIA {device}",
         nvmlDeviceGetMigMode=lambda device: [0, 1],
         nvmlDeviceGetEccMode=lambda device: [1, 0],
@@ -76,6 +77,11 @@ def test_others_are_those_that_exist_here_and_are_not_ours(library: SimpleNamesp
     assert other.pid == os.getpid()
     assert other.name
     assert nvml.others("GPU-1", own={os.getpid()}) == ()
+
+
+def test_the_number_of_the_device_node_belongs_to_the_uuid(library: SimpleNamespace):
+    assert nvml.minor_number("GPU-1") == 3
+    assert nvml.minor_number("GPU-2") is None
 
 
 def test_the_driver_names_its_version(library: SimpleNamespace):

@@ -371,7 +371,7 @@ def test_the_call_dwarfs_the_cache_where_memory_allows(
     gpu: Gpu, rows: int, monkeypatch: pytest.MonkeyPatch
 ):
     asked: list[tuple[object, ...]] = []
-    monkeypatch.setattr(profile.gpu_lock, "gpu_for_us_alone", nullcontext)
+    monkeypatch.setattr(profile.gpu_lock, "exclusive_gpu", nullcontext)
     monkeypatch.setattr(profile, "survey", lambda cap: gpu)
     monkeypatch.setattr(profile, "profiled", lambda *given: asked.append(given))
     profile.run(ADD, b"kernel")

@@ -83,7 +83,7 @@ def _simulated(grading: Grading) -> Finding:
 def _measured(grading: Grading) -> Finding:
     spec = grading.spec
     grading.executor.close()  # what its worker holds must not be freed meanwhile
-    with gpu_lock.gpu_for_us_alone():
+    with gpu_lock.exclusive_gpu():
         others = gpu_lock.others()
         rows = grading.sizing.rows
         case = scored_case(spec, rows)

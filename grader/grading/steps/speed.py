@@ -59,7 +59,7 @@ def measure(grading: Grading) -> Finding:
     Raises KernelFailure when the kernel fails at that size, CannotGrade when the GPU is taken.
     """
     grading.executor.close()  # its memory is needed
-    with gpu_lock.gpu_for_us_alone():
+    with gpu_lock.exclusive_gpu():
         others = gpu_lock.others()
         spec = grading.spec
         sizing = grading.sizing

@@ -467,7 +467,7 @@ def on_gpu(monkeypatch: pytest.MonkeyPatch):
             "_stack": lambda launched: spilled,
         }.items():
             monkeypatch.setattr(memory, name, fake)
-        monkeypatch.setattr(memory.gpu_lock, "gpu_for_us_alone", nullcontext)
+        monkeypatch.setattr(memory.gpu_lock, "exclusive_gpu", nullcontext)
         monkeypatch.setattr(memory.gpu_lock, "others", list)
         monkeypatch.setattr(memory.gpu_lock, "disturbance", lambda _: others)
         grading = SimpleNamespace(
