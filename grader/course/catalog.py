@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from grader.course.backend_fit import misfit
+from grader.course.extensions import use_extensions
 from grader.model import BrokenExercise, Spec, StepName, UsageError
 
 SHELVES = ("exercises", "puzzles")
@@ -70,7 +72,11 @@ class Exercise:
 
     @cached_property
     def spec(self) -> Spec:
-        """Raises BrokenExercise when spec.py does not define a valid SPEC."""
+        """Raises BrokenExercise when spec.py does not define a valid SPEC.
+
+        From then on, what the course's `extensions/` add is there, too.
+        """
+        use_extensions(self.root)
         return load_spec(self.folder / "spec.py")
 
 
@@ -93,6 +99,11 @@ def load_spec(path: Path) -> Spec:
     if not isinstance(spec, Spec):
         raise BrokenExercise(
             f"The exercise {path.parent.name} is broken: {path} has no SPEC = Spec(...)",
+            "Tell whoever wrote the exercise; your kernel is not at fault.",
+        )
+    if (fault := misfit(spec)) is not None:
+        raise BrokenExercise(
+            f"The exercise {path.parent.name} is broken: {path}: {fault}.",
             "Tell whoever wrote the exercise; your kernel is not at fault.",
         )
     return spec

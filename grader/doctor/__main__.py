@@ -10,13 +10,16 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from types import ModuleType
 from typing import TextIO
 
+from grader import backends
+from grader.course import catalog, use_extensions
 from grader.doctor import hardening, packages
 from grader.doctor.records import Finding, Gpu, Group, State, Told, note, ok, problem
 from grader.machine import has_driver, processes
+from grader.model import GraderError
 from grader.sandbox import ForkServer
 
 
@@ -39,13 +42,14 @@ def installation(teller: Teller) -> None:
 
 def simulators(teller: Teller) -> None:
     group = Group.SIMULATORS
-    with _workers("cpu") as (triton, numba):
+    with _workers("cpu") as fork_servers:
         trial = _trial(teller)
         if trial is None:
             teller.tell(note(group, "simulators", "not tried: they need torch"))
             return
         working = []
-        for name, fork_server in (("Triton", triton), ("numba CUDA", numba)):
+        for fork_server in fork_servers:
+            name = backends.title(fork_server.backend)
             (found,) = trial.tried(group, name, trial.add, group, name, fork_server)
             teller.tell(found)
             working += [fork_server] if found.state is State.OK else []
@@ -57,7 +61,7 @@ def simulators(teller: Teller) -> None:
 
 def gpu(teller: Teller) -> None:
     group = Group.GPU
-    with _workers("cuda") as (triton, numba):
+    with _workers("cuda") as fork_servers:
         trial = _trial(teller)
         if trial is None:
             teller.tell(note(group, "GPU", "not tried: it needs torch"))
@@ -68,11 +72,15 @@ def gpu(teller: Teller) -> None:
         teller.tell(*findings, gpu=found)
         if found is None:
             return
-        for name, fork_server in (("Triton", triton), ("numba CUDA", numba)):
+        for fork_server in fork_servers:
+            name = backends.title(fork_server.backend)
             teller.tell(*trial.tried(group, name, trial.add, group, name, fork_server))
 
         def ceilings() -> list[Finding]:
-            measured = gpu.measure(found, triton)
+            reference = backends.reference().name
+            measured = gpu.measure(
+                found, next(one for one in fork_servers if one.backend == reference)
+            )
             teller.tell(gpu=measured)
             return gpu.of_ceilings(measured)
 
@@ -80,15 +88,16 @@ def gpu(teller: Teller) -> None:
 
 
 @contextmanager
-def _workers(device: str) -> Iterator[tuple[ForkServer, ForkServer]]:
-    """The parents of workers for Triton and numba; they import while this process does."""
-    with (
-        closing(ForkServer("triton", device)) as triton,
-        closing(ForkServer("numba", device)) as numba,
-    ):
-        triton.start()
-        numba.start()
-        yield triton, numba
+def _workers(device: str) -> Iterator[list[ForkServer]]:
+    """Start the parents of workers of each backend; they import while this process does."""
+    with ExitStack() as stack:
+        fork_servers = []
+        for backend in backends.every():
+            if device == "cuda" or backend.can.simulate:
+                fork_server = stack.enter_context(closing(ForkServer(backend.name, device)))
+                fork_server.start()
+                fork_servers.append(fork_server)
+        yield fork_servers
 
 
 def _trial(teller: Teller) -> ModuleType | None:
@@ -112,5 +121,7 @@ PARTS = {part.__name__: part for part in (installation, simulators, gpu)}
 
 if __name__ == "__main__":
     processes.die_with_parent(signal.SIGKILL)
+    with suppress(GraderError):  # no course here, or a broken one: another part reports it
+        use_extensions(catalog.find_root())
     PARTS[sys.argv[1]](Teller())
     os._exit(0)  # taking the interpreter with torch in it apart would take a second

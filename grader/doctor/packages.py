@@ -4,69 +4,38 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import metadata
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
+from grader import backends
 from grader.doctor.records import Finding, Group, note, ok, problem
+from grader.model import Clash, Package
 
 PYTHONS = ("3.11", "3.12", "3.13")
 AGAIN = "`make clean setup` installs the tested versions (with EXTRAS=dev,gpu where a GPU is)"
 
 
-@dataclass(frozen=True)
-class Tested:
-    """A package, the versions that the tests ran with, and pyproject.toml's range.
-
-    `gpu` packages are of no use without a GPU.
-    """
-
-    package: str
-    versions: tuple[str, ...]
-    needs: str
-    gpu: bool = False
-
-
-MATRIX = (
-    Tested("torch", ("2.13.0", "2.11.0"), ">=2.11"),
-    Tested("triton", ("3.9.0", "3.7.1", "3.6.0"), ">=3.6"),
-    Tested("numba", ("0.68.1",), ">=0.62"),
-    Tested("numba-cuda", ("0.30.4",), ">=0.30"),
-    Tested("numpy", ("2.4.6",), ">=2.0,<2.5"),
-    Tested("greenlet", ("3.5.6",), ">=3.1"),
-    Tested("pytest", ("9.2.0",), ">=8.3"),
-    Tested("hypothesis", ("6.170.15",), ">=6.120"),
-    Tested("cuda-bindings", ("13.5.0",), ">=13", gpu=True),
-    Tested("nvidia-ml-py", ("13.615.71",), ">=12", gpu=True),
+# What grading needs whatever kernels are written in; each backend names its own packages.
+OWN = (
+    Package(name="torch", tested=("2.13.0", "2.11.0"), needs=">=2.11"),
+    Package(name="numpy", tested=("2.4.6",), needs=">=2.0,<2.5"),
+    Package(name="pytest", tested=("9.2.0",), needs=">=8.3"),
+    Package(name="hypothesis", tested=("6.170.15",), needs=">=6.120"),
+    Package(name="cuda-bindings", tested=("13.5.0",), needs=">=13", gpu=True),
+    Package(name="nvidia-ml-py", tested=("13.615.71",), needs=">=12", gpu=True),
 )
 
 
-@dataclass(frozen=True)
-class Clash:
-    """Versions of two packages that are known not to work together."""
-
-    package: str
-    versions: str
-    other: str
-    other_versions: str
-    why: str
-    mend: str
-
-
-CLASHES = (
-    Clash(
-        *("numpy", ">=2.5", "numba-cuda", "==0.30.*"),
-        why="numba-cuda 0.30 uses np.row_stack, which NumPy 2.5 removed",
-        mend="`pip install 'numpy<2.5'`",
-    ),
-)
+def needed() -> tuple[Package, ...]:
+    """Return all packages that grading needs, those of the backends included."""
+    return (*OWN, *(package for backend in backends.every() for package in backend.packages))
 
 
 def findings(has_gpu: bool) -> list[Finding]:
     """What this process would import, as a judge would."""
-    installed = {tested.package: _version(tested.package) for tested in MATRIX}
+    installed = {package.name: _version(package.name) for package in needed()}
     python, system = platform.python_version(), platform.system()
     return [of_python(python), of_system(system), *of_packages(installed, has_gpu)]
 
@@ -87,39 +56,39 @@ def of_system(name: str) -> Finding:
 
 
 def of_packages(installed: Mapping[str, str | None], has_gpu: bool) -> list[Finding]:
-    """A finding for each package of MATRIX; `installed` has versions, or None for what is not."""
+    """Return a finding for each package; `installed` has versions, or None for what is not."""
     found = []
-    for tested in MATRIX:
-        clash = _clash(tested.package, installed)
+    for package in needed():
+        clash = _clash(package.name, installed)
         if clash is not None:
-            told = f"{installed[tested.package]} does not work here: {clash.why}"
-            found.append(problem(Group.INSTALLATION, tested.package, told, clash.mend))
+            message = f"{installed[package.name]} does not work here: {clash.why}"
+            found.append(problem(Group.INSTALLATION, package.name, message, clash.mend))
         else:
-            found.append(_of_package(tested, installed[tested.package], has_gpu))
+            found.append(_of_package(package, installed[package.name], has_gpu))
     return found
 
 
-def _of_package(tested: Tested, version: str | None, has_gpu: bool) -> Finding:
-    about = (Group.INSTALLATION, tested.package)
-    mend = f"`pip install '{tested.package}{tested.needs}'`"
+def _of_package(package: Package, version: str | None, has_gpu: bool) -> Finding:
+    about = (Group.INSTALLATION, package.name)
+    mend = f"`pip install '{package.name}{package.needs}'`"
     if version is None:
-        if tested.gpu and not has_gpu:
+        if package.gpu and not has_gpu:
             return ok(*about, "not installed; only needed with a GPU")
         return problem(*about, "not installed", mend)
     try:
         public = Version(version).public  # without what a build adds, such as `+cpu`
     except InvalidVersion:
         return problem(*about, f"{version!r} is no version: a broken installation?", AGAIN)
-    if public in tested.versions:
+    if public in package.tested:
         return ok(*about, version)
-    known = ", ".join(tested.versions)
-    if _within(version, tested.needs):
+    known = ", ".join(package.tested)
+    if _within(version, package.needs):
         return note(*about, f"{version} is not tested; tested: {known}")
-    return problem(*about, f"{version}; the grader needs {tested.needs}, tested: {known}", mend)
+    return problem(*about, f"{version}; the grader needs {package.needs}, tested: {known}", mend)
 
 
 def _clash(package: str, installed: Mapping[str, str | None]) -> Clash | None:
-    for clash in CLASHES:
+    for clash in (clash for backend in backends.every() for clash in backend.clashes):
         both = installed.get(clash.package), installed.get(clash.other)
         if (
             clash.package == package

@@ -1,11 +1,13 @@
-"""NVIDIA's tools for a closer look at a kernel, and the compiler that Triton needs on a GPU."""
+"""NVIDIA's tools for a closer look at a kernel, and the C compiler that a backend may need."""
 
 from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
+from grader import backends
 from grader.doctor.records import Finding, Group, note, ok, problem
 from grader.machine import has_driver, toolkit
 
@@ -22,7 +24,9 @@ CAP_SYS_ADMIN, CAP_PERFMON = 1 << 21, 1 << 38
 def findings() -> list[Finding]:
     has_gpu = has_driver()
     found = [of_tool(name, toolkit.find(name), has_gpu) for name in USES]
-    found.append(of_compiler(next(filter(None, map(shutil.which, COMPILERS)), None), has_gpu))
+    compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
+    users = [backend.title for backend in backends.every() if backend.needs_c_compiler]
+    found += [of_compiler(compiler, users, has_gpu)] if users else []
     if DRIVER.exists():
         found.append(of_counters(DRIVER.read_text(), _capabilities()))
     return found
@@ -40,11 +44,13 @@ def of_tool(name: str, path: Path | None, has_gpu: bool) -> Finding:
     return ok(Group.TOOLS, name, version)
 
 
-def of_compiler(path: str | None, has_gpu: bool) -> Finding:
+def of_compiler(path: str | None, users: Sequence[str], has_gpu: bool) -> Finding:
+    """Report the C compiler that these backends need on a GPU."""
     if path is None:
         mend = "`apt-get install gcc`, or what your system has for it"
         missing = problem if has_gpu else note
-        return missing(Group.TOOLS, "C compiler", "not found; Triton needs one on a GPU", mend)
+        who = f"{' and '.join(users)} need{'s' if len(users) == 1 else ''}"
+        return missing(Group.TOOLS, "C compiler", f"not found; {who} one on a GPU", mend)
     return ok(Group.TOOLS, "C compiler", f"{Path(path).name} {toolkit.version(Path(path))}".strip())
 
 

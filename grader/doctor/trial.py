@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from pathlib import Path
 
 import torch
 
-import grader
+from grader import backends
 from grader.doctor.packages import AGAIN
 from grader.doctor.records import Finding, Group, note, ok, problem
 from grader.model import GraderError, TensorRef, Wall
@@ -25,14 +24,6 @@ from grader.sandbox import (
     walls,
 )
 
-BACKENDS = Path(grader.__file__).parent / "backends"
-ADDITIONS = {
-    "triton": (
-        BACKENDS / "triton" / "reference_kernels.py",
-        Entry("read_two_write_one", ("a", "b", "out")),
-    ),
-    "numba": (BACKENDS / "numba" / "trial_kernel.py", Entry("add", ("a", "b", "out"))),
-}
 ELEMENTS = 1000
 ARENA_BYTES = 1 << 20
 
@@ -43,7 +34,9 @@ DO_NOT_GRADE = "grade nobody else's kernel on this machine; docs/trust.md says w
 
 def add(group: Group, name: str, fork_server: ForkServer) -> list[Finding]:
     """Have a worker add ELEMENTS numbers, and look at the answer."""
-    file, entry = ADDITIONS[fork_server.backend]
+    trial = backends.find(fork_server.backend).trial
+    file = backends.folder(fork_server.backend) / trial.file
+    entry = Entry(trial.entry, ("a", "b", "out"))
     arena = (HostArena if fork_server.device == "cpu" else CudaArena)(ARENA_BYTES)
     refs = [
         TensorRef(name, 4096 * (1 + 2 * place), (ELEMENTS,), (1,), "float32")

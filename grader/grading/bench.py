@@ -18,6 +18,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from grader import backends
 from grader.course import Exercise
 from grader.grading.session import ForkServers
 from grader.machine import choose_device, environment, gpu_lock, nvml
@@ -138,10 +139,11 @@ def contenders(exercise: Exercise, kernel: Path, against: Sequence[Path]) -> lis
 def compiled(spec: Spec) -> str:
     """What turns the text of an `eager.py` into its torch.compile form, put at its end.
 
-    A numba entry converts its arguments first and is no work for a compiler: what is compiled is
-    the function on tensors that it calls.
+    An entry that takes a library's own arrays converts them first, which is no work for a compiler:
+    the function on tensors that it calls is compiled.
     """
-    name = spec.entry if spec.backend == "triton" else f"{spec.entry}_tensors"
+    takes_tensors = backends.find(spec.backend).takes_tensors
+    name = spec.entry if takes_tensors else f"{spec.entry}_tensors"
     return f"""
 
 import functools
@@ -301,7 +303,7 @@ def _ceiling(fork_servers: ForkServers, spec: Spec, largest: Size, arena: CudaAr
     """Bytes per second of the trusted kernel with the exercise's mix, at the largest size."""
     slots = Slots(spec, scored_case(spec, largest.rows), largest.calls, arena.memory)
     slots.refill()
-    fork_server = fork_servers.fork_server("triton", "cuda", trusted=True)
+    fork_server = fork_servers.fork_server(backends.reference().name, "cuda", trusted=True)
     with closing(Yardstick(slots.stream(), fork_server, arena)) as yardstick:
         return yardstick.ceiling()
 

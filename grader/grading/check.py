@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from grader import backends
 from grader.course import Exercise, stubs
 from grader.model import CannotGrade, GraderError, Status, UsageError
 
@@ -122,7 +123,7 @@ def run(
 def trace(request: Request) -> Trace:
     """What each thread does in the request's case, or in the one that its exercise has drawn.
 
-    Raises as `run` does, and UsageError for an exercise that is not numba's.
+    Raises as `run` does, and UsageError for an exercise whose threads cannot be traced.
     """
     _must_be_readable(request)
     must_have_threads(request.exercise)
@@ -139,10 +140,11 @@ def trace(request: Request) -> Trace:
 
 def must_have_threads(exercise: Exercise) -> None:
     """Raises UsageError for an exercise whose threads no simulator tells of one by one."""
-    if exercise.spec.backend != "numba":
+    backend = backends.find(exercise.spec.backend)
+    if not backend.can.trace_threads:
         raise UsageError(
-            f"There is no picture of {exercise.name}: only the threads of numba's kernels can be "
-            "watched one by one, and it is written in Triton.",
+            f"There is no picture of {exercise.name}: it is written in {backend.title}, whose "
+            "kernels have no threads that a simulator could watch one by one.",
             "`grader list` shows the puzzles, all of which can be drawn.",
         )
 

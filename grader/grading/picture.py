@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 
+from grader import backends
 from grader.model import Case, Result, Spec, Status, first_problem
 
 MOST_ELEMENTS = 64  # of a case that a terminal has room for
@@ -26,9 +27,10 @@ SHOWN = (
 
 
 def case_of(result: Result, spec: Spec) -> Case | None:
-    """The case that failed, if its picture helps: small, of numba's threads, and not a hang."""
+    """The case that failed, if its picture helps: small, of single threads, and not a hang."""
     problem = first_problem(result)
-    if spec.backend != "numba" or result.status is not Status.FAIL or problem is None:
+    can_trace = backends.find(spec.backend).can.trace_threads
+    if not can_trace or result.status is not Status.FAIL or problem is None:
         return None
     failure = problem.failure
     if failure is None or failure.kind not in SHOWN or not failure.replay:

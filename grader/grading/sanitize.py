@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from grader import backends
 from grader.correctness import CaseDraw, reseeded
 from grader.grading import sanitizer_report
 from grader.grading.session import Grading
@@ -141,7 +142,7 @@ def _judged(
     if read.elsewhere:
         summary += (
             f" in your lines; {read.elsewhere} reported between lines of libraries, such as "
-            "Triton's own reductions"
+            "their own reductions"
         )
     return Outcome.PASS, summary
 
@@ -172,7 +173,8 @@ def _write_call(spec: Spec, case: Case, home: Path) -> None:
                 "offset": value.storage_offset(),
             }
         )
-    call = {"backend": spec.backend, "entry": spec.entry, "arguments": arguments}
+    folder = str(backends.folder(spec.backend))
+    call = {"backend": folder, "entry": spec.entry, "arguments": arguments}
     (home / "call.json").write_text(json.dumps(call))
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from torch import Tensor
 
+from grader import backends
 from grader.course import Exercise
 from grader.machine import environment, gpu_is_lost, lost_gpu
 from grader.model import (
@@ -176,8 +177,9 @@ class Grading:
             if device == "cuda":
                 self._environment = environment(device)  # now, while the GPU is there
                 # They import while the first steps run: the simulator, and what times ceilings.
-                self.fork_servers.fork_server(self.spec.backend, "cpu")
-                self.fork_servers.fork_server("triton", device, trusted=True)
+                if backends.find(self.spec.backend).can.simulate:
+                    self.fork_servers.fork_server(self.spec.backend, "cpu")
+                self.fork_servers.fork_server(backends.reference().name, device, trusted=True)
             executor: Executor
             if self.options.pretend is not None:
                 executor = Pretender(self.spec, ANSWERS[self.options.pretend], arena)

@@ -41,7 +41,7 @@ def trace_of(grading: Grading, case: Case | None = None) -> Trace:
     """Call the kernel once, in simulation, on `case` or the one `pictured`; tell of every access.
 
     What goes wrong with the kernel is in the trace. Elements are held against the reference only
-    after a call that came to its end. Only kernels of numba can be traced.
+    after a call that came to its end. The backend must be able to trace threads.
     """
     spec, kernel = grading.spec, grading.simulated
     if case is None:

@@ -6,6 +6,7 @@ import platform
 from importlib import metadata
 
 import grader
+from grader import backends
 from grader.machine import nvml
 from grader.model import Environment
 
@@ -19,17 +20,18 @@ def environment(device: str) -> Environment:
         name = torch.cuda.get_device_name()
         capability = "{}.{}".format(*torch.cuda.get_device_capability())
         driver = nvml.driver_version()
-    return Environment(
+    found = Environment(
         grader=grader.__version__,
         python=platform.python_version(),
         torch=_version("torch"),
-        triton=_version("triton"),
-        numba_cuda=_version("numba-cuda"),
         device=name,
         simulated=device == "cpu",
         capability=capability,
         driver=driver,
     )
+    packages = (package for backend in backends.every() for package in backend.packages)
+    versions = {one.field: _version(one.name) for one in packages if one.field}
+    return found.model_copy(update=versions)
 
 
 def _version(distribution: str) -> str | None:

@@ -7,6 +7,15 @@ from .attempts import Attempt as Attempt
 from .attempts import Signed as Signed
 from .attempts import attempt_json as attempt_json
 from .attempts import login_of as login_of
+from .backend import Abilities as Abilities
+from .backend import Backend as Backend
+from .backend import BlockNames as BlockNames
+from .backend import Clash as Clash
+from .backend import Hints as Hints
+from .backend import Package as Package
+from .backend import SourceNames as SourceNames
+from .backend import ThreadNames as ThreadNames
+from .backend import Trial as Trial
 from .errors import BrokenExercise as BrokenExercise
 from .errors import CannotGrade as CannotGrade
 from .errors import GraderError as GraderError
@@ -14,7 +23,6 @@ from .errors import UsageError as UsageError
 from .exercise import ITEMSIZE as ITEMSIZE
 from .exercise import LARGEST as LARGEST
 from .exercise import Argument as Argument
-from .exercise import Backend as Backend
 from .exercise import Case as Case
 from .exercise import Gates as Gates
 from .exercise import Inputs as Inputs

@@ -17,7 +17,6 @@ from grader.model.outcomes import StepName
 if TYPE_CHECKING:
     from torch import Tensor
 
-Backend = Literal["triton", "numba"]
 Role = Literal["in", "out", "inout", "scalar"]
 Inputs = Mapping[str, "Tensor | float"]
 Shape = tuple[int, ...]
@@ -226,7 +225,7 @@ COUNTS = (
 class Budget:
     """The most that one count of the counted case may be, and the best that is known.
 
-    `count` is one of COUNTS, which are taken in the simulator of numba's kernels.
+    `count` is one of COUNTS, which a backend takes that can trace threads.
     """
 
     count: str
@@ -303,7 +302,7 @@ class Spec:
 
     title: str
     summary: str
-    backend: Backend
+    backend: str
     entry: str
     arguments: tuple[Argument, ...]
     dtypes: tuple[str, ...]
@@ -349,10 +348,6 @@ class Spec:
             (
                 any(not 0 <= budget.best <= budget.most for budget in self.budgets),
                 "budgets must satisfy 0 <= best <= most",
-            ),
-            (
-                bool(self.budgets) and self.backend != "numba",
-                "budgets need the counts of numba's simulator",
             ),
         ]
         for wrong, message in faults:

@@ -17,6 +17,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from grader import backends
 from grader.classroom import Board, Row, Site, State, Student, Tried, parallel
 from grader.reports import board_plots as plots
 from grader.reports.webpage import Filters, Own, file, page_templates
@@ -42,7 +43,6 @@ MEANINGS = {
     State.IMPOSSIBLE: "faster than the bytes that it has to move allow",
     State.INVALIDATED: "taken back by a teacher",
 }
-BACKENDS = {"triton": "Triton", "numba": "numba CUDA"}
 WORTH_PROCESSES = 10_000  # attempts whose pages one process makes in less than a second
 PAGES_AT_ONCE = 8  # that a process is asked for
 LONGEST_NAME = 64  # characters that are shown of a nickname
@@ -124,7 +124,7 @@ def _exercise(site: Site, number: int, render: Render) -> str:
         top="../",
         gates=(board.passing, board.great),
         board=board,
-        backend=BACKENDS.get(board.backend, board.backend),
+        backend=backends.title(board.backend),
         before=site.boards[number - 1] if number else None,
         after=site.boards[number + 1] if number + 1 < len(site.boards) else None,
         plot=plots.class_plot(board),

@@ -7,6 +7,7 @@ from itertools import groupby
 
 from rich.text import Text
 
+from grader import backends
 from grader.doctor.records import Examination, Finding, Group, State
 from grader.model import counted
 from grader.reports.layout import WIDEST, filled
@@ -75,8 +76,8 @@ def can(examination: Examination) -> str:
 
 
 def _working(examination: Examination, group: Group) -> str:
-    """Of Triton and numba CUDA, what proved to work there."""
-    names = ("Triton", "numba CUDA")
+    """Return the titles of the backends that proved to work there."""
+    names = [backend.title for backend in backends.every()]
     good = {
         one.name for one in examination.findings if one.group is group and one.state is State.OK
     }

@@ -23,6 +23,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
+from grader import backends
 from grader.classroom import (
     FILE,
     Mistake,
@@ -34,10 +35,9 @@ from grader.classroom import (
 )
 from grader.course import COMMENTARY, Settings
 from grader.model import Memory, Result, percent, texts
+from grader.reports.libraries import libraries
 from grader.reports.solution_plots import Plot, plots
 from grader.reports.webpage import Own, file, page_templates
-
-BACKENDS = {"triton": "Triton", "numba": "numba CUDA"}
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _index_page(settings: Settings, models: Sequence[Model]) -> str:
             **_common(settings),
             sections=[(title, some) for title, some in sections if some],
             day=None,
-            backends=BACKENDS,
+            title_of=backends.title,
             told=_told_in_short,
         )
     )
@@ -160,7 +160,7 @@ def _page(
         _template("solution.html").render(
             **_common(settings),
             model=model,
-            backend=BACKENDS[model.spec.backend],
+            backend=backends.title(model.spec.backend),
             points=sum(model.spec.worth.values()),
             commentary=markdown(model.commentary),
             lines=list(enumerate(_coloured(model.source).split("\n"), start=1)),
@@ -226,9 +226,7 @@ def _where(result: Result) -> str:
     device = "Simulated on a CPU" if environment.simulated else f"Measured on {environment.device}"
     versions = (
         ("driver", environment.driver),
-        ("torch", environment.torch),
-        ("Triton", environment.triton),
-        ("numba-cuda", environment.numba_cuda),
+        *libraries(environment),
         ("Python", environment.python),
         ("kernel-grader", environment.grader),
     )
@@ -254,7 +252,7 @@ def _index_markdown(settings: Settings, models: Sequence[Model]) -> str:
         (
             f"[{texts.markdown(model.name)}]({quote(model.name)}/README.md)",
             texts.markdown(model.spec.title),
-            BACKENDS[model.spec.backend],
+            backends.title(model.spec.backend),
             texts.markdown(_told_in_short(model)),
         )
         for model in models

@@ -31,6 +31,7 @@ from grader.model import (
     percent,
 )
 from grader.reports.layout import WIDEST, filled, wrap
+from grader.reports.libraries import libraries
 
 if TYPE_CHECKING:
     from grader.authoring import Verified
@@ -189,8 +190,7 @@ def _environment(env: Environment) -> str:
         return "not run"
     device = "CPU" if env.device == "cpu" else env.device
     parts = [f"{device}, simulated" if env.simulated else device]
-    libraries = (("torch", env.torch), ("triton", env.triton), ("numba-cuda", env.numba_cuda))
-    parts += [f"{name} {version}" for name, version in libraries if version]
+    parts += [f"{name} {version}" for name, version in libraries(env)]
     return " · ".join(parts)
 
 

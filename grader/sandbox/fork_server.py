@@ -21,6 +21,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader import backends
 from grader.machine import processes
 from grader.model import CannotGrade, Channel, printable
 
@@ -41,22 +42,24 @@ class NoWorker(CannotGrade):
     """The parent of all workers could not start, or has ended."""
 
 
-def environment(home: Path) -> dict[str, str]:
-    """All that a worker gets to know of the environment."""
-    return {name: os.environ[name] for name in PASSED_ON if name in os.environ} | {
+def environment(home: Path, *, simulated: bool = False) -> dict[str, str]:
+    """Return all variables of a worker: what it may know, and what all backends set.
+
+    A file that uses two libraries, as torch's compiler does, finds both as their own exercises do.
+    """
+    own = {
         "HOME": str(home),
         "TMPDIR": str(home),
-        "TRITON_CACHE_DIR": str(home / "triton"),
-        "NUMBA_CACHE_DIR": str(home / "numba"),
         "TORCHINDUCTOR_CACHE_DIR": str(home / "inductor"),
         # A worker's user number has no name, and torch 2.11's compiler names a folder after it.
         "USER": "worker",
         "OMP_NUM_THREADS": "1",
         "LC_ALL": "C.UTF-8",
-        # Neither a small launch nor a default is a reason to print a warning to a learner.
-        "NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0",
-        "TRITON_DEFAULT_FP_FUSION": "1",
     }
+    passed_on = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    for backend in backends.every():
+        own |= backend.environment(home, simulated=simulated)
+    return passed_on | own
 
 
 def program(module: str, *arguments: str) -> list[str]:
@@ -117,9 +120,9 @@ def run_once(argv: Sequence[str], home: Path, limit_s: float, **variables: str) 
 
 
 class ForkServer:
-    """The parent of all workers of one backend ("triton", "numba") on one device ("cpu", "cuda").
+    """The parent of all workers of one backend on one device ("cpu", "cuda").
 
-    Raises NoWorker when it cannot start.
+    Raises NoWorker when it cannot start, and CannotGrade for a backend that only runs on a GPU.
     """
 
     def __init__(self, backend: str, device: str) -> None:
@@ -132,6 +135,13 @@ class ForkServer:
 
     def start(self) -> None:
         """Begin the imports without waiting for them."""
+        simulated = self.device == "cpu"
+        backend = backends.find(self.backend)
+        if simulated and not backend.can.simulate:
+            raise CannotGrade(
+                f"Kernels in {backend.title} cannot be simulated.",
+                "Grade them on a machine with a GPU.",
+            )
         os.environ[CANARY] = "1"
         self._folder = Path(tempfile.mkdtemp(prefix="grader-worker-"))
         # A worker that is another user comes through to its home, and cannot replace it.
@@ -142,11 +152,12 @@ class ForkServer:
         self._process = subprocess.Popen(
             program(
                 "grader.worker",
-                *(str(theirs.fileno()), self.backend, self.device, str(self._home)),
+                *(str(theirs.fileno()), str(backends.folder(self.backend))),
+                *(self.device, str(self._home)),
                 os.environ.get(WITHOUT, ""),
             ),
             cwd=self._home,
-            env=environment(self._home),
+            env=environment(self._home, simulated=simulated),
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=self._log,

@@ -10,10 +10,10 @@ import statistics
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from pathlib import Path
 
 import torch
 
+from grader import backends
 from grader.sandbox import CudaArena, ForkServer, WorkerLink
 from grader.speed.clock import Go, claimed, window
 from grader.speed.mixes import STREAMS, Mix, Stream, flat_stream, stream_bytes
@@ -24,7 +24,6 @@ GOES = 5  # for one ceiling, after one to compile and warm up
 # After which a process is as slow to begin as after 0.4 s: on an H200, 0.2 ms slower than at once.
 REST_S = 0.05
 EMPTY = Filled()  # nothing to look at
-STREAMS_FILE = Path(__file__).parents[1] / "backends" / "triton" / "reference_kernels.py"
 
 
 class Yardstick:
@@ -32,7 +31,8 @@ class Yardstick:
 
     def __init__(self, stream: Stream, fork_server: ForkServer, arena: CudaArena) -> None:
         self._stream = stream
-        self._link = WorkerLink(stream.entry, STREAMS_FILE.read_bytes(), fork_server, arena)
+        file = backends.reference_file().read_bytes()
+        self._link = WorkerLink(stream.entry, file, fork_server, arena)
         self._link.call(stream.calls)
         self._ready_since = time.monotonic()
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from grader import backends
 from grader.model import Argument, Launched, Limit, Resources, Spec, Speed, Traffic, percent
 from grader.speed.occupancy import Multiprocessor, occupancy
 
@@ -16,16 +17,6 @@ BEYOND = 1.07  # of the attainable share: faster than memory alone could answer
 MANY_LAUNCHES = 3  # in one call; a reduction by blocks needs a second one
 FEW_WARPS = 0.25  # occupancy under which warps hardly hide how long memory takes
 NOTABLE = 0.03  # of the least bytes: excess traffic of an argument worth a word
-
-ADVICE = {
-    "triton": "look at the block size, num_warps and how many bytes each thread moves at once",
-    "numba": "look at the threads per block, the blocks in the grid and whether neighbouring "
-    "threads touch neighbouring elements",
-}
-MORE_WARPS = {
-    "triton": "try a smaller block or a larger num_warps",
-    "numba": "try fewer values per thread, or less shared memory per block",
-}
 
 
 def add_to(
@@ -139,12 +130,13 @@ def _enough(least: int) -> str:
 
 def _reason(spec: Spec, resources: Sequence[Resources]) -> tuple[Limit, str]:
     """The likeliest reason why a kernel moves its bytes slowly, and what to try, as one clause."""
+    hints = backends.find(spec.backend).hints
     spilling = max(resources, key=lambda r: r.spills or 0, default=None)
     if spilling and spilling.spills:
         return Limit.SPILLS, (
             f"the compiler ran out of registers in {spilling.kernel} and keeps {spilling.spills:,} "
             f"bytes per thread in memory, which costs traffic of its own; "
-            f"{MORE_WARPS[spec.backend]}."
+            f"{hints.more_warps}."
         )
     known = [(r.occupancy, r) for r in resources if r.occupancy is not None]
     fits, sparse = min(known, key=lambda one: one[0], default=(1.0, None))
@@ -152,12 +144,12 @@ def _reason(spec: Spec, resources: Sequence[Resources]) -> tuple[Limit, str]:
         return Limit.OCCUPANCY, (
             f"{sparse.kernel} takes so many registers or so much shared memory that only "
             f"{percent(fits)} of a multiprocessor's warps (groups of 32 threads) fit at once, too "
-            f"few to work on while others wait for memory; {MORE_WARPS[spec.backend]}."
+            f"few to work on while others wait for memory; {hints.more_warps}."
         )
     launches = sum(r.launches for r in resources)
     if launches >= MANY_LAUNCHES:
         return Limit.LAUNCHES, (
             f"one call launches {launches} kernels, and each has to start and to fill the GPU; can "
-            f"one launch do the work? Otherwise {ADVICE[spec.backend]}."
+            f"one launch do the work? Otherwise {hints.faster}."
         )
-    return Limit.SHAPE, f"{ADVICE[spec.backend]}."
+    return Limit.SHAPE, f"{hints.faster}."

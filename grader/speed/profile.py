@@ -18,6 +18,7 @@ from typing import Any
 from pydantic import Field
 from torch import Tensor
 
+from grader import backends
 from grader.correctness import NAMES, LargeDraw
 from grader.machine import gpu_lock, toolkit
 from grader.model import ITEMSIZE, GraderError, Record, Spec
@@ -190,7 +191,7 @@ def _job(spec: Spec, kernel: Path, rows: int) -> dict[str, Any]:
         "kernel": str(kernel),
         "entry": spec.entry,
         "parameters": [argument.name for argument in spec.arguments],
-        "backend": spec.backend,
+        "backend": str(backends.folder(spec.backend)),
         "arguments": described,
         "below": scored.columns or 1,  # for indices
     }

@@ -8,7 +8,7 @@ from torch import Tensor
 MIB = 1 << 20
 # What a kernel may hold on a GPU if it does not grow with the arguments. On an H200 honest kernels
 # held 78 MiB when torch loads kernels of its own, 54 MiB for its pool of streams, 150 MiB with a
-# recorded graph, 332 MiB with the buffer of Triton's tuner. A copy of an argument does not hide in
+# recorded graph, 332 MiB with an autotuner's buffer. A copy of an argument does not hide in
 # it: that grows.
 FIXED = 512 * MIB
 # By how much a kernel may hold more while it is timed than it held when it was watched.

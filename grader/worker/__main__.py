@@ -1,11 +1,10 @@
 """The parent of all workers: imports the heavy libraries once, then forks a worker on request.
 
 Started by `grader.sandbox.fork_server` as `python -I -m grader.worker CONTROL_FD BACKEND DEVICE
-HOME WITHOUT`,
-where HOME lies in a folder that goes with it, and WITHOUT names walls not to build, with commas
-between them. It never runs a learner's code
-itself. When its worker ends, or when the judge goes away, it kills whatever the worker left behind:
-it adopts its descendants' orphans, so that none can escape by forking.
+HOME WITHOUT`: BACKEND is a backend's folder, HOME lies in a folder that goes with it, and WITHOUT
+names walls not to build, with commas between them. It never runs a learner's code itself. When its
+worker ends, or when the judge goes away, it kills whatever the worker left behind: it adopts its
+descendants' orphans, so that none can escape by forking.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def main(argv: list[str]) -> None:
     # The judge decides when this process ends, by closing its socket.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        toolbox = loop.prepare(backend, device)
+        toolbox = loop.prepare(Path(backend), device)
         # The judge may be gone by now, or go while it is being answered.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             place = Place(Path(home), device, random.choice(UNUSED_USERS))

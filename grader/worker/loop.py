@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import importlib
-import os
 import resource
 import signal
 import socket
@@ -21,20 +19,29 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from grader.backends.numba.simulator.counts import facts
-from grader.model import Channel, Closed, Fault, Reply
+from grader.model import Channel, Closed, Fault, Reply, Traced
 from grader.worker import faults, walls
+from grader.worker.backend import backend_module
 from grader.worker.load import LoadError, load_entry
 
 if TYPE_CHECKING:
-    from grader.backends.numba.simulator.access_log import Log
     from grader.worker.allocations import Allocations
     from grader.worker.launches import Launches
     from grader.worker.traffic_counter import Ledger
 
 
-class Backend(Protocol):
-    """How kernels of one kind meet the arena, on the CPU or on a GPU."""
+class Log(Protocol):
+    """Every access of every thread of one call; a backend that traces threads keeps one."""
+
+    def counts(self, file: str) -> dict[str, int]:
+        """Return each of `grader.model.exercise.COUNTS`, by names such as `counts.barriers`."""
+
+    def traced(self, file: str) -> Traced:
+        """Return the log as the judge gets it, with lines of the kernel file `file`."""
+
+
+class Kernels(Protocol):
+    """How kernels of one backend meet the arena, on the CPU or on a GPU."""
 
     def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
         """Make the arena's memory reachable."""
@@ -54,7 +61,7 @@ class Backend(Protocol):
         """Count what is read and written of these tensors meanwhile; a GPU counts nothing."""
 
     def logging(self) -> AbstractContextManager[Log | None]:
-        """Take down every access of every thread meanwhile, where the simulator can."""
+        """Take down every access of every thread meanwhile, where the backend traces threads."""
 
     def mark(self) -> Any:
         """A point in the GPU's work, to be timed by; None in simulation, where no time counts."""
@@ -79,26 +86,21 @@ class Backend(Protocol):
 class Toolbox:
     """What the parent of all workers has imported once."""
 
-    make_backend: Callable[[], Backend]
+    make_kernels: Callable[[], Kernels]
     simulated: bool
 
 
-def prepare(backend: str, device: str) -> Toolbox:
-    """Import what workers of this kind need, before any is forked."""
-    # Set before the first import: both libraries read them then.
-    if device == "cpu":
-        os.environ["TRITON_INTERPRET"] = "1"
-        os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
+def prepare(backend: Path, device: str) -> Toolbox:
+    """Import what workers of the backend in this folder need, before any is forked."""
     sys.dont_write_bytecode = True
     simulated = device == "cpu"
-    how = "simulated" if simulated else "compiled"
     # The libraries' objects stay. To look for garbage among them takes an eighth of the imports,
     # and a quarter of a launch that makes some thousand records of accesses.
     gc.disable()
-    make_backend = importlib.import_module(f"grader.backends.{backend}.{how}").install()
+    make_kernels = backend_module(backend, "simulated" if simulated else "compiled").install()
     gc.freeze()
     gc.enable()
-    return Toolbox(make_backend, simulated)
+    return Toolbox(make_kernels, simulated)
 
 
 LIMITS = {
@@ -117,7 +119,7 @@ def serve(toolbox: Toolbox, sock: socket.socket, arena_fd: int | None) -> None:
         stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     limit_resources(toolbox.simulated)
     channel = Channel(sock)
-    worker = Worker(toolbox.make_backend(), arena_fd)
+    worker = Worker(toolbox.make_kernels(), arena_fd)
     while True:
         try:
             message = channel.receive()
@@ -159,8 +161,8 @@ def limit_resources(simulated: bool) -> None:
 
 
 class Worker:
-    def __init__(self, backend: Backend, arena_fd: int | None) -> None:
-        self._backend = backend
+    def __init__(self, kernels: Kernels, arena_fd: int | None) -> None:
+        self._kernels = kernels
         self._arena_fd = arena_fd
         self._entry: Callable[..., object] | None = None
         self._prepared: list[tuple[list[Mapping[str, Any]], list[object]]] = []
@@ -192,19 +194,19 @@ class Worker:
 
     def fault(self, error: BaseException) -> Fault:
         if not isinstance(error, LoadError):
-            error = self._backend.root_cause(error)
+            error = self._kernels.root_cause(error)
         return faults.describe(error, self._file)
 
     def _walls(self, message: Mapping[str, Any]) -> dict[str, Any]:
         return {"walls": walls.tried(message["targets"])}
 
     def _map(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        self._backend.map(message["ticket"], self._arena_fd)
+        self._kernels.map(message["ticket"], self._arena_fd)
         return {}
 
     def _load(self, message: Mapping[str, Any]) -> dict[str, Any]:
         self._file = message["path"]
-        with self._backend.watching():
+        with self._kernels.watching():
             self._entry = load_entry(Path(self._file), message["entry"], message["parameters"])
         return {}
 
@@ -224,7 +226,7 @@ class Worker:
         A process that rested finds neither the file's code nor the library's in the processor's
         caches, and one library loses more by that than another.
         """
-        self._backend.mark()
+        self._kernels.mark()
         self._once(message)
         return {}
 
@@ -233,12 +235,12 @@ class Worker:
         assert self._entry is not None
         # Nothing but the calls and the marks between them: whatever else a go did would be counted
         # as the clock's overhead, and a worker that left it out would be believed to be faster.
-        self._marks = [self._backend.mark()]
+        self._marks = [self._kernels.mark()]
         for refs, arguments in self._prepared:
-            self._backend.before_call(refs)
+            self._kernels.before_call(refs)
             self._entry(*arguments)
-            self._marks.append(self._backend.mark())
-        self._backend.synchronize()
+            self._marks.append(self._kernels.mark())
+        self._kernels.synchronize()
         return {}
 
     def _times(self, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -254,51 +256,51 @@ class Worker:
         assert self._entry is not None
         call = message["call"]
         arguments = self._arguments(call)
-        self._backend.before_call(_refs(call))
-        logging = self._backend.logging() if message["threads"] else nullcontext()
+        self._kernels.before_call(_refs(call))
+        logging = self._kernels.logging() if message["threads"] else nullcontext()
         with (
-            self._backend.watching(),
-            self._backend.counting(_refs(call)) as ledger,
+            self._kernels.watching(),
+            self._kernels.counting(_refs(call)) as ledger,
             logging as log,
         ):
             self._entry(*arguments)
-            self._backend.synchronize()
+            self._kernels.synchronize()
         counts = ledger.facts()
         if log is not None:
-            counts |= facts(log, self._file)
-        return {"counts": counts, "peak": self._backend.allocations.peak}
+            counts |= log.counts(self._file)
+        return {"counts": counts, "peak": self._kernels.allocations.peak}
 
     def _trace(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Call the entry once; what each thread did, and what went wrong if something did."""
         assert self._entry is not None
         call = message["call"]
         arguments = self._arguments(call)
-        self._backend.before_call(_refs(call))
+        self._kernels.before_call(_refs(call))
         fault = None
-        with self._backend.logging() as log:
+        with self._kernels.logging() as log:
             try:
                 self._entry(*arguments)
-                self._backend.synchronize()
+                self._kernels.synchronize()
             except BaseException as error:  # as in `serve`
                 fault = self.fault(error)
-        assert log is not None, "only kernels of numba's simulator are traced"
-        return {"traced": replace(log.told(self._file), fault=fault)}
+        assert log is not None, "the judge asks only a backend that traces threads"
+        return {"traced": replace(log.traced(self._file), fault=fault)}
 
     def _settle(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Give back what the calls so far have left unused."""
         gc.collect()
-        self._backend.settle()
+        self._kernels.settle()
         return {}
 
     def _resources(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Call the entry once, and say what it launched."""
-        with self._backend.observing() as launches:
+        with self._kernels.observing() as launches:
             self._once(message)
         return {"launched": () if launches is None else launches.told()}
 
     def _without_kernels(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Call the entry once, with every launch of a kernel left without effect."""
-        with self._backend.without_kernels():
+        with self._kernels.without_kernels():
             self._once(message)
         return {}
 
@@ -307,12 +309,12 @@ class Worker:
         assert self._entry is not None
         call = message["call"]
         arguments = self._arguments(call)
-        self._backend.before_call(_refs(call))
+        self._kernels.before_call(_refs(call))
         self._entry(*arguments)
-        self._backend.synchronize()
+        self._kernels.synchronize()
 
     def _arguments(self, call: list[Any]) -> list[object]:
-        return [self._backend.argument(a) if isinstance(a, dict) else a for a in call]
+        return [self._kernels.argument(a) if isinstance(a, dict) else a for a in call]
 
 
 def _refs(call: list[Any]) -> list[Mapping[str, Any]]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from grader.worker.backend import backend_module
 from grader.worker.load import load_entry
 
 
@@ -21,7 +22,8 @@ def main(path: str) -> None:
     job = json.loads(Path(path).read_text())
     generator = torch.Generator("cuda").manual_seed(0)
     tensors = [_argument(a, job["below"], generator) for a in job["arguments"]]
-    arguments = [_adapted(a, job["backend"]) for a in tensors]
+    wrap = backend_module(Path(job["backend"]), "plain_call").install(lines=False)
+    arguments = [wrap(a) if isinstance(a, torch.Tensor) else a for a in tensors]
     entry = load_entry(Path(job["kernel"]), job["entry"], job["parameters"])
     entry(*arguments)
     torch.cuda.synchronize()
@@ -41,14 +43,6 @@ def _argument(
     if dtype.is_floating_point:
         return tensor.normal_(generator=generator)
     return tensor.random_(0, below, generator=generator)
-
-
-def _adapted(value: torch.Tensor | float, backend: str) -> object:
-    if backend == "numba" and isinstance(value, torch.Tensor):
-        from numba import cuda
-
-        return cuda.as_cuda_array(value)
-    return value
 
 
 if __name__ == "__main__":

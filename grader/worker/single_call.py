@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from grader.worker.backend import backend_module
 from grader.worker.load import load_entry
 from grader.worker.loop import limit_resources
 
@@ -21,7 +22,7 @@ from grader.worker.loop import limit_resources
 def main(folder: Path) -> None:
     limit_resources(simulated=False)
     call = json.loads((folder / "call.json").read_text())
-    wrap = _numba_array() if call["backend"] == "numba" else lambda tensor: tensor
+    wrap = backend_module(Path(call["backend"]), "plain_call").install(lines=True)
     tensors = {
         argument["name"]: tensor_of(folder, argument, "cuda")
         for argument in call["arguments"]
@@ -45,21 +46,6 @@ def tensor_of(folder: Path, argument: Mapping[str, Any], device: str) -> torch.T
     # Copied as it is: a kernel of torch's would be watched too.
     memory = torch.frombuffer(data, dtype=getattr(torch, argument["dtype"])).to(device)
     return memory.as_strided(argument["shape"], argument["strides"], argument["offset"])
-
-
-def _numba_array() -> Callable[[torch.Tensor], object]:
-    """Makes numba's arrays; from now on numba's kernels know their source lines."""
-    from numba import cuda
-
-    plain: Callable[..., Any] = cuda.jit
-
-    def jit(*args: Any, **options: Any) -> Any:
-        if not options.get("debug"):  # which knows them too, and excludes the other
-            options["lineinfo"] = True
-        return plain(*args, **options)
-
-    cuda.jit = jit
-    return cuda.as_cuda_array
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ from grader.speed.mixes import STREAMS
 
 ROOT = Path(__file__).parents[2]
 COURSES = Path(__file__).parents[1] / "courses"
-NEWEST = {tested.package: tested.versions[0] for tested in packages.MATRIX}
+NEWEST = {package.name: package.tested[0] for package in packages.needed()}
 
 
 def told(finding: Finding) -> tuple[str, str, str | None]:
@@ -68,9 +68,9 @@ def test_the_matrix_is_what_pyproject_and_constraints_say():
         for line in (ROOT / "constraints.txt").read_text().splitlines()
         if not line.startswith("#")
     )
-    for tested in packages.MATRIX:
-        assert ranges[tested.package] == packages.SpecifierSet(tested.needs), tested.package
-        assert pins[tested.package] in tested.versions, tested.package
+    for one in packages.needed():
+        assert ranges[one.name] == packages.SpecifierSet(one.needs), one.name
+        assert pins[one.name] in one.tested, one.name
     pythons = packages.SpecifierSet(project["requires-python"])
     assert [f"3.{minor}" for minor in range(8, 20) if f"3.{minor}" in pythons] == [
         *packages.PYTHONS
@@ -477,8 +477,8 @@ def test_tools_that_are_missing_are_notes():
     assert told(tools.of_tool("compute-sanitizer", None, has_gpu=True)) == (
         *("note", "not found; it finds races and stray accesses on a GPU", toolkit),
     )
-    assert tools.of_compiler(None, has_gpu=True).state is State.PROBLEM
-    assert told(tools.of_compiler(None, has_gpu=False)) == (
+    assert tools.of_compiler(None, ["Triton"], has_gpu=True).state is State.PROBLEM
+    assert told(tools.of_compiler(None, ["Triton"], has_gpu=False)) == (
         "note",
         "not found; Triton needs one on a GPU",
         "`apt-get install gcc`, or what your system has for it",
@@ -487,7 +487,7 @@ def test_tools_that_are_missing_are_notes():
 
 def test_the_compiler_is_named(tmp_path: Path):
     gcc = program(tmp_path, "gcc", "gcc (Debian 12.2.0-14+deb12u1) 12.2.0\\n")
-    assert told(tools.of_compiler(str(gcc), has_gpu=True)) == ("ok", "gcc 12.2.0", None)
+    assert told(tools.of_compiler(str(gcc), ["Triton"], has_gpu=True)) == ("ok", "gcc 12.2.0", None)
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,43 @@
-"""Kernels in numba CUDA: what runs beside a submission that is written in it."""
+"""Kernels in numba CUDA: plain data here; the other modules run beside a submission."""
+
+from __future__ import annotations
+
+from grader.backends.numba.hints import FAULTS, MESSAGES
+from grader.model import Abilities, Backend, Clash, Hints, Package, Trial
+
+BACKEND = Backend(
+    name="numba",
+    title="numba CUDA",
+    decorator="@cuda.jit",
+    modules=("numba",),
+    packages=(
+        Package(name="numba", tested=("0.68.1",), needs=">=0.62"),
+        Package(name="numba-cuda", tested=("0.30.4",), needs=">=0.30", field="numba_cuda"),
+        Package(name="greenlet", tested=("3.5.6",), needs=">=3.1"),
+    ),
+    clashes=(
+        Clash(
+            *("numpy", ">=2.5", "numba-cuda", "==0.30.*"),
+            why="numba-cuda 0.30 uses np.row_stack, which NumPy 2.5 removed",
+            mend="`pip install 'numpy<2.5'`",
+        ),
+    ),
+    can=Abilities(simulate=True, count_traffic=True, trace_threads=True),
+    dtypes=("float32", "float16", "int64"),
+    hints=Hints(
+        reached="Do the threads cover the whole output, and does each `if` let the last write?",
+        faster="look at the threads per block, the blocks in the grid and whether neighbouring "
+        "threads touch neighbouring elements",
+        more_warps="try fewer values per thread, or less shared memory per block",
+        faults=FAULTS,
+        messages=MESSAGES,
+    ),
+    trial=Trial("trial_kernel.py", "add"),
+    # A small launch is no reason to print a warning to a learner.
+    variables={
+        "NUMBA_CACHE_DIR": "{home}/numba",
+        "NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0",
+    },
+    simulation={"NUMBA_ENABLE_CUDASIM": "1"},
+    takes_tensors=False,
+)

@@ -8,20 +8,35 @@ from __future__ import annotations
 import mmap
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.backends.numba.simulator import device_arrays, setup
+from grader.backends.numba.simulator import counts, device_arrays, setup
 from grader.backends.numba.simulator.access_log import Log
 from grader.backends.numba.simulator.parent_arrays import address_of
+from grader.model import Traced
 from grader.worker import refusals
 from grader.worker.allocations import Allocations
 from grader.worker.bounds import Access, Span
 from grader.worker.races import runs_backwards
 from grader.worker.traffic_counter import Ledger
+
+
+@dataclass(frozen=True)
+class Logged:
+    """The accesses of one call, for the judge."""
+
+    _log: Log
+
+    def counts(self, file: str) -> dict[str, int]:
+        return counts.facts(self._log, file)
+
+    def traced(self, file: str) -> Traced:
+        return self._log.told(file)
 
 
 class Simulated:
@@ -71,8 +86,10 @@ class Simulated:
         finally:
             self._ledger = None
 
-    def logging(self) -> AbstractContextManager[Log]:
-        return setup.logging()
+    @contextmanager
+    def logging(self) -> Iterator[Logged]:
+        with setup.logging() as log:
+            yield Logged(log)
 
     def mark(self) -> None:
         """Simulated kernels are not timed."""

@@ -1,1 +1,42 @@
-"""Kernels in Triton: what runs beside a submission that is written in it."""
+"""Kernels in Triton: plain data here; the other modules run beside a submission."""
+
+from __future__ import annotations
+
+from grader.model import Abilities, Backend, Hints, Package, Trial
+
+BACKEND = Backend(
+    name="triton",
+    title="Triton",
+    decorator="@triton.jit",
+    modules=("triton",),
+    packages=(
+        Package(name="triton", tested=("3.9.0", "3.7.1", "3.6.0"), needs=">=3.6", field="triton"),
+    ),
+    can=Abilities(simulate=True, count_traffic=True),
+    dtypes=("float32", "float16", "bfloat16", "int64"),
+    hints=Hints(
+        reached="Do the programs cover the whole output, and does the mask let the last write?",
+        faster="look at the block size, num_warps and how many bytes each thread moves at once",
+        more_warps="try a smaller block or a larger num_warps",
+        faults={
+            "compile": "Triton could not compile the kernel; the line it names is the place to "
+            "look.",
+            "out_of_bounds": "Each access needs a mask that says which of its indices lie inside "
+            "the array.",
+            "race": "Give each element to one program, or make both accesses atomic.",
+        },
+        messages={
+            "exception": {
+                "'function' object is not subscriptable": "Only a function with @triton.jit above "
+                "it is a kernel, which kernel[grid](...) launches; any other is called with () "
+                "alone.",
+            }
+        },
+    ),
+    trial=Trial("reference_kernels.py", "read_two_write_one"),
+    # Neither a default nor a cache elsewhere may change what a learner sees.
+    variables={"TRITON_CACHE_DIR": "{home}/triton", "TRITON_DEFAULT_FP_FUSION": "1"},
+    simulation={"TRITON_INTERPRET": "1"},
+    needs_c_compiler=True,
+    reference_kernels="reference_kernels.py",
+)

@@ -15,6 +15,7 @@ import torch
 from hypothesis import HealthCheck, Phase
 from torch import Tensor
 
+from grader import backends
 from grader.correctness import (
     Mismatch,
     cases,
@@ -30,7 +31,6 @@ from grader.correctness import (
 from grader.course import stubs
 from grader.grading.session import Finding, Grading
 from grader.model import (
-    Backend,
     BrokenExercise,
     CannotGrade,
     Case,
@@ -48,11 +48,6 @@ T = TypeVar("T")
 
 DRAWN_SIMULATED, DRAWN_ON_GPU = 20, 60  # cases beyond the spec's edges
 SHRINK_S = 10.0  # seconds spent on looking for a smaller failing case
-
-REACHED = {
-    "triton": "Do the programs cover the whole output, and does the mask let the last write?",
-    "numba": "Do the threads cover the whole output, and does each `if` let the last write?",
-}
 
 # Failures that come from the file and not from the case, or that cost a time limit each.
 NOT_WORTH_SHRINKING = ("not_started", "timeout", "missing_entry", "syntax", "import", "exit")
@@ -152,13 +147,12 @@ def trusted(work: Callable[[], T], what: str, case: Case) -> T:
         ) from error
 
 
-def failure_from(mismatch: Mismatch, backend: Backend) -> Failure:
+def failure_from(mismatch: Mismatch, backend: str) -> Failure:
     """A wrong answer in words."""
     hint = None
     if mismatch.kind == "never_written":
-        hint = (
-            f"{REACHED[backend]} An output begins as NaN, which stays NaN whatever is added to it."
-        )
+        reached = backends.find(backend).hints.reached
+        hint = f"{reached} An output begins as NaN, which stays NaN whatever is added to it."
     elif math.isnan(mismatch.got):
         hint = (
             "A NaN comes from 0 / 0, inf / inf, inf - inf, 0 * inf, or memory that was never "
@@ -195,8 +189,8 @@ def _with_question(failure: Failure, grading: Grading, case: Case) -> Failure:
     It takes another call, which is worth its time only where a person will read of it.
     """
     options, spec = grading.options, grading.spec
-    simulated = options.device == "cpu" and spec.backend == "numba"
-    if failure.kind not in ("never_written", "value") or not simulated or not options.shrink:
+    traceable = options.device == "cpu" and backends.find(spec.backend).can.trace_threads
+    if failure.kind not in ("never_written", "value") or not traceable or not options.shrink:
         return failure
     kernel = grading.simulated
     inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)

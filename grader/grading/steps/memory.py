@@ -154,7 +154,7 @@ def _least_free_during(work: Callable[[], object]) -> int:
 
 
 def _stack(launched: Sequence[Launched]) -> int:
-    """Bytes of spilled registers. Numba does not tell them from local arrays: it gets the most."""
+    """Bytes of spilled registers, at most: some compilers do not tell them from local arrays."""
     gpu = torch.cuda.get_device_properties(0)
     threads = gpu.multi_processor_count * gpu.max_threads_per_multi_processor
     spills = [MOST_STACK if one.spills is None else one.spills for one in launched]

@@ -13,6 +13,7 @@ from contextlib import closing
 
 from torch import Tensor
 
+from grader import backends
 from grader.correctness import no_kernel
 from grader.grading.session import Finding, Grading
 from grader.machine import gpu_lock, nvml
@@ -74,7 +75,7 @@ def _measure(
 ) -> Finding:
     spec, fork_server = grading.spec, grading.fork_servers.fork_server
     _, gates = spec.timed
-    trusted = fork_server("triton", grading.options.device, trusted=True)
+    trusted = fork_server(backends.reference().name, grading.options.device, trusted=True)
     with closing(Yardstick(slots.stream(), trusted, arena)) as yardstick:
         calls, filled = slots.refill()
         alone = trusted_goes(yardstick, filled, ALONE)

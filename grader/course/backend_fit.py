@@ -1,0 +1,38 @@
+"""Hold a spec to what its backend can do, when it loads and not in the middle of a check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from grader import backends
+from grader.model import Backend, Spec
+
+
+def misfit(spec: Spec) -> str | None:
+    """Return one sentence about the first thing that the spec's backend cannot do.
+
+    Raises BrokenExercise for a backend that does not exist.
+    """
+    backend = backends.find(spec.backend)
+    return next(_misfits(spec, backend), None)
+
+
+def _misfits(spec: Spec, backend: Backend) -> Iterator[str]:
+    for dtype in _dtypes(spec):
+        if dtype not in backend.dtypes:
+            yield f"{backend.title} takes no {dtype}: its dtypes are {', '.join(backend.dtypes)}"
+    scalars = [argument.name for argument in spec.arguments if argument.role == "scalar"]
+    if scalars and not backend.scalars:
+        yield f"{backend.title} takes no numbers as arguments, and {scalars[0]} is one"
+    if spec.budgets and not backend.can.trace_threads:
+        yield f"budgets need counts of single threads, and nothing traces those of {backend.title}"
+
+
+def _dtypes(spec: Spec) -> Iterator[str]:
+    yield from spec.dtypes
+    yield from (case.dtype for case in (*spec.edges, spec.counted))
+    if spec.pictured is not None:
+        yield spec.pictured.dtype
+    if spec.scored is not None:
+        yield spec.scored.dtype
+    yield from (argument.dtype for argument in spec.arguments if argument.dtype)

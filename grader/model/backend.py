@@ -1,0 +1,176 @@
+"""A backend, a language that kernels are written in, as plain data that every room can read.
+
+`grader.backends` finds them: each is a folder with a `BACKEND` in its `__init__.py`, and adding the
+folder registers it. Steps, pictures, mutants and doctor ask what a backend can do, and never which
+one it is. The modules of a backend run beside a submission, and only workers import them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Abilities:
+    """Abilities of a backend that a step, a picture or a command may need.
+
+    `simulate`: run kernels on the CPU. `count_traffic`: count in simulation how often each element
+    of an argument is read and written. `trace_threads`: record in simulation each access of each
+    thread. `trace_lanes`: the same of each lane of a program that works on blocks.
+    `compile_without_gpu`: compile for a GPU that is not there.
+    """
+
+    simulate: bool = False
+    count_traffic: bool = False
+    trace_threads: bool = False
+    trace_lanes: bool = False
+    compile_without_gpu: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.simulate and (self.count_traffic or self.trace_threads or self.trace_lanes):
+            raise ValueError("what is counted or traced is simulated: simulate must be True")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Package:
+    """A package that grading needs, the versions that the tests ran with, and pyproject's range.
+
+    `gpu` packages are of no use without a GPU. `field` is the field of a result's environment that
+    holds the installed version.
+    """
+
+    name: str
+    tested: tuple[str, ...]
+    needs: str
+    gpu: bool = False
+    field: str | None = None
+
+
+@dataclass(frozen=True)
+class Clash:
+    """Versions of two packages that are known not to work together."""
+
+    package: str
+    versions: str
+    other: str
+    other_versions: str
+    why: str
+    mend: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hints:
+    """Advice in the words of one library: who learns another first has never heard of these.
+
+    `reached` asks about elements that were never written. `faster` and `more_warps` are clauses
+    for a kernel that is slow, and for one of which too few warps fit. `faults` holds a hint for a
+    kind of failure; `messages` holds closer ones, for a kind and a part of the failure's message.
+    """
+
+    reached: str
+    faster: str
+    more_warps: str
+    faults: Mapping[str, str] = field(default_factory=dict)
+    messages: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A kernel file of the backend's folder that adds two float32 arrays: `entry(a, b, out)`."""
+
+    file: str
+    entry: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backend:
+    """A language that kernels are written in.
+
+    `name` is that of its folder. `decorator` is what makes a function a kernel, as learners write
+    it, and `modules` are the top-level modules that a kernel file imports. `dtypes` and `scalars`
+    are those that a kernel takes. `variables` are set for every worker, with `{home}` for its
+    private folder; `simulation` are set where kernels are simulated, before any import.
+    `takes_tensors` says that an entry receives torch's tensors, and not arrays of the library's.
+
+    `simulated` and `compiled` are modules of the folder: each defines `install()`, which prepares a
+    process and returns what makes a `grader.worker.loop.Kernels`. `plain_call` defines `install()`,
+    which returns what turns a CUDA tensor into an argument; tools of NVIDIA's watch such calls.
+    `lint` holds `NAMES`, a `SourceNames`. `reference_kernels` is a kernel file with an entry for
+    each of `grader.speed.mixes.STREAMS`.
+    """
+
+    name: str
+    title: str
+    decorator: str
+    modules: tuple[str, ...]
+    packages: tuple[Package, ...]
+    can: Abilities
+    dtypes: tuple[str, ...]
+    hints: Hints
+    trial: Trial
+    clashes: tuple[Clash, ...] = ()
+    scalars: tuple[str, ...] = ("float",)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    simulation: Mapping[str, str] = field(default_factory=dict)
+    takes_tensors: bool = True
+    needs_c_compiler: bool = False
+    simulated: str = "simulated"
+    compiled: str = "compiled"
+    plain_call: str = "plain_call"
+    lint: str = "lint"
+    reference_kernels: str | None = None
+
+    def environment(self, home: Path, *, simulated: bool) -> dict[str, str]:
+        """Return the variables of a worker whose private folder is `home`."""
+        values = {name: text.format(home=home) for name, text in self.variables.items()}
+        return values | dict(self.simulation if simulated else {})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThreadNames:
+    """Names in a language whose kernels are written for one thread: its index, and barriers."""
+
+    indices: frozenset[str]
+    barriers: frozenset[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockNames:
+    """Names in a language whose kernels are written for a block of elements.
+
+    `lanes` makes the offsets of a block, `program` its number in 32 bits; `wide` are types of 64
+    bits, `ranges` what a loop may run over, `clamps` what keeps an offset inside.
+    """
+
+    load: str
+    store: str
+    lanes: str
+    program: str
+    wide: frozenset[str]
+    ranges: frozenset[str]
+    reductions: frozenset[str]
+    clamps: frozenset[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceNames:
+    """Dotted names of a library by which `grader lint` and the mutants read a kernel file.
+
+    `kernels` make a function a kernel, `wrappers` give back the function that they are given.
+    `settings` are there to be assigned to. `ready_made` holds kernels of the library's own.
+    `half` is the text that rounds `{value}` to float16.
+    """
+
+    kernels: frozenset[str]
+    half: str
+    wrappers: frozenset[str] = frozenset()
+    tensors: frozenset[str] = frozenset()
+    settings: tuple[str, ...] = ()
+    streams: tuple[str, ...] = ()
+    native: tuple[str, ...] = ()
+    clocks: tuple[str, ...] = ()
+    ready_made: tuple[str, ...] = ()
+    threads: ThreadNames | None = None
+    blocks: BlockNames | None = None

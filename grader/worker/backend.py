@@ -1,0 +1,19 @@
+"""Import the modules of a backend from its folder, which may lie beside a course."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+from typing import Literal
+
+Part = Literal["simulated", "compiled", "plain_call"]
+
+
+def backend_module(folder: Path, part: Part) -> ModuleType:
+    """Import one of the modules that the `BACKEND` of this folder names."""
+    languages = importlib.import_module("grader.backends")
+    if str(folder.parent) not in languages.__path__:
+        languages.__path__.append(str(folder.parent))
+    record = languages.find(folder.name)
+    return importlib.import_module(f"grader.backends.{folder.name}.{getattr(record, part)}")
