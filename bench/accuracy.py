@@ -67,7 +67,8 @@ def tell(figures: dict[str, Any]) -> int:
 
 def speed_step(exercise: Exercise, kernel: Path) -> dict[str, Any]:
     """The speed step alone, of one kernel file: the same code, in the same kind of process."""
-    from grader.grading.session import Finding, ForkServers, Grading, Options
+    from grader.grading.options import Options
+    from grader.grading.session import Finding, ForkServers, Grading
     from grader.grading.steps import speed
     from grader.machine import processes
     from grader.machine.versions import environment

@@ -34,6 +34,7 @@ from typing import Any
 from grader.course import catalog
 from grader.course.catalog import Exercise
 from grader.grading import check
+from grader.grading.options import Options
 from grader.model.errors import GraderError, UsageError
 from grader.model.outcomes import Outcome, Status, StepName
 from grader.model.results import Result
@@ -225,7 +226,9 @@ def judge_all(kernels: Sequence[Honest], seeds: int, at_once: int, record: Recor
         number, due = batch
         requests = [
             check.Request(
-                one.exercise, one.path, device=record.device, seed=one.seed(number), shrink=False
+                one.exercise,
+                one.path,
+                Options(device=record.device, seed=one.seed(number), shrink=False),
             )
             for one in due
         ]

@@ -46,6 +46,7 @@ from typing import Any
 from grader.course import catalog
 from grader.course.catalog import Exercise
 from grader.grading import check
+from grader.grading.options import Options
 from grader.model.errors import CannotGrade, GraderError, UsageError
 from grader.model.outcomes import Status
 from grader.model.results import Result
@@ -188,7 +189,9 @@ def part(items: Sequence[Cheat], shard: str) -> list[Cheat]:
 
 def judged(cheat: Cheat, exercise: Exercise, device: str, honest: float | None) -> Fate:
     """What becomes of one cheat; `honest` is the solution's share of the ceiling."""
-    request = check.Request(exercise, cheat.path, device=device, seed=cheat.seed, shrink=False)
+    request = check.Request(
+        exercise, cheat.path, Options(device=device, seed=cheat.seed, shrink=False)
+    )
     began = time.monotonic()
     try:
         (result,) = check.run([request], lambda text: None)
@@ -240,7 +243,7 @@ def _status(header: Header, result: Result | None, stop: str, gain: float | None
 
 def honest_share(exercise: Exercise) -> float | None:
     """The share of the ceiling that the solution reaches on this GPU; None when it is not told."""
-    request = check.Request(exercise, exercise.solution, device="cuda")
+    request = check.Request(exercise, exercise.solution, Options(device="cuda"))
     results = check.run([request] * SOLUTION_RUNS, lambda text: None)
     shares = [s.speed.share for result in results for s in result.steps if s.speed is not None]
     return statistics.median(shares) if shares else None

@@ -26,6 +26,7 @@ from grader.course import catalog
 from grader.course.catalog import Exercise
 from grader.grading import check
 from grader.grading.check import Request
+from grader.grading.options import Options
 from grader.machine.versions import environment
 from grader.model.outcomes import Status, StepName
 from grader.model.results import Result
@@ -45,7 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     asked = options.parse_args(argv)
     os.chdir(ROOT)
     exercises = [catalog.find(ROOT, name) for name in asked.names or NAMES]
-    requests = [Request(exercise, exercise.solution, device="cpu") for exercise in exercises]
+    requests = [
+        Request(exercise, exercise.solution, Options(device="cpu")) for exercise in exercises
+    ]
     results = check.run(requests, lambda text: print(text, file=sys.stderr))
     rows = [compared(*pair) for pair in zip(exercises, results, strict=True)]
     record = {

@@ -25,6 +25,7 @@ from grader.authoring.verify import Verified
 from grader.course import catalog
 from grader.course.catalog import Exercise
 from grader.grading import check
+from grader.grading.options import Options
 from grader.model.errors import GraderError
 from grader.model.outcomes import Status
 from grader.model.results import Result, Speed
@@ -79,7 +80,7 @@ def solution(exercise: Exercise, device: str) -> dict[str, Any]:
     """One check of the model solution, its seconds from start to end and its speed."""
     began = time.monotonic()
     request = check.Request(
-        exercise, exercise.solution, device=device, require_speed=device == "cuda"
+        exercise, exercise.solution, Options(device=device, require_speed=device == "cuda")
     )
     (result,) = check.run([request], tell)
     speed = speed_of(result)

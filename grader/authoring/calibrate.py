@@ -26,7 +26,7 @@ from pathlib import Path
 from pydantic import Field
 
 from grader.course import Exercise, rejected_at
-from grader.grading import check
+from grader.grading import Options, check
 from grader.machine import devices
 from grader.model import (
     BrokenExercise,
@@ -104,7 +104,7 @@ def run(
         for exercise, kernel in kernels:
             progress(f"run {number} of {runs}: {exercise.name} {kernel.name}")
             request = check.Request(
-                exercise, kernel, device="cuda", require_speed=True, shrink=False
+                exercise, kernel, Options(device="cuda", require_speed=True, shrink=False)
             )
             (result,) = check.run([request], lambda text: None)
             if result.status is Status.INTERRUPTED:

@@ -15,13 +15,13 @@ import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from grader.authoring import mutants, survivors
 from grader.authoring.mutants import Mutant
 from grader.course import Exercise, make_stub, needs_simulator, rejected_at, text_of
-from grader.grading import check
+from grader.grading import Options, check
 from grader.machine import devices
 from grader.model import (
     BrokenExercise,
@@ -197,14 +197,15 @@ def _all_trials(exercise: Exercise, device: str, sample: Sample, scratch: Path) 
 
 def _trials(exercise: Exercise, device: str, stub: Path) -> list[_Trial]:
     def ask(kernel: Path, where: str = device) -> check.Request:
-        return check.Request(exercise, kernel, device=where, shrink=False)
+        return check.Request(exercise, kernel, Options(device=where, shrink=False))
 
     def wrong(kernel: Path) -> _Trial:
         where = "cpu" if needs_simulator(kernel) else device
         return _Trial("wrong", kernel.stem, rejected_at(kernel).value, ask(kernel, where))
 
     def no_work(answer: str) -> _Trial:
-        request = replace(ask(exercise.solution), pretend=answer, seed=NO_WORK_SEED)
+        options = Options(seed=NO_WORK_SEED, device=device, shrink=False, pretend=answer)
+        request = check.Request(exercise, exercise.solution, options)
         return _Trial("no_work", answer, "correctness", request)
 
     return [
@@ -237,7 +238,7 @@ def _mutant_trials(exercise: Exercise, source: str, sample: Sample, scratch: Pat
         number = made.index(mutant) + 1
         kernel = scratch / f"mutant_{number}_{mutant.operator}.py"
         kernel.write_text(mutant.source, encoding="utf-8")
-        request = check.Request(exercise, kernel, device="cpu", shrink=False)
+        request = check.Request(exercise, kernel, Options(device="cpu", shrink=False))
         known = declared.get(mutant)
         kind, expected = (known.kind, "pass") if known else ("mutant", REJECTED)
         name = f"mutant {number}: {mutant.operator}"

@@ -63,7 +63,7 @@ def ci(
     secret = os.environ.pop(KEY, None)
     from grader.classroom import ci as grading
     from grader.classroom import ci_systems
-    from grader.grading import Request
+    from grader.grading import Options, Request
     from grader.reports import Report
 
     exercises = options.selected(names, every or not names)
@@ -78,7 +78,9 @@ def ci(
     targets = grading.plan(exercises, submission, here.system)
 
     def request(target: grading.Target) -> Request:
-        return Request(target.exercise, target.kernel, device=device.value, hardened=hardened)
+        return Request(
+            target.exercise, target.kernel, Options(device=device.value, hardened=hardened)
+        )
 
     printing = any(one.prints for one in reports)
     with _unheard(here):

@@ -46,6 +46,9 @@ def check(
     hardened: Annotated[
         bool, typer.Option("--hardened", help="Exit with 3 where a kernel could reach too much.")
     ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Print the traceback of a fault of the grader.")
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Grade kernels: are they right, and how fast are they?"""
@@ -63,22 +66,20 @@ def check(
             f"{len(exercises)}.",
             "Name that one exercise.",
         )
-    if case:
-        options.require_case(exercises[0], case)
-    from grader.grading import Request
+    from grader.grading import Options, Request, new_seed
 
+    how = Options(
+        seed=new_seed() if seed is None else seed,
+        device=device.value,
+        case=options.case_of(exercises[0], case) if case else None,
+        require_speed=require is options.Demand.SPEED,
+        gpu_memory=options.in_bytes(gpu_memory),
+        sanitize=sanitize,
+        hardened=hardened,
+        debug=debug,
+    )
     requests = [
-        Request(
-            exercise=exercise,
-            kernel=options.kernel_file(exercise, kernel, solution),
-            device=device.value,
-            seed=seed,
-            case=case,
-            require_speed=require is options.Demand.SPEED,
-            gpu_memory=options.in_bytes(gpu_memory),
-            sanitize=sanitize,
-            hardened=hardened,
-        )
+        Request(exercise, options.kernel_file(exercise, kernel, solution), how)
         for exercise in exercises
     ]
     raise typer.Exit(_check(requests, json))
@@ -116,7 +117,8 @@ def _show_failing(request: Request, result: Result) -> None:
 
     case = picture.case_of(result, request.exercise.spec)
     if case is not None:
-        _draw(replace(request, case=str(case)), None, brief=True)
+        how = replace(request.options, case=case)
+        _draw(replace(request, options=how), None, brief=True)
 
 
 def _draw(request: Request, page: Path | None, brief: bool = False) -> None:
@@ -196,8 +198,7 @@ def show(
 
 
 def _show_trace(exercise: Exercise, kernel: Path, case: str | None, page: Path | None) -> None:
-    if case:
-        options.require_case(exercise, case)
-    from grader.grading import Request
+    from grader.grading import Options, Request
 
-    _draw(Request(exercise, kernel, case=case), page)
+    only = options.case_of(exercise, case) if case else None
+    _draw(Request(exercise, kernel, Options(case=only)), page)

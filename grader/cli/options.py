@@ -73,8 +73,8 @@ def kernel_file(exercise: Exercise, given: Path | None, solution: bool) -> Path:
     return exercise.solution
 
 
-def require_case(exercise: Exercise, text: str) -> None:
-    """Raises UsageError unless the text is a case of this exercise."""
+def case_of(exercise: Exercise, text: str) -> Case:
+    """Read a case of this exercise. Raises UsageError."""
     example = f"A case of {exercise.name} looks like '{exercise.spec.edges[0]}'."
     try:
         case = Case.parse(text)
@@ -91,3 +91,4 @@ def require_case(exercise: Exercise, text: str) -> None:
         raise UsageError(
             f"--case {text!r}: {spec.signature} takes {', '.join(spec.dtypes)}.", example
         )
+    return case

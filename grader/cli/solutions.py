@@ -219,13 +219,14 @@ def _require_allowed(policy: Policy, name: str) -> None:
 
 def _require_passed(exercise: Exercise) -> None:
     """Exits with the check's own code where the learner's kernel does not pass."""
-    from grader.grading import check
+    from grader.grading import Options, check
     from grader.model import Status, verdict
     from grader.reports import terminal
 
     say.tell(f"{exercise.name} is shown to whoever passes; your kernel.py is checked first")
     with say.progress() as progress:
-        (result,) = check.run([check.Request(exercise, exercise.kernel)], progress)
+        request = check.Request(exercise, exercise.kernel, Options(device="auto"))
+        (result,) = check.run([request], progress)
     if result.status is Status.PASS:
         return
     ended = result.status.value.replace("_", " ")

@@ -5,4 +5,6 @@ from .bench import WRONG as WRONG
 from .bench import Benchmark as Benchmark
 from .bench import Point as Point
 from .check import LARGEST_FILE as LARGEST_FILE
-from .check import Request as Request
+from .options import Options as Options
+from .options import new_seed as new_seed
+from .requests import Request as Request

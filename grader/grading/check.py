@@ -13,12 +13,15 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from grader import backends
 from grader.course import Exercise, stubs
+from grader.grading import requests as messages
+from grader.grading.options import Options as Options
+from grader.grading.requests import Request as Request
 from grader.model import CannotGrade, GraderError, Status, UsageError
 
 if TYPE_CHECKING:
@@ -37,49 +40,6 @@ JUDGE_ENVIRONMENT = {
 }
 STOP_S = 15.0  # seconds that an interrupted judge gets to end its worker
 LARGEST_FILE = 1 << 20  # bytes of a kernel file; those of the course have a few thousand
-
-
-@dataclass(frozen=True)
-class Request:
-    """One kernel file to grade against one exercise.
-
-    `device` is auto, cpu or cuda; `seed` None means a new one; `case` restricts the check to one
-    case in the form of `spec.Case`; without `shrink`, the first failing case is reported as
-    it is; `pretend` names one of pretend.ANSWERS to grade in place of the file;
-    `gpu_memory` is the most of the GPU's memory that the speed step may use, in bytes;
-    with `sanitize`, compute-sanitizer watches one more call; `hardened` asks for all
-    walls that are required. With `trace` nothing is graded: one case is called in simulation, and
-    every access of every thread is told.
-    """
-
-    exercise: Exercise
-    kernel: Path
-    device: str = "auto"
-    seed: int | None = None
-    case: str | None = None
-    require_speed: bool = False
-    shrink: bool = True
-    pretend: str | None = None
-    gpu_memory: int | None = None
-    sanitize: bool = False
-    hardened: bool = False
-    trace: bool = False
-
-    def to_json(self) -> dict[str, object]:
-        return {
-            "exercise": str(self.exercise.folder.resolve()),
-            "kernel": str(self.kernel.resolve()),
-            "device": self.device,
-            "seed": self.seed,
-            "case": self.case,
-            "require_speed": self.require_speed,
-            "shrink": self.shrink,
-            "pretend": self.pretend,
-            "gpu_memory": self.gpu_memory,
-            "sanitize": self.sanitize,
-            "hardened": self.hardened,
-            "trace": self.trace,
-        }
 
 
 def run(
@@ -127,7 +87,8 @@ def trace(request: Request) -> Trace:
     """
     _must_be_readable(request)
     must_have_threads(request.exercise)
-    asked = replace(request, trace=True, device="cpu")  # only a simulator sees every access
+    simulated = replace(request.options, device="cpu")  # only a simulator sees every access
+    asked = replace(request, options=simulated, task="trace")
 
     def reader() -> Reader[Trace]:
         from grader.model import parse_trace
@@ -172,7 +133,7 @@ def _must_be_readable(request: Request) -> None:
             f"{LARGEST_FILE:,}.",
             "Leave data out of it: a kernel gets all that it needs as arguments.",
         )
-    if request.hardened and kernel.is_symlink():
+    if request.options.hardened and kernel.is_symlink():
         raise UsageError(
             f"--hardened: the kernel file {kernel} is a link, which may lead to others' work.",
             "Have the file itself handed in.",
@@ -203,7 +164,7 @@ def _judge(requests: Sequence[Request], reader: Callable[[], Reader[T]]) -> list
     assert judge.stdin is not None
     try:
         with suppress(BrokenPipeError):
-            judge.stdin.write(json.dumps([r.to_json() for r in requests]).encode())
+            judge.stdin.write(messages.write(requests))
             judge.stdin.close()
         read, results = reader(), []
         with os.fdopen(answers, "rb") as lines:

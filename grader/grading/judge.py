@@ -13,15 +13,16 @@ import gc
 import io
 import json
 import os
-import secrets
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from grader.course import Exercise
+from grader.grading import requests
+from grader.grading.requests import Request
 from grader.machine import devices, processes
 from grader.model import GraderError, Outcome, Status
 from grader.sandbox import ForkServer
@@ -42,15 +43,15 @@ def main(argv: list[str]) -> int:
     processes.die_with_parent(signal.SIGINT)
     results = os.fdopen(int(argv[0]), "w", encoding="utf-8")
     os.set_inheritable(results.fileno(), False)
-    requests = json.load(sys.stdin)
-    if any(request["device"] != "cpu" for request in requests) and devices.has_driver():
+    asked = requests.read(sys.stdin.buffer)
+    if any(request.options.device != "cpu" for request in asked) and devices.has_driver():
         processes.come_first()  # for a process that waits for its turn seems to be a slow kernel
     # The worker's imports run while ours do: both are seconds long.
-    early = _early_fork_server(requests)
+    early = _early_fork_server(asked[0])
     _import_all(early, noted.is_set())
     signal.signal(signal.SIGINT, _interrupt)
     try:
-        return _answer(requests, early, results)
+        return _answer(asked, early, results)
     except (KeyboardInterrupt, BrokenPipeError):
         return 130  # nobody waits for an answer any more
     finally:
@@ -86,7 +87,7 @@ def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def _answer(requests: list[Mapping[str, Any]], early: ForkServer | None, results: TextIO) -> int:
+def _answer(asked: Sequence[Request], early: ForkServer | None, results: TextIO) -> int:
     from grader.grading.session import ForkServers
     from grader.machine import choose_device
 
@@ -94,8 +95,10 @@ def _answer(requests: list[Mapping[str, Any]], early: ForkServer | None, results
         with contextlib.closing(ForkServers()) as fork_servers:
             if early is not None:
                 fork_servers.adopt(early)
-            for request in requests:
-                line, interrupted = _grade(request, choose_device(request["device"]), fork_servers)
+            for request in asked:
+                device = choose_device(request.options.device)
+                options = replace(request.options, device=device, judged=True)
+                line, interrupted = _grade(replace(request, options=options), fork_servers)
                 results.write(line + "\n")
                 results.flush()
                 if interrupted:
@@ -111,48 +114,35 @@ def _answer(requests: list[Mapping[str, Any]], early: ForkServer | None, results
     return 0
 
 
-def _early_fork_server(requests: list[Mapping[str, Any]]) -> ForkServer | None:
+def _early_fork_server(first: Request) -> ForkServer | None:
     """Start the parent of workers at once, on the device that will most likely be chosen."""
-    device = requests[0]["device"]
+    device = first.options.device
     if device == "auto":
         device = "cuda" if devices.has_driver() else "cpu"
     with contextlib.suppress(GraderError):  # a broken spec is reported when it is graded
-        spec = Exercise(Path(requests[0]["exercise"])).spec
+        spec = first.exercise.spec
         fork_server = ForkServer(spec.backend, device)
         fork_server.start()
         return fork_server
     return None
 
 
-def _grade(request: Mapping[str, Any], device: str, fork_servers: ForkServers) -> tuple[str, bool]:
+def _grade(request: Request, fork_servers: ForkServers) -> tuple[str, bool]:
     """Grade one kernel file; the result as JSON, and whether the user interrupted it."""
     import pytest
 
     from grader.grading import plugin, sanitize, tracing
-    from grader.grading.session import Options
-    from grader.model import Case, result_json, trace
+    from grader.model import result_json, trace
     from grader.sandbox import walls
 
-    seed, case = request["seed"], request["case"]
-    sanitizer = sanitize.require(device) if request["sanitize"] else None
-    options = Options(
-        seed=secrets.randbits(31) if seed is None else seed,
-        device=device,
-        case=None if case is None else Case.parse(case),
-        require_speed=request["require_speed"],
-        shrink=request["shrink"],
-        pretend=request["pretend"],
-        gpu_memory=request["gpu_memory"],
-        hardened=request["hardened"],
-        judged=True,
-    )
-    exercise = Exercise(Path(request["exercise"]))
+    options, exercise = request.options, request.exercise
+    sanitizer = sanitize.require(options.device) if options.sanitize else None
     if options.hardened:
-        for where in {device, "cpu"}:  # a GPU's kernels are simulated too
+        for where in {options.device, "cpu"}:  # a GPU's kernels are simulated too
             walls.require(fork_servers.walls(exercise, where))
-    gradings = plugin.Gradings(fork_servers, options, Path(request["kernel"]))
+    gradings = plugin.Gradings(fork_servers, options, request.kernel)
     grading = gradings.of(exercise.folder)
-    if request["trace"]:
+    if request.task == "trace":
         with contextlib.closing(grading):
             return trace.trace_json(tracing.trace_of(grading, options.case)), False
     watch = _Watch(gradings, grading)

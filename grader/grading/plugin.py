@@ -7,7 +7,6 @@ this plugin wherever kernel-grader is installed.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,8 @@ from grader.course import Exercise
 from grader.model import GraderError, Outcome, StepName
 
 if TYPE_CHECKING:
-    from grader.grading.session import ForkServers, Grading, Options
+    from grader.grading.options import Options
+    from grader.grading.session import ForkServers, Grading
     from grader.model import Failure
     from grader.sandbox import RemoteKernel
 
@@ -63,14 +63,15 @@ def is_exercise(folder: Path) -> bool:
 def _gradings(config: pytest.Config) -> Gradings:
     """What a judge has prepared, or what the command line of a plain pytest asks for."""
     if GRADINGS not in config.stash:
-        from grader.grading.session import ForkServers, Options
+        from grader.grading.options import Options, new_seed
+        from grader.grading.session import ForkServers
         from grader.machine import choose_device
         from grader.model import Case
 
         kernel, case = config.getoption("--kernel"), config.getoption("--case")
         seed = config.getoption("--grader-seed")
         options = Options(
-            seed=secrets.randbits(31) if seed is None else seed,
+            seed=new_seed() if seed is None else seed,
             device=choose_device(config.getoption("--device")),
             case=None if case is None else Case.parse(case),
         )

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from grader import backends
 from grader.course import Exercise
+from grader.grading.options import Options
 from grader.machine import environment, gpu_is_lost, lost_gpu
 from grader.model import (
     CannotGrade,
@@ -58,21 +59,6 @@ from grader.sandbox import (
 from grader.speed import Sizing, bytes_per_row, rounds, size, survey
 
 CHECK_ARENA = 256 << 20  # bytes; on the CPU only the pages that are touched exist
-
-
-@dataclass(frozen=True)
-class Options:
-    """How to grade."""
-
-    seed: int
-    device: str = "cpu"  # cpu or cuda
-    case: Case | None = None
-    require_speed: bool = False
-    shrink: bool = True
-    pretend: str | None = None  # one of pretend.ANSWERS instead of the kernel file
-    judged: bool = False  # by a judge that goes on to the next kernel
-    hardened: bool = False  # only behind all walls that are required
-    gpu_memory: int | None = None  # bytes of the GPU's memory to use at most
 
 
 @dataclass(frozen=True)

@@ -228,7 +228,7 @@ def test_solutions_take_turns_and_each_run_is_a_judge_of_its_own(asked: list[che
     assert [request.exercise for request in asked] == [DOUBLE, other] * 3
     for request in asked:
         assert request.kernel == request.exercise.solution
-        assert (request.device, request.require_speed, request.seed) == ("cuda", True, None)
+        assert (request.options.device, request.options.require_speed) == ("cuda", True)
     assert said[1] == "run 1 of 3: 02_row_sum kernel.py"
     assert [one.exercise for one in found] == ["01_double", "02_row_sum"]
     assert found[0].kernels[0].shares == (0.95, 0.95, 0.95)

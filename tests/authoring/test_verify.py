@@ -303,8 +303,8 @@ def test_kernels_that_only_a_simulator_shows_to_be_wrong_are_simulated(
 
     monkeypatch.setattr(verify.check, "run", note)
     verify.run([twice], "cuda", print)
-    assert (asked["wrong_a"].device, asked["wrong_b"].device) == ("cuda", "cpu")
-    assert not asked["wrong_a"].shrink
+    assert (asked["wrong_a"].options.device, asked["wrong_b"].options.device) == ("cuda", "cpu")
+    assert not asked["wrong_a"].options.shrink
 
 
 @pytest.mark.parametrize(("sample", "tried"), [(verify.Sample(99), 0), (verify.Sample(None), 1)])

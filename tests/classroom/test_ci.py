@@ -25,6 +25,7 @@ from grader.cli import deliver
 from grader.course import catalog, manifest, settings
 from grader.grading import check
 from grader.grading.check import Request
+from grader.grading.options import Options
 from grader.model.attempts import Attempt, Signed
 from grader.model.errors import BrokenExercise, CannotGrade, GraderError, UsageError
 from grader.model.outcomes import Status
@@ -491,7 +492,7 @@ def test_one_judge_grades_all_that_can_be(root: Path, judges: list[list[str]]):
     (root / "exercises/01_double/kernel.py").write_bytes(b"#" * (check.LARGEST_FILE + 1))
     (root / "puzzles/p01_copy/kernel.py").write_text("def copy_kernel(:\n")
     targets = ci.plan(catalog.exercises(root), None)
-    graded = ci.run(targets, lambda t: Request(t.exercise, t.kernel, device="cpu"), print)
+    graded = ci.run(targets, lambda t: Request(t.exercise, t.kernel, Options(device="cpu")), print)
     assert judges == [["p01_copy", "02_row_sum"]]
     assert [r.exercise for r in graded] == NAMES
     assert [r.status for r in graded] == [Status.FAIL, Status.FAIL, Status.NOT_STARTED]
@@ -641,7 +642,8 @@ def test_without_names_everything_is_graded(root: Path, judge):
     asked.clear()
     assert cli.main(["ci", "01", "--device", "cpu", "--hardened"]) == 0
     (request,) = asked
-    assert (request.exercise.name, request.device, request.hardened) == ("01_double", "cpu", True)
+    how = request.options
+    assert (request.exercise.name, how.device, how.hardened) == ("01_double", "cpu", True)
 
 
 def test_on_a_shell_the_report_is_for_people(root: Path, judge, capsys):

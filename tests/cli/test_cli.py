@@ -98,8 +98,8 @@ def test_check_grades_what_is_named(arguments: list[str], names: list[str], aske
 def test_check_without_options_leaves_the_choice_to_the_judge(asked: list[Request]):
     cli.main(["check", "01"])
     (request,) = asked
-    assert (request.device, request.seed, request.case) == ("auto", None, None)
-    assert request.require_speed is False
+    assert (request.options.device, request.options.case) == ("auto", None)
+    assert request.options.require_speed is False
 
 
 def test_check_passes_its_options_on(asked: list[Request], tmp_path: Path):
@@ -109,8 +109,9 @@ def test_check_passes_its_options_on(asked: list[Request], tmp_path: Path):
     assert cli.main(["check", "01", "--kernel", str(kernel), "--require", "speed", *options]) == 0
     (request,) = asked
     assert request.kernel == kernel
-    assert (request.device, request.seed, request.case) == ("cpu", 7, "5,float16,seed=3")
-    assert request.require_speed is True
+    how = request.options
+    assert (how.device, how.seed, str(how.case)) == ("cpu", 7, "5,float16,seed=3")
+    assert how.require_speed is True
 
 
 def test_check_can_grade_the_solution(asked: list[Request]):
@@ -503,5 +504,4 @@ def test_completion_knows_the_commands():
 def test_sanitize_is_asked_of_the_judge(asked: list[Request]):
     assert cli.main(["check", NAMES[0], "--sanitize"]) == 0
     assert cli.main(["check", NAMES[0]]) == 0
-    assert [request.sanitize for request in asked] == [True, False]
-    assert asked[0].to_json()["sanitize"] is True
+    assert [request.options.sanitize for request in asked] == [True, False]

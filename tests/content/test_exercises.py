@@ -15,7 +15,8 @@ from grader.correctness.acceptance import expect
 from grader.correctness.inputs import CaseDraw
 from grader.course import catalog
 from grader.course.catalog import Exercise
-from grader.grading.session import ForkServers, Grading, Options
+from grader.grading.options import Options
+from grader.grading.session import ForkServers, Grading
 from grader.grading.steps.correctness import correctness, load
 from grader.model.exercise import Case
 from grader.model.outcomes import Outcome, StepName

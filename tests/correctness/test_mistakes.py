@@ -13,6 +13,7 @@ from grader.correctness import mistakes
 from grader.course import catalog
 from grader.grading import check
 from grader.grading.check import Request
+from grader.grading.options import Options
 from grader.model.messages import FROM_END, ArrayRef, LaunchRef, Traced
 
 ROOT = Path(__file__).parents[2]
@@ -321,7 +322,9 @@ def test_an_index_below_0_that_led_to_what_another_thread_read_is_asked_about():
 
 def hint_of(name: str, kernel: str, shrink: bool = True) -> str | None:
     exercise = catalog.find(ROOT, name)
-    request = Request(exercise, exercise.answers / kernel, device="cpu", seed=1, shrink=shrink)
+    request = Request(
+        exercise, exercise.answers / kernel, Options(device="cpu", seed=1, shrink=shrink)
+    )
     (result,) = check.run([request], lambda _: None)
     (failure,) = [step.failure for step in result.steps if step.failure]
     return failure.hint

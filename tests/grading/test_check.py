@@ -11,6 +11,7 @@ import pytest
 
 from grader.course import catalog
 from grader.grading import check
+from grader.grading.options import Options
 from grader.model.errors import GraderError
 from grader.model.outcomes import StepName
 from grader.model.results import Result
@@ -53,7 +54,7 @@ def judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def graded() -> list[str]:
-    request = check.Request(ADD, ADD.solution, device="cpu")
+    request = check.Request(ADD, ADD.solution, Options(device="cpu"))
     return [result.status.value for result in check.run([request], lambda text: None)]
 
 
@@ -89,7 +90,7 @@ def test_one_judge_grades_several_exercises_each_by_its_own_tests():
     """All of their files are called test_kernel.py: pytest took the first for those of the rest."""
     exercises = [catalog.find(ROOT, name) for name in ("p01_map", "p02_zip")]
     told: list[str] = []
-    requests = [check.Request(one, one.solution, device="cpu") for one in exercises]
+    requests = [check.Request(one, one.solution, Options(device="cpu")) for one in exercises]
     results = check.run(
         [requests[0], requests[0], requests[1]],
         told.append,
@@ -128,7 +129,7 @@ def test_what_an_exercises_tests_import_is_not_the_nexts(tmp_path: Path):
         tests.write_text(HELPED)
         tests.with_name("helper.py").write_text("")
     made = [catalog.find(tmp_path, name) for name in ("p01_map", "p02_zip")]
-    requests = [check.Request(one, one.solution, device="cpu") for one in made]
+    requests = [check.Request(one, one.solution, Options(device="cpu")) for one in made]
     results = check.run(requests, lambda text: None)
     assert [str(result.status) for result in results] == ["pass", "pass"]
 

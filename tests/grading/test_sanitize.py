@@ -18,7 +18,8 @@ from grader.course import catalog
 from grader.course.catalog import Exercise
 from grader.grading import check, sanitize
 from grader.grading.check import Request
-from grader.grading.session import ForkServers, Grading, Options
+from grader.grading.options import Options
+from grader.grading.session import ForkServers, Grading
 from grader.model.errors import CannotGrade
 from grader.model.exercise import Case
 from grader.model.outcomes import Outcome, Status, StepName
@@ -253,7 +254,7 @@ def test_without_the_tool_it_says_where_to_get_it(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_check_on_the_cpu_ends_before_it_grades():
-    request = Request(ADD, ADD.solution, device="cpu", case=str(CASE), sanitize=True)
+    request = Request(ADD, ADD.solution, Options(device="cpu", case=CASE, sanitize=True))
     with pytest.raises(CannotGrade, match="--sanitize needs a CUDA GPU"):
         check.run([request], lambda text: None)
 
@@ -294,7 +295,8 @@ def gpu() -> None:
 
 def sanitized(exercise: Exercise, kernel: Path) -> Result:
     (result,) = check.run(
-        [Request(exercise, kernel, device="cuda", shrink=False, sanitize=True)], lambda text: None
+        [Request(exercise, kernel, Options(device="cuda", shrink=False, sanitize=True))],
+        lambda text: None,
     )
     return result
 

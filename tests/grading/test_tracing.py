@@ -12,7 +12,8 @@ from grader.course import catalog
 from grader.course.catalog import Exercise
 from grader.grading import check
 from grader.grading.check import Request
-from grader.grading.session import ForkServers, Grading, Options
+from grader.grading.options import Options
+from grader.grading.session import ForkServers, Grading
 from grader.grading.tracing import pictured, trace_of
 from grader.model.errors import UsageError
 from grader.model.exercise import Case
@@ -216,7 +217,9 @@ def test_the_smallest_edge_is_drawn_where_no_case_is_named():
 
 
 def test_a_judge_hands_a_trace_over():
-    trace = check.trace(Request(TRANSPOSE, TRANSPOSE.solution, seed=1, case="1x2,float32"))
+    trace = check.trace(
+        Request(TRANSPOSE, TRANSPOSE.solution, Options(seed=1, case=Case.parse("1x2,float32")))
+    )
     assert (trace.case, trace.failure) == ("1×2 float32", None)
     assert len(trace.accesses) == 8
 

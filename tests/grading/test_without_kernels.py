@@ -12,7 +12,8 @@ import torch
 
 from grader.course import catalog
 from grader.course.catalog import Exercise
-from grader.grading.session import ForkServers, Grading, Options
+from grader.grading.options import Options
+from grader.grading.session import ForkServers, Grading
 from grader.grading.steps import correctness
 from grader.model.exercise import Limits
 from grader.model.outcomes import Outcome, StepName

@@ -15,6 +15,7 @@ import pytest
 from grader.course.catalog import Exercise
 from grader.grading import check
 from grader.grading.check import Request
+from grader.grading.options import Options
 from grader.machine import processes
 from grader.sandbox import fork_server as fork_server_module
 from grader.sandbox.fork_server import ForkServer
@@ -118,7 +119,7 @@ def test_one_kernel_file_finds_nothing_that_another_left(temporary: Path):
     for kernel in kernels:
         kernel.write_text(LOOKS.replace("{name}", kernel.stem))
     before = sorted(os.listdir(temporary))
-    results = check.run([Request(COPY, kernel, device="cpu") for kernel in kernels], print)
+    results = check.run([Request(COPY, kernel, Options(device="cpu")) for kernel in kernels], print)
     for result in results:
         first, *_ = result.output.splitlines()
         assert first.startswith("found ['kernel-")

@@ -17,6 +17,7 @@ from grader.course.catalog import Exercise
 from grader.doctor import hardening
 from grader.grading import check
 from grader.grading.check import Request
+from grader.grading.options import Options
 from grader.machine import processes
 from grader.model.errors import CannotGrade
 from grader.model.outcomes import StepName
@@ -185,9 +186,9 @@ def behind_walls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
     tries = tmp_path_factory.mktemp("kernels") / "tries.py"
     tries.write_text(ATTACK.format(attacks=ATTACKS))
     requests = {
-        "plain": Request(COPY, GOOD, device="cpu"),
-        "hardened": Request(COPY, GOOD, device="cpu", hardened=True),
-        "tries": Request(COPY, tries, device="cpu"),
+        "plain": Request(COPY, GOOD, Options(device="cpu")),
+        "hardened": Request(COPY, GOOD, Options(device="cpu", hardened=True)),
+        "tries": Request(COPY, tries, Options(device="cpu")),
     }
     return dict(zip(requests, check.run([*requests.values()], print), strict=True))
 
@@ -210,7 +211,7 @@ def test_cuda_works_behind_all_walls():
         pytest.skip("needs a CUDA GPU")
     if not all(map(offered, confine.NAMES)):
         pytest.skip("the kernel of this machine does not offer all walls")
-    (result,) = check.run([Request(COPY, GOOD, device="cuda", hardened=True)], print)
+    (result,) = check.run([Request(COPY, GOOD, Options(device="cuda", hardened=True))], print)
     problem = first_problem(result)  # its blocks are small: too slow on some cards
     assert problem is None or problem.name is StepName.SPEED, problem
     assert not {wall.name for wall in result.walls if not wall.held}
@@ -218,7 +219,7 @@ def test_cuda_works_behind_all_walls():
 
 def test_without_walls_a_check_says_so_and_grades(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(fork_server_module.WITHOUT, ALL)
-    (result,) = check.run([Request(COPY, GOOD, device="cpu")], print)
+    (result,) = check.run([Request(COPY, GOOD, Options(device="cpu"))], print)
     assert exit_code([result]) == 0
     assert {wall.name for wall in result.walls if not wall.held} >= {"course", "network"}
 

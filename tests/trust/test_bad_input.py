@@ -24,7 +24,8 @@ from grader import cli
 from grader.course.catalog import Exercise
 from grader.grading import check
 from grader.grading.check import Request
-from grader.grading.session import Bench, ForkServers, Grading, Options
+from grader.grading.options import Options
+from grader.grading.session import Bench, ForkServers, Grading
 from grader.grading.steps.correctness import correctness, load
 from grader.machine import devices
 from grader.model.errors import BrokenExercise, CannotGrade, GraderError
@@ -111,6 +112,10 @@ class Bad:
     hint: str | None = None
     lines: tuple[int, ...] = ()
     case: str | None = None
+
+    @property
+    def only(self) -> Case | None:
+        return Case.parse(self.case) if self.case else None
 
 
 LOAD, CORRECTNESS = StepName.LOAD, StepName.CORRECTNESS
@@ -469,8 +474,9 @@ def everything_below(folder: Path) -> dict[Path, float]:
 @pytest.fixture(scope="module")
 def graded(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Graded:
     requests = [
-        Request(COPY, made(bad.file, home.parent), device="cpu", case=bad.case) for bad in TRITON
-    ] + [Request(COPY, BAD / file, device="cpu") for file in RIGHT]
+        Request(COPY, made(bad.file, home.parent), Options(device="cpu", case=bad.only))
+        for bad in TRITON
+    ] + [Request(COPY, BAD / file, Options(device="cpu")) for file in RIGHT]
     before = everything_below(COURSE)
     empty = tmp_path_factory.mktemp("empty")
     with pytest.MonkeyPatch.context() as patch:
@@ -484,17 +490,17 @@ def graded(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Graded:
 @pytest.fixture(scope="module")
 def graded_in_the_open(home: Path) -> Graded:
     """What a machine does that offers no walls."""
-    requests = [Request(COPY, BAD / bad.file, device="cpu") for bad in OPEN]
-    outliving = Request(COPY, BAD / "outlives_parent.py", device="cpu")
+    requests = [Request(COPY, BAD / bad.file, Options(device="cpu")) for bad in OPEN]
+    outliving = Request(COPY, BAD / "outlives_parent.py", Options(device="cpu"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(fork_server.WITHOUT, NO_WALLS)
-        return grade([*requests, outliving, Request(COPY, GOOD, device="cpu")], home)
+        return grade([*requests, outliving, Request(COPY, GOOD, Options(device="cpu"))], home)
 
 
 @pytest.fixture(scope="module")
 def graded_numba(home: Path) -> Graded:
-    requests = [Request(COPY_NUMBA, BAD / bad.file, device="cpu") for bad in NUMBA]
-    right = Request(COPY_NUMBA, BAD / "numba_copies.py", device="cpu", require_speed=True)
+    requests = [Request(COPY_NUMBA, BAD / bad.file, Options(device="cpu")) for bad in NUMBA]
+    right = Request(COPY_NUMBA, BAD / "numba_copies.py", Options(device="cpu", require_speed=True))
     return grade([*requests, right], home)
 
 
@@ -653,8 +659,12 @@ def graded_on_gpu(cuda: None, home: Path, tmp_path_factory: pytest.TempPathFacto
         tmp_path_factory.mktemp("patient"),
         *("spec.py", "load_s=2.0, call_s=2.0", "load_s=60.0, call_s=10.0"),
     )
-    requests = [Request(exercise, BAD / bad.file, device="cuda", case=bad.case) for bad in ON_GPU]
-    compiling = Request(exercise, BAD / "not_constexpr.py", device="cuda", case="2x3,float32")
+    requests = [
+        Request(exercise, BAD / bad.file, Options(device="cuda", case=bad.only)) for bad in ON_GPU
+    ]
+    compiling = Request(
+        exercise, BAD / "not_constexpr.py", Options(device="cuda", case=Case.parse("2x3,float32"))
+    )
     return grade([*requests, compiling], home)
 
 
@@ -691,7 +701,7 @@ input()
     with filler:
         assert filler.stdout is not None
         assert filler.stdout.readline() == "full\n"
-        (result,) = check.run([Request(COPY, GOOD, device="cuda")], print)
+        (result,) = check.run([Request(COPY, GOOD, Options(device="cuda"))], print)
         filler.kill()
     assert exit_code([result]) == 3
     assert result.steps[0].outcome is Outcome.CANNOT_GRADE
@@ -744,7 +754,7 @@ def test_many_slow_calls_are_stopped_together(home: Path, tmp_path: Path):
     """A check makes a hundred: with half a minute for each, a class's CI would wait for hours."""
     limits = ("call_s=2.0", "call_s=60.0, check_s=3.0")
     exercise = exercise_with(tmp_path, "spec.py", *limits)
-    graded = grade([Request(exercise, BAD / "dawdles.py", device="cpu")], home)
+    graded = grade([Request(exercise, BAD / "dawdles.py", Options(device="cpu"))], home)
     message = "the calls of this check took longer than 3 s together and were stopped"
     bad = Bad("dawdles.py", CORRECTNESS, "timeout", message, LOOPS)
     assert_told(graded.results["dawdles.py"], bad)
@@ -825,7 +835,7 @@ def test_a_killed_command_takes_everything_with_it(waiting: subprocess.Popen[str
 def test_a_killed_judge_is_no_pass(home: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(fork_server.WITHOUT, NO_WALLS)
     with pytest.raises(GraderError) as caught:
-        check.run([Request(COPY, BAD / "kills_judge.py", device="cpu")], print)
+        check.run([Request(COPY, BAD / "kills_judge.py", Options(device="cpu"))], print)
     assert caught.value.exit_code == 4
     assert caught.value.message == (
         "The judge ended (exit status -9) before it had graded everything: 0 of 1."

@@ -17,6 +17,7 @@ import pytest
 
 from grader.course import catalog
 from grader.grading import check
+from grader.grading.options import Options
 from grader.model.errors import UsageError
 from grader.model.results import Result
 
@@ -58,7 +59,9 @@ def vector_add(x, y, out):
 
 def judged(*files: Path) -> list[dict[str, Any]]:
     """What is decided of these kernels of the first exercise, without what takes time."""
-    requests = [check.Request(ADD, file, device="cpu", seed=SEED, shrink=False) for file in files]
+    requests = [
+        check.Request(ADD, file, Options(device="cpu", seed=SEED, shrink=False)) for file in files
+    ]
     return [decided(result.model_dump()) for result in check.run(requests, lambda text: None)]
 
 
@@ -109,7 +112,9 @@ def test_what_cheats_leave_behind_changes_no_later_verdict(
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     cheats = [CHEATS / f"{name}.py" for name in PLANTING]
     requests = [
-        check.Request(catalog.find(ROOT, attacked(cheat)), cheat, device="cpu", shrink=False)
+        check.Request(
+            catalog.find(ROOT, attacked(cheat)), cheat, Options(device="cpu", shrink=False)
+        )
         for cheat in cheats
     ]
     results = check.run(requests, lambda text: None)
@@ -133,8 +138,8 @@ def test_what_a_kernel_leaves_in_its_home_opens_no_wall_of_the_next_exercise(tmp
     opens = tmp_path / "opens.py"
     opens.write_text(first.solution.read_text(encoding="utf-8") + OPENS_ITS_HOME)
     requests = [
-        check.Request(first, opens, device="cpu"),
-        check.Request(second, second.solution, device="cpu"),
+        check.Request(first, opens, Options(device="cpu")),
+        check.Request(second, second.solution, Options(device="cpu")),
     ]
     opened, after = check.run(requests, lambda text: None)
     assert [str(opened.status), str(after.status)] == ["pass", "pass"]
@@ -230,7 +235,9 @@ def test_a_link_to_the_solution_is_nobodys_work(tmp_path: Path):
     handed_in = tmp_path / "kernel.py"
     handed_in.symlink_to(ADD.solution)
     with pytest.raises(UsageError, match="is a link, which may lead to others' work"):
-        check.run([check.Request(ADD, handed_in, device="cpu", hardened=True)], lambda text: None)
+        check.run(
+            [check.Request(ADD, handed_in, Options(device="cpu", hardened=True))], lambda text: None
+        )
 
 
 def test_a_file_that_fills_the_judges_memory_is_refused(tmp_path: Path):
@@ -238,14 +245,14 @@ def test_a_file_that_fills_the_judges_memory_is_refused(tmp_path: Path):
     handed_in.touch()
     os.truncate(handed_in, 1 << 40)
     with pytest.raises(UsageError, match="has 1,099,511,627,776 bytes, and a kernel file may have"):
-        check.run([check.Request(ADD, handed_in, device="cpu")], lambda text: None)
+        check.run([check.Request(ADD, handed_in, Options(device="cpu"))], lambda text: None)
 
 
 def test_a_variable_of_a_ci_server_fixes_no_case():
     """Hypothesis would draw the same cases in every run, and heed no seed."""
     script = (
-        "from hypothesis import settings; from grader.grading import plugin, session\n"
-        "plugin._prepare_hypothesis(session.Options(seed=1)); print(settings.default.derandomize)"
+        "from hypothesis import settings; from grader.grading import options, plugin\n"
+        "plugin._prepare_hypothesis(options.Options(seed=1)); print(settings.default.derandomize)"
     )
     done = subprocess.run(
         [sys.executable, "-c", script],

@@ -28,7 +28,8 @@ from pydantic import ValidationError
 
 from grader.course import catalog
 from grader.course.stubs import make_stub
-from grader.grading.session import Bench, Finding, ForkServers, Grading, Options
+from grader.grading.options import Options
+from grader.grading.session import Bench, Finding, ForkServers, Grading
 from grader.grading.steps import correctness, memory, traffic
 from grader.model.errors import BrokenExercise
 from grader.model.exercise import Case, Limits

@@ -11,6 +11,7 @@ import pytest
 
 from grader.course import catalog
 from grader.grading import check
+from grader.grading.options import Options
 from grader.model.outcomes import Status
 from grader.model.results import Result
 
@@ -83,7 +84,7 @@ def sample(exercise: catalog.Exercise) -> list:
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
 def test_honest_kernels_pass(exercise: catalog.Exercise):
     requests = [
-        check.Request(exercise, kernel.path, device="cpu", shrink=False)
+        check.Request(exercise, kernel.path, Options(device="cpu", shrink=False))
         for kernel in sample(exercise)
     ]
     results = check.run(requests, lambda text: None)

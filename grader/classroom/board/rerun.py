@@ -19,7 +19,7 @@ from grader.classroom.board.entries import Entry
 from grader.classroom.board.rank import Span
 from grader.classroom.documents import Problem
 from grader.course import Exercise
-from grader.grading import LARGEST_FILE, Request
+from grader.grading import LARGEST_FILE, Options, Request
 from grader.model import (
     BrokenExercise,
     CannotGrade,
@@ -132,7 +132,7 @@ def _board(
 
 
 def _request(exercise: Exercise, kernel: Path) -> Request:
-    return Request(exercise, kernel, device="cuda", require_speed=True, hardened=True)
+    return Request(exercise, kernel, Options(device="cuda", require_speed=True, hardened=True))
 
 
 def round_of(result: Result) -> Round:

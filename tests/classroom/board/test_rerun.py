@@ -110,7 +110,8 @@ def test_rounds_go_to_and_fro_with_the_solution_among_them(kernels: Kernels):
     forward = ["ada", "bob", "kernel"]
     assert names == [forward, forward[::-1], forward]
     for request in kernels.asked[0]:
-        assert (request.device, request.hardened, request.require_speed) == ("cuda", True, True)
+        how = request.options
+        assert (how.device, how.hardened, how.require_speed) == ("cuda", True, True)
 
 
 def test_only_the_leaders_run(kernels: Kernels):

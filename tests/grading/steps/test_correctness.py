@@ -16,7 +16,8 @@ from torch import Tensor
 
 from grader.course import catalog, stubs
 from grader.course.catalog import Exercise
-from grader.grading.session import Bench, Finding, ForkServers, Grading, Options
+from grader.grading.options import Options
+from grader.grading.session import Bench, Finding, ForkServers, Grading
 from grader.grading.steps import correctness as correctness_step
 from grader.grading.steps.correctness import correctness, load, speed
 from grader.model.exercise import Case, Draw, Inputs, Spec

@@ -11,7 +11,8 @@ import pytest
 from grader.course.catalog import Exercise
 from grader.grading import check
 from grader.grading.check import Request
-from grader.grading.session import Finding, ForkServers, Grading, Options
+from grader.grading.options import Options
+from grader.grading.session import Finding, ForkServers, Grading
 from grader.grading.steps.counts import HINTS, counts
 from grader.model.exercise import COUNTS
 from grader.model.outcomes import Outcome, Status, StepName
@@ -179,7 +180,7 @@ def test_a_wrong_answer_is_told_and_not_counted(counted):
 
 def test_a_check_has_the_step_between_traffic_and_the_rest():
     (result,) = check.run(
-        [Request(TRANSPOSE, TRANSPOSE.solution, device="cpu", seed=1)], progress=print
+        [Request(TRANSPOSE, TRANSPOSE.solution, Options(device="cpu", seed=1))], progress=print
     )
     assert result.status is Status.PASS
     assert [step.name for step in result.steps] == [

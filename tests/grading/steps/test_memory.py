@@ -24,7 +24,8 @@ from grader.backends.triton import compiled as triton_compiled
 from grader.course import catalog
 from grader.course.catalog import Exercise
 from grader.grading import check
-from grader.grading.session import Finding, ForkServers, Grading, Options
+from grader.grading.options import Options
+from grader.grading.session import Finding, ForkServers, Grading
 from grader.grading.steps import memory
 from grader.model.exercise import ITEMSIZE, Case, a_hundredth
 from grader.model.messages import Launched
@@ -775,7 +776,7 @@ def test_a_hardened_judge_leaves_a_kernel_what_it_held_before(tmp_path: Path, ha
     exercise = catalog.find(ROOT, "01_vector_add")
     file = tmp_path / "kernel.py"
     file.write_text(exercise.solution.read_text() + HOLDS_MORE_WHEN_TIMED)
-    request = check.Request(exercise, file, device="cuda", hardened=hardened)
+    request = check.Request(exercise, file, Options(device="cuda", hardened=hardened))
     (result,) = check.run([request], print)
     speed = next(step for step in result.steps if step.name is StepName.SPEED)
     refused = speed.failure is not None and speed.failure.kind == "out_of_memory"

@@ -12,7 +12,8 @@ from grader.course import catalog
 from grader.course.catalog import Exercise
 from grader.grading import check
 from grader.grading.check import Request
-from grader.grading.session import Finding, ForkServers, Grading, Options
+from grader.grading.options import Options
+from grader.grading.session import Finding, ForkServers, Grading
 from grader.grading.steps.traffic import traffic
 from grader.model.outcomes import Outcome, Status, StepName
 from grader.model.results import Result, Step
@@ -91,7 +92,9 @@ def test_a_solution_moves_what_its_lesson_says(counted, name: str, expected: dic
 
 
 def checked(exercise: Exercise, kernel: Path) -> Result:
-    (result,) = check.run([Request(exercise, kernel, device="cpu", seed=1)], progress=print)
+    (result,) = check.run(
+        [Request(exercise, kernel, Options(device="cpu", seed=1))], progress=print
+    )
     return result
 
 

@@ -1,0 +1,72 @@
+"""What is asked of a judge crosses to it whole, and nothing else does."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+
+from grader.course import Exercise
+from grader.grading import requests
+from grader.grading.options import Options
+from grader.grading.requests import Request
+from grader.model.errors import GraderError
+from grader.model.exercise import Case
+
+ALL_SET = Options(
+    seed=7,
+    device="cuda",
+    case=Case((2, 3), "float16", seed=5),
+    require_speed=True,
+    shrink=False,
+    pretend="zeros",
+    gpu_memory=1 << 30,
+    sanitize=True,
+    hardened=True,
+    picture=True,
+    debug=True,
+    judged=True,
+)
+REQUEST = Request(Exercise(Path("/course/exercises/01")), Path("/k.py"), ALL_SET, "trace")
+
+
+def test_a_request_crosses_whole():
+    plain = replace(REQUEST, options=Options(), task="grade")
+    sent = requests.write([REQUEST, plain])
+    assert requests.read(sent.splitlines()) == [REQUEST, plain]
+
+
+def test_every_option_was_sent_with_another_value_than_its_default():
+    """Or the test above would not see one that gets lost."""
+    default = Options()
+    assert [f.name for f in fields(Options)] == [
+        f.name for f in fields(Options) if getattr(ALL_SET, f.name) != getattr(default, f.name)
+    ]
+
+
+def spoilt(**values: object) -> bytes:
+    return json.dumps(json.loads(requests.write([REQUEST])) | values).encode()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"{",
+        b"[]",
+        spoilt(kind="guess"),
+        spoilt(more=1),
+        spoilt(options={"case": None}),
+        spoilt(options=requests.as_json(ALL_SET) | {"speedup": 9}),
+        spoilt(options=requests.as_json(ALL_SET) | {"case": "nonsense"}),
+    ],
+)
+def test_what_is_no_request_is_refused(line: bytes):
+    with pytest.raises(GraderError, match="a request that it does not know"):
+        requests.read([line])
+
+
+def test_seeds_are_drawn_anew():
+    assert len({Options().seed for _ in range(20)}) > 1
