@@ -34,7 +34,10 @@ class When(StrEnum):
 
 @dataclass(frozen=True)
 class Policy:
-    """When solutions are shown; `day` is there for AFTER alone. It begins at 0:00 UTC."""
+    """The time when solutions are shown, and the day if there is one.
+
+    Only AFTER has a `day`; it begins at 0:00 UTC.
+    """
 
     when: When
     day: date | None = None

@@ -27,24 +27,24 @@ from grader.sandbox import CudaArena, KernelFailure, WorkerLink, entry_of
 from grader.speed import (
     L2_MULTIPLE,
     MEMORY_SHARE,
-    Filled,
     Gpu,
     Profile,
+    ReferenceKernel,
+    SlotContents,
     Slots,
-    Yardstick,
     arena_bytes,
     bytes_per_row,
-    go,
     rounds,
     scored_case,
     size,
     survey,
+    time_calls,
 )
 from grader.speed import sizes as tensor_sizes
 
 SMALLEST = 2**20  # bytes of arguments
 SIZES = 6
-GOES = 3
+BATCHES = 3
 # Calls of a go: the first is slower by the time it takes to launch it, and must not be the median.
 LEAST_SLOTS, MOST_SLOTS = 4, 64
 ROW_MULTIPLE = 16  # elements of a 1-D argument, so that no kernel has an odd tail
@@ -293,9 +293,9 @@ def _timed(kernel: WorkerLink, slots: Slots) -> tuple[float, bool]:
     """Median seconds of a call, and whether the sampled outputs of the first go were right."""
     calls, _ = slots.refill()
     kernel.call(calls)  # compiles, for which it has as long as for all calls
-    calls, filled = slots.refill()
-    _, right = go(kernel, calls, slots.spare, filled)
-    goes = [go(kernel, calls, slots.spare, Filled())[0] for _ in range(GOES)]
+    calls, contents = slots.refill()
+    _, right = time_calls(kernel, calls, slots.spare, contents)
+    goes = [time_calls(kernel, calls, slots.spare, SlotContents())[0] for _ in range(BATCHES)]
     return statistics.median(one.claimed_s for one in goes) / len(calls), right
 
 
@@ -304,8 +304,8 @@ def _ceiling(fork_servers: ForkServers, spec: Spec, largest: Size, arena: CudaAr
     slots = Slots(spec, scored_case(spec, largest.rows), largest.calls, arena.memory)
     slots.refill()
     fork_server = fork_servers.fork_server(backends.reference().name, "cuda", trusted=True)
-    with closing(Yardstick(slots.stream(), fork_server, arena)) as yardstick:
-        return yardstick.ceiling()
+    with closing(ReferenceKernel(slots.stream(), fork_server, arena)) as reference:
+        return reference.ceiling()
 
 
 def _peak_flops() -> float | None:

@@ -1,6 +1,6 @@
-"""Goes of the learner's kernel and of a trusted one in alternation, until the share is told.
+"""Batches of the learner's and the reference kernel in alternation, until the share is decided.
 
-What drifts hits both. One cycle is a go of each, and gives one sample of the share.
+Drift affects both. One cycle is a batch of each, and gives one sample of the share.
 """
 
 from __future__ import annotations
@@ -12,95 +12,107 @@ from dataclasses import dataclass, field
 
 from grader.machine import gpu_lock, nvml
 from grader.sandbox import WorkerLink
-from grader.speed.ceilings import Yardstick
-from grader.speed.clock import Evidence, Go, believed_s, correction, must_be_idle, right_go
+from grader.speed.ceilings import ReferenceKernel
+from grader.speed.clock import (
+    BatchTime,
+    Evidence,
+    corrected_s,
+    correction,
+    require_idle_gpu,
+    time_batch,
+)
 from grader.speed.slots import Slots
-from grader.speed.spot_checks import Filled
+from grader.speed.spot_checks import SlotContents
 from grader.speed.statistics import decide, interval
 
-LEAST_CYCLES = 10  # enough for an interval, and for a deviation to decide with
-MOST_CYCLES = 48
-BUDGET_S = 3.0  # after which no further cycle begins, if LEAST_CYCLES are done
-NARROW = 0.003  # an interval this wide, relative to the share, needs no further cycle
+MIN_CYCLES = 10  # enough for an interval, and for a deviation to decide with
+MAX_CYCLES = 48
+BUDGET_S = 3.0  # after which no further cycle begins, if MIN_CYCLES are done
+NARROW = 0.003  # relative to the share: an interval this narrow needs no further cycle
 
 
 @dataclass
 class Samples:
-    """What the cycles found so far."""
+    """The samples of the cycles so far; `ceilings` are in bytes per second."""
 
     evidence: Evidence
     shares: list[float] = field(default_factory=list)
-    ceilings: list[float] = field(default_factory=list)  # bytes per second
+    ceilings: list[float] = field(default_factory=list)
     readings: list[nvml.Reading] = field(default_factory=list)
 
 
 def alternate(
     kernel: WorkerLink,
-    yardstick: Yardstick,
+    reference: ReferenceKernel,
     slots: Slots,
-    filled: Filled,
+    contents: SlotContents,
     gate: float,
-    alone: Sequence[Go],
+    alone: Sequence[BatchTime],
 ) -> Samples:
-    """Cycles of a go each of kernel and ceiling, until the share is told from the gate."""
+    """Run cycles until the share is known to lie above or below the gate, or time is up."""
     samples, began = Samples(Evidence(alone)), time.monotonic()
-    per_go = slots.least_bytes * slots.calls
-    while not _enough(samples, gate, began):
-        yardstick.get_ready()  # it rests while the kernel's inputs come
-        gone = right_go(kernel, slots)
-        beside = trusted_go(yardstick, filled, kernel)
-        ceiling = yardstick.bandwidth(beside)
-        samples.evidence.kernel.append(gone)
+    batch_bytes = slots.least_bytes * slots.calls
+    while not _enough_cycles(samples, gate, began):
+        reference.prepare()  # it rests while the judge writes the kernel's inputs
+        timed = time_batch(kernel, slots)
+        beside = time_reference_batch(reference, contents, kernel)
+        ceiling = reference.bandwidth(beside)
+        samples.evidence.kernel.append(timed)
         samples.evidence.beside.append(beside)
         samples.ceilings.append(ceiling)
-        samples.shares.append(per_go / gone.claimed_s / ceiling)
+        samples.shares.append(batch_bytes / timed.claimed_s / ceiling)
         reading = nvml.read(gpu_lock.uuid())
         samples.readings += [] if reading is None else [reading]
     return samples
 
 
-def trusted_goes(yardstick: Yardstick, filled: Filled, count: int) -> list[Go]:
-    """So many of the ceiling, while there is no process of the kernel's."""
-    goes = []
+def time_reference_batches(
+    reference: ReferenceKernel, contents: SlotContents, count: int
+) -> list[BatchTime]:
+    """Time `count` batches of the reference kernel while no process of the kernel's exists."""
+    batches = []
     for _ in range(count):
-        yardstick.get_ready()
-        goes.append(trusted_go(yardstick, filled))
-    return goes
+        reference.prepare()
+        batches.append(time_reference_batch(reference, contents))
+    return batches
 
 
-def trusted_go(yardstick: Yardstick, filled: Filled, kernel: WorkerLink | None = None) -> Go:
-    """One of the ceiling, which is ready, while nothing of the kernel's runs, nor does on the GPU.
+def time_reference_batch(
+    reference: ReferenceKernel, contents: SlotContents, kernel: WorkerLink | None = None
+) -> BatchTime:
+    """Time one batch of the reference kernel, which is prepared, on an idle GPU.
 
-    It has rested before, as the kernel does while its inputs come: who did is slow at first, and
-    what the trusted one loses by that is taken off the other's time.
+    The learner's worker is stopped meanwhile. The reference kernel has rested before, as the
+    learner's does while its inputs are written. A process that has been idle starts slowly, and
+    this loss of the reference kernel is subtracted from the learner's time.
     """
     if kernel is not None:
         kernel.stop()
-    yardstick.rest()
-    must_be_idle(kernel)
-    return yardstick.go(filled)
+    reference.rest()
+    require_idle_gpu(kernel)
+    return reference.time_batch(contents)
 
 
-def believed_shares(samples: Samples, per_go: int, ceiling: float) -> list[float]:
-    """The samples, moved together until their median is the share that the believed time makes.
+def corrected_shares(samples: Samples, batch_bytes: int, ceiling: float) -> list[float]:
+    """Scale the samples so that their median is the share at the corrected time.
 
-    A go moves at least `per_go` bytes; the ceiling is in bytes per second. Samples tell how sure
-    that share is, and not what it is: what a worker usually claims, and what the clock allows at
-    least, need not be what it claims in the cycle that has the median share.
+    A batch moves at least `batch_bytes`; the ceiling is in bytes per second. The samples only show
+    how certain that share is. Its value comes from the usual claim and from the judge's clock: both
+    may differ from the claim in the cycle with the median share.
     """
-    share = per_go / believed_s(samples.evidence) / ceiling
+    share = batch_bytes / corrected_s(samples.evidence) / ceiling
     middle = statistics.median(samples.shares)
     return [share * (sample / middle) for sample in samples.shares]
 
 
-def _enough(samples: Samples, gate: float, began: float) -> bool:
-    """Whether no further cycle is needed, or none is left to try."""
+def _enough_cycles(samples: Samples, gate: float, began: float) -> bool:
+    """Report whether no further cycle is needed, or none is left to try."""
     done = len(samples.shares)
-    if done < LEAST_CYCLES:
+    if done < MIN_CYCLES:
         return False
-    if done >= MOST_CYCLES or time.monotonic() - began > BUDGET_S:
+    if done >= MAX_CYCLES or time.monotonic() - began > BUDGET_S:
         return True
-    if correction(samples.evidence) > 1:  # the more goes, the surer is the judge's clock
+    if correction(samples.evidence) > 1:  # more batches make the judge's clock more certain
         return False
     if decide(samples.shares, gate) is None:
         return False

@@ -1,7 +1,7 @@
-"""What this GPU's memory can deliver: trusted kernels, one for each mix of reads and writes.
+"""The bandwidth of this GPU's memory: one reference kernel for each mix of reads and writes.
 
-They run in a worker of their own kind, in the same memory and by the same clock as a learner's
-kernel. Nothing of theirs needs to be doubted, so their times are those of CUDA events.
+Reference kernels run in a worker of their own kind, in the same memory and by the same clock as a
+learner's kernel. They are ours and need no checks, so their times are those of CUDA events.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ import torch
 
 from grader import backends
 from grader.sandbox import CudaArena, ForkServer, WorkerLink
-from grader.speed.clock import Go, claimed, window
+from grader.speed.clock import BatchTime, claimed_time, window
 from grader.speed.mixes import STREAMS, Mix, Stream, flat_stream, stream_bytes
 from grader.speed.sizing import Gpu, size
-from grader.speed.spot_checks import Filled
+from grader.speed.spot_checks import SlotContents
 
-GOES = 5  # for one ceiling, after one to compile and warm up
-# After which a process is as slow to begin as after 0.4 s: on an H200, 0.2 ms slower than at once.
+BATCHES = 5  # for one ceiling, after one to compile and warm up
+# Seconds. After this rest a process starts as slowly as after 0.4 s: on an H200 it takes 0.2 ms
+# longer than without a rest.
 REST_S = 0.05
-EMPTY = Filled()  # nothing to look at
+EMPTY = SlotContents()  # nothing to check
 
 
-class Yardstick:
-    """The trusted kernel of one mix, in a worker that stays until `close`."""
+class ReferenceKernel:
+    """The reference kernel of one mix, in a worker that lives until `close`."""
 
     def __init__(self, stream: Stream, fork_server: ForkServer, arena: CudaArena) -> None:
         self._stream = stream
@@ -36,43 +37,46 @@ class Yardstick:
         self._link.call(stream.calls)
         self._ready_since = time.monotonic()
 
-    def get_ready(self) -> None:
-        """Hand over the calls of the next go, and stop until it begins."""
+    def prepare(self) -> None:
+        """Hand over the calls of the next batch, and stop the worker until it begins."""
         self._link.prepare(self._stream.calls)
         self._link.stop()
         self._ready_since = time.monotonic()
 
     def rest(self) -> None:
-        """Stay so until it has rested as a kernel does while its inputs come (`clock.right_go`)."""
+        """Wait until the worker has rested as long as a kernel's while its inputs are written."""
         time.sleep(max(0.0, self._ready_since + REST_S - time.monotonic()))
 
-    def go(self, filled: Filled = EMPTY) -> Go:
-        """Call it on every slot, once ready. The answers may be wrong: looking at them counts."""
+    def time_batch(self, contents: SlotContents = EMPTY) -> BatchTime:
+        """Call the prepared kernel on every slot; its outputs are compared only to take as long."""
         calls, spare = self._stream.calls, self._stream.spare
-        return claimed(self._link, len(calls), window(self._link, spare, filled))
+        return claimed_time(self._link, len(calls), window(self._link, spare, contents))
 
-    def bandwidth(self, done: Go) -> float:
-        """Bytes per second of one go."""
-        return self._stream.bytes_moved * len(self._stream.calls) / done.claimed_s
+    def bandwidth(self, batch: BatchTime) -> float:
+        """Return the bytes per second of one batch."""
+        return self._stream.bytes_moved * len(self._stream.calls) / batch.claimed_s
 
     def ceiling(self) -> float:
-        """Bytes per second, the median of some goes with no rest in between."""
-        done = []
-        for _ in range(GOES):
-            self.get_ready()
-            done.append(self.go())
-        return self.ceiling_of(done)
+        """Return bytes per second: the median of some batches with no rest in between."""
+        batches = []
+        for _ in range(BATCHES):
+            self.prepare()
+            batches.append(self.time_batch())
+        return self.median_bandwidth(batches)
 
-    def ceiling_of(self, goes: Sequence[Go]) -> float:
-        """Bytes per second, the median of these goes."""
-        return statistics.median(map(self.bandwidth, goes))
+    def median_bandwidth(self, batches: Sequence[BatchTime]) -> float:
+        """Return the median bytes per second of these batches."""
+        return statistics.median(map(self.bandwidth, batches))
 
     def close(self) -> None:
         self._link.close()
 
 
 def survey(cap: int | None = None) -> Gpu:
-    """This GPU's bandwidth (a quick copy), L2 and free memory, of which at most `cap` is used."""
+    """Measure this GPU's bandwidth with a quick copy; read its L2 size and free memory.
+
+    At most `cap` bytes of the free memory count.
+    """
     properties = torch.cuda.get_device_properties(0)
     free, _ = torch.cuda.mem_get_info()
     free = free if cap is None else min(free, cap)
@@ -93,14 +97,14 @@ def survey(cap: int | None = None) -> Gpu:
 
 
 def measure_all(fork_server: ForkServer) -> Iterator[tuple[Mix, float]]:
-    """Bytes per second of every mix that has a trusted kernel, one after the other.
+    """Yield the bytes per second of every mix that has a reference kernel, one after the other.
 
-    Raises CannotGrade where the GPU's memory is taken, or no worker can start.
+    Raises CannotGrade when the GPU's memory is taken, or no worker can start.
     """
     sizing = size(survey(), bytes_per_row=4, multiple=1024)
     with closing(CudaArena(stream_bytes(sizing.rows, sizing.calls))) as arena:
         arena.memory.random_()  # a GPU spends less on moving zeros
         for mix in STREAMS:
             stream = flat_stream(mix, sizing.rows, sizing.calls)
-            with closing(Yardstick(stream, fork_server, arena)) as yardstick:
-                yield mix, yardstick.ceiling()
+            with closing(ReferenceKernel(stream, fork_server, arena)) as reference:
+                yield mix, reference.ceiling()

@@ -1,13 +1,15 @@
-"""The judge's clock: how long a worker took for some calls, and what of its claim to believe.
+"""The judge's clock: the time that a worker took for a batch of calls, checked against its claim.
 
-One go: the worker gets the argument lists and is stopped, and the inputs are put where they point,
-all but what is late. It runs again, calls the kernel on spare rows and stands by, for a process
-that slept begins now sooner, now later. The clock starts, what is late is written, without which
-whatever was computed before is wrong, and the worker is told to call the kernel on every slot. The
-clock stops when the judge has looked at a secret sample of the outputs. Only then is the worker
-asked how long each call took by CUDA events: what an honest one does to find out must not be time
-that a liar saves. Its times are the more precise, and believed only as far as the judge's own clock
-allows.
+One batch goes like this. The worker receives the argument lists and is stopped. The judge writes
+the inputs, except for the withheld ones. The worker runs again, calls the kernel on spare rows and
+waits; without this warm-up its start would take now more time, now less. The clock starts. The
+judge writes the withheld inputs, without which everything computed before is wrong, and the worker
+calls the kernel on every slot. The clock stops when the judge has compared a secret sample of the
+outputs.
+
+Only then does the judge ask how long each call took by CUDA events. An honest worker needs time to
+find out; if that time were measured, a lying worker would save it. The worker's times are the more
+precise ones. The judge accepts them only as far as its own clock allows.
 """
 
 from __future__ import annotations
@@ -23,24 +25,25 @@ from grader.model import CannotGrade, Failure
 from grader.sandbox import Call, KernelFailure, WorkerLink
 from grader.speed.reserved_memory import available
 from grader.speed.slots import Slots
-from grader.speed.spot_checks import Filled
+from grader.speed.spot_checks import SlotContents
 
-# A round trip to an idle GPU takes 20 µs. When another process computes there, the two take turns,
-# of 2 ms and more: what of the GPU is our turn is ours alone.
+# A round trip to an idle GPU takes 20 µs. When another process computes there, the two take turns
+# of 2 ms and more: during our time slice nobody else uses the GPU.
 BUSY_S = 1e-3
 ROUND_TRIPS = 15
-# How much less than by the judge's clock a worker may claim, and so what a lie can gain. That clock
-# may be wrong: on an H200 whose machine graded on three others, too, by 1.0 % in a liar's favour at
-# most, and once, of 40 runs of honest kernels, by 1.7 % against one.
-TRUST = 0.0075
-LEAST_CLAIM = 1e-3  # of the judge's own time: a smaller claim is a lie, and must not divide by zero
+# A worker may claim this part less than the judge's clock shows; a lie gains at most as much. The
+# judge's clock has errors of its own. On an H200, while its machine graded on three others, too, it
+# erred by at most 1.0 % in favour of a lying worker. In one of 40 runs of honest kernels it erred
+# by 1.7 % against the kernel.
+MAX_UNDERCLAIM = 0.0075
+MIN_CLAIM = 1e-3  # of the judge's time: a smaller claim is a lie, and must not divide by zero
 
 
 @dataclass(frozen=True)
-class Go:
-    """Seconds of all calls of one go: by the judge's clock, and by the worker's claim.
+class BatchTime:
+    """Seconds of one batch of calls: by the judge's clock, and by the worker's claim.
 
-    `available` are the bytes of the GPU's memory that no worker held when it began.
+    `available` is the number of bytes of GPU memory that no worker held when the batch began.
     """
 
     window_s: float
@@ -48,25 +51,29 @@ class Go:
     available: int
 
 
-def go(kernel: WorkerLink, calls: Sequence[Call], spare: Call, filled: Filled) -> tuple[Go, bool]:
-    """Carry the calls out; the times, and whether the sampled outputs are right.
+def time_calls(
+    kernel: WorkerLink, calls: Sequence[Call], spare: Call, contents: SlotContents
+) -> tuple[BatchTime, bool]:
+    """Run the calls after a spare one; return the times, and whether the sampled outputs are right.
 
-    The worker makes the spare one before. Who answers wrong is asked for no times: they count as
-    what the judge's clock shows.
+    If an output is wrong, the worker's times are ignored: the judge's clock counts.
     """
     kernel.prepare(calls)
     kernel.stop()
-    seen = window(kernel, spare, filled)
-    if not seen.right:
-        return Go(seen.window_s, seen.window_s, seen.available), False
-    return claimed(kernel, len(calls), seen), True
+    measured = window(kernel, spare, contents)
+    if not measured.right:
+        return BatchTime(measured.window_s, measured.window_s, measured.available), False
+    return claimed_time(kernel, len(calls), measured), True
 
 
 @dataclass(frozen=True)
 class Window:
-    """One go by the judge's clock: its seconds, what of the GPU's memory was available and whether
-    the slots were as the judge had left them when it began, and whether the sampled answers were
-    right in the end."""
+    """One batch by the judge's clock.
+
+    `window_s` is in seconds. `available` is the number of free bytes of GPU memory at the start.
+    `untouched` says that the slots were as the judge had left them when the clock started, `right`
+    that the sampled outputs were right at the end.
+    """
 
     window_s: float
     available: int
@@ -74,74 +81,76 @@ class Window:
     right: bool
 
 
-def window(kernel: WorkerLink, spare: Call, filled: Filled) -> Window:
-    """Have a stopped worker carry out the calls that it holds, just after it has made another.
+def window(kernel: WorkerLink, spare: Call, contents: SlotContents) -> Window:
+    """Have a stopped worker make a spare call, then time the calls that it holds.
 
-    It runs when the clock starts. From the look at the seals until the inputs are complete the GPU
-    has other work for some microseconds only: so long may it write what is not seen and not timed.
+    The worker runs when the clock starts. Between the look at the canaries and the last input, the
+    GPU does other work for only some microseconds. Within that time the worker could write unseen
+    and untimed.
     """
-    filled.all_right()  # for whatever the judge does for the first time takes it longer
+    contents.outputs_right()  # what the judge does for the first time takes longer
     kernel.stand_by(spare)
     free = available()
     began = time.perf_counter()
-    untouched = filled.untouched()
-    filled.complete()
+    untouched = contents.untouched()
+    contents.complete()
     torch.cuda.synchronize()
     kernel.go()
-    right = filled.all_right()
+    right = contents.outputs_right()
     return Window(time.perf_counter() - began, free, bool(untouched), right)
 
 
-def claimed(kernel: WorkerLink, calls: int, seen: Window) -> Go:
-    """What the worker says of the calls of a window. Where it says nothing, they count as what the
-    judge's clock shows."""
-    claims, window_s = kernel.times(), seen.window_s
-    # Not the sum: the first call begins later after its event than the others, which were queued.
+def claimed_time(kernel: WorkerLink, calls: int, measured: Window) -> BatchTime:
+    """Ask the worker for the times of a window's calls; without them the judge's clock counts."""
+    claims, window_s = kernel.times(), measured.window_s
+    # Not the sum: the first call starts later after its event than the others, which were queued.
     claimed_s = calls * statistics.median(claims) if len(claims) == calls else window_s
-    claimed_s = min(max(claimed_s, LEAST_CLAIM * window_s), window_s)
-    return Go(window_s, claimed_s, seen.available)
+    claimed_s = min(max(claimed_s, MIN_CLAIM * window_s), window_s)
+    return BatchTime(window_s, claimed_s, measured.available)
 
 
-def right_go(kernel: WorkerLink, slots: Slots) -> Go:
-    """A go with fresh inputs, whose answers must be right.
+def time_batch(kernel: WorkerLink, slots: Slots) -> BatchTime:
+    """Time a batch on fresh inputs; its outputs must be right.
 
-    Nothing of the worker's runs while the inputs come. Raises KernelFailure when anything was
-    written before they were complete, when an answer is wrong, or when the worker's GPU work goes
-    on although its calls were over; CannotGrade when another program's does.
+    Nothing of the worker runs while the judge writes the inputs. Raises KernelFailure when
+    something was written before the inputs were complete, when an output is wrong, or when the
+    worker's GPU work continues after its calls. Raises CannotGrade when another program computes on
+    the GPU.
     """
     plan = slots.plan()
     kernel.prepare(plan.calls)
     kernel.stop()
-    filled = slots.fill(plan)
-    must_be_idle(kernel)  # for what it left on the GPU may have waited there for the inputs
-    seen = window(kernel, slots.spare, filled)
-    if not seen.untouched:
-        raise KernelFailure(RESIDENT)
-    if not seen.right:
-        raise KernelFailure(why_wrong(filled))
-    return claimed(kernel, len(plan.calls), seen)
+    contents = slots.fill(plan)
+    require_idle_gpu(kernel)  # work that it left on the GPU may have waited there for the inputs
+    measured = window(kernel, slots.spare, contents)
+    if not measured.untouched:
+        raise KernelFailure(RUNS_BETWEEN_CALLS)
+    if not measured.right:
+        raise KernelFailure(wrong_output(contents))
+    return claimed_time(kernel, len(plan.calls), measured)
 
 
-def must_be_idle(kernel: WorkerLink | None) -> None:
-    """To be asked of a stopped worker, for that does not stop what it has queued on the GPU; or of
-    none, before there is one and when it is gone.
+def require_idle_gpu(kernel: WorkerLink | None) -> None:
+    """Refuse to time anything while the GPU computes.
 
-    Raises KernelFailure when its work goes on there, CannotGrade when another program's does.
+    The worker has been stopped, but that does not stop what it queued on the GPU. Without a worker
+    there is none yet, or it has ended. Raises KernelFailure when the worker's work continues there,
+    CannotGrade when another program's does.
     """
     if _round_trip_s() < BUSY_S:
         return
     if kernel is not None:
         kernel.close()
         if _round_trip_s() < BUSY_S:
-            raise KernelFailure(RESIDENT)
+            raise KernelFailure(RUNS_BETWEEN_CALLS)
     raise CannotGrade(
-        "The GPU computes, although nothing of this check runs on it.",
-        "See with `nvidia-smi` which other program does, and check again without it.",
+        "The GPU is busy, although this check runs nothing on it now.",
+        "`nvidia-smi` shows which other program uses it; check again without that program.",
     )
 
 
 def _round_trip_s() -> float:
-    """Seconds from the launch of next to nothing until it is done, the median of some."""
+    """Return the median time, in seconds, of launching an empty task and waiting for it."""
     torch.cuda.synchronize()
     nothing = torch.zeros(1, device="cuda")
     took = []
@@ -153,108 +162,118 @@ def _round_trip_s() -> float:
     return statistics.median(took)
 
 
-RESIDENT = Failure(
+RUNS_BETWEEN_CALLS = Failure(
     kind="early_start",
     message="the kernel's process computes on the GPU between its calls",
     hint="All work must be done when the entry returns and its stream is synchronised: no kernel "
-    "may run on and wait for the next inputs.",
+    "may keep running and wait for the next inputs.",
 )
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The goes by which a worker's claims are judged.
+    """The batches by which a worker's claims are checked.
 
-    Those of a trusted worker are from before the kernel's process was started, when it was `alone`,
-    and from `beside` the kernel's, in alternation with them.
+    The reference kernel's batches are from before the kernel's process was started, when it was
+    `alone`, and from `beside` the kernel's, in alternation with them.
     """
 
-    alone: Sequence[Go]
-    kernel: list[Go] = field(default_factory=list)
-    beside: list[Go] = field(default_factory=list)
+    alone: Sequence[BatchTime]
+    kernel: list[BatchTime] = field(default_factory=list)
+    beside: list[BatchTime] = field(default_factory=list)
 
 
-def believed_s(seen: Evidence) -> float:
-    """Seconds of one go: what the worker usually claims, or what the judge's clock allows at least.
+def corrected_s(evidence: Evidence) -> float:
+    """Return seconds of one batch: the usual claim, or more where the judge's clock demands it.
 
-    What a trusted worker's goes show beyond its claims is the overhead of telling a worker to go,
-    of switching the GPU between processes and of looking at answers. It is that of the kernel's
-    goes, too, if both rested equally long. What a quiet go took by the judge's clock, less a quiet
-    overhead, was the work of one go. Of the trusted ones those count that had less: work that a
-    kernel left on the GPU can make those beside it longer, but none that were before it.
+    The reference kernel's batches take longer by the judge's clock than the worker claims. The
+    difference is overhead: starting the worker, switching the GPU between processes, and comparing
+    outputs. The learner's batches have the same overhead if both workers rested equally long. A
+    quiet batch by the judge's clock, less a quiet overhead, is the work of one batch. The smaller
+    of the reference kernel's two overheads counts: work that a kernel left on the GPU can slow down
+    the batches beside it, but none before it.
     """
-    overhead_s = min(_quiet(_overheads(seen.beside)), _quiet(_overheads(seen.alone)))
-    took_s = _quiet(one.window_s for one in seen.kernel) - overhead_s
-    return max(_usually_claimed_s(seen), (1 - TRUST) * took_s)
+    overhead_s = min(
+        _lower_quartile(_overheads(evidence.beside)), _lower_quartile(_overheads(evidence.alone))
+    )
+    work_s = _lower_quartile(one.window_s for one in evidence.kernel) - overhead_s
+    return max(_median_claim_s(evidence), (1 - MAX_UNDERCLAIM) * work_s)
 
 
-def correction(seen: Evidence) -> float:
-    """By what factor, at least 1, a worker's claims have to be raised to be believed."""
-    claimed_s = _usually_claimed_s(seen)
-    return believed_s(seen) / claimed_s if claimed_s > 0 else float("inf")
+def correction(evidence: Evidence) -> float:
+    """Return the factor, at least 1, by which a worker's claims are raised."""
+    claimed_s = _median_claim_s(evidence)
+    return corrected_s(evidence) / claimed_s if claimed_s > 0 else float("inf")
 
 
-def unsteadiness(seen: Evidence) -> float:
-    """What part of a go's time `correction` may be off by, as its overhead comes and goes.
+def overhead_spread(evidence: Evidence) -> float:
+    """Return the possible error of `correction` from varying overhead, as a part of a batch's time.
 
-    Half of the kernel's goes, or of the trusted ones, had that much more overhead than the one that
-    had least, or a worker claims now more, now less.
+    Half of the kernel's batches, or of the reference kernel's, had that much more overhead than the
+    one with the least. The cause may also be a worker whose claims vary.
     """
-    trusted = _overheads([*seen.beside, *seen.alone])
-    return (_wander(_overheads(seen.kernel)) + _wander(trusted)) / _usual_s(seen)
+    reference = _overheads([*evidence.beside, *evidence.alone])
+    return (
+        _median_excess(_overheads(evidence.kernel)) + _median_excess(reference)
+    ) / _median_window_s(evidence)
 
 
-def shift(seen: Evidence) -> float:
-    """What part of a go's time the overhead has grown by since the kernel's process was started.
+def overhead_growth(evidence: Evidence) -> float:
+    """Return the growth of the overhead since the kernel's start, as a part of a batch's time.
 
-    The machine may have become busier; or the kernel left work on the GPU, to make it seem so.
+    The machine may have become busier; or the kernel left work on the GPU to feign that.
     """
-    return (_quiet(_overheads(seen.beside)) - _quiet(_overheads(seen.alone))) / _usual_s(seen)
+    return (
+        _lower_quartile(_overheads(evidence.beside)) - _lower_quartile(_overheads(evidence.alone))
+    ) / _median_window_s(evidence)
 
 
-def _usually_claimed_s(seen: Evidence) -> float:
-    return statistics.median(one.claimed_s for one in seen.kernel)
+def _median_claim_s(evidence: Evidence) -> float:
+    return statistics.median(one.claimed_s for one in evidence.kernel)
 
 
-def _usual_s(seen: Evidence) -> float:
-    return statistics.median(one.window_s for one in seen.kernel)
+def _median_window_s(evidence: Evidence) -> float:
+    return statistics.median(one.window_s for one in evidence.kernel)
 
 
-def _overheads(goes: Iterable[Go]) -> list[float]:
-    """Seconds of each go beyond what the worker claims."""
+def _overheads(goes: Iterable[BatchTime]) -> list[float]:
+    """Return the seconds of each batch beyond the worker's claim."""
     return [one.window_s - one.claimed_s for one in goes]
 
 
-def _wander(seconds: Sequence[float]) -> float:
+def _median_excess(seconds: Sequence[float]) -> float:
     return statistics.median(seconds) - min(seconds)
 
 
-def _quiet(seconds: Iterable[float]) -> float:
-    """The lower quartile: other load makes most goes longer at worst, and luck few shorter."""
+def _lower_quartile(seconds: Iterable[float]) -> float:
+    """Return the lower quartile: other load makes most batches longer, and luck few shorter."""
     ordered = sorted(seconds)
     return ordered[len(ordered) // 4]
 
 
-def why_wrong(filled: Filled) -> Failure:
-    """Outputs that were wrong when the worker said it was done: not there yet, or just wrong?"""
+def wrong_output(contents: SlotContents) -> Failure:
+    """Build the failure for outputs that were wrong when the worker said that it was done.
+
+    Outputs that become right after a pause were written late; others are just wrong.
+    """
     time.sleep(0.5)
-    if filled.all_right():
+    if contents.outputs_right():
         return Failure(
             kind="early_answer",
             message="the kernel's outputs were not written yet when its call was over",
             hint="All work must be done when the entry returns and its stream is synchronised: "
             "no side stream, no thread, may still be writing.",
         )
-    for probe in filled.probes:
-        error = probe.error()
-        wrong = ~(error <= probe.limit)
+    for check in contents.spot_checks:
+        error = check.error()
+        wrong = ~(error <= check.limit)
         if bool(wrong.any()):
             at = int(wrong.nonzero()[0])
             return Failure(
                 kind="wrong_at_scale",
                 message="the kernel is wrong on large cases, though right on small ones",
-                expected=f"{float(probe.answer[at]):.7g} ± {float(probe.limit[at]):.2g}",
-                got=f"{float(probe.memory[probe.index[at]]):.7g}",
+                expected=f"{float(check.answer[at]):.7g} ± {float(check.limit[at]):.2g}",
+                got=f"{float(check.memory[check.index[at]]):.7g}",
                 where=f"{int(wrong.sum()):,} of {wrong.numel():,} sampled elements",
                 hint="Does an offset overflow 32 bits, or does the grid have a fixed size?",
             )

@@ -19,7 +19,7 @@ FEW_WARPS = 0.25  # occupancy under which warps hardly hide how long memory take
 NOTABLE = 0.03  # of the least bytes: excess traffic of an argument worth a word
 
 
-def add_to(
+def with_explanation(
     speed: Speed,
     spec: Spec,
     traffic: Sequence[Traffic],

@@ -1,4 +1,4 @@
-"""What disturbed a measurement of speed, in words: it is told, and counts against nobody."""
+"""Causes of a noisy measurement, in words: they are reported, and count against nobody."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from grader.machine import gpu_lock, nvml
 from grader.model import Memory, percent
 from grader.speed import reserved_memory
 from grader.speed.alternation import Samples
-from grader.speed.clock import Evidence, correction, shift, unsteadiness
+from grader.speed.clock import Evidence, correction, overhead_growth, overhead_spread
 from grader.speed.statistics import spread
 
-# How far a trusted kernel's bandwidth may wander, over the cycles or from before to after.
+# The reference kernel's bandwidth may vary by this part, over the cycles or from before to after.
 STEADY = 0.03
-# By how much the judge's clock may contradict a worker's while it is itself unsteady: a quiet host
-# shows up to 4 % of a go, one whose every core is taken three times over 40 %.
+# The judge's clock may contradict a worker's by DOUBTED while its own overhead varies by UNSTEADY
+# of a batch. A quiet host shows up to 4 %; one with three busy processes on every core shows 40 %.
 DOUBTED, UNSTEADY = 0.02, 0.08
-# By how much of a go its overhead may have grown since the kernel was started, if the judge's clock
-# contradicts the worker: on H200s whose machine graded on others, too, by 0.008 in 12 runs at most.
+# The overhead may have grown by this part of a batch since the kernel's start, while the judge's
+# clock contradicts the worker. On H200s whose machine graded on others, too, it grew by at most
+# 0.008 in 12 runs.
 SHIFTED = 0.01
 SLOW_MEMORY = 0.9  # of the highest memory clock, under load
 
 
-def disturbance(
+def noise_cause(
     samples: Samples, before: float, after: float, others: Sequence[nvml.Process]
 ) -> str | None:
-    """What disturbed the measurement, in words; None where nothing did."""
+    """Name the cause that made the measurement noisy; None when nothing did."""
     middle = statistics.median(samples.ceilings)
     wander = max(spread(samples.ceilings), abs(before / middle - 1), abs(after / middle - 1))
     hot = sorted({word for r in samples.readings for word in r.slowdowns if word.startswith("hot")})
@@ -38,36 +39,37 @@ def disturbance(
     if slow:
         return f"the GPU's memory ran at {slow[0].memory_mhz:,} of {slow[0].most_memory_mhz:,} MHz"
     if wander > STEADY:
-        return f"the GPU's own bandwidth wandered by {percent(wander)} during the measurement"
+        return f"the GPU's own bandwidth varied by {percent(wander)} during the measurement"
     if _clock_in_doubt(samples):
-        beside = percent(unsteadiness(samples.evidence), 0)
+        varied = percent(overhead_spread(samples.evidence), 0)
         return (
-            f"the time that goes by beside the calls wandered by {beside} of a go, as it does "
-            "where other programs keep the processors busy"
+            f"the overhead of the calls varied by {varied} of their time; other programs "
+            "probably keep the processors busy"
         )
     return None
 
 
 def _clock_in_doubt(samples: Samples) -> bool:
-    """Whether the judge's clock says that the worker's is wrong, and may itself be wrong by more.
+    """Report whether the judge's clock contradicts the worker's and may itself be off by more.
 
-    Where other programs keep the processors busy, workers begin late, and not equally late;
-    and where those began when the kernel had been started, all are.
+    Where other programs keep the processors busy, workers start late, and not equally late. Where
+    that load began when the kernel was started, they all start late.
     """
-    seen = samples.evidence
-    raised = correction(seen)
-    unsteady = raised > 1 + DOUBTED and unsteadiness(seen) > UNSTEADY
-    shifted = raised > 1 and shift(seen) > SHIFTED
+    raised = correction(samples.evidence)
+    unsteady = raised > 1 + DOUBTED and overhead_spread(samples.evidence) > UNSTEADY
+    shifted = raised > 1 and overhead_growth(samples.evidence) > SHIFTED
     return unsteady or shifted
 
 
-def hoarded(available: int, seen: Evidence, watched: Memory | None) -> str | None:
-    """What was held when a go began, in words, if that is more than one call holds: in it could
-    lie a copy of the inputs, in less room, that was made before the clock started."""
+def excess_memory(available: int, evidence: Evidence, watched: Memory | None) -> str | None:
+    """Report memory held when a batch began, in words, if it exceeds what one call holds.
+
+    The excess could be a smaller copy of the inputs that was made before the clock started.
+    """
     if watched is None or watched.held_bytes is None:
         return None
-    held = available - min(one.available for one in seen.kernel)
-    if held <= reserved_memory.room(watched.held_bytes):
+    held = available - min(one.available for one in evidence.kernel)
+    if held <= reserved_memory.allowance(watched.held_bytes):
         return None
     return (
         f"{held / 2**30:.1f} GiB of the GPU's memory were held before the calls, by the kernel or "

@@ -1,4 +1,4 @@
-"""The GPU's free memory as the judge sees it, and what of it a kernel does not get."""
+"""Free GPU memory, and how much of it is reserved from the kernel."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import torch
 from torch import Tensor
 
 MIB = 1 << 20
-# What a kernel may hold on a GPU if it does not grow with the arguments. On an H200 honest kernels
-# held 78 MiB when torch loads kernels of its own, 54 MiB for its pool of streams, 150 MiB with a
-# recorded graph, 332 MiB with an autotuner's buffer. A copy of an argument does not hide in
-# it: that grows.
-FIXED = 512 * MIB
-# By how much a kernel may hold more while it is timed than it held when it was watched.
+# Memory that a kernel may hold on a GPU if it does not grow with the arguments. On an H200 honest
+# kernels held 78 MiB when torch loaded kernels of its own, 54 MiB for its pool of streams, 150 MiB
+# with a recorded graph, and 332 MiB with an autotuner's buffer. A copy of an argument cannot
+# hide here, because it grows with the argument.
+FIXED_ALLOWANCE = 512 * MIB
+# A kernel may hold this much more while it is timed than in the memory step.
 SLACK = 128 * MIB
 
 
-def room(held: int) -> int:
-    """Bytes that a kernel may hold while it is timed, if a call held so many when it was watched.
+def allowance(held_bytes: int) -> int:
+    """Return the bytes that a kernel may hold while it is timed.
 
-    FIXED is not added to these: who held it from the start would have twice that for a copy of its
-    inputs.
+    `held_bytes` is the memory that a call held in the memory step. FIXED_ALLOWANCE is not added to
+    it: a kernel that held it from the start would have twice that for a copy of its inputs.
     """
-    return max(FIXED, held + SLACK)
+    return max(FIXED_ALLOWANCE, held_bytes + SLACK)
 
 
 def free_bytes() -> int:
@@ -29,26 +29,26 @@ def free_bytes() -> int:
 
 
 def available() -> int:
-    """Bytes that are free, or that the judge has for its own work."""
+    """Return the bytes that are free, or that the judge has for its own work."""
     return free_bytes() + torch.cuda.memory_reserved()
 
 
-def keep_room(piece: int) -> None:
-    """Take two more pieces of so many bytes than torch has by now, for the judge's own work.
+def reserve_for_judge(piece_bytes: int) -> None:
+    """Reserve two more pieces of memory than torch has by now, for the judge's own work.
 
-    What was done once may need more memory the next time: torch cuts a large piece of what it has
-    to hold a small tensor, and while that lives, takes a new one for the next large tensor.
+    The same work may need more memory the second time: torch cuts a small tensor from a large
+    piece, and while that tensor lives, takes a new piece for the next large one.
     """
-    enough, taken = torch.cuda.memory_reserved() + 2 * piece, []
+    enough, taken = torch.cuda.memory_reserved() + 2 * piece_bytes, []
     while torch.cuda.memory_reserved() < enough:
-        taken.append(torch.empty(piece, dtype=torch.uint8, device="cuda"))
+        taken.append(torch.empty(piece_bytes, dtype=torch.uint8, device="cuda"))
 
 
-def hold_back(held: int) -> Tensor | None:
-    """All free memory but the room of a kernel that held so much; None where all is less.
+def reserve_from_kernel(held_bytes: int) -> Tensor | None:
+    """Occupy all free memory beyond the kernel's allowance; None when nothing lies beyond it.
 
-    While the tensor lives, a kernel cannot take more than it took there, nor does the judge get
-    more: its own work must have been done once before, with room to spare.
+    While the tensor lives, a kernel cannot hold more than in the memory step. The judge gets no
+    more memory either: `reserve_for_judge` must come first.
     """
-    spare = free_bytes() - room(held)
+    spare = free_bytes() - allowance(held_bytes)
     return torch.empty(spare, dtype=torch.uint8, device="cuda") if spare > 0 else None

@@ -12,7 +12,7 @@ from grader.model import CannotGrade
 
 CALL_S = 1e-3  # seconds that one call should last at the card's full bandwidth: many launches long
 CALLS = 16  # per go: 16 ms at full bandwidth, of which starting and stopping the clock is ~2 %
-FEWEST_CALLS = 4
+MIN_CALLS = 4
 L2_MULTIPLE = 40  # bounds what caching can gain to 1.9 %: W / (W - 0.75 L2) for W = 40 L2
 MEMORY_SHARE = 0.6  # of the free memory; the rest is for the judge's own answers
 
@@ -42,10 +42,10 @@ def size(gpu: Gpu, bytes_per_row: int, multiple: int = 1, rounds: float = 1.0) -
     """
     room = int(MEMORY_SHARE * gpu.free)
     wanted = max(gpu.bandwidth * CALL_S / rounds, L2_MULTIPLE * gpu.l2 / CALLS)
-    per_call = min(wanted, room / FEWEST_CALLS)
+    per_call = min(wanted, room / MIN_CALLS)
     rows = int(per_call // bytes_per_row) // multiple * multiple
     calls = min(CALLS, room // (rows * bytes_per_row)) if rows else 0
-    if calls < FEWEST_CALLS or calls * rows * bytes_per_row < L2_MULTIPLE * gpu.l2 // 2:
+    if calls < MIN_CALLS or calls * rows * bytes_per_row < L2_MULTIPLE * gpu.l2 // 2:
         raise CannotGrade(
             f"The GPU has {gpu.free / 2**20:,.0f} MiB free, too little to measure bandwidth "
             f"beyond its L2 cache of {gpu.l2 / 2**20:,.0f} MiB.",

@@ -21,21 +21,21 @@ from grader.model import Argument, Case, Spec
 from grader.sandbox import Call, Placed, Poison, place
 from grader.speed.mixes import Stream, large, stream_on
 from grader.speed.scored_case import SPARE_ROWS, arguments
-from grader.speed.spot_checks import Filled, Probe, Seal
-from grader.speed.withheld_inputs import Late, Withheld, stand_in, withhold
+from grader.speed.spot_checks import Canary, SlotContents, SpotCheck
+from grader.speed.withheld_inputs import PendingInput, Withheld, withhold, write_placeholders
 
 # Per slot. Who leaves the last slot of 16 a third unfinished, to gain 2 %, has a chance of about
 # 0.67^16 = 0.2 % in each go that no sampled row shows it; for 1-D arguments it is nil.
 SAMPLED_ROWS = 16
 SAMPLED_COLUMNS = 64
 SAMPLED_ELEMENTS = 1024
-SAMPLED_LATE = 64  # of these elements, for each input: where what comes late decides
+SAMPLED_WITHHELD = 64  # of these elements, for each input: where what comes late decides
 # Where an answer takes the whole input, as a sum does, that of so many slots is computed. A kernel
 # that leaves one slot of 16 out is found out in half of its ten goes and more.
 SAMPLED_SLOTS = 8
 # Of each tensor, places that must be as they were left. Who writes to a hundredth of one tensor
 # breaks one of these with a chance of 1 - 0.99^256 = 92 %.
-SEALED = 256
+CANARIES = 256
 WORDS = {2: torch.int16, 4: torch.int32, 8: torch.int64}  # by their bytes
 
 T = TypeVar("T")
@@ -87,15 +87,15 @@ class Slots:
             self._put(placed, inputs, poison)
         return self._call(case, slot, 0)
 
-    def refill(self) -> tuple[list[Call], Filled]:
+    def refill(self) -> tuple[list[Call], SlotContents]:
         """Fresh inputs, complete, and poisoned outputs in every slot.
 
         Returns the argument lists, in a new random order, and what their answers must be.
         """
         plan = self.plan()
-        filled = self.fill(plan)
-        filled.complete()
-        return plan.calls, filled
+        contents = self.fill(plan)
+        contents.complete()
+        return plan.calls, contents
 
     def plan(self) -> Plan:
         """What the next calls will be, of which nothing lies in the slots yet."""
@@ -113,10 +113,10 @@ class Slots:
             numbers = {name: value for name, value in inputs.items() if isinstance(value, float)}
         return [refs.get(a.name) or numbers[a.name] for a in self.spec.arguments]
 
-    def fill(self, plan: Plan) -> Filled:
+    def fill(self, plan: Plan) -> SlotContents:
         """Put the inputs of these calls into the slots, all but what is late, and poison the
         outputs."""
-        seals, late, probes = _no_pieces(), _no_pieces(), _no_pieces()
+        canaries, late, spot_checks = _no_pieces(), _no_pieces(), _no_pieces()
         sampled = self._slots
         if not self.spec.independent_rows:
             sampled = random.SystemRandom().sample(sampled, min(SAMPLED_SLOTS, len(sampled)))
@@ -126,17 +126,21 @@ class Slots:
             withheld = self._withheld(inputs, draw.drawn, slot)
             if slot in sampled:
                 for placed, piece in self._sampled(inputs, withheld, slot):
-                    probes[placed.view.dtype].append(piece)
+                    spot_checks[placed.view.dtype].append(piece)
             poison = Poison.fresh()
             for placed in slot:
                 name = placed.argument.name
                 if name in withheld:
-                    stand_in(_tensor(inputs[name]), withheld[name])
+                    write_placeholders(_tensor(inputs[name]), withheld[name])
                     there = _in_arena(placed, withheld[name].places.flatten())
                     late[placed.view.dtype].append((there, withheld[name].values.flatten()))
-                word, seal = self._put(placed, inputs, poison)
-                seals[word].append(seal)
-        return Filled(self._each(Seal, seals), self._each(Late, late), self._each(Probe, probes))
+                word, canary = self._put(placed, inputs, poison)
+                canaries[word].append(canary)
+        return SlotContents(
+            self._each(Canary, canaries),
+            self._each(PendingInput, late),
+            self._each(SpotCheck, spot_checks),
+        )
 
     def _put(
         self, placed: Placed, inputs: Mapping[str, Tensor | float], poison: Poison
@@ -147,10 +151,10 @@ class Slots:
         comes from the judge's own memory: a slot may be written to while it is filled.
         """
         dtype = placed.view.dtype
-        places = self._below(placed.view.numel(), SEALED)
+        places = self._below(placed.view.numel(), CANARIES)
         if placed.argument.role == "out":
             poison.fill(placed.view)
-            left = torch.empty(SEALED, dtype=dtype, device=self._memory.device)
+            left = torch.empty(CANARIES, dtype=dtype, device=self._memory.device)
             poison.fill(left)
         else:
             value = _tensor(inputs[placed.argument.name])
@@ -223,8 +227,8 @@ class Slots:
         rows = self._below(length, SAMPLED_ROWS if columns else SAMPLED_ELEMENTS)
         if not columns:
             for turn, one in enumerate(late.values()):
-                some = self._below(len(one.places), SAMPLED_LATE)
-                rows[turn * SAMPLED_LATE : (turn + 1) * SAMPLED_LATE] = one.places[some, 0]
+                some = self._below(len(one.places), SAMPLED_WITHHELD)
+                rows[turn * SAMPLED_WITHHELD : (turn + 1) * SAMPLED_WITHHELD] = one.places[some, 0]
         return rows
 
     def _sampled_columns(

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from grader.speed.withheld_inputs import Late
+from grader.speed.withheld_inputs import PendingInput
 
 
 @dataclass(frozen=True)
-class Seal:
+class Canary:
     """Some places of one width in the arena, and what the judge put there.
 
     `index` counts integers of the width from the arena's start; `bits` are such integers.
@@ -22,13 +22,13 @@ class Seal:
     bits: Tensor
     memory: Tensor  # the arena, in such integers
 
-    def unbroken(self) -> Tensor:
+    def intact(self) -> Tensor:
         """One boolean on the device: every place is as the judge left it."""
         return (self.memory[self.index] == self.bits).all()
 
 
 @dataclass(frozen=True)
-class Probe:
+class SpotCheck:
     """Some places of one dtype in the arena, what they must hold and by how much they may miss it.
 
     `index` counts elements of the dtype from the arena's start; answers and limits are float64.
@@ -54,27 +54,27 @@ class Probe:
 
 
 @dataclass(frozen=True)
-class Filled:
+class SlotContents:
     """What is in the slots for a go: how they were left, what of their inputs is late, and what
     their answers must be."""
 
-    seals: Sequence[Seal] = ()
-    late: Sequence[Late] = ()
-    probes: Sequence[Probe] = ()
+    canaries: Sequence[Canary] = ()
+    pending: Sequence[PendingInput] = ()
+    spot_checks: Sequence[SpotCheck] = ()
 
     def untouched(self) -> Tensor:
         """One boolean on the device: nothing was written since, neither answers nor what would help
         to find them."""
-        return _all([seal.unbroken() for seal in self.seals])
+        return _all([canary.intact() for canary in self.canaries])
 
     def complete(self) -> None:
         """Put in what is late. Without effect where that was done and no call has updated it."""
-        for part in self.late:
+        for part in self.pending:
             part.write()
 
-    def all_right(self) -> bool:
+    def outputs_right(self) -> bool:
         """Whether every sampled place holds its answer."""
-        return bool(_all([probe.right() for probe in self.probes]))
+        return bool(_all([check.right() for check in self.spot_checks]))
 
 
 def _all(verdicts: list[Tensor]) -> Tensor:

@@ -19,7 +19,7 @@ INDIFFERENCE = 0.015  # relative; nearer to the gate than this, either decision 
 THRESHOLD = math.log((1 - ERROR) / ERROR)  # 9.21, of Wald's sequential probability ratio test
 # A standard deviation from few samples may be too small; believing it would decide too soon.
 CAUTION = 1.25
-LEAST_DEVIATION = 0.002
+MIN_DEVIATION = 0.002
 IMPOSSIBLE = 1.05  # share of the ceiling that no honest kernel reaches
 OUTLIER = 4.0  # deviations beyond which a sample counts as if it were that far
 RESAMPLES = 2000
@@ -55,7 +55,7 @@ def _deviation(samples: Sequence[float]) -> float:
     """A standard deviation that outliers do not move: 1.4826 * MAD is that of normal samples."""
     centre = statistics.median(samples)
     spread = 1.4826 * statistics.median(abs(x - centre) for x in samples)
-    return max(CAUTION * spread, LEAST_DEVIATION)
+    return max(CAUTION * spread, MIN_DEVIATION)
 
 
 def interval(shares: Sequence[float]) -> tuple[float, float]:

@@ -17,13 +17,13 @@ from torch import Tensor
 SPAN = 16384  # elements of a vector that count as a row
 # Elements of a row that may be late: the greatest is, and each other by the toss of a coin. Who has
 # found this many may stop looking: in an eighth of the rows, after four fifths of the row.
-MOST = 4
+MAX_WITHHELD = 4
 NEAR = 0.01  # of the way to what lay there before: how far the others fall short at most
 
 
 @dataclass(frozen=True)
 class Withheld:
-    """What is late of one tensor: (rows, MOST) each, and a vector's SPANs count as rows.
+    """What is late of one tensor: (rows, MAX_WITHHELD) each, and a vector's SPANs count as rows.
 
     `places` (int64) count the tensor's elements row by row, that of the greatest first; `values`
     are what belongs there, and `before` what lies there until then, which may be the same.
@@ -35,7 +35,7 @@ class Withheld:
 
 
 @dataclass(frozen=True)
-class Late:
+class PendingInput:
     """What is late in an arena, of one dtype.
 
     `index` counts elements of the dtype from the arena's start; `memory` is the arena, in it.
@@ -60,9 +60,9 @@ def withhold(values: Tensor, random: torch.Generator) -> Withheld:
     rows = _rows(values)
     # What weighs in a sum of products is great in size; in one of exponentials, great.
     place = (rows.abs() if values.ndim == 1 else rows).argmax(dim=1, keepdim=True)
-    columns = torch.cat((place, _anywhere(rows, MOST - 1, random)), dim=1)
+    columns = torch.cat((place, _anywhere(rows, MAX_WITHHELD - 1, random)), dim=1)
     drawn = rows.gather(1, columns)
-    others = rows.gather(1, _anywhere(rows, MOST, random))
+    others = rows.gather(1, _anywhere(rows, MAX_WITHHELD, random))
     coin = torch.rand(columns.shape, generator=random, device=values.device) < 0.5
     if values.is_floating_point():
         before = _nearly_as_great(rows, columns, coin, others, random)
@@ -96,7 +96,7 @@ def _anywhere(rows: Tensor, count: int, random: torch.Generator) -> Tensor:
     return torch.randint(rows.shape[1], shape, generator=random, device=rows.device)
 
 
-def stand_in(values: Tensor, late: Withheld) -> None:
+def write_placeholders(values: Tensor, late: Withheld) -> None:
     """Overwrite what is late with what lies there until it comes."""
     values.view(-1)[late.places] = late.before
 

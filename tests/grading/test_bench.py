@@ -49,12 +49,12 @@ from grader.reports import bench as rendered
 from grader.sandbox.pretender import Pretender
 from grader.sandbox.remote_kernel import destinations
 from grader.sandbox.worker_link import Call, KernelFailure
-from grader.speed.clock import Go
+from grader.speed.clock import BatchTime
 from grader.speed.profile import Profile, Stall
 from grader.speed.scored_case import arena_bytes, rounds, scored_case
 from grader.speed.sizing import L2_MULTIPLE, MEMORY_SHARE, Gpu, size
 from grader.speed.slots import Slots
-from grader.speed.spot_checks import Filled
+from grader.speed.spot_checks import SlotContents
 from grader.worker.arena_mapping import Views
 
 ROOT = Path(__file__).parents[2]
@@ -375,16 +375,18 @@ def measured_points(
     goes = iter([])
 
     def go(
-        kernel: Pretender, calls: Sequence[Call], spare: Call, filled: Filled
-    ) -> tuple[Go, bool]:
+        kernel: Pretender, calls: Sequence[Call], spare: Call, contents: SlotContents
+    ) -> tuple[BatchTime, bool]:
         nonlocal goes
-        if filled.probes:
+        if contents.spot_checks:
             goes = iter([9.0, 6.0, 2.0, 4.0])
         kernel.call(calls)
         seconds = next(goes)
-        return Go(seconds, seconds, 0), all(bool(probe.right()) for probe in filled.probes)
+        return BatchTime(seconds, seconds, 0), all(
+            bool(check.right()) for check in contents.spot_checks
+        )
 
-    monkeypatch.setattr(bench, "go", go)
+    monkeypatch.setattr(bench, "time_calls", go)
     kernel = Pretender(spec, answer, SimpleNamespace(memory=memory))
     return list(measured(spec, "mine", sizes, kernel, memory))
 

@@ -330,14 +330,14 @@ def test_how_exact_measuring_is_said_to_be_was_measured():
         f"{100 * (max(contradicted) - 1):.2f} % at most, and of "
         f"{len(raised) - raised.count(1.0)} of the {len(raised)} runs" in page
     )
-    trust = clock.TRUST
+    trust = clock.MAX_UNDERCLAIM
     unclear = [row for row in liars["liars"]["rows"] if row["caught"] in ("noisy", "too_close")]
     assert "One of the liars was told as too close to tell" in page
     assert [row["caught"] for row in unclear] == ["too_close"]
     assert {*repeats["quiet"]["outcomes"], *repeats["loaded"]["outcomes"]} == {"pass"}
     assert f"max(median E, {1 - trust:g} · (quiet W - h))" in page
     details = (ROOT / "docs" / "measuring-details.md").read_text(encoding="utf-8")
-    assert f"`clock.TRUST` = {100 * trust:g} %" in details
+    assert f"`clock.MAX_UNDERCLAIM` = {100 * trust:g} %" in details
 
 
 def test_runs_lie_as_near_to_each_other_as_intervals_say():
@@ -372,7 +372,10 @@ def test_what_red_team_and_honest_corpus_came_to_was_measured():
     lies = json.loads((folder / "accuracy_liars_h200.json").read_text())["liars"]["rows"]
     largest = max(row["gain"] for row in lies if not row["caught"])
     assert f"one that was not caught was {100 * largest:.2f} %" in text
-    assert f"All these gains are the {100 * clock.TRUST:g} % less than the judge's clock" in text
+    assert (
+        f"All these gains are the {100 * clock.MAX_UNDERCLAIM:g} % less than the judge's clock"
+        in text
+    )
     honest = json.loads((folder / "honest_cpu.json").read_text())
     text = " ".join(section(ROOT / "docs" / "trust.md", "The honest corpus").split())
     assert f"{honest['runs']:,} runs of {len(honest['kernels'])} kernels" in text

@@ -25,18 +25,18 @@ from grader.sandbox.worker_link import Entry, KernelFailure, WorkerLink, entry_o
 from grader.speed import clock
 from grader.speed.clock import (
     BUSY_S,
-    LEAST_CLAIM,
-    TRUST,
+    MAX_UNDERCLAIM,
+    MIN_CLAIM,
+    BatchTime,
     Evidence,
-    Go,
     correction,
-    go,
-    shift,
-    unsteadiness,
+    overhead_growth,
+    overhead_spread,
+    time_calls,
 )
 from grader.speed.scored_case import arena_bytes, scored_case
 from grader.speed.slots import Plan, Slots
-from grader.speed.spot_checks import Filled
+from grader.speed.spot_checks import SlotContents
 from grader.worker import loop
 from grader.worker.loop import Worker
 
@@ -44,7 +44,8 @@ ROOT = Path(__file__).parents[2]
 OVERHEAD = 0.001
 # One was lucky, two were disturbed.
 TRUSTED = [
-    Go(0.02 + overhead, 0.02, 0) for overhead in (0.005, OVERHEAD, OVERHEAD / 2, 0.01, OVERHEAD)
+    BatchTime(0.02 + overhead, 0.02, 0)
+    for overhead in (0.005, OVERHEAD, OVERHEAD / 2, 0.01, OVERHEAD)
 ]
 durations = st.floats(0.005, 0.2)
 delays = st.lists(st.floats(0, 0.05), min_size=4, max_size=20)
@@ -56,9 +57,10 @@ def goes(took_s: float, claimed_s: float, late_s: list[float], beside_s: float =
     The trusted ones beside it take `beside_s` longer than those before it was started.
     """
     kernel = [
-        Go(took_s + OVERHEAD + late, claimed_s, 0) for late in [*late_s, *(0.0 for _ in late_s)]
+        BatchTime(took_s + OVERHEAD + late, claimed_s, 0)
+        for late in [*late_s, *(0.0 for _ in late_s)]
     ]
-    beside = [Go(one.window_s + beside_s, one.claimed_s, 0) for one in TRUSTED]
+    beside = [BatchTime(one.window_s + beside_s, one.claimed_s, 0) for one in TRUSTED]
     return Evidence(TRUSTED, kernel, beside)
 
 
@@ -72,7 +74,7 @@ def test_a_lie_gains_at_most_the_trust(took: float, late: list[float], factor: f
     """Whatever the kernel's process left on the GPU does to the trusted kernel beside it."""
     lied = goes(took, took * factor, late, burst)
     believed = correction(lied) * took * factor
-    assert believed >= took * (1 - TRUST) * (1 - 1e-9)
+    assert believed >= took * (1 - MAX_UNDERCLAIM) * (1 - 1e-9)
 
 
 @given(took=durations, factor=st.floats(1.0, 3.0))
@@ -88,22 +90,24 @@ def test_the_trusted_goes_that_had_less_overhead_count():
     """Those beside the kernel show what the machine is like by then."""
     calmer = goes(0.02, 0.01, [0.0], beside_s=-OVERHEAD / 2)
     believed = correction(calmer) * 0.01
-    assert believed == pytest.approx((1 - TRUST) * (0.02 + OVERHEAD / 2))
+    assert believed == pytest.approx((1 - MAX_UNDERCLAIM) * (0.02 + OVERHEAD / 2))
     assert correction(goes(0.02, 0.01, [0.0], beside_s=0.003)) == correction(
         goes(0.02, 0.01, [0.0])
     )
 
 
 def test_overhead_that_came_when_the_kernel_was_started_is_a_shift():
-    assert shift(goes(0.019, 0.019, [0.0])) == 0
-    assert shift(goes(0.019, 0.019, [0.0], beside_s=0.001)) == pytest.approx(0.05)
-    assert shift(goes(0.019, 0.019, [0.0], beside_s=-OVERHEAD / 2)) == pytest.approx(-0.025)
+    assert overhead_growth(goes(0.019, 0.019, [0.0])) == 0
+    assert overhead_growth(goes(0.019, 0.019, [0.0], beside_s=0.001)) == pytest.approx(0.05)
+    assert overhead_growth(goes(0.019, 0.019, [0.0], beside_s=-OVERHEAD / 2)) == pytest.approx(
+        -0.025
+    )
 
 
 def test_an_overhead_that_came_with_the_kernels_process_makes_the_clock_unsteady():
     """A fifth of a go, as on an H200 that a queue of copies and a busy kernel was left on."""
-    assert unsteadiness(goes(0.015, 0.015, [0.0])) < 0.08
-    assert unsteadiness(goes(0.015, 0.012, [0.0], beside_s=0.003)) > 0.08
+    assert overhead_spread(goes(0.015, 0.015, [0.0])) < 0.08
+    assert overhead_spread(goes(0.015, 0.012, [0.0], beside_s=0.003)) > 0.08
 
 
 @pytest.mark.parametrize("claims", [(0.0,), (5e-324,), (1e308,), (), (1e-9, 1e-9)], ids=str)
@@ -119,13 +123,13 @@ def test_whatever_is_claimed_can_be_divided_by(
         go=lambda: None,
         times=lambda: claims,
     )
-    done, right = go(worker, [[1.0]], [2.0], Filled())
+    done, right = time_calls(worker, [[1.0]], [2.0], SlotContents())
     assert right
-    assert LEAST_CLAIM * done.window_s <= done.claimed_s <= done.window_s
+    assert MIN_CLAIM * done.window_s <= done.claimed_s <= done.window_s
 
 
 def test_what_is_seen_is_a_quiet_window_less_a_quiet_overhead_of_a_trusted_worker():
-    assert correction(goes(0.02, 0.01, [0.004])) == pytest.approx((1 - TRUST) * 2)
+    assert correction(goes(0.02, 0.01, [0.004])) == pytest.approx((1 - MAX_UNDERCLAIM) * 2)
 
 
 class Timed:
@@ -286,7 +290,7 @@ def test_who_cannot_be_stopped_has_failed(ahead, monkeypatch: pytest.MonkeyPatch
 def test_a_go_of_a_worker_in_its_own_process(monkeypatch: pytest.MonkeyPatch, name: str):
     """Every message of it, and the call on spare rows; only what asks a GPU is left out."""
     monkeypatch.setattr(clock.torch.cuda, "synchronize", lambda: None)
-    monkeypatch.setattr(clock, "must_be_idle", lambda kernel: None)
+    monkeypatch.setattr(clock, "require_idle_gpu", lambda kernel: None)
     monkeypatch.setattr(clock, "available", lambda: 7)
     exercise = catalog.find(ROOT, name)
     columns = exercise.spec.scored.columns and 200
@@ -302,7 +306,7 @@ def test_a_go_of_a_worker_in_its_own_process(monkeypatch: pytest.MonkeyPatch, na
         out = view(arena.memory, slots.spare[-1])
         assert out.isnan().all()
         for _ in range(2):
-            done = clock.right_go(link, slots)
+            done = clock.time_batch(link, slots)
             assert done.claimed_s == done.window_s, "a simulated kernel claims nothing"
             assert done.available == 7
         assert not out.isnan().any()
@@ -319,13 +323,13 @@ class Order:
         monkeypatch.setattr(clock, "available", lambda: self.note("what is held", 7))
         self.untouched = True  # when the clock starts
         self.right = True
-        seal = SimpleNamespace(unbroken=lambda: self.note("untouched", tensor(self.untouched)))
+        canary = SimpleNamespace(intact=lambda: self.note("untouched", tensor(self.untouched)))
         late = SimpleNamespace(write=lambda: self.note("all there"))
-        probe = SimpleNamespace(right=lambda: self.note("probed", tensor(self.right)))
-        filled = Filled([seal], [late], [probe])
+        check = SimpleNamespace(right=lambda: self.note("probed", tensor(self.right)))
+        contents = SlotContents([canary], [late], [check])
         self.slots = SimpleNamespace(
             plan=lambda: self.note("planned", Plan([["a"], ["b"]], [1, 2])),
-            fill=lambda plan: self.note("filled", filled),
+            fill=lambda plan: self.note("filled", contents),
             spare=["spare"],
         )
         self.kernel = SimpleNamespace(
@@ -347,7 +351,7 @@ def test_the_worker_is_stopped_before_the_inputs_come_and_its_gpu_idle_after(
 ):
     """What its queues did until the inputs came would go on now, or its answers would be there."""
     order = Order(monkeypatch, BUSY_S / 2)
-    clock.right_go(order.kernel, order.slots)
+    clock.time_batch(order.kernel, order.slots)
     assert order.done == [
         *("planned", "prepared", "stopped", "filled", "looked", "probed"),
         "stands by after ['spare']",
@@ -361,7 +365,7 @@ def test_who_wrote_anything_before_the_clock_started_is_early(monkeypatch: pytes
     order = Order(monkeypatch, BUSY_S / 2)
     order.untouched = False
     with pytest.raises(KernelFailure) as caught:
-        clock.right_go(order.kernel, order.slots)
+        clock.time_batch(order.kernel, order.slots)
     assert caught.value.failure.kind == "early_start"
     assert order.done[-1] == "probed", "nobody is asked for the times"
 
@@ -377,7 +381,7 @@ def test_who_answers_wrong_is_asked_for_no_times(monkeypatch: pytest.MonkeyPatch
     """Of one that answers early, the events are not over: that would be told in their place."""
     order = Order(monkeypatch)
     order.right = False
-    done, right = clock.go(order.kernel, [["a"]], ["spare"], order.slots.fill(None))
+    done, right = clock.time_calls(order.kernel, [["a"]], ["spare"], order.slots.fill(None))
     assert not right
     assert done.claimed_s == done.window_s
     assert order.done[-1] == "probed"
@@ -386,7 +390,7 @@ def test_who_answers_wrong_is_asked_for_no_times(monkeypatch: pytest.MonkeyPatch
 def test_a_kernel_that_stays_on_the_gpu_fails(monkeypatch: pytest.MonkeyPatch):
     order = Order(monkeypatch, 2 * BUSY_S, BUSY_S / 2)
     with pytest.raises(KernelFailure) as caught:
-        clock.right_go(order.kernel, order.slots)
+        clock.time_batch(order.kernel, order.slots)
     assert caught.value.failure.kind == "early_start"
     assert order.done == [
         *("planned", "prepared", "stopped", "filled", "looked", "closed", "looked")
@@ -397,11 +401,11 @@ def test_a_gpu_that_stays_busy_without_the_worker_is_somebody_elses(
     monkeypatch: pytest.MonkeyPatch,
 ):
     order = Order(monkeypatch, 2 * BUSY_S, 2 * BUSY_S)
-    with pytest.raises(CannotGrade, match="nothing of this check runs on it"):
-        clock.right_go(order.kernel, order.slots)
+    with pytest.raises(CannotGrade, match="this check runs nothing on it now"):
+        clock.time_batch(order.kernel, order.slots)
 
 
 def test_before_a_worker_is_started_a_busy_gpu_is_somebody_elses(monkeypatch: pytest.MonkeyPatch):
     Order(monkeypatch, 2 * BUSY_S)
-    with pytest.raises(CannotGrade, match="nothing of this check runs on it"):
-        clock.must_be_idle(None)
+    with pytest.raises(CannotGrade, match="this check runs nothing on it now"):
+        clock.require_idle_gpu(None)

@@ -10,7 +10,7 @@ from grader.model.exercise import Argument, Spec
 from grader.model.messages import Launched
 from grader.model.outcomes import Limit
 from grader.model.results import Speed, Traffic
-from grader.speed.explanation import add_to, attainable
+from grader.speed.explanation import attainable, with_explanation
 from grader.speed.occupancy import Multiprocessor, occupancy
 
 # CUDA C++ Programming Guide, technical specifications per compute capability (7.5, 8.0, 9.0).
@@ -174,27 +174,27 @@ WARPS = "try a smaller block or a larger num_warps."
     ],
 )
 def test_each_way_of_being_limited_is_told(share, traffic, launched, limit, told):
-    found = add_to(speed(share), spec(), traffic, SIZES, launched, H100)
+    found = with_explanation(speed(share), spec(), traffic, SIZES, launched, H100)
     assert (found.limit, found.explanation) == (Limit(limit), told)
 
 
 def test_what_is_great_for_an_exercise_is_still_told_what_limits_it():
     """Three passes cannot be faster than half of the ceiling: 03 calls less than that great."""
     sm = A100
-    found = add_to(speed(0.494, great=0.48), spec(), counted(3.0), SIZES, [kernel()], sm)
+    found = with_explanation(speed(0.494, great=0.48), spec(), counted(3.0), SIZES, [kernel()], sm)
     assert found.limit is Limit.TRAFFIC
     assert found.explanation == (f"{THREE} and you reach 49.4 %: only fewer reads help.",)
 
 
 def test_numba_gets_the_advice_for_numba():
-    found = add_to(speed(0.61), spec("numba"), counted(1), SIZES, (), H100)
+    found = with_explanation(speed(0.61), spec("numba"), counted(1), SIZES, (), H100)
     assert "num_warps" not in found.explanation[0]
     assert "threads per block" in found.explanation[0]
 
 
 def test_what_the_worker_tells_is_shown_and_an_empty_block_has_no_occupancy():
     told = (kernel(), kernel(kernel="forged", threads=0, spills=None))
-    found = add_to(speed(0.61), spec(), counted(1), SIZES, told, H100).resources
+    found = with_explanation(speed(0.61), spec(), counted(1), SIZES, told, H100).resources
     assert [(r.kernel, r.spills, r.occupancy) for r in found] == [
         ("_softmax", 0, 1.0),
         ("forged", None, None),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.model.errors import CannotGrade
-from grader.speed.sizing import CALL_S, CALLS, FEWEST_CALLS, L2_MULTIPLE, MEMORY_SHARE, Gpu, size
+from grader.speed.sizing import CALL_S, CALLS, L2_MULTIPLE, MEMORY_SHARE, MIN_CALLS, Gpu, size
 
 GB, MIB = 10**9, 2**20
 
@@ -39,7 +39,7 @@ def test_every_gpu_gets_a_case_that_fits_and_dwarfs_its_cache(name: str, work: s
     sizing = size(gpu, row, multiple)
     per_call = sizing.rows * row
     assert sizing.rows % multiple == 0
-    assert FEWEST_CALLS <= sizing.calls <= CALLS
+    assert MIN_CALLS <= sizing.calls <= CALLS
     assert sizing.calls * per_call <= MEMORY_SHARE * gpu.free
     # Rounding down to whole rows costs less than one row (or multiple) a call.
     assert sizing.calls * (per_call + row * multiple) >= L2_MULTIPLE * gpu.l2
@@ -84,7 +84,7 @@ def test_with_little_free_memory_calls_get_fewer_and_then_smaller():
         size(Gpu(card.bandwidth, card.l2, free), 12) for free in (141 * GB, 40 * GB, 8 * GB)
     )
     assert (busy.rows, busy.calls) == (roomy.rows, 5)
-    assert busier.calls == FEWEST_CALLS
+    assert busier.calls == MIN_CALLS
     assert busier.rows < roomy.rows
 
 
@@ -120,7 +120,7 @@ def test_no_gpu_is_given_more_than_it_has(
     working_set = sizing.calls * sizing.rows * row
     assert 0 < working_set <= MEMORY_SHARE * free
     assert working_set >= L2_MULTIPLE * l2 // 2
-    assert FEWEST_CALLS <= sizing.calls <= CALLS
+    assert MIN_CALLS <= sizing.calls <= CALLS
     assert sizing.rows % multiple == 0
 
 

@@ -39,9 +39,9 @@ from grader.sandbox.worker_link import Call
 from grader.speed import withheld_inputs
 from grader.speed.mixes import STREAMS, Mix, flat_stream, stream_bytes
 from grader.speed.scored_case import arena_bytes, arguments, bytes_per_row, rounds, scored_case
-from grader.speed.slots import SAMPLED_COLUMNS, SAMPLED_ELEMENTS, SAMPLED_LATE, Slots
-from grader.speed.spot_checks import Probe
-from grader.speed.withheld_inputs import MOST
+from grader.speed.slots import SAMPLED_COLUMNS, SAMPLED_ELEMENTS, SAMPLED_WITHHELD, Slots
+from grader.speed.spot_checks import SpotCheck
+from grader.speed.withheld_inputs import MAX_WITHHELD
 
 ROOT = Path(__file__).parents[2]
 SPECS = {exercise.name: exercise.spec for exercise in catalog.timed(ROOT)}
@@ -83,11 +83,11 @@ def test_the_calls_are_known_before_anything_lies_in_the_slots(name: str):
     before = arena.memory.clone()
     plan = slots.plan()
     assert torch.equal(arena.memory, before)
-    filled = slots.fill(plan)
-    assert not filled.all_right()
-    filled.complete()
+    contents = slots.fill(plan)
+    assert not contents.outputs_right()
+    contents.complete()
     do_all(spec, arena, plan.calls)
-    assert filled.all_right()
+    assert contents.outputs_right()
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_the_calls_are_known_before_anything_lies_in_the_slots(name: str):
     [
         # Of a sum's answers none is right; where an answer takes one element of each input, those
         # are wrong that came late, which are among the sampled ones.
-        ("01_vector_add", 2 * SAMPLED_LATE / SAMPLED_ELEMENTS),
+        ("01_vector_add", 2 * SAMPLED_WITHHELD / SAMPLED_ELEMENTS),
         ("02_dot_reduction", 1.0),
         ("03_three_pass_softmax", 1.0),
         ("04_online_softmax", 1.0),
@@ -108,16 +108,16 @@ def test_what_was_computed_before_the_last_inputs_came_is_wrong(name: str, share
     spec = small(SPECS[name], 4096)
     slots, arena = slots_of(spec, None if spec.scored.columns else 300_000)
     plan = slots.plan()
-    filled = slots.fill(plan)
+    contents = slots.fill(plan)
     do_all(spec, arena, plan.calls)
-    outputs = [probe.memory[probe.index].clone() for probe in filled.probes]
-    filled.complete()
-    for probe, output in zip(filled.probes, outputs, strict=True):
+    outputs = [check.memory[check.index].clone() for check in contents.spot_checks]
+    contents.complete()
+    for check, output in zip(contents.spot_checks, outputs, strict=True):
         # What is updated in place must not be wrong for its inputs' sake.
-        probe.memory[probe.index] = output
-        assert 1 - probe.share_right() > 0.8 * share
+        check.memory[check.index] = output
+        assert 1 - check.share_right() > 0.8 * share
     do_all(spec, arena, plan.calls[:1])  # the others are as they were, and would be enough
-    assert not filled.all_right()
+    assert not contents.outputs_right()
 
 
 def test_of_a_softmax_no_rows_sum_outlives_the_last_inputs():
@@ -125,14 +125,14 @@ def test_of_a_softmax_no_rows_sum_outlives_the_last_inputs():
     spec = small(SPECS["04_online_softmax"])
     slots, arena = slots_of(spec, rows=100)
     plan = slots.plan()
-    filled = slots.fill(plan)
+    contents = slots.fill(plan)
     before = [view(arena.memory, x).double() for x, _ in plan.calls]
-    filled.complete()
+    contents.complete()
     for (x, out), stale in zip(plan.calls, before, strict=True):
         now = view(arena.memory, x).double()
         answer = (now - stale.logsumexp(-1, keepdim=True)).exp()
         view(arena.memory, out).copy_(answer)
-    assert filled.probes[0].share_right() == 0.0
+    assert contents.spot_checks[0].share_right() == 0.0
 
 
 @pytest.mark.parametrize("name", SPECS)
@@ -141,11 +141,11 @@ def test_slots_are_untouched_until_somebody_writes_to_them(name: str):
     slots, arena = slots_of(spec)
     for _ in range(2):
         plan = slots.plan()
-        filled = slots.fill(plan)
-        assert filled.untouched()
+        contents = slots.fill(plan)
+        assert contents.untouched()
         do_all(spec, arena, plan.calls[:1])
         # A single number has one place, and is looked at there.
-        assert not filled.untouched()
+        assert not contents.untouched()
 
 
 @pytest.mark.parametrize("name", SPECS)
@@ -156,7 +156,7 @@ def test_a_slot_that_serves_as_a_notebook_is_touched(name: str):
     for turn, _ in enumerate(tensors):
         slots, arena = slots_of(spec)
         plan = slots.plan()
-        filled = slots.fill(plan)
+        contents = slots.fill(plan)
         refs = [ref for ref in plan.calls[0] if isinstance(ref, TensorRef)]
         used = view(arena.memory, refs[turn])
         part = max(1, used.numel() // 20)
@@ -164,7 +164,7 @@ def test_a_slot_that_serves_as_a_notebook_is_touched(name: str):
         used.view(-1)[begin : begin + part] += 1
         if bool(used.isnan().all()):  # of a NaN an addition makes no other
             used.view(-1)[begin : begin + part] = 3
-        assert not filled.untouched(), tensors[turn]
+        assert not contents.untouched(), tensors[turn]
 
 
 @pytest.mark.parametrize(
@@ -188,8 +188,8 @@ def test_what_was_left_is_known_without_a_look_at_the_slots(
 
     with monkeypatch.context() as patched:
         patched.setattr(owner, name, write_and_spoil)
-        filled = slots.fill(slots.plan())
-    assert not filled.untouched()
+        contents = slots.fill(slots.plan())
+    assert not contents.untouched()
 
 
 def test_an_exercise_that_seeds_torch_does_not_know_where_the_judge_looks():
@@ -200,8 +200,10 @@ def test_an_exercise_that_seeds_torch_does_not_know_where_the_judge_looks():
     looked = []
     for _ in range(2):
         slots, _ = slots_of(replace(SPECS["01_vector_add"], inputs=inputs))
-        filled = slots.fill(slots.plan())
-        looked += [[part.index for part in (*filled.seals, *filled.late, *filled.probes)]]
+        contents = slots.fill(slots.plan())
+        looked += [
+            [part.index for part in (*contents.canaries, *contents.pending, *contents.spot_checks)]
+        ]
     assert not any(torch.equal(one, other) for one, other in zip(*looked, strict=True))
 
 
@@ -220,10 +222,10 @@ def test_an_input_of_three_dimensions_comes_late_too():
     )
     slots, arena = slots_of(spec, 3000)
     plan = slots.plan()
-    filled = slots.fill(plan)
+    contents = slots.fill(plan)
     do_all(spec, arena, plan.calls)
-    filled.complete()
-    assert not filled.all_right()
+    contents.complete()
+    assert not contents.outputs_right()
 
 
 @pytest.mark.parametrize("drawn", [False, True], ids=["made", "drawn"])
@@ -246,9 +248,9 @@ def test_inputs_may_share_their_memory(share: str, drawn: bool):
     slots, arena = slots_of(spec)
     before = kept.clone()
     for _ in range(3):
-        calls, filled = slots.refill()
+        calls, contents = slots.refill()
         do_all(spec, arena, calls)
-        assert filled.all_right()
+        assert contents.outputs_right()
     assert torch.equal(kept, before)
 
 
@@ -278,9 +280,9 @@ def test_small_inputs_come_at_once():
     """Only what takes long to read is worth reading before."""
     slots, _ = slots_of(small(SPECS["06_cross_entropy"]))
     plan = slots.plan()
-    (withheld_inputs,) = slots.fill(plan).late
+    (withheld_inputs,) = slots.fill(plan).pending
     assert withheld_inputs.memory.dtype == torch.bfloat16
-    assert len(withheld_inputs.index) == CALLS * 9 * MOST, "of each row of logits"
+    assert len(withheld_inputs.index) == CALLS * 9 * MAX_WITHHELD, "of each row of logits"
 
 
 def test_of_large_whole_numbers_some_come_late():
@@ -292,13 +294,13 @@ def test_of_large_whole_numbers_some_come_late():
     spec = replace(SPECS["01_vector_add"], inputs=inputs)
     slots, arena = slots_of(spec, rows=1500)
     plan = slots.plan()
-    filled = slots.fill(plan)
-    assert {one.memory.dtype for one in filled.late} == {torch.int64, torch.float32}
+    contents = slots.fill(plan)
+    assert {one.memory.dtype for one in contents.pending} == {torch.int64, torch.float32}
     do_all(spec, arena, plan.calls)
-    filled.complete()
-    assert not filled.all_right()
+    contents.complete()
+    assert not contents.outputs_right()
     do_all(spec, arena, plan.calls)
-    assert filled.all_right()
+    assert contents.outputs_right()
 
 
 @pytest.mark.parametrize("name", SPECS)
@@ -306,10 +308,10 @@ def test_the_sample_is_right_once_the_work_is_done(name: str):
     spec = small(SPECS[name])
     slots, arena = slots_of(spec)
     for _ in range(2):
-        calls, filled = slots.refill()
-        assert not filled.all_right()
+        calls, contents = slots.refill()
+        assert not contents.outputs_right()
         do_all(spec, arena, calls)
-        assert filled.all_right()
+        assert contents.outputs_right()
 
 
 @pytest.mark.parametrize("name", SPECS)
@@ -318,13 +320,13 @@ def test_the_spare_call_can_be_made_and_touches_no_slot(name: str):
     spec = small(SPECS[name])
     slots, arena = slots_of(spec)
     plan = slots.plan()
-    filled = slots.fill(plan)
+    contents = slots.fill(plan)
     before = arena.memory.clone()
     do_all(spec, arena, [slots.spare])
     start = min(sent.offset for sent in slots.spare if isinstance(sent, TensorRef))
     assert torch.equal(arena.memory[:start], before[:start])
     assert not torch.equal(arena.memory[start:], before[start:])
-    assert filled.untouched()
+    assert contents.untouched()
     for sent in (argument for call in plan.calls for argument in call):
         assert not isinstance(sent, TensorRef) or sent.offset < start
 
@@ -358,9 +360,9 @@ def test_the_spare_slot_keeps_its_inputs_when_others_are_filled(name: str):
 def test_one_call_left_out_of_many_shows(name: str):
     spec = small(SPECS[name])
     slots, arena = slots_of(spec)
-    calls, filled = slots.refill()
+    calls, contents = slots.refill()
     do_all(spec, arena, calls[:-1])
-    assert not filled.all_right()
+    assert not contents.outputs_right()
 
 
 @pytest.mark.parametrize("name", SPECS)
@@ -370,9 +372,9 @@ def test_answers_of_the_last_go_are_of_no_use(name: str):
     calls, _ = slots.refill()
     do_all(spec, arena, calls)
     kept = arena.memory.clone()
-    _, filled = slots.refill()
+    _, contents = slots.refill()
     arena.memory.copy_(kept)
-    assert not filled.all_right()
+    assert not contents.outputs_right()
 
 
 @pytest.mark.parametrize("name", [n for n, spec in SPECS.items() if spec.independent_rows])
@@ -381,13 +383,13 @@ def test_a_third_of_one_slot_left_undone_shows(name: str):
     caught = 0
     for _ in range(10):
         slots, arena = slots_of(spec, rows=30 if spec.scored.columns else 3000)
-        calls, filled = slots.refill()
+        calls, contents = slots.refill()
         do_all(spec, arena, calls)
         for sent, argument in zip(calls[-1], spec.arguments, strict=True):
             if argument.filled:
                 done = view(arena.memory, sent)
                 done[2 * len(done) // 3 :] = torch.nan
-        caught += not filled.all_right()
+        caught += not contents.outputs_right()
     # None of the 16 rows that are looked at lies in the last third with a chance of 0.67^16 =
     # 0.15 %. So once in 67 runs one of the ten is missed, and three of them once in 2 million.
     assert caught >= 8
@@ -397,39 +399,41 @@ def test_a_third_of_one_slot_left_undone_shows(name: str):
 def test_the_share_that_is_right_is_that_of_the_work_done(name: str):
     spec = small(SPECS[name])
     slots, arena = slots_of(spec)
-    calls, filled = slots.refill()
+    calls, contents = slots.refill()
     # One element of thousands may be right by chance.
-    assert max(probe.share_right() for probe in filled.probes) < 0.01
+    assert max(check.share_right() for check in contents.spot_checks) < 0.01
     do_all(spec, arena, calls)
-    assert [probe.share_right() for probe in filled.probes] == [1.0] * len(filled.probes)
+    assert [check.share_right() for check in contents.spot_checks] == [1.0] * len(
+        contents.spot_checks
+    )
 
 
 def test_places_where_zero_is_right_take_no_work():
     answer, limit = torch.tensor([0.0, 1e-9, 2.0, 3.0]), torch.full((4,), 1e-6)
     memory = torch.tensor([0.0, 0.0, 2.0, 0.0])
-    probe = Probe(torch.arange(4), answer.double(), limit.double(), memory)
-    assert probe.share_right() == 0.5
+    check = SpotCheck(torch.arange(4), answer.double(), limit.double(), memory)
+    assert check.share_right() == 0.5
 
 
 def test_a_wrong_value_in_a_sampled_place_shows():
     spec = small(SPECS["01_vector_add"])
     slots, arena = slots_of(spec)
-    calls, filled = slots.refill()
-    (probe,) = filled.probes
+    calls, contents = slots.refill()
+    (check,) = contents.spot_checks
     do_all(spec, arena, calls)
-    probe.memory[probe.index[5]] *= 1 + 2.0**-18
-    assert not bool(probe.right())
-    assert int((probe.error() > probe.limit).sum()) >= 1
+    check.memory[check.index[5]] *= 1 + 2.0**-18
+    assert not bool(check.right())
+    assert int((check.error() > check.limit).sum()) >= 1
 
 
 def test_a_nan_in_a_sampled_place_shows():
     spec = small(SPECS["01_vector_add"])
     slots, arena = slots_of(spec)
-    calls, filled = slots.refill()
-    (probe,) = filled.probes
+    calls, contents = slots.refill()
+    (check,) = contents.spot_checks
     do_all(spec, arena, calls)
-    probe.memory[probe.index[-1]] = torch.nan
-    assert not bool(probe.right())
+    check.memory[check.index[-1]] = torch.nan
+    assert not bool(check.right())
 
 
 def test_calls_come_in_a_random_order_and_none_is_missing():

@@ -10,7 +10,13 @@ from torch import Tensor
 
 from grader.correctness.inputs import LargeDraw
 from grader.model.exercise import Case
-from grader.speed.withheld_inputs import MOST, SPAN, Late, stand_in, withhold
+from grader.speed.withheld_inputs import (
+    MAX_WITHHELD,
+    SPAN,
+    PendingInput,
+    withhold,
+    write_placeholders,
+)
 
 SHAPES = st.one_of(
     st.tuples(st.integers(1, 2 * SPAN + 100)), st.tuples(st.integers(1, 9), st.integers(1, 50))
@@ -30,11 +36,11 @@ def test_with_what_is_late_the_tensor_is_as_it_was_before_the_stand_ins(
     values = drawn(shape, dtype, seed)
     late = withhold(values, torch.default_generator)
     complete = values.clone()
-    stand_in(values, late)
+    write_placeholders(values, late)
     elsewhere = torch.ones(values.numel(), dtype=torch.bool)
     elsewhere[late.places.flatten()] = False
     assert torch.equal(values.view(-1)[elsewhere], complete.view(-1)[elsewhere])
-    Late(late.places.flatten(), late.values.flatten(), values.view(-1)).write()
+    PendingInput(late.places.flatten(), late.values.flatten(), values.view(-1)).write()
     assert torch.equal(values, complete)
 
 
@@ -49,7 +55,7 @@ def test_no_element_leaves_the_range_of_what_was_drawn(
     for _ in range(2):
         assert least <= values.min()
         assert values.max() <= greatest
-        stand_in(values, late)
+        write_placeholders(values, late)
 
 
 def test_the_greatest_element_of_each_row_is_late():
@@ -61,7 +67,7 @@ def test_the_greatest_element_of_each_row_is_late():
     late = withhold(values, torch.default_generator)
     assert torch.equal(late.places[:, 0] % 100, greatest.indices)
     assert torch.equal(late.values[:, 0], greatest.values)
-    stand_in(values, late)
+    write_placeholders(values, late)
     assert bool((values.max(dim=1).values < greatest.values).all())
 
 
@@ -71,16 +77,16 @@ def test_nobody_knows_how_many_others_are():
     greatest = values.amax(dim=1, keepdim=True)
     late = withhold(values, torch.default_generator)
     near = (late.values[:, 1:] > 0.9 * greatest).sum(dim=1)
-    counts = torch.bincount(near, minlength=MOST)
+    counts = torch.bincount(near, minlength=MAX_WITHHELD)
     assert bool((counts > 20).all()), "of 400 rows, 50 or 150 are to be expected of each count"
-    assert len(counts) == MOST
+    assert len(counts) == MAX_WITHHELD
 
 
 def test_nobody_knows_how_many_whole_numbers_are_late():
     values = torch.randint(1 << 40, (400, 4096), generator=torch.Generator().manual_seed(1))
     late = withhold(values, torch.default_generator)
     changed = (late.before != late.values).sum(dim=1)
-    counts = torch.bincount(changed, minlength=MOST + 1)
+    counts = torch.bincount(changed, minlength=MAX_WITHHELD + 1)
     assert counts[0] == 0
     assert bool((counts[1:] > 20).all()), "of 400 rows, 50 or 150 are to be expected of each count"
 
@@ -91,7 +97,7 @@ def test_what_is_late_weighs_something():
     values = LargeDraw(Case(shape, "float32"), "cpu", seed=1).tensor(shape)
     late = withhold(values, torch.default_generator)
     complete = values.double().logsumexp(dim=1)
-    stand_in(values, late)
+    write_placeholders(values, late)
     assert bool(((values.double().logsumexp(dim=1) - complete).abs() > 0.02).all())
 
 
@@ -111,8 +117,8 @@ def test_whole_numbers_stay_as_they_are_and_some_come_late():
     complete = values.clone()
     late = withhold(values, torch.default_generator)
     assert torch.equal(values, complete)
-    assert late.places.shape == (50, MOST)
-    stand_in(values, late)
+    assert late.places.shape == (50, MAX_WITHHELD)
+    write_placeholders(values, late)
     assert bool((values.sum(dim=1) != complete.sum(dim=1)).all())
     assert bool((values.amax(dim=1) != complete.amax(dim=1)).all())
     for row, whole in zip(values, complete, strict=True):
@@ -125,7 +131,7 @@ def test_infinite_elements_make_nothing_that_is_none():
     values[:20], values[20:, ::2] = -torch.inf, torch.inf
     late = withhold(values, torch.default_generator)
     assert not bool(values.isnan().any())
-    stand_in(values, late)
+    write_placeholders(values, late)
     assert not bool(values[:20].isnan().any())
 
 
@@ -133,14 +139,14 @@ def test_infinite_elements_make_nothing_that_is_none():
 def test_of_a_vector_each_span_is_a_row(length: int):
     places = withhold(torch.randn(length), torch.default_generator).places
     span = min(length, SPAN)
-    assert (places // span).tolist() == [[row] * MOST for row in range(length // span)]
+    assert (places // span).tolist() == [[row] * MAX_WITHHELD for row in range(length // span)]
 
 
 def test_what_stands_in_for_the_greatest_equals_no_other_element():
     """A copy of a neighbour could be looked for, and would tell where the late one will lie."""
     values = drawn((64, 1000))
     late = withhold(values, torch.default_generator)
-    stand_in(values, late)
+    write_placeholders(values, late)
     stood_in = values.view(-1)[late.places[:, 0]]
     assert int((values == stood_in[:, None]).sum()) <= 64 + 2  # itself, and mean of twice the same
 
@@ -148,5 +154,5 @@ def test_what_stands_in_for_the_greatest_equals_no_other_element():
 def test_a_stand_in_is_finite():
     """The sum of two large numbers of this dtype would be infinite."""
     values = torch.full((4, 10), 60_000.0, dtype=torch.float16)
-    stand_in(values, withhold(values, torch.default_generator))
+    write_placeholders(values, withhold(values, torch.default_generator))
     assert torch.equal(values, torch.full((4, 10), 60_000.0, dtype=torch.float16))

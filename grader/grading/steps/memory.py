@@ -3,9 +3,9 @@
 A kernel is memory-bound because its arguments are large; a scratch copy of one is as large. On a
 GPU the judge watches the free memory from outside, during a call of half the scored rows and during
 one of all of them: what grows between the two counts from nothing on, and what does not, such as
-code and streams, above FIXED. In simulation the worker counts what the file allocates on a small
-case, and on one of twice the rows: what grows between them is taken to grow on, up to arguments of
-NOMINAL bytes, and fails where no cap above the small cases can explain it.
+code and streams, above the fixed allowance. In simulation the worker counts what the file allocates
+on a small case, and on one of twice the rows: what grows between them is taken to grow on, up to
+arguments of NOMINAL bytes, and fails where no cap above the small cases can explain it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from grader.machine import gpu_lock
 from grader.model import ITEMSIZE, Case, Failure, Launched, Memory, Outcome
 from grader.sandbox import CudaArena, KernelFailure, WorkerLink, entry_of
 from grader.speed import (
-    FIXED,
+    FIXED_ALLOWANCE,
     MIB,
     Slots,
     arena_bytes,
@@ -94,7 +94,7 @@ def _measured(grading: Grading) -> Finding:
                 half = _held(kernel, Slots(spec, scored_case(spec, rows // 2), 1, arena.memory))
                 slots = Slots(spec, case, 1, arena.memory)
                 whole = _held(kernel, slots)
-                room = FIXED + _stack(kernel.resources(slots.plan().calls[0]))
+                room = FIXED_ALLOWANCE + _stack(kernel.resources(slots.plan().calls[0]))
     peak = counted(half, whole, room)
     beyond = "growing with its arguments"
     if peak > grown(half, whole):
@@ -128,7 +128,7 @@ def _held(kernel: WorkerLink, slots: Slots) -> int:
     watched holds nothing.
     """
     calls, filled = slots.refill()
-    filled.all_right()  # loads what the judge's own work needs, before it looks
+    filled.outputs_right()  # loads what the judge's own work needs, before it looks
     kernel.start()
     before = available()
     kernel.load()
@@ -137,8 +137,8 @@ def _held(kernel: WorkerLink, slots: Slots) -> int:
     calls, filled = slots.refill()
     torch.cuda.empty_cache()  # what the judge needed to fill the slot, the kernel may take
     least = _least_free_during(lambda: kernel.call(calls)) + torch.cuda.memory_reserved()
-    if not filled.all_right():
-        raise KernelFailure(clock.why_wrong(filled))
+    if not filled.outputs_right():
+        raise KernelFailure(clock.wrong_output(filled))
     return before - least
 
 

@@ -20,28 +20,28 @@ from grader.machine import gpu_lock, nvml
 from grader.model import Case, Clocks, Failure, Launched, Outcome, Spec, Speed, StepName, percent
 from grader.sandbox import Call, CudaArena, KernelFailure, WorkerLink, entry_of
 from grader.speed import (
-    GOES,
+    BATCHES,
     IMPOSSIBLE,
-    Filled,
+    ReferenceKernel,
     Sizing,
+    SlotContents,
     Slots,
-    Yardstick,
     alternate,
     arena_bytes,
-    believed_s,
-    believed_shares,
+    corrected_s,
+    corrected_shares,
     correction,
     decide,
-    disturbance,
+    excess_memory,
     explanation,
-    go,
-    hoarded,
     interval_of_runs,
+    noise_cause,
     reserved_memory,
-    right_go,
     scored_case,
     this_gpu,
-    trusted_goes,
+    time_batch,
+    time_calls,
+    time_reference_batches,
 )
 
 HOPELESS = 0.1  # of the ceiling: a kernel that slow by its first call needs no precision
@@ -76,29 +76,29 @@ def _measure(
     spec, fork_server = grading.spec, grading.fork_servers.fork_server
     _, gates = spec.timed
     trusted = fork_server(backends.reference().name, grading.options.device, trusted=True)
-    with closing(Yardstick(slots.stream(), trusted, arena)) as yardstick:
-        calls, filled = slots.refill()
-        alone = trusted_goes(yardstick, filled, ALONE)
-        before = yardstick.ceiling_of(alone)
+    with closing(ReferenceKernel(slots.stream(), trusted, arena)) as reference:
+        calls, contents = slots.refill()
+        alone = time_reference_batches(reference, contents, ALONE)
+        before = reference.median_bandwidth(alone)
         kernel = WorkerLink(
             entry_of(spec), grading.kernel, fork_server(spec.backend, grading.options.device), arena
         )
         with closing(kernel):
             kernel.start()
             available = reserved_memory.available()
-            held_back = _held_back(grading, slots)
-            first_s, once_s, launched = _first_calls(kernel, calls, slots.spare, filled)
+            held_back = _reserved_memory(grading, slots)
+            first_s, once_s, launched = _first_calls(kernel, calls, slots.spare, contents)
             rough = slots.least_bytes / once_s / before
             if rough < HOPELESS:
                 return _hopeless(rough)
-            samples = alternate(kernel, yardstick, slots, filled, gates.passing, alone)
+            samples = alternate(kernel, reference, slots, contents, gates.passing, alone)
             latency = _latency(kernel, spec, arena)
             needless = _without_kernels(kernel, slots, arena) if spec.kernels else None
         del held_back
-        after = yardstick.ceiling_of(trusted_goes(yardstick, filled, GOES))
-    ceiling = believed_ceiling(samples.ceilings, before, after)
-    shares = believed_shares(samples, slots.least_bytes * sizing.calls, ceiling)
-    seconds = believed_s(samples.evidence) / sizing.calls
+        after = reference.median_bandwidth(time_reference_batches(reference, contents, BATCHES))
+    ceiling = fair_ceiling(samples.ceilings, before, after)
+    shares = corrected_shares(samples, slots.least_bytes * sizing.calls, ceiling)
+    seconds = corrected_s(samples.evidence) / sizing.calls
     low, high = interval_of_runs(shares)
     speed = Speed(
         case=slots.case.headline,
@@ -120,22 +120,26 @@ def _measure(
         clocks=_clocks(samples.readings),
     )
     counted = grading.steps[StepName.TRAFFIC].traffic
-    explained = explanation.add_to(speed, spec, counted, slots.sizes, launched, this_gpu())
-    noise = disturbance(samples, before, after, others)
-    noise = noise or hoarded(available, samples.evidence, grading.steps[StepName.MEMORY].memory)
+    explained = explanation.with_explanation(
+        speed, spec, counted, slots.sizes, launched, this_gpu()
+    )
+    noise = noise_cause(samples, before, after, others)
+    noise = noise or excess_memory(
+        available, samples.evidence, grading.steps[StepName.MEMORY].memory
+    )
     if needless is not None:
         return Finding(_tried(speed), needless, Outcome.FAIL, speed)
     return _finding(speed, explained, decide(shares, gates.passing), noise)
 
 
-def believed_ceiling(beside: Sequence[float], before: float, after: float) -> float:
+def fair_ceiling(beside: Sequence[float], before: float, after: float) -> float:
     """Bytes per second of the trusted kernel: those beside the learner's, if that did not hold it
     down by more than HELD_DOWN of what it reached before there was another process, or after.
     """
     return max(statistics.median(beside), (1 - HELD_DOWN) * max(before, after))
 
 
-def _held_back(grading: Grading, slots: Slots) -> Tensor | None:
+def _reserved_memory(grading: Grading, slots: Slots) -> Tensor | None:
     """In hardened mode, what keeps the kernel from holding more than the memory step saw."""
     if not grading.options.hardened:
         return None
@@ -143,12 +147,12 @@ def _held_back(grading: Grading, slots: Slots) -> Tensor | None:
     if watched is None or watched.held_bytes is None:
         return None
     # Of a vector the judge makes a float64 for each float32.
-    reserved_memory.keep_room(2 * max(slots.sizes.values()))
-    return reserved_memory.hold_back(watched.held_bytes)
+    reserved_memory.reserve_for_judge(2 * max(slots.sizes.values()))
+    return reserved_memory.reserve_from_kernel(watched.held_bytes)
 
 
 def _first_calls(
-    kernel: WorkerLink, calls: Sequence[Call], spare: Call, filled: Filled
+    kernel: WorkerLink, calls: Sequence[Call], spare: Call, contents: SlotContents
 ) -> tuple[float, float, tuple[Launched, ...]]:
     """Seconds of the first call, loading and compiling included, and of one after it.
 
@@ -158,8 +162,9 @@ def _first_calls(
     began = time.monotonic()
     kernel.call([first])
     first_s = time.monotonic() - began
-    kernel.settle()  # what only the first call needed must not look like a copy (noise.hoarded)
-    once_s = go(kernel, [second], spare, filled)[0].claimed_s
+    # What only the first call needed must not look like a copy (noise.excess_memory).
+    kernel.settle()
+    once_s = time_calls(kernel, [second], spare, contents)[0].claimed_s
     return first_s, once_s, kernel.resources(third)
 
 
@@ -181,7 +186,7 @@ def _latency(kernel: WorkerLink, spec: Spec, arena: CudaArena) -> tuple[Case, fl
     slots = Slots(spec, case, SMALL_CALLS, arena.memory)
     claims = []
     for _ in range(2):  # the first compiles for this size
-        claims.append(right_go(kernel, slots).claimed_s)
+        claims.append(time_batch(kernel, slots).claimed_s)
     return case, claims[-1] / SMALL_CALLS
 
 
@@ -190,13 +195,14 @@ def _without_kernels(kernel: WorkerLink, slots: Slots, arena: CudaArena) -> Fail
 
     The last call of this worker, for what it records meanwhile is worth nothing.
     """
-    (call,), filled = Slots(slots.spec, slots.case, 1, arena.memory).refill()
+    (call,), contents = Slots(slots.spec, slots.case, 1, arena.memory).refill()
     try:
         kernel.without_kernels(call)
     except KernelFailure:
         return None
     return no_kernel(
-        slots.spec, (("the sampled outputs", probe.share_right()) for probe in filled.probes)
+        slots.spec,
+        (("the sampled outputs", check.share_right()) for check in contents.spot_checks),
     )
 
 

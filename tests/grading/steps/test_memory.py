@@ -280,33 +280,37 @@ def taken(scratch: int) -> int:
     return memory.SEGMENT if scratch < 10 * MIB else -(-scratch // (2 * MIB)) * 2 * MIB
 
 
-@given(fixed=st.integers(0, reserved_memory.FIXED))
+@given(fixed=st.integers(0, reserved_memory.FIXED_ALLOWANCE))
 def test_what_does_not_grow_is_free_up_to_its_room(fixed: int):
-    assert memory.counted(fixed, fixed, reserved_memory.FIXED) == 0
+    assert memory.counted(fixed, fixed, reserved_memory.FIXED_ALLOWANCE) == 0
     beyond = memory.counted(
-        fixed + reserved_memory.FIXED, fixed + reserved_memory.FIXED, reserved_memory.FIXED
+        fixed + reserved_memory.FIXED_ALLOWANCE,
+        fixed + reserved_memory.FIXED_ALLOWANCE,
+        reserved_memory.FIXED_ALLOWANCE,
     )
     assert beyond == fixed
 
 
-@given(scratch=sizes, fixed=st.integers(0, reserved_memory.FIXED))
+@given(scratch=sizes, fixed=st.integers(0, reserved_memory.FIXED_ALLOWANCE))
 def test_what_grows_counts_in_full_whatever_is_fixed_beside_it(scratch: int, fixed: int):
     scratch -= scratch % 2
-    counted = memory.counted(fixed + scratch // 2, fixed + scratch, reserved_memory.FIXED)
+    counted = memory.counted(fixed + scratch // 2, fixed + scratch, reserved_memory.FIXED_ALLOWANCE)
     assert counted == scratch
 
 
-@given(scratch=sizes, fixed=st.integers(0, reserved_memory.FIXED))
+@given(scratch=sizes, fixed=st.integers(0, reserved_memory.FIXED_ALLOWANCE))
 def test_torchs_segments_are_allowed_for(scratch: int, fixed: int):
     """So nobody fails who holds what is allowed."""
     scratch -= scratch % 2
     half, whole = fixed + taken(scratch // 2), fixed + taken(scratch)
-    assert abs(memory.counted(half, whole, reserved_memory.FIXED) - scratch) <= memory.STEPS
+    assert (
+        abs(memory.counted(half, whole, reserved_memory.FIXED_ALLOWANCE) - scratch) <= memory.STEPS
+    )
 
 
 def test_the_allowance_for_segments_is_needed():
     """Scratch of just over 1 MiB takes a segment, and half of it 2 MiB."""
-    seen = memory.counted(taken(MIB), taken(2 * MIB), reserved_memory.FIXED)
+    seen = memory.counted(taken(MIB), taken(2 * MIB), reserved_memory.FIXED_ALLOWANCE)
     assert memory.SEGMENT < seen - 2 * MIB <= memory.STEPS
 
 
@@ -325,8 +329,10 @@ def test_a_copy_of_an_argument_is_too_much_on_any_card(exercise: Exercise, argum
     case = scored_case(exercise.spec, arguments // bytes_per_row(exercise.spec))
     copy = taken(case.elements * ITEMSIZE[case.dtype])
     most = exercise.spec.memory_budget(case) + memory.STEPS
-    for fixed in (0, reserved_memory.FIXED):
-        assert memory.counted(fixed + copy // 2, fixed + copy, reserved_memory.FIXED) > most
+    for fixed in (0, reserved_memory.FIXED_ALLOWANCE):
+        assert (
+            memory.counted(fixed + copy // 2, fixed + copy, reserved_memory.FIXED_ALLOWANCE) > most
+        )
 
 
 @pytest.mark.parametrize("arguments", [294 * MIB, 10 << 30])
@@ -334,7 +340,7 @@ def test_a_copy_of_an_argument_is_too_much_on_any_card(exercise: Exercise, argum
 def test_four_gibibytes_are_too_much_although_they_do_not_grow(exercise: Exercise, arguments: int):
     case = scored_case(exercise.spec, arguments // bytes_per_row(exercise.spec))
     most = exercise.spec.memory_budget(case) + memory.STEPS
-    assert memory.counted(4 << 30, 4 << 30, reserved_memory.FIXED) > most
+    assert memory.counted(4 << 30, 4 << 30, reserved_memory.FIXED_ALLOWANCE) > most
 
 
 # -- on a GPU, which is a number of free bytes here
@@ -402,7 +408,7 @@ class Card:
             more = (7 if rows > 50 else 3) * MIB
             self.judges += more
             self.free -= more
-            return [rows], SimpleNamespace(all_right=lambda: self.right)
+            return [rows], SimpleNamespace(outputs_right=lambda: self.right)
 
         return SimpleNamespace(refill=refill)
 
@@ -444,7 +450,7 @@ def test_the_judge_sees_from_outside_what_a_second_call_holds(
 def test_a_kernel_that_is_wrong_where_it_is_watched_fails(seen, monkeypatch: pytest.MonkeyPatch):
     """Who does nothing there holds nothing."""
     monkeypatch.setattr(
-        clock, "why_wrong", lambda filled: Failure(kind="wrong_at_scale", message="")
+        clock, "wrong_output", lambda contents: Failure(kind="wrong_at_scale", message="")
     )
     with pytest.raises(KernelFailure) as caught:
         seen(Card(right=False))
@@ -617,7 +623,7 @@ def test_a_simulated_worker_has_nothing_to_give_back(fork_servers: ForkServers, 
     ("free", "held", "taken"),
     [
         (80 << 30, 6 << 30, (74 << 30) - reserved_memory.SLACK),
-        (80 << 30, 100 * MIB, (80 << 30) - reserved_memory.FIXED),
+        (80 << 30, 100 * MIB, (80 << 30) - reserved_memory.FIXED_ALLOWANCE),
         (600 * MIB, 500 * MIB, None),  # less is free than may be held
     ],
 )
@@ -625,7 +631,7 @@ def test_all_is_held_back_but_what_was_held_before(monkeypatch, free, held, take
     monkeypatch.setattr(reserved_memory, "free_bytes", lambda: free)
     monkeypatch.setattr(torch, "empty", lambda size, dtype, device: (size, dtype, device))
     expected = None if taken is None else (taken, torch.uint8, "cuda")
-    assert reserved_memory.hold_back(held) == expected
+    assert reserved_memory.reserve_from_kernel(held) == expected
 
 
 def test_before_that_the_judge_takes_room_to_spare(monkeypatch):
@@ -642,7 +648,7 @@ def test_before_that_the_judge_takes_room_to_spare(monkeypatch):
     monkeypatch.setattr(
         torch.cuda, "memory_reserved", lambda: 10 * piece + max(0, taken - free) * piece
     )
-    reserved_memory.keep_room(piece)
+    reserved_memory.reserve_for_judge(piece)
     assert taken == free + 2
 
 

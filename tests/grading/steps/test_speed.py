@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 
 from grader.course import catalog
 from grader.grading.steps import speed as timing
-from grader.grading.steps.speed import _clocks, _finding, _hopeless, believed_ceiling
+from grader.grading.steps.speed import _clocks, _finding, _hopeless, fair_ceiling
 from grader.machine.nvml import Process, Reading
 from grader.model.outcomes import Limit, Outcome, StepName
 from grader.model.results import Failure, Memory, Speed
 from grader.sandbox.arena import view
 from grader.sandbox.worker_link import Call, KernelFailure
 from grader.speed import alternation, ceilings, noise
-from grader.speed.alternation import Samples, _enough
-from grader.speed.clock import TRUST, Evidence, Go, believed_s
-from grader.speed.noise import disturbance
+from grader.speed.alternation import Samples, _enough_cycles
+from grader.speed.clock import MAX_UNDERCLAIM, BatchTime, Evidence, corrected_s
+from grader.speed.noise import noise_cause
 from grader.speed.scored_case import arena_bytes, scored_case
 from grader.speed.slots import Slots
 
@@ -60,7 +60,7 @@ def explained(found: Speed) -> Speed:
 
 
 GIB = 1 << 30  # bytes
-STEADY = Go(0.0166, 0.0151, GIB)
+STEADY = BatchTime(0.0166, 0.0151, GIB)
 
 
 def samples(*ceilings: float, reading: Reading = QUIET) -> Samples:
@@ -68,8 +68,8 @@ def samples(*ceilings: float, reading: Reading = QUIET) -> Samples:
     return Samples(Evidence(goes, goes, goes), ceilings=list(ceilings), readings=readings)
 
 
-def went(overheads_ms: list[float], claimed_ms: float) -> list[Go]:
-    return [Go((claimed_ms + over) / 1e3, claimed_ms / 1e3, GIB) for over in overheads_ms]
+def went(overheads_ms: list[float], claimed_ms: float) -> list[BatchTime]:
+    return [BatchTime((claimed_ms + over) / 1e3, claimed_ms / 1e3, GIB) for over in overheads_ms]
 
 
 # What goes took beside their calls, as seen on an H200 with 16 cores: of 05's solution, of a worker
@@ -99,14 +99,14 @@ TOOK, OVERHEAD, CEILING = 0.0151, 0.0013, 4e12  # seconds, seconds, bytes per se
 
 def cycled(claims: list[float], took: list[float]) -> Samples:
     """Cycles as `alternate` has them, of goes that moved what the ceiling moves in TOOK seconds."""
-    goes = [Go(t + OVERHEAD, c, GIB) for c, t in zip(claims, took, strict=True)]
-    trusted = [Go(TOOK + OVERHEAD, TOOK, GIB)] * len(goes)
+    goes = [BatchTime(t + OVERHEAD, c, GIB) for c, t in zip(claims, took, strict=True)]
+    trusted = [BatchTime(TOOK + OVERHEAD, TOOK, GIB)] * len(goes)
     shares = [TOOK / claim for claim in claims]
     return Samples(Evidence(trusted, goes, trusted), shares, [CEILING] * len(shares))
 
 
 def shares_of(found: Samples) -> list[float]:
-    return alternation.believed_shares(found, int(TOOK * CEILING), CEILING)
+    return alternation.corrected_shares(found, int(TOOK * CEILING), CEILING)
 
 
 @given(factors=st.lists(st.floats(0.001, 1.08), min_size=10, max_size=48))
@@ -116,7 +116,7 @@ def test_no_pattern_of_lies_gains_more_than_the_trust(factors: list[float]):
     """Half of the time in just under half of the goes came to 141 % when a sample was two goes."""
     claims = [factor * TOOK for factor in factors]
     shares = shares_of(cycled(claims, [TOOK] * len(claims)))
-    assert statistics.median(shares) <= 1 / (1 - TRUST) * (1 + 1e-9)
+    assert statistics.median(shares) <= 1 / (1 - MAX_UNDERCLAIM) * (1 + 1e-9)
 
 
 def test_the_share_is_the_bandwidth_of_the_time_that_is_told():
@@ -124,7 +124,7 @@ def test_the_share_is_the_bandwidth_of_the_time_that_is_told():
     found = cycled(claims, claims)
     seconds = statistics.median(claims)
     assert statistics.median(shares_of(found)) == pytest.approx(TOOK / seconds)
-    assert believed_s(found.evidence) == seconds
+    assert corrected_s(found.evidence) == seconds
 
 
 def test_the_samples_keep_how_far_they_lie_apart():
@@ -145,7 +145,7 @@ def test_the_samples_keep_how_far_they_lie_apart():
 def test_who_holds_the_ceiling_down_gains_half_a_percent(
     before: float, after: float, ceiling: float
 ):
-    assert believed_ceiling([99.8, 99.7, 99.9], before, after) == pytest.approx(ceiling)
+    assert fair_ceiling([99.8, 99.7, 99.9], before, after) == pytest.approx(ceiling)
 
 
 # -- what disturbs a measurement
@@ -153,7 +153,7 @@ def test_who_holds_the_ceiling_down_gains_half_a_percent(
 
 def test_a_quiet_gpu_is_no_noise():
     """A power limit is how every large card runs under load."""
-    assert disturbance(samples(100.0, 101.0, 100.0), 100.0, 101.0, []) is None
+    assert noise_cause(samples(100.0, 101.0, 100.0), 100.0, 101.0, []) is None
 
 
 @pytest.mark.parametrize(
@@ -173,30 +173,30 @@ def test_a_quiet_gpu_is_no_noise():
         ),
         (
             *(samples(100.0, 96.0, 104.0), 100.0, 100.0, []),
-            "the GPU's own bandwidth wandered by 8 % during the measurement",
+            "the GPU's own bandwidth varied by 8 % during the measurement",
         ),
         (  # slower only while the kernel's process lived
             *(samples(100.0, 100.0), 104.0, 100.0, []),
-            "the GPU's own bandwidth wandered by 4 % during the measurement",
+            "the GPU's own bandwidth varied by 4 % during the measurement",
         ),
         (
             *(samples(100.0, 100.0), 100.0, 95.0, []),
-            "the GPU's own bandwidth wandered by 5 % during the measurement",
+            "the GPU's own bandwidth varied by 5 % during the measurement",
         ),
     ],
     ids=["other program", "hot", "memory clock", "wanders", "was faster before", "slower after"],
 )
 def test_what_disturbs_is_named(found, before, after, others, told: str):
-    assert disturbance(found, before, after, others) == told
+    assert noise_cause(found, before, after, others) == told
 
 
 def test_a_clock_that_contradicts_the_worker_on_a_busy_host_is_noise():
     """An honest kernel came out 18 % too slow there."""
     told = (
-        "the time that goes by beside the calls wandered by 41 % of a go, as it does where other "
-        "programs keep the processors busy"
+        "the overhead of the calls varied by 41 % of their time; other programs probably keep the "
+        "processors busy"
     )
-    assert disturbance(timed(TAKEN_HONEST, TAKEN_TRUSTED), 100.0, 100.0, []) == told
+    assert noise_cause(timed(TAKEN_HONEST, TAKEN_TRUSTED), 100.0, 100.0, []) == told
 
 
 def test_a_machine_that_became_busy_when_the_kernel_was_started_is_noise():
@@ -205,12 +205,12 @@ def test_a_machine_that_became_busy_when_the_kernel_was_started_is_noise():
     found = timed(later, [1.3] * 10)
     beside = went(later, 15.2)
     shifted = replace(found, evidence=replace(found.evidence, beside=beside))
-    assert disturbance(shifted, 100.0, 100.0, []) is not None
+    assert noise_cause(shifted, 100.0, 100.0, []) is not None
     little = went([1.3 + 0.1] * 10, 15.8)
     near = replace(found.evidence, beside=little, kernel=little)
-    assert disturbance(replace(found, evidence=near), 100.0, 100.0, []) is None
+    assert noise_cause(replace(found, evidence=near), 100.0, 100.0, []) is None
     believed = replace(found.evidence, beside=beside, kernel=went([1.3] * 10, 15.8))
-    assert disturbance(replace(found, evidence=believed), 100.0, 100.0, []) is None
+    assert noise_cause(replace(found, evidence=believed), 100.0, 100.0, []) is None
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_a_machine_that_became_busy_when_the_kernel_was_started_is_noise():
     ids=["quiet", "busy", "lies"],
 )
 def test_a_clock_that_agrees_or_is_steady_is_no_noise(found: Samples):
-    assert disturbance(found, 100.0, 100.0, []) is None
+    assert noise_cause(found, 100.0, 100.0, []) is None
 
 
 def test_clocks_are_told_from_the_lowest_to_the_highest():
@@ -314,7 +314,7 @@ def clock(monkeypatch: pytest.MonkeyPatch):
 )
 def test_cycles_end_when_they_have_told_or_cannot(clock, shares, elapsed_s, enough: bool):
     clock(1000.0 + elapsed_s)
-    assert _enough(replace(samples(100.0), shares=shares), 0.56, 1000.0) is enough
+    assert _enough_cycles(replace(samples(100.0), shares=shares), 0.56, 1000.0) is enough
 
 
 @pytest.mark.parametrize(
@@ -325,29 +325,29 @@ def test_cycles_end_when_they_have_told_or_cannot(clock, shares, elapsed_s, enou
 def test_cycles_go_on_while_the_judges_clock_contradicts_the_worker(clock, found: Samples):
     clock(1000.1)
     found = replace(found, shares=[0.9] * 10)
-    assert not _enough(found, 0.56, 1000.0)
+    assert not _enough_cycles(found, 0.56, 1000.0)
     clock(1003.1)
-    assert _enough(found, 0.56, 1000.0)
+    assert _enough_cycles(found, 0.56, 1000.0)
 
 
 class Turns:
-    """A kernel and a yardstick that only take down what is asked of them."""
+    """A kernel and a reference that only take down what is asked of them."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.done: list[str] = []
-        monkeypatch.setattr(alternation, "right_go", lambda kernel, slots: self.went("kernel"))
-        monkeypatch.setattr(alternation, "must_be_idle", self.looked_for)
-        self.yardstick = SimpleNamespace(
-            get_ready=lambda: self.done.append("gets ready"),
+        monkeypatch.setattr(alternation, "time_batch", lambda kernel, slots: self.went("kernel"))
+        monkeypatch.setattr(alternation, "require_idle_gpu", self.looked_for)
+        self.reference = SimpleNamespace(
+            prepare=lambda: self.done.append("gets ready"),
             rest=lambda: self.done.append("rest"),
-            go=lambda filled: self.went("ceiling"),
+            time_batch=lambda contents: self.went("ceiling"),
             bandwidth=lambda go: 1e9,
         )
         self.kernel = SimpleNamespace(stop=lambda: self.done.append("kernel stops"))
 
-    def went(self, what: str) -> Go:
+    def went(self, what: str) -> BatchTime:
         self.done.append(what)
-        return Go(window_s=0.02, claimed_s=0.016, available=GIB)
+        return BatchTime(window_s=0.02, claimed_s=0.016, available=GIB)
 
     def looked_for(self, kernel: object) -> None:
         self.done.append("GPU idle of the kernel" if kernel is self.kernel else "GPU idle")
@@ -356,15 +356,15 @@ class Turns:
 def test_while_one_is_timed_nothing_of_the_other_runs(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(alternation.nvml, "read", lambda uuid: None)
     monkeypatch.setattr(alternation.gpu_lock, "uuid", str)
-    turns, alone = Turns(monkeypatch), [Go(window_s=0.02, claimed_s=0.016, available=GIB)]
+    turns, alone = Turns(monkeypatch), [BatchTime(window_s=0.02, claimed_s=0.016, available=GIB)]
     slots = SimpleNamespace(least_bytes=1 << 20, calls=16)
-    found = alternation.alternate(turns.kernel, turns.yardstick, slots, [], 0.5, alone)
+    found = alternation.alternate(turns.kernel, turns.reference, slots, [], 0.5, alone)
     one = ["gets ready", "kernel", "kernel stops", "rest", "GPU idle of the kernel", "ceiling"]
-    assert turns.done == one * alternation.LEAST_CYCLES
+    assert turns.done == one * alternation.MIN_CYCLES
     assert found.evidence.alone == alone
     assert found.shares[0] == pytest.approx(16 * (1 << 20) / 0.016 / 1e9)
     made = found.shares, found.ceilings, found.evidence.kernel, found.evidence.beside
-    assert {len(each) for each in made} == {alternation.LEAST_CYCLES}
+    assert {len(each) for each in made} == {alternation.MIN_CYCLES}
 
 
 def test_before_the_kernel_is_started_the_trusted_one_goes_as_it_does_beside_it(
@@ -372,7 +372,7 @@ def test_before_the_kernel_is_started_the_trusted_one_goes_as_it_does_beside_it(
 ):
     """Its overheads are compared: without the rest and the look it is 0.3 ms of a go of 16 ms."""
     turns = Turns(monkeypatch)
-    assert len(alternation.trusted_goes(turns.yardstick, [], 2)) == 2
+    assert len(alternation.time_reference_batches(turns.reference, [], 2)) == 2
     assert turns.done == ["gets ready", "rest", "GPU idle", "ceiling"] * 2
 
 
@@ -386,14 +386,14 @@ def test_the_trusted_kernel_rests_before_it_goes(monkeypatch: pytest.MonkeyPatch
         sleep=lambda seconds: done.append(f"rests {seconds / ceilings.REST_S:.2f} of it"),
     )
     monkeypatch.setattr(ceilings, "time", clock)
-    yardstick = object.__new__(ceilings.Yardstick)
-    yardstick._stream = SimpleNamespace(calls=[])
-    yardstick._link = SimpleNamespace(
+    reference = object.__new__(ceilings.ReferenceKernel)
+    reference._stream = SimpleNamespace(calls=[])
+    reference._link = SimpleNamespace(
         prepare=lambda calls: done.append("is told"), stop=lambda: done.append("stops")
     )
     for _ in range(3):
-        yardstick.get_ready()
-        yardstick.rest()
+        reference.prepare()
+        reference.rest()
     begins = ["is told", "stops"]
     assert done == [
         *(*begins, "rests 1.00 of it"),
@@ -404,13 +404,13 @@ def test_the_trusted_kernel_rests_before_it_goes(monkeypatch: pytest.MonkeyPatch
 
 def test_the_trusted_kernel_warms_up_as_the_other_does(monkeypatch: pytest.MonkeyPatch):
     seen: list[object] = []
-    yardstick = object.__new__(ceilings.Yardstick)
-    yardstick._stream = SimpleNamespace(calls=[["a"], ["b"], ["c"]], spare=["few of c"])
-    yardstick._link = "link"
+    reference = object.__new__(ceilings.ReferenceKernel)
+    reference._stream = SimpleNamespace(calls=[["a"], ["b"], ["c"]], spare=["few of c"])
+    reference._link = "link"
     monkeypatch.setattr(ceilings, "window", lambda *told: seen.append(told))
-    monkeypatch.setattr(ceilings, "claimed", lambda link, calls, window: calls)
-    assert yardstick.go("filled") == 3
-    assert seen == [("link", ["few of c"], "filled")]
+    monkeypatch.setattr(ceilings, "claimed_time", lambda link, calls, window: calls)
+    assert reference.time_batch("contents") == 3
+    assert seen == [("link", ["few of c"], "contents")]
 
 
 # -- what the kernel holds while it is timed
@@ -418,7 +418,7 @@ def test_the_trusted_kernel_warms_up_as_the_other_does(monkeypatch: pytest.Monke
 
 def held(*gib: float) -> Evidence:
     """Of a card with 100 GiB, by the kernel, when its goes began."""
-    kernel = [Go(0.02, 0.016, int((100 - one) * GIB)) for one in gib]
+    kernel = [BatchTime(0.02, 0.016, int((100 - one) * GIB)) for one in gib]
     return Evidence([STEADY], kernel, [STEADY])
 
 
@@ -428,10 +428,10 @@ def watched(held_bytes: int | None) -> Memory:
 
 def test_who_keeps_more_than_a_call_needs_is_not_timed_well_enough():
     """Another program may have taken it, so that it counts against nobody."""
-    assert noise.hoarded(100 * GIB, held(1.1, 1.1), watched(GIB)) is None
-    assert noise.hoarded(100 * GIB, held(1.2), watched(GIB)) is not None
-    assert noise.hoarded(100 * GIB, held(0.5), watched(0)) is None
-    assert noise.hoarded(100 * GIB, held(1.1, 6.2, 1.1), watched(GIB)) == (
+    assert noise.excess_memory(100 * GIB, held(1.1, 1.1), watched(GIB)) is None
+    assert noise.excess_memory(100 * GIB, held(1.2), watched(GIB)) is not None
+    assert noise.excess_memory(100 * GIB, held(0.5), watched(0)) is None
+    assert noise.excess_memory(100 * GIB, held(1.1, 6.2, 1.1), watched(GIB)) == (
         "6.2 GiB of the GPU's memory were held before the calls, by the kernel or by another "
         "program, where one call holds 1.0"
     )
@@ -439,7 +439,7 @@ def test_who_keeps_more_than_a_call_needs_is_not_timed_well_enough():
 
 @pytest.mark.parametrize("memory", [None, watched(None)], ids=["not watched", "simulated"])
 def test_what_a_call_holds_must_be_known_for_that(memory: Memory | None):
-    assert noise.hoarded(100 * GIB, held(6.2), memory) is None
+    assert noise.excess_memory(100 * GIB, held(6.2), memory) is None
 
 
 # -- in hardened mode, what the kernel does not get
@@ -451,15 +451,17 @@ def test_what_a_call_holds_must_be_known_for_that(memory: Memory | None):
 )
 def test_only_a_hardened_judge_holds_memory_back(monkeypatch, hardened, held, expected):
     room: list[int] = []
-    monkeypatch.setattr(timing.reserved_memory, "keep_room", room.append)
-    monkeypatch.setattr(timing.reserved_memory, "hold_back", lambda held: f"all but {held}")
+    monkeypatch.setattr(timing.reserved_memory, "reserve_for_judge", room.append)
+    monkeypatch.setattr(
+        timing.reserved_memory, "reserve_from_kernel", lambda held: f"all but {held}"
+    )
     seen = Memory(case="", peak_bytes=0, most_bytes=0, simulated=held is None, held_bytes=held)
     grading = SimpleNamespace(
         options=SimpleNamespace(hardened=hardened),
         steps={StepName.MEMORY: SimpleNamespace(memory=seen)},
     )
     slots = SimpleNamespace(sizes={"x": 100, "loss": 4})
-    assert timing._held_back(grading, slots) == expected
+    assert timing._reserved_memory(grading, slots) == expected
     assert room == ([200] if expected else [])
 
 
