@@ -36,7 +36,7 @@ from grader.course.catalog import Exercise
 from grader.grading import check
 from grader.grading.options import Options
 from grader.model.errors import GraderError, UsageError
-from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.outcomes import Outcome, Status
 from grader.model.results import Result
 from grader.model.verdict import first_problem
 
@@ -98,7 +98,7 @@ def fate_of(result: Result) -> str:
     if result.status is Status.PASS:
         return "accepted"
     step = first_problem(result)
-    measured = step is not None and step.name is StepName.SPEED and step.outcome is Outcome.FAIL
+    measured = step is not None and step.name == "speed" and step.outcome is Outcome.FAIL
     if measured and step.failure is not None and step.failure.kind == "too_slow":
         return "too_slow"
     return "undecided" if result.status is Status.CANNOT_GRADE else "rejected"
@@ -109,7 +109,7 @@ def described(result: Result) -> dict[str, Any]:
     told: dict[str, Any] = {"seed": result.seed, "status": result.status.value}
     step = first_problem(result)
     if step is not None:
-        told |= {"step": step.name.value, "summary": step.summary}
+        told |= {"step": step.name, "summary": step.summary}
         if step.failure is not None:
             told |= step.failure.model_dump(include={"kind", "message", "expected", "got", "case"})
         if step.speed is not None:

@@ -38,7 +38,7 @@ from grader.classroom.board.entries import Context
 from grader.course import catalog, settings
 from grader.model import attempts
 from grader.model.attempts import Attempt
-from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Resources, Result, Speed, parse_result
 
 HERE = Path(__file__).parent
@@ -257,7 +257,7 @@ def graded(exercise: str, gpu: str, share: float, at: datetime, draw: random.Ran
                 "speed": speed,
             }
         )
-        if step.name is StepName.SPEED
+        if step.name == "speed"
         else step
         for step in PATTERN.steps
     ]

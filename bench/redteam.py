@@ -211,7 +211,7 @@ def fate_of(
     if result is not None:
         problem = first_problem(result)
         failure = None if problem is None else problem.failure
-        step = None if problem is None else problem.name.value
+        step = None if problem is None else problem.name
         kind = None if problem is None else failure.kind if failure else problem.outcome.value
         message = failure.message if failure else None if problem is None else problem.summary
         share = next((s.speed.share for s in result.steps if s.speed is not None), None)

@@ -28,7 +28,7 @@ from grader.grading import check
 from grader.grading.check import Request
 from grader.grading.options import Options
 from grader.machine.versions import environment
-from grader.model.outcomes import Status, StepName
+from grader.model.outcomes import Status
 from grader.model.results import Result
 from grader.speed import profile
 from grader.speed.scored_case import bytes_per_row
@@ -97,7 +97,7 @@ def compared(exercise: Exercise, result: Result) -> dict[str, Any]:
 
 def predicted(result: Result, sizes: Mapping[str, int]) -> tuple[float, float]:
     """Bytes read and written by the counts of the traffic step."""
-    step = next(step for step in result.steps if step.name is StepName.TRAFFIC)
+    step = next(step for step in result.steps if step.name == "traffic")
     return (
         sum(one.reads * sizes[one.argument] for one in step.traffic),
         sum(one.writes * sizes[one.argument] for one in step.traffic),

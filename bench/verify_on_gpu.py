@@ -93,7 +93,7 @@ def solution(exercise: Exercise, device: str) -> dict[str, Any]:
         "wall_s": round(time.monotonic() - began, 2),
         "spare": None if spare is None else round(spare, 4),
         "speed": None if speed is None else speed.model_dump(),
-        "steps_s": {step.name.value: step.duration_s for step in result.steps},
+        "steps_s": {step.name: step.duration_s for step in result.steps},
         "problem": problem(result),
         "seed": result.seed,
     }
@@ -121,7 +121,7 @@ def speed_of(result: Result) -> Speed | None:
 
 def problem(result: Result) -> str | None:
     """The first thing that went wrong, in one line."""
-    told = [f"{s.name.value}: {s.failure.message}" for s in result.steps if s.failure]
+    told = [f"{s.name}: {s.failure.message}" for s in result.steps if s.failure]
     return told[0] if told else None
 
 

@@ -13,7 +13,7 @@ from grader.classroom.board.collect import Collected, collect
 from grader.classroom.board.entries import Context
 from grader.model import attempts
 from grader.model.attempts import Attempt
-from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Result, Speed, parse_result
 
 COURSES = Path(__file__).parent / "courses"
@@ -74,7 +74,7 @@ def timed(
         step.model_copy(
             update={"outcome": outcome, "speed": speed(share, low, high), "failure": failure}
         )
-        if step.name is StepName.SPEED
+        if step.name == "speed"
         else step
         for step in SIMULATED.steps
     )
@@ -94,7 +94,7 @@ def wrong() -> Result:
 
 def solved() -> Result:
     """A puzzle, solved."""
-    steps = tuple(step for step in SIMULATED.steps if step.name is not StepName.SPEED)
+    steps = tuple(step for step in SIMULATED.steps if step.name != "speed")
     return SIMULATED.model_copy(update={"steps": steps, "exercise": PUZZLE, "hardened": True})
 
 

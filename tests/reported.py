@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from grader.classroom import signing
 from grader.classroom.ci_systems import CLASSROOM50
 from grader.model.attempts import Attempt
-from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Frame, Result, Speed, Step, parse_result
 from grader.reports.formats import canvas
 from grader.reports.formats.registry import FORMATS, Context, Report
@@ -67,8 +67,8 @@ SPEED = Speed(
 )
 
 
-def step(name: StepName, outcome: Outcome, failure: Failure | None = None, **changes) -> Step:
-    (old,) = (s for s in PASSED.steps if s.name is name)
+def step(name: str, outcome: Outcome, failure: Failure | None = None, **changes) -> Step:
+    (old,) = (s for s in PASSED.steps if s.name == name)
     points = old.max_points if outcome is Outcome.PASS else 0
     return old.model_copy(
         update={"outcome": outcome, "failure": failure, "points": points} | changes
@@ -97,23 +97,23 @@ def wrong(message: str, **changes) -> Result:
         frames=(Frame(line=12, function="double", code="tl.store(out_ptr, x)"),),
         hint="Load, double, store.",
     )
-    load = step(StepName.LOAD, Outcome.PASS)
-    return ended(Status.FAIL, load, step(StepName.CORRECTNESS, Outcome.FAIL, failure), **changes)
+    load = step("load", Outcome.PASS)
+    return ended(Status.FAIL, load, step("correctness", Outcome.FAIL, failure), **changes)
 
 
 def not_started(**changes) -> Result:
     failure = Failure(kind="not_started", message="NotImplementedError: write this part")
-    load = step(StepName.LOAD, Outcome.PASS)
+    load = step("load", Outcome.PASS)
     return ended(
         Status.NOT_STARTED,
         load,
-        step(StepName.CORRECTNESS, Outcome.NOT_STARTED, failure),
+        step("correctness", Outcome.NOT_STARTED, failure),
         **changes,
     )
 
 
 def timed(**changes) -> Result:
-    speed = step(StepName.SPEED, Outcome.PASS, summary="91.4 % of the ceiling", speed=SPEED)
+    speed = step("speed", Outcome.PASS, summary="91.4 % of the ceiling", speed=SPEED)
     where = PASSED.environment.model_copy(update={"device": "NVIDIA H200", "simulated": False})
     changes = {"environment": where} | changes
     return ended(Status.PASS, *PASSED.steps[:-1], speed, **changes)
@@ -121,7 +121,7 @@ def timed(**changes) -> Result:
 
 def noisy(**changes) -> Result:
     failure = Failure(kind="noisy", message="another program uses this GPU")
-    speed = step(StepName.SPEED, Outcome.NOISY, failure, summary="disturbed")
+    speed = step("speed", Outcome.NOISY, failure, summary="disturbed")
     return ended(Status.CANNOT_GRADE, *PASSED.steps[:-1], speed, **changes)
 
 

@@ -34,7 +34,6 @@ from grader.model import (
     Record,
     Result,
     Status,
-    StepName,
     first_problem,
     percent,
 )
@@ -125,7 +124,7 @@ def _kernels(exercise: Exercise) -> Iterator[Path]:
             "Write the model answer: gates are set from its speed.",
         )
     yield exercise.solution
-    yield from (k for k in exercise.wrong_kernels if rejected_at(k) is StepName.SPEED)
+    yield from (k for k in exercise.wrong_kernels if rejected_at(k) == "speed")
 
 
 def calibration(exercise: Exercise, results: dict[str, list[Result]]) -> Calibration:
@@ -174,7 +173,7 @@ def _share(result: Result) -> float | str:
     A solution below the gate, or too close to it to tell, was measured like any other.
     """
     problem = first_problem(result)
-    speed = next((step for step in result.steps if step.name is StepName.SPEED), None)
+    speed = next((step for step in result.steps if step.name == "speed"), None)
     if problem is None and speed is not None and speed.speed is not None:
         return speed.speed.share
     if problem is None:

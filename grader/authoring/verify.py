@@ -30,7 +30,6 @@ from grader.model import (
     Result,
     Spec,
     Status,
-    StepName,
     counted,
     first_problem,
 )
@@ -201,7 +200,7 @@ def _trials(exercise: Exercise, device: str, stub: Path) -> list[_Trial]:
 
     def wrong(kernel: Path) -> _Trial:
         where = "cpu" if needs_simulator(kernel) else device
-        return _Trial("wrong", kernel.stem, rejected_at(kernel).value, ask(kernel, where))
+        return _Trial("wrong", kernel.stem, rejected_at(kernel), ask(kernel, where))
 
     def no_work(answer: str) -> _Trial:
         options = Options(seed=NO_WORK_SEED, device=device, shrink=False, pretend=answer)
@@ -270,7 +269,7 @@ def _detail(trial: _Trial, result: Result) -> str:
     """Why a kernel was rejected; of an answer that is no work at all, what it passes."""
     if trial.kind == "no_work":  # a property may have rejected what the cases let pass
         for step in result.steps:
-            if step.name is StepName.CORRECTNESS and step.outcome is Outcome.PASS:
+            if step.name == "correctness" and step.outcome is Outcome.PASS:
                 return step.summary
     problem = first_problem(result)
     if problem and problem.failure:
@@ -307,5 +306,4 @@ def _actual(result: Result) -> str:
     """`pass`, `not_started`, the step that rejects, or the status when the grader is at fault."""
     if result.status is not Status.FAIL:
         return result.status.value
-    step = next((s.name for s in result.steps if s.outcome is Outcome.FAIL), StepName.LOAD)
-    return step.value
+    return next((s.name for s in result.steps if s.outcome is Outcome.FAIL), "load")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from grader.course import Exercise
-from grader.model import GraderError, Outcome, StepName
+from grader.model import GraderError, Outcome
 
 if TYPE_CHECKING:
     from grader.grading.options import Options
@@ -120,17 +120,17 @@ class SpecFile(pytest.File):
         gradings = _gradings(self.config)
         pretends = gradings.options.pretend is not None
         built_in = {
-            StepName.LOAD: correctness.load,
-            StepName.CORRECTNESS: vacuity.every_case if pretends else correctness.correctness,
-            StepName.TRAFFIC: traffic.traffic,
-            StepName.COUNTS: counts.counts,
-            StepName.MEMORY: memory.memory,
-            StepName.SPEED: correctness.speed,
+            "load": correctness.load,
+            "correctness": vacuity.every_case if pretends else correctness.correctness,
+            "traffic": traffic.traffic,
+            "counts": counts.counts,
+            "memory": memory.memory,
+            "speed": correctness.speed,
         }
         has = gradings.of(self.path.parent).spec.steps
         for name, work in built_in.items():
             if name in has:
-                yield StepItem.from_parent(self, name=name.value, step=name, work=work)
+                yield StepItem.from_parent(self, name=name, step=name, work=work)
 
 
 def _count_ahead(grading: Grading) -> None:
@@ -146,16 +146,16 @@ class StepFailed(Exception):
 
 
 class StepItem(pytest.Item):
-    def __init__(self, *, step: StepName, work: Any, **kwargs: Any) -> None:
+    def __init__(self, *, step: str, work: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.step, self.work = step, work
 
     def runtest(self) -> None:
         grading = _gradings(self.config).of(self.path.parent)
-        if StepName.PROPERTIES not in grading.steps and self.step is StepName.TRAFFIC:
+        if "properties" not in grading.steps and self.step == "traffic":
             grading.settle_properties()
         done = grading.run(self.step, self.work)
-        if self.step is StepName.LOAD and done.outcome is Outcome.PASS:
+        if self.step == "load" and done.outcome is Outcome.PASS:
             _count_ahead(grading)
         if done.outcome in (Outcome.SKIP, Outcome.NOT_RUN):
             pytest.skip(done.summary)
@@ -183,10 +183,10 @@ def _told(failure: Failure) -> str:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Within an exercise: load, correctness, its own tests, traffic, counts, memory, speed."""
-    order = list(StepName)
+    order = ["load", "correctness", "properties", "traffic", "counts", "memory", "speed"]
 
     def rank(item: pytest.Item) -> int:
-        step = item.step if isinstance(item, StepItem) else StepName.PROPERTIES
+        step = item.step if isinstance(item, StepItem) else "properties"
         return order.index(step)
 
     ours = [i for i, item in enumerate(items) if is_exercise(item.path.parent)]
@@ -205,9 +205,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if isinstance(item, StepItem) or not is_exercise(item.path.parent):
         return
     grading = _gradings(item.config).of(item.path.parent)
-    needed = grading.needs(StepName.PROPERTIES)
+    needed = grading.needs("properties")
     if needed is not None:
-        pytest.skip(f"needs {needed.value}")
+        pytest.skip(f"needs {needed}")
 
 
 @pytest.hookimpl(wrapper=True)

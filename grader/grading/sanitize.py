@@ -22,7 +22,7 @@ from grader.correctness import CaseDraw, reseeded
 from grader.grading import sanitizer_report
 from grader.grading.session import Grading
 from grader.machine import toolkit
-from grader.model import CannotGrade, Case, Outcome, Sanitized, Spec, StepName, counted, printable
+from grader.model import CannotGrade, Case, Outcome, Sanitized, Spec, counted, printable
 from grader.sandbox import destinations, fork_server
 
 PROGRAM = "compute-sanitizer"
@@ -71,7 +71,7 @@ def small_case(spec: Spec) -> Case:
 def sanitize(grading: Grading, program: Path) -> tuple[Sanitized, ...]:
     """Run both tools on one case: the one that was asked for, or else `small_case`."""
     case = grading.options.case or reseeded(small_case(grading.spec), grading.options.seed)
-    load = grading.steps.get(StepName.LOAD)
+    load = grading.steps.get("load")
     begun = all(step.outcome is not Outcome.NOT_STARTED for step in grading.steps.values())
     if load is None or load.outcome is not Outcome.PASS or not begun:
         why = "not run: needs a kernel that loads and has been started"

@@ -50,7 +50,6 @@ from .messages import WireError as WireError
 from .outcomes import Limit as Limit
 from .outcomes import Outcome as Outcome
 from .outcomes import Status as Status
-from .outcomes import StepName as StepName
 from .outcomes import counted as counted
 from .outcomes import percent as percent
 from .results import Clocks as Clocks

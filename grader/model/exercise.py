@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from grader.model.errors import UsageError
-from grader.model.outcomes import StepName
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -256,6 +255,9 @@ class Limits:
     check_s: float = 300.0
 
 
+_STEPS = ("load", "correctness", "properties", "traffic", "counts", "memory", "speed")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Points:
     """Points per step, of those that an exercise has.
@@ -365,16 +367,16 @@ class Spec:
         return self.scored, self.gates
 
     @property
-    def steps(self) -> tuple[StepName, ...]:
+    def steps(self) -> tuple[str, ...]:
         """The steps of a check of this exercise, in their order."""
-        left_out = set() if self.scored else {StepName.MEMORY, StepName.SPEED}
-        left_out |= set() if self.budgets else {StepName.COUNTS}
-        return tuple(name for name in StepName if name not in left_out)
+        left_out = set() if self.scored else {"memory", "speed"}
+        left_out |= set() if self.budgets else {"counts"}
+        return tuple(name for name in _STEPS if name not in left_out)
 
     @property
-    def worth(self) -> Mapping[StepName, int]:
+    def worth(self) -> Mapping[str, int]:
         """The points of each of its steps."""
-        return {name: getattr(self.points, name.value) for name in self.steps}
+        return {name: getattr(self.points, name) for name in self.steps}
 
     @property
     def signature(self) -> str:

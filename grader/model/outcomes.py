@@ -5,18 +5,6 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class StepName(StrEnum):
-    """The steps of a verdict, in the order in which they run."""
-
-    LOAD = "load"
-    CORRECTNESS = "correctness"
-    PROPERTIES = "properties"
-    TRAFFIC = "traffic"
-    COUNTS = "counts"
-    MEMORY = "memory"
-    SPEED = "speed"
-
-
 class Outcome(StrEnum):
     """What became of one step."""
 

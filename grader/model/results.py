@@ -8,11 +8,11 @@ never finished says `unfinished`.
 from __future__ import annotations
 
 import json
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from grader.model.outcomes import Limit, Outcome, Status, StepName
+from grader.model.outcomes import Limit, Outcome, Status
 
 
 class Record(BaseModel):
@@ -146,6 +146,10 @@ class Memory(Record):
     held_bytes: int | None = Field(
         default=None, description="on a GPU: all that the call held, with code and streams"
     )
+
+
+# Open, so that a new step breaks no reader; a word, for it is printed and written as it stands.
+StepName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 
 
 class Step(Record):

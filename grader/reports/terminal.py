@@ -25,7 +25,6 @@ from grader.model import (
     Speed,
     Status,
     Step,
-    StepName,
     counted,
     first_problem,
     percent,
@@ -136,11 +135,11 @@ def _after_failure(result: Result) -> str:
             "right answers, and an error all the same: change the lines above, or it will go "
             "wrong on another GPU or another day"
         )
-    if problem.name is StepName.LOAD:
+    if problem.name == "load":
         return f"make {Path(result.kernel.path).name} load, then check again"
-    if problem.name is StepName.SPEED:
+    if problem.name == "speed":
         return f"it is right but slow: look for bytes moved twice and idle threads; {hint}"
-    if problem.name in (StepName.TRAFFIC, StepName.COUNTS):
+    if problem.name in ("traffic", "counts"):
         if _of_puzzle(result) and not _of_warps(problem):
             hint = f"`grader show {result.exercise} --trace` draws what each thread does, {hint}"
         return f"change the kernel and check again; {hint}"
@@ -157,11 +156,11 @@ def _of_warps(problem: Step) -> bool:
 
 def _of_puzzle(result: Result) -> bool:
     """Whether its kernel is one whose single threads can be drawn: it has no speed."""
-    return all(step.name is not StepName.SPEED for step in result.steps)
+    return all(step.name != "speed" for step in result.steps)
 
 
 def _after_pass(result: Result, following: str | None) -> str:
-    speed = next((step for step in result.steps if step.name is StepName.SPEED), None)
+    speed = next((step for step in result.steps if step.name == "speed"), None)
     if speed and speed.outcome is Outcome.SKIP:
         return (
             f"right, as far as this machine can tell; check on one with a CUDA GPU for the "
@@ -206,7 +205,7 @@ def _step(step: Step, file: str, width: int) -> Text:
     first, *more = wrap(told, width - len(indent) - len(points) - 2)
     line = Text("  ")
     line.append(mark, style=style)
-    line.append(f" {step.name.value:<14}{first}")
+    line.append(f" {step.name:<14}{first}")
     line.append(f"{points:>{max(width - line.cell_len, 2)}}".rstrip() + "\n")
     for part in more:
         line.append(f"{indent}{part}\n")

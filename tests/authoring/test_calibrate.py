@@ -18,7 +18,7 @@ from grader.course.catalog import Exercise
 from grader.grading import check
 from grader.machine import devices
 from grader.model.errors import BrokenExercise, CannotGrade, UsageError
-from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Result, Speed, Step, parse_result
 from grader.reports.calibration import report
 
@@ -49,7 +49,7 @@ def step(outcome: Outcome, share: float | None = None, kind: str = "", said: str
             latency_us=1.0,
         )
     return Step(
-        name=StepName.SPEED,
+        name="speed",
         outcome=outcome,
         points=0,
         max_points=3,
@@ -77,7 +77,7 @@ def noisy(said: str = "it is hot") -> Result:
 
 def wrong() -> Result:
     failed = step(Outcome.FAIL, None, "value", "out[0] is wrong")
-    return result(Status.FAIL, failed.model_copy(update={"name": StepName.CORRECTNESS}))
+    return result(Status.FAIL, failed.model_copy(update={"name": "correctness"}))
 
 
 def shares(*values: float) -> Measured:

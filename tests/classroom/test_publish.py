@@ -22,7 +22,7 @@ from grader.course.catalog import Exercise
 from grader.course.settings import Policy
 from grader.grading import check
 from grader.model import texts
-from grader.model.outcomes import Status, StepName
+from grader.model.outcomes import Status
 from grader.model.results import parse_result
 from grader.reports import solutions as pages
 from grader.reports.solution_plots import plots
@@ -168,7 +168,7 @@ def test_line_ends_of_a_kernel_stay_as_they_are(root, publish, tmp_path):
 def test_a_mistake_says_what_is_wrong_where_it_is_rejected_and_what_differs(root):
     (mistake,) = model(root).mistakes
     assert mistake.told == "Leaves out the mask: `inside` is for everybody."
-    assert mistake.step is StepName.CORRECTNESS
+    assert mistake.step == "correctness"
     assert mistake.luck == "may pass by luck, because nobody looks behind the end."
     assert mistake.diff == (
         "     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)",
@@ -186,8 +186,8 @@ def test_a_mistake_says_what_is_wrong_where_it_is_rejected_and_what_differs(root
     [
         ("x = 1\n", "", None),
         ("not Python (\n", "", None),
-        ('"""\nRejected at: speed\n"""\n', "", StepName.SPEED),
-        ('"""Too slow.\nRejected at: speed\n"""\n', "Too slow.", StepName.SPEED),
+        ('"""\nRejected at: speed\n"""\n', "", "speed"),
+        ('"""Too slow.\nRejected at: speed\n"""\n', "Too slow.", "speed"),
         ('"""Rejected at: nowhere"""\n', "", None),
         ("\x00\x0c", "", None),
     ],

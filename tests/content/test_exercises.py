@@ -19,7 +19,7 @@ from grader.grading.options import Options
 from grader.grading.session import ForkServers, Grading
 from grader.grading.steps.correctness import correctness, load
 from grader.model.exercise import Case
-from grader.model.outcomes import Outcome, StepName
+from grader.model.outcomes import Outcome
 from grader.sandbox.arena import HostArena
 from grader.sandbox.pretender import ANSWERS, Pretender
 from grader.sandbox.remote_kernel import RemoteKernel
@@ -197,7 +197,7 @@ def test_simulated_cases_are_small_enough(exercise: Exercise):
 @each
 def test_ten_points_for_an_exercise_and_none_for_loading(exercise: Exercise):
     worth = exercise.spec.worth
-    assert worth[StepName.LOAD] == 0
+    assert worth["load"] == 0
     assert sum(worth.values()) == 10 or exercise.spec.scored is None
 
 
@@ -227,8 +227,8 @@ def test_an_answer_without_work_is_rejected(exercise: Exercise, answer: str):
     options = Options(seed=1, pretend=answer, shrink=False)
     grading = Grading(exercise, exercise.solution, options, ForkServers())
     try:
-        assert grading.run(StepName.LOAD, load).outcome is Outcome.PASS
-        step = grading.run(StepName.CORRECTNESS, correctness)
+        assert grading.run("load", load).outcome is Outcome.PASS
+        step = grading.run("correctness", correctness)
     finally:
         grading.close()
     assert (step.outcome, step.points) == (Outcome.FAIL, 0)

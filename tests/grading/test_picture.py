@@ -10,7 +10,7 @@ from grader.cli import main
 from grader.course import catalog
 from grader.grading import picture
 from grader.model.exercise import Case
-from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Result, Step, parse_result
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +23,7 @@ def failed(kind: str = "value", case: str = "8,float32,seed=7", replay: bool = T
     command = f"grader check p01_map --kernel 'my kernel.py' --case '{case}'"
     failure = Failure(kind=kind, message="wrong", replay=command if replay else None)
     step = Step(
-        name=StepName.CORRECTNESS,
+        name="correctness",
         outcome=Outcome.FAIL,
         points=0,
         max_points=3,

@@ -22,7 +22,7 @@ from grader.grading.options import Options
 from grader.grading.session import ForkServers, Grading
 from grader.model.errors import CannotGrade
 from grader.model.exercise import Case
-from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Result, Sanitized, parse_result
 from grader.sandbox import fork_server
 from grader.worker import single_call
@@ -95,7 +95,7 @@ def grading(exercise: Exercise = ADD, kernel: Path | None = None, **options: obj
     """As a judge leaves it when the kernel has loaded."""
     chosen = Options(**({"seed": 1, "case": CASE} | options))
     made = Grading(exercise, kernel or exercise.solution, chosen, ForkServers())
-    made.steps[StepName.LOAD] = LOADED
+    made.steps["load"] = LOADED
     return made
 
 
@@ -183,7 +183,7 @@ def test_no_answer_is_no_pass(fake: Fake, report: str, said: str, status: int, t
 
 def test_a_kernel_that_does_not_load_is_not_run(fake: Fake, tmp_path: Path):
     broken = grading()
-    broken.steps[StepName.LOAD] = LOADED.model_copy(
+    broken.steps["load"] = LOADED.model_copy(
         update={"outcome": Outcome.FAIL, "failure": Failure(kind="syntax", message="no")}
     )
     found = sanitize.sanitize(broken, fake())
@@ -193,8 +193,8 @@ def test_a_kernel_that_does_not_load_is_not_run(fake: Fake, tmp_path: Path):
 
 def test_a_stub_is_not_run(fake: Fake):
     stub = grading()
-    stub.steps[StepName.CORRECTNESS] = LOADED.model_copy(
-        update={"name": StepName.CORRECTNESS, "outcome": Outcome.NOT_STARTED}
+    stub.steps["correctness"] = LOADED.model_copy(
+        update={"name": "correctness", "outcome": Outcome.NOT_STARTED}
     )
     assert {one.outcome for one in sanitize.sanitize(stub, fake())} == {Outcome.NOT_RUN}
 

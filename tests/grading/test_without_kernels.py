@@ -16,7 +16,7 @@ from grader.grading.options import Options
 from grader.grading.session import ForkServers, Grading
 from grader.grading.steps import correctness
 from grader.model.exercise import Limits
-from grader.model.outcomes import Outcome, StepName
+from grader.model.outcomes import Outcome
 from grader.model.results import Failure
 
 ROOT = catalog.find_root(Path(__file__).parents[1])
@@ -245,8 +245,8 @@ def test_what_needs_a_numba_kernel_is_accepted(tried: Try, body: str):
 
 def test_correctness_says_it_once_all_answers_are_right(graded: Callable[..., Grading]):
     grading = graded(DOUBLE, triton_file("out.copy_(2 * x)"))
-    grading.run(StepName.LOAD, correctness.load)
-    step = grading.run(StepName.CORRECTNESS, correctness.correctness)
+    grading.run("load", correctness.load)
+    step = grading.run("correctness", correctness.correctness)
     assert (step.outcome, step.points) == (Outcome.FAIL, 0)
     assert step.failure is not None
     assert step.failure.kind == "no_kernel"
@@ -255,8 +255,8 @@ def test_correctness_says_it_once_all_answers_are_right(graded: Callable[..., Gr
 
 def test_a_wrong_answer_is_told_first(graded: Callable[..., Grading]):
     grading = graded(DOUBLE, triton_file("out.copy_(3 * x)"))
-    grading.run(StepName.LOAD, correctness.load)
-    failure = grading.run(StepName.CORRECTNESS, correctness.correctness).failure
+    grading.run("load", correctness.load)
+    failure = grading.run("correctness", correctness.correctness).failure
     assert failure is not None
     assert failure.kind == "value"
 

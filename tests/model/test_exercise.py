@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from grader.course import catalog
 from grader.model.errors import UsageError
 from grader.model.exercise import Budget, Case, Gates, Spec, reads, updates, writes
-from grader.model.outcomes import StepName
 
 SMALL = Path(__file__).parents[1] / "courses" / "small"
 SPEC = catalog.find(SMALL, "01_double").spec
@@ -109,10 +108,9 @@ def test_least_bytes_count_reads_and_writes_of_tensors():
 
 @pytest.mark.parametrize("spec", [SPEC, ROW_SUM])
 def test_points_add_up(spec: Spec):
-    assert list(vars(spec.points)) == list(StepName)
     assert tuple(spec.worth) == spec.steps
-    assert StepName.SPEED in spec.steps
-    assert StepName.COUNTS not in spec.steps
+    assert "speed" in spec.steps
+    assert "counts" not in spec.steps
 
 
 def test_a_puzzle_has_neither_memory_nor_speed_and_counts_where_it_has_budgets():
@@ -121,7 +119,7 @@ def test_a_puzzle_has_neither_memory_nor_speed_and_counts_where_it_has_budgets()
     assert list(puzzle.steps) == names
     counted = replace(puzzle, budgets=(Budget("transactions", most=8, best=4),))
     assert list(counted.steps) == [*names, "counts"]
-    assert counted.worth[StepName.COUNTS] == 1
+    assert counted.worth["counts"] == 1
     with pytest.raises(UsageError, match="is not graded: it is a puzzle"):
         _ = puzzle.timed
 

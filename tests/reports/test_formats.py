@@ -22,7 +22,7 @@ from grader.cli.export import Exported
 from grader.model import results, texts
 from grader.model.attempts import Attempt, Signed
 from grader.model.errors import UsageError
-from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Frame
 from grader.reports.formats import (
     autolab,
@@ -471,8 +471,8 @@ def test_canvas_is_filled_and_nothing_else_is_touched():
 
 
 def test_canvas_counts_in_its_own_points():
-    step = reported.step(StepName.CORRECTNESS, Outcome.PASS)
-    load = reported.step(StepName.LOAD, Outcome.PASS)
+    step = reported.step("correctness", Outcome.PASS)
+    load = reported.step("load", Outcome.PASS)
     partly = reported.ended(Status.FAIL, load, step, **reported.of("02_row_sum", "Row sum"))
     filled = canvas.fill(BOOK, [reported.attempt(partly, "S1")], total="All kernels")
     assert cells(filled.text)[3][6] == "1.5"  # 3 of 10, where Canvas has 5

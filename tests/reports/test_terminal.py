@@ -10,7 +10,7 @@ from rich.text import Text
 
 from grader.authoring.verify import Verified
 from grader.course import catalog
-from grader.model.outcomes import Limit, Outcome, Status, StepName, percent
+from grader.model.outcomes import Limit, Outcome, Status, percent
 from grader.model.results import (
     Clocks,
     Count,
@@ -39,8 +39,8 @@ def changed(record, **changes):
     return record.model_copy(update=changes)
 
 
-def not_run(step: Step, needs: StepName) -> Step:
-    return changed(step, outcome=Outcome.NOT_RUN, points=0, summary=f"not run: needs {needs.value}")
+def not_run(step: Step, needs: str) -> Step:
+    return changed(step, outcome=Outcome.NOT_RUN, points=0, summary=f"not run: needs {needs}")
 
 
 def failed(step: Step, failure: Failure, outcome: Outcome = Outcome.FAIL, **changes) -> Step:
@@ -64,10 +64,10 @@ CORRECTNESS_FAILS = changed(
     steps=(
         LOAD,
         failed(CORRECTNESS, MASK),
-        not_run(PROPERTIES, StepName.CORRECTNESS),
-        not_run(TRAFFIC, StepName.CORRECTNESS),
-        not_run(MEMORY, StepName.CORRECTNESS),
-        not_run(SPEED, StepName.CORRECTNESS),
+        not_run(PROPERTIES, "correctness"),
+        not_run(TRAFFIC, "correctness"),
+        not_run(MEMORY, "correctness"),
+        not_run(SPEED, "correctness"),
     ),
 )
 MEASURED = Speed(
@@ -143,10 +143,10 @@ NOT_STARTED = changed(
             ),
             Outcome.NOT_STARTED,
         ),
-        not_run(PROPERTIES, StepName.CORRECTNESS),
-        not_run(TRAFFIC, StepName.CORRECTNESS),
-        not_run(MEMORY, StepName.CORRECTNESS),
-        not_run(SPEED, StepName.CORRECTNESS),
+        not_run(PROPERTIES, "correctness"),
+        not_run(TRAFFIC, "correctness"),
+        not_run(MEMORY, "correctness"),
+        not_run(SPEED, "correctness"),
     ),
 )
 CRASHED = changed(
@@ -167,11 +167,11 @@ CRASHED = changed(
             ),
             summary="",
         ),
-        not_run(CORRECTNESS, StepName.LOAD),
-        not_run(PROPERTIES, StepName.LOAD),
-        not_run(TRAFFIC, StepName.LOAD),
-        not_run(MEMORY, StepName.LOAD),
-        not_run(SPEED, StepName.LOAD),
+        not_run(CORRECTNESS, "load"),
+        not_run(PROPERTIES, "load"),
+        not_run(TRAFFIC, "load"),
+        not_run(MEMORY, "load"),
+        not_run(SPEED, "load"),
     ),
 )
 BROKEN = changed(
@@ -190,10 +190,10 @@ BROKEN = changed(
             Outcome.ERROR,
             summary="The reference of 01_double fails with IndexError",
         ),
-        not_run(PROPERTIES, StepName.CORRECTNESS),
-        not_run(TRAFFIC, StepName.CORRECTNESS),
-        not_run(MEMORY, StepName.CORRECTNESS),
-        not_run(SPEED, StepName.CORRECTNESS),
+        not_run(PROPERTIES, "correctness"),
+        not_run(TRAFFIC, "correctness"),
+        not_run(MEMORY, "correctness"),
+        not_run(SPEED, "correctness"),
     ),
 )
 NO_GPU = changed(
@@ -429,14 +429,14 @@ def test_every_status_has_a_word_and_a_next_step(status: Status):
     assert status.value.replace("_", " ") in report.lower()
 
 
-@pytest.mark.parametrize("name", [StepName.TRAFFIC, StepName.COUNTS])
-def test_who_moves_too_much_in_a_puzzle_is_led_to_its_picture(name: StepName):
+@pytest.mark.parametrize("name", ["traffic", "counts"])
+def test_who_moves_too_much_in_a_puzzle_is_led_to_its_picture(name: str):
     """A wrong answer ends with one by itself; an exercise that has a speed has none."""
     bad = failed(changed(CORRECTNESS, name=name), MASK)
     puzzle = changed(PASSED, status=Status.FAIL, steps=(bad,))
     draws = "`grader show 01_double --trace` draws what each thread does"
     assert draws in terminal.next_step(puzzle)
-    timed = next(step for step in PASSED.steps if step.name is StepName.SPEED)
+    timed = next(step for step in PASSED.steps if step.name == "speed")
     assert draws not in terminal.next_step(changed(puzzle, steps=(bad, timed)))
 
 
@@ -447,7 +447,7 @@ def test_nobody_is_led_to_a_picture_that_does_not_show_the_fault(count: str, dra
     """What a warp does together is in no picture of single threads; nor is it in a replay."""
     over = Count(count=count, value=9, most=4, best=4)
     within = Count(count="barriers", value=1, most=1, best=1)
-    step = changed(CORRECTNESS, name=StepName.COUNTS, counts=(within, over))
+    step = changed(CORRECTNESS, name="counts", counts=(within, over))
     puzzle = changed(PASSED, status=Status.FAIL, steps=(failed(step, MASK),))
     said = terminal.next_step(puzzle)
     assert said.startswith("change the kernel and check again; ")
@@ -755,7 +755,7 @@ def test_counts_stand_below_their_step_with_budget_and_best():
     step = failed(
         TRAFFIC,
         failure,
-        name=StepName.COUNTS,
+        name="counts",
         summary="32×32 float32: 1,152 transactions, 0 bank conflicts",
         counts=COUNTS,
     )

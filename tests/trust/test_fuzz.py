@@ -44,7 +44,7 @@ from grader.model.messages import (
     WireError,
     printable,
 )
-from grader.model.outcomes import Outcome, StepName
+from grader.model.outcomes import Outcome
 from grader.model.results import Failure, Frame, parse_result, result_json
 from grader.model.verdict import exit_code
 from grader.sandbox import worker_link
@@ -391,7 +391,7 @@ class JudgeAndLiar(RuleBasedStateMachine):
         remote = RemoteKernel(DOUBLE.spec, self.link, self.arena)
         grading._benches["cpu"] = Bench(self.arena, self.link, remote)
         found = grading._settled(work)
-        recorded = grading._record(StepName.CORRECTNESS, found, 0.0)
+        recorded = grading._record("correctness", found, 0.0)
         assert type(recorded).model_validate_json(recorded.model_dump_json()) == recorded
         return found
 

@@ -24,11 +24,11 @@ from grader.model import (
     Record,
     Signed,
     Status,
-    StepName,
     first_fault,
     login_of,
     percent,
     quoted,
+    results,
     sortable,
     stamp,
     to_come,
@@ -42,12 +42,11 @@ LARGEST_FIGURE = 1e9  # of milliseconds and of 1e9 bytes per second
 LARGEST_SHARE = 10.0  # of the ceiling: no interval of a kernel that is possible reaches so far
 # The states whose figures are shown: of what is wrong or impossible they mean nothing.
 TELLING = (State.RANKED, State.UNVERIFIED, State.NOISY)
-MAY_SKIP = (StepName.TRAFFIC, StepName.COUNTS)  # by kernels that no simulator knows
+MAY_SKIP = ("traffic", "counts")  # by kernels that no simulator knows
 ENDED = (Status.PASS, Status.FAIL, Status.CANNOT_GRADE)  # what a check that was finished says
 # Each under a name of its own, as they are compared a million times: until Python 3.12 it takes
 # longer to look a member up in its enum than to compare with it.
 PASS, SKIP, NOISY = Outcome.PASS, Outcome.SKIP, Outcome.NOISY
-CORRECTNESS, SPEED = StepName.CORRECTNESS, StepName.SPEED
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,7 @@ class _Speed(TypedDict):
 
 
 class _Step(TypedDict):
-    name: StepName
+    name: results.StepName
     outcome: Outcome
     failure: NotRequired[_Failure | None]
     speed: NotRequired[_Speed | None]
@@ -228,7 +227,7 @@ def _entry(attempt: _Attempt, digest: str, context: Context, *, signed: bool) ->
     result = attempt["result"]
     _must_be_of(context, attempt)
     trusted = signed and result.get("hardened", False)
-    step = next((step for step in result["steps"] if step["name"] is SPEED), None)
+    step = next((step for step in result["steps"] if step["name"] == "speed"), None)
     # Of a simulation there is no speed, whatever its file says.
     speed = None if step is None or result["environment"]["simulated"] else step.get("speed")
     timed = context.timed[result["exercise"]]
@@ -352,13 +351,13 @@ def _sound(result: _Result) -> bool:
         return False
     correct = False
     for step in result["steps"]:
-        if step["name"] is SPEED:
+        if step["name"] == "speed":
             continue
         if step["outcome"] is not PASS and not (
             step["outcome"] is SKIP and step["name"] in MAY_SKIP
         ):
             return False
-        correct = correct or step["name"] is CORRECTNESS
+        correct = correct or step["name"] == "correctness"
     return correct and all(one["outcome"] is PASS for one in result.get("sanitized", ()))
 
 

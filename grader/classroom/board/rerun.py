@@ -26,7 +26,6 @@ from grader.model import (
     Outcome,
     Result,
     Status,
-    StepName,
     quoted,
     verdict,
 )
@@ -139,7 +138,7 @@ def round_of(result: Result) -> Round:
     """Raises BrokenExercise where the exercise or the grader is at fault."""
     gpu = result.environment.device
     step = verdict.first_problem(result)
-    speed = next((one.speed for one in result.steps if one.name is StepName.SPEED), None)
+    speed = next((one.speed for one in result.steps if one.name == "speed"), None)
     if result.status is Status.ERROR:
         raise BrokenExercise(
             f"{result.exercise}: {quoted(result.message or _told(result), 200)}",

@@ -21,7 +21,6 @@ from grader.model import (
     Result,
     Speed,
     Status,
-    StepName,
     first_fault,
     parse_result,
     quoted,
@@ -143,6 +142,6 @@ def _why_no_speed(result: Result) -> str:
             "Its speed is not measured: the result was simulated on a CPU, where reads, writes "
             "and memory are counted and nothing is timed."
         )
-    step = next((step for step in result.steps if step.name is StepName.SPEED), None)
+    step = next((step for step in result.steps if step.name == "speed"), None)
     said = f": {step.summary}" if step and step.summary else ""
     return f"Its speed is not measured{said}."

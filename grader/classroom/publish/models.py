@@ -14,7 +14,7 @@ from grader.classroom.publish import evidence
 from grader.classroom.publish.evidence import Evidence
 from grader.course import Exercise, regions, rejected_at, without_comments
 from grader.grading import LARGEST_FILE
-from grader.model import BrokenExercise, GraderError, Result, Spec, StepName, texts
+from grader.model import BrokenExercise, GraderError, Result, Spec, texts
 
 MOST_DIFF_LINES = 60
 
@@ -34,7 +34,7 @@ class Mistake:
     source: str
     told: str
     luck: str
-    step: StepName | None
+    step: str | None
     diff: tuple[str, ...]
     cut: int
 
@@ -194,7 +194,7 @@ def _mistake(path: Path, solution: str) -> Mistake:
     )
 
 
-def _step(path: Path) -> StepName | None:
+def _step(path: Path) -> str | None:
     try:
         return rejected_at(path)
     except BrokenExercise:

@@ -17,7 +17,7 @@ from grader import backends
 from grader.correctness import no_kernel
 from grader.grading.session import Finding, Grading
 from grader.machine import gpu_lock, nvml
-from grader.model import Case, Clocks, Failure, Launched, Outcome, Spec, Speed, StepName, percent
+from grader.model import Case, Clocks, Failure, Launched, Outcome, Spec, Speed, percent
 from grader.sandbox import Call, CudaArena, KernelFailure, WorkerLink, entry_of
 from grader.speed import (
     BATCHES,
@@ -119,14 +119,12 @@ def _measure(
         raised=correction(samples.evidence),
         clocks=_clocks(samples.readings),
     )
-    counted = grading.steps[StepName.TRAFFIC].traffic
+    counted = grading.steps["traffic"].traffic
     explained = explanation.with_explanation(
         speed, spec, counted, slots.sizes, launched, this_gpu()
     )
     noise = noise_cause(samples, before, after, others)
-    noise = noise or excess_memory(
-        available, samples.evidence, grading.steps[StepName.MEMORY].memory
-    )
+    noise = noise or excess_memory(available, samples.evidence, grading.steps["memory"].memory)
     if needless is not None:
         return Finding(_tried(speed), needless, Outcome.FAIL, speed)
     return _finding(speed, explained, decide(shares, gates.passing), noise)
@@ -143,7 +141,7 @@ def _reserved_memory(grading: Grading, slots: Slots) -> Tensor | None:
     """In hardened mode, what keeps the kernel from holding more than the memory step saw."""
     if not grading.options.hardened:
         return None
-    watched = grading.steps[StepName.MEMORY].memory
+    watched = grading.steps["memory"].memory
     if watched is None or watched.held_bytes is None:
         return None
     # Of a vector the judge makes a float64 for each float32.

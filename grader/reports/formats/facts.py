@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from grader.model import Attempt, Result, Status, Step, StepName, first_problem, texts
+from grader.model import Attempt, Result, Status, Step, first_problem, texts
 
 # What says nothing about the learner's work, so that no format may make points of it.
 FAULTS = (Status.CANNOT_GRADE, Status.ERROR, Status.UNFINISHED, Status.INTERRUPTED)
@@ -60,7 +60,7 @@ def speed(result: Result) -> Step | None:
     """The speed step, where it was measured and the check passed."""
     if result.status is not Status.PASS:
         return None
-    found = (s for s in result.steps if s.name is StepName.SPEED and s.speed is not None)
+    found = (s for s in result.steps if s.name == "speed" and s.speed is not None)
     return next(found, None)
 
 

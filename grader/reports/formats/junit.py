@@ -83,7 +83,7 @@ def _step(step: Step, classname: str) -> Case:
     message = failure.message if failure else step.summary
     type_ = failure.kind if failure else step.outcome.value
     detail = _detail(failure) if failure else message
-    return Case(classname, step.name.value, step.duration_s, verdict, type_, message, detail)
+    return Case(classname, step.name, step.duration_s, verdict, type_, message, detail)
 
 
 def _detail(failure: Failure) -> str:

@@ -50,7 +50,7 @@ def long(attempts: Sequence[Attempt]) -> str:
 
 
 def _step(step: Step, graded: bool) -> dict[str, object]:
-    row: dict[str, object] = {"step": step.name.value, "outcome": step.outcome.value}
+    row: dict[str, object] = {"step": step.name, "outcome": step.outcome.value}
     if graded:
         row |= {"points": step.points, "max_points": step.max_points}
     if step.speed is not None:

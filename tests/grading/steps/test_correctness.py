@@ -22,7 +22,7 @@ from grader.grading.steps import correctness as correctness_step
 from grader.grading.steps.correctness import correctness, load, speed
 from grader.model.exercise import Case, Draw, Inputs, Spec
 from grader.model.messages import TensorRef
-from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure
 from grader.model.verdict import exit_code
 from grader.sandbox.arena import HostArena, view
@@ -317,7 +317,7 @@ def test_a_failure_that_is_seen_once_is_not_lost_among_drawn_cases(grade):
 def test_a_single_case_is_tried_alone_and_earns_nothing(grade):
     case = Case((2, 5), "float16", seed=3)
     grading = grade(softmax, case=case)
-    ran = [grading.run(StepName.LOAD, load), grading.run(StepName.CORRECTNESS, correctness)]
+    ran = [grading.run("load", load), grading.run("correctness", correctness)]
     assert [step.outcome for step in ran] == [Outcome.PASS, Outcome.PASS]
     assert [step.points for step in ran] == [0, 0]
     assert ran[1].max_points == grading.spec.points.correctness
@@ -352,28 +352,28 @@ def test_a_replayed_case_has_the_values_that_failed(grade):
 
 def test_steps_earn_their_points_when_they_pass(grade):
     grading = grade(softmax)
-    assert grading.run(StepName.LOAD, load).points == 0
-    assert grading.run(StepName.CORRECTNESS, correctness).points == 3
+    assert grading.run("load", load).points == 0
+    assert grading.run("correctness", correctness).points == 3
 
 
 def test_a_failed_step_earns_nothing_and_stops_the_rest(grade):
     grading = grade(halved)
-    grading.run(StepName.LOAD, load)
-    assert grading.run(StepName.CORRECTNESS, correctness).points == 0
-    after = grading.run(StepName.SPEED, speed)
+    grading.run("load", load)
+    assert grading.run("correctness", correctness).points == 0
+    after = grading.run("speed", speed)
     assert (after.outcome, after.summary) == (Outcome.NOT_RUN, "not run: needs correctness")
     assert grading.result().status is Status.FAIL
 
 
 def test_nothing_runs_before_the_file_is_loaded(grade):
-    step = grade(softmax).run(StepName.CORRECTNESS, correctness)
+    step = grade(softmax).run("correctness", correctness)
     assert (step.outcome, step.summary) == (Outcome.NOT_RUN, "not run: needs load")
 
 
 def test_an_empty_file_is_named(grade):
     grading = grade(softmax)
     grading.kernel = b" \n"
-    step = grading.run(StepName.LOAD, load)
+    step = grading.run("load", load)
     assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "empty")
     assert step.failure.hint == stubs.again(grading.exercise, grading.kernel_path)
 
@@ -383,8 +383,8 @@ def test_a_broken_reference_is_the_exercise_s_fault(grade):
         raise ZeroDivisionError("division by zero")
 
     grading = grade(softmax, replace(short(SOFTMAX.spec), reference=broken))
-    grading.run(StepName.LOAD, load)
-    step = grading.run(StepName.CORRECTNESS, correctness)
+    grading.run("load", load)
+    step = grading.run("correctness", correctness)
     assert (step.outcome, step.points) == (Outcome.ERROR, 0)
     assert step.failure.message == (
         "The exercise is broken: the reference fails for "
@@ -397,8 +397,8 @@ def test_inputs_that_cannot_be_drawn_are_the_exercise_s_fault(grade):
         return {"x": draw.tensor(case.shape, dtype="complex")}
 
     grading = grade(softmax, replace(short(SOFTMAX.spec), inputs=broken))
-    grading.run(StepName.LOAD, load)
-    step = grading.run(StepName.CORRECTNESS, correctness)
+    grading.run("load", load)
+    step = grading.run("correctness", correctness)
     assert step.outcome is Outcome.ERROR
     assert "drawing the inputs fails for 1x1,float32" in step.failure.message
 
@@ -413,9 +413,9 @@ def test_a_gpu_that_disappears_stops_the_check_and_keeps_the_steps_before(grade)
         raise RuntimeError("CUDA error: unspecified launch failure\nCompile with TORCH_USE_CUDA")
 
     grading = grade(softmax)
-    grading.run(StepName.LOAD, load)
-    grading.run(StepName.CORRECTNESS, correctness)
-    step = grading.run(StepName.PROPERTIES, asks_the_gpu)
+    grading.run("load", load)
+    grading.run("correctness", correctness)
+    step = grading.run("properties", asks_the_gpu)
     assert (step.outcome, step.points) == (Outcome.CANNOT_GRADE, 0)
     assert step.failure.message == (
         "the GPU stopped answering: CUDA error: unspecified launch failure"
@@ -432,9 +432,9 @@ def test_an_error_of_ours_is_not_put_down_to_the_gpu(grade):
         raise RuntimeError("a fault of the grader's own")
 
     grading = grade(softmax)
-    grading.run(StepName.LOAD, load)
+    grading.run("load", load)
     with pytest.raises(RuntimeError, match="of the grader's own"):
-        grading.run(StepName.CORRECTNESS, broken)
+        grading.run("correctness", broken)
 
 
 # -- speed without a GPU
@@ -473,7 +473,7 @@ def test_a_real_worker_is_graded_like_this(tmp_path: Path):
 def graded(exercise: Exercise, kernel: Path, fork_servers: ForkServers) -> object:
     grading = Grading(exercise, kernel, Options(seed=1), fork_servers)
     try:
-        grading.run(StepName.LOAD, load)
-        return grading.run(StepName.CORRECTNESS, correctness)
+        grading.run("load", load)
+        return grading.run("correctness", correctness)
     finally:
         grading.close()

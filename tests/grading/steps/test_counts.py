@@ -15,7 +15,7 @@ from grader.grading.options import Options
 from grader.grading.session import Finding, ForkServers, Grading
 from grader.grading.steps.counts import HINTS, counts
 from grader.model.exercise import COUNTS
-from grader.model.outcomes import Outcome, Status, StepName
+from grader.model.outcomes import Outcome, Status
 from grader.model.results import Step
 from grader.sandbox.worker_link import WorkerLink
 
@@ -52,9 +52,9 @@ def counted(fork_servers: ForkServers, tmp_path: Path):
         file.write_text(text)
         grading = Grading(TRANSPOSE, file, Options(seed=1), fork_servers)
         try:
-            for earlier in TRANSPOSE.spec.steps[: TRANSPOSE.spec.steps.index(StepName.COUNTS)]:
+            for earlier in TRANSPOSE.spec.steps[: TRANSPOSE.spec.steps.index("counts")]:
                 grading.run(earlier, lambda _: Finding("taken as passed"))
-            return grading.run(StepName.COUNTS, counts)
+            return grading.run("counts", counts)
         finally:
             grading.close()
 
@@ -184,7 +184,7 @@ def test_a_check_has_the_step_between_traffic_and_the_rest():
     )
     assert result.status is Status.PASS
     assert [step.name for step in result.steps] == [
-        *(StepName.LOAD, StepName.CORRECTNESS, StepName.PROPERTIES, StepName.TRAFFIC),
-        StepName.COUNTS,
+        *("load", "correctness", "properties", "traffic"),
+        "counts",
     ]
     assert (result.points, result.max_points) == (7, 7)

@@ -29,7 +29,7 @@ from grader.grading.session import Finding, ForkServers, Grading
 from grader.grading.steps import memory
 from grader.model.exercise import ITEMSIZE, Case, a_hundredth
 from grader.model.messages import Launched
-from grader.model.outcomes import Outcome, StepName
+from grader.model.outcomes import Outcome
 from grader.model.results import Failure, Step
 from grader.sandbox.arena import HostArena
 from grader.sandbox.worker_link import Counts, KernelFailure, WorkerLink, entry_of
@@ -61,9 +61,9 @@ def memory_step(
     grading = Grading(exercise, file, Options(seed=1, **options), fork_servers)
     try:
         order = exercise.spec.steps
-        for earlier in order[: order.index(StepName.MEMORY)]:
+        for earlier in order[: order.index("memory")]:
             grading.run(earlier, lambda _: Finding("taken as passed"))
-        return grading.run(StepName.MEMORY, memory.memory)
+        return grading.run("memory", memory.memory)
     finally:
         grading.close()
 
@@ -784,6 +784,6 @@ def test_a_hardened_judge_leaves_a_kernel_what_it_held_before(tmp_path: Path, ha
     file.write_text(exercise.solution.read_text() + HOLDS_MORE_WHEN_TIMED)
     request = check.Request(exercise, file, Options(device="cuda", hardened=hardened))
     (result,) = check.run([request], print)
-    speed = next(step for step in result.steps if step.name is StepName.SPEED)
+    speed = next(step for step in result.steps if step.name == "speed")
     refused = speed.failure is not None and speed.failure.kind == "out_of_memory"
     assert refused == hardened, speed

@@ -17,7 +17,7 @@ from grader.course import catalog
 from grader.grading.steps import speed as timing
 from grader.grading.steps.speed import _clocks, _finding, _hopeless, fair_ceiling
 from grader.machine.nvml import Process, Reading
-from grader.model.outcomes import Limit, Outcome, StepName
+from grader.model.outcomes import Limit, Outcome
 from grader.model.results import Failure, Memory, Speed
 from grader.sandbox.arena import view
 from grader.sandbox.worker_link import Call, KernelFailure
@@ -458,7 +458,7 @@ def test_only_a_hardened_judge_holds_memory_back(monkeypatch, hardened, held, ex
     seen = Memory(case="", peak_bytes=0, most_bytes=0, simulated=held is None, held_bytes=held)
     grading = SimpleNamespace(
         options=SimpleNamespace(hardened=hardened),
-        steps={StepName.MEMORY: SimpleNamespace(memory=seen)},
+        steps={"memory": SimpleNamespace(memory=seen)},
     )
     slots = SimpleNamespace(sizes={"x": 100, "loss": 4})
     assert timing._reserved_memory(grading, slots) == expected
