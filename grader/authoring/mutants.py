@@ -10,8 +10,11 @@ from __future__ import annotations
 import ast
 import difflib
 import random
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+
+from grader import backends
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Kernel:
     def __init__(self, source: str) -> None:
         self.source = source
         self.tree = ast.parse(source)
-        self.is_triton = "import triton" in source
+        self.half = _half(source)
         self._bytes = source.encode()
         lines = self._bytes.splitlines(keepends=True)
         self._starts = [sum(map(len, lines[:n])) for n in range(len(lines) + 1)]
@@ -83,6 +86,14 @@ class Kernel:
 
     def is_launched(self, node: ast.AST) -> bool:
         return any(node is launched for launched in self._launched)
+
+
+def _half(source: str) -> str:
+    """Return how the library that a kernel file imports rounds `{value}` to float16."""
+    for backend in backends.every():
+        if any(re.search(rf"^\s*(import|from) {name}\b", source, re.M) for name in backend.modules):
+            return backends.source_names(backend.name).half
+    return "np.float16({value})"
 
 
 Operator = Callable[[Kernel, ast.AST], Iterator[Edit]]
@@ -197,8 +208,7 @@ def _rounded_each_time(kernel: Kernel, statement: ast.stmt) -> Iterator[Edit]:
             return
     else:
         return
-    rounded = f"({value}).to(tl.float16)" if kernel.is_triton else f"np.float16({value})"
-    yield Edit(statement, f"{name} = {rounded}")
+    yield Edit(statement, f"{name} = {kernel.half.format(value=value)}")
 
 
 def drop_cast(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:

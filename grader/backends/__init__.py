@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import importlib
 import pkgutil
-from collections.abc import Iterator
 from pathlib import Path
 
 from grader.model import Backend, BrokenExercise, CannotGrade, SourceNames
@@ -74,7 +73,8 @@ def reference_file() -> Path:
     return folder(backend.name) / backend.reference_kernels
 
 
-def source_names() -> Iterator[SourceNames]:
-    """Yield the names of each backend's library, as its kernel files use them."""
-    for backend in every():
-        yield importlib.import_module(f"{__name__}.{backend.name}.{backend.lint}").NAMES
+def source_names(name: str) -> SourceNames:
+    """Return the names of a backend's library, as its kernel files use them."""
+    module = importlib.import_module(f"{__name__}.{name}.{find(name).lint}")
+    found: SourceNames = module.NAMES
+    return found

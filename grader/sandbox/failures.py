@@ -88,7 +88,7 @@ def _hint(fault: Fault, backend: Backend) -> str | None:
 
 
 def _importable() -> str:
-    libraries = sorted(module for backend in backends.every() for module in backend.modules)
+    libraries = [module for backend in backends.every() for module in backend.modules]
     return (
         f"Only torch, {', '.join(libraries)} and numpy are at hand for a kernel, and no other file "
         "of yours."

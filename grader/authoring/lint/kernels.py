@@ -5,26 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator
 
+from grader.authoring.lint.libraries import libraries
 from grader.authoring.lint.records import Level
 from grader.authoring.lint.rule import Match, Rule, within
-from grader.authoring.lint.source import NUMBA_JIT, TRITON_JIT, Function, Source
+from grader.authoring.lint.source import Function, Source
+from grader.model import BlockNames, ThreadNames
 
 Spreads = Callable[[ast.AST, set[str]], bool]  # of an expression, given the names known to
-
-_TL = "triton.language"
-_REDUCTIONS = {f"{_TL}.{n}" for n in ("sum", "max", "min", "argmax", "argmin", "reduce", "xor_sum")}
-_CLAMPS = {f"{_TL}.{name}" for name in ("minimum", "where", "clamp")}
-_THREADS = (
-    "numba.cuda.threadIdx",
-    "numba.cuda.grid",
-    "numba.cuda.laneid",
-)
-_BARRIERS = {
-    "numba.cuda.syncthreads",
-    "numba.cuda.syncthreads_and",
-    "numba.cuda.syncthreads_count",
-    "numba.cuda.syncthreads_or",
-}
 
 
 # -- launches
@@ -53,14 +40,15 @@ def _launches(source: Source, body: Iterable[ast.stmt]) -> bool:
     )
 
 
-# -- Triton: masks
+# -- languages of blocks: masks
 
 
-class _Triton:
-    """The assignments of one Triton kernel, and its loads and stores."""
+class _Blocks:
+    """The assignments of one kernel in a language of blocks, and its loads and stores."""
 
-    def __init__(self, source: Source, kernel: Function) -> None:
+    def __init__(self, source: Source, kernel: Function, names: BlockNames) -> None:
         self.source = source
+        self.called = names
         self.kernel = kernel
         self.values: dict[str, list[ast.expr]] = {}
         for node in _body(kernel):
@@ -71,9 +59,9 @@ class _Triton:
                 self._assign(node.target, node.value)
             elif isinstance(node, ast.For):
                 self._assign(node.target, node.iter)
-        self.loads = list(self._calls("load"))
-        self.stores = list(self._calls("store"))
-        self.blocks = _spread(self.values, self._has_arange)
+        self.loads = list(self._calls(names.load))
+        self.stores = list(self._calls(names.store))
+        self.blocks = _spread(self.values, self._has_lanes)
         self.pointers = _spread(self.values, self._has_pointer)
 
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
@@ -86,10 +74,10 @@ class _Triton:
 
     def _calls(self, name: str) -> Iterator[ast.Call]:
         for node in _body(self.kernel):
-            if isinstance(node, ast.Call) and f"{_TL}.{name}" in self.paths(node) and node.args:
+            if isinstance(node, ast.Call) and name in self.paths(node) and node.args:
                 yield node
 
-    def _has_arange(self, expression: ast.AST, known: set[str]) -> bool:
+    def _has_lanes(self, expression: ast.AST, known: set[str]) -> bool:
         """Whether a value has an element for each lane. What is loaded is data, no offset."""
         waiting = [expression]
         while waiting:
@@ -98,15 +86,15 @@ class _Triton:
                 return True
             if isinstance(node, ast.Call):
                 paths = self.paths(node)
-                if f"{_TL}.arange" in paths:
+                if self.called.lanes in paths:
                     return True
-                if paths & (_REDUCTIONS | {f"{_TL}.load"}):
+                if paths & self.called.reductions or self.called.load in paths:
                     continue
             waiting += ast.iter_child_nodes(node)
         return False
 
     def is_block(self, expression: ast.AST) -> bool:
-        return self._has_arange(expression, self.blocks)
+        return self._has_lanes(expression, self.blocks)
 
     def names(self, address: ast.expr) -> set[str]:
         """The names in an address, also in what pointers on the way were made from."""
@@ -148,7 +136,7 @@ class _Triton:
             node = waiting.pop()
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
                 return True
-            if isinstance(node, ast.Call) and self.paths(node) & _CLAMPS:
+            if isinstance(node, ast.Call) and self.paths(node) & self.called.clamps:
                 return True
             if isinstance(node, ast.Name) and node.id not in seen:
                 seen.add(node.id)
@@ -157,19 +145,25 @@ class _Triton:
         return False
 
 
+def _block_kernels(source: Source) -> Iterator[_Blocks]:
+    for library in libraries():
+        if library.blocks is not None:
+            for kernel in source.kernels(library.kernels):
+                yield _Blocks(source, kernel, library.blocks)
+
+
 def loads_without_mask(source: Source) -> Iterator[Match]:
     """Only where the very offsets of the load are compared with the end for every store."""
-    for kernel in source.kernels(TRITON_JIT):
-        triton = _Triton(source, kernel)
-        masks = [_mask(store, 2) for store in triton.stores if triton.is_block(store.args[0])]
+    for kernel in _block_kernels(source):
+        masks = [_mask(store, 2) for store in kernel.stores if kernel.is_block(store.args[0])]
         if not masks or None in masks:
             continue
-        bounds = [names for mask in masks if mask for names in triton.bounds(mask)]
-        for load in triton.loads:
+        bounds = [names for mask in masks if mask for names in kernel.bounds(mask)]
+        for load in kernel.loads:
             guarded = _mask(load, 1) or any(k.arg == "boundary_check" for k in load.keywords)
             if guarded or any(isinstance(a, ast.If | ast.IfExp) for a in source.above(load)):
                 continue
-            if any(names <= triton.names(load.args[0]) for names in bounds):
+            if any(names <= kernel.names(load.args[0]) for names in bounds):
                 yield Match(load)
 
 
@@ -178,43 +172,43 @@ def _mask(call: ast.Call, position: int) -> ast.expr | None:
     return named or (call.args[position] if len(call.args) > position else None)
 
 
-# -- Triton: 32-bit offsets
+# -- languages of blocks: 32-bit offsets
 
 
 def narrow_offsets(source: Source) -> Iterator[Match]:
-    for kernel in source.kernels(TRITON_JIT):
-        yield from _Widths(_Triton(source, kernel)).overflowing()
+    for kernel in _block_kernels(source):
+        yield from _Widths(kernel).overflowing()
 
 
 class _Widths:
-    """Which values of a Triton kernel are program numbers in 32 bits."""
+    """The values of a kernel that are program numbers in 32 bits."""
 
-    def __init__(self, triton: _Triton) -> None:
-        self.triton = triton
-        arguments = triton.kernel.args
+    def __init__(self, kernel: _Blocks) -> None:
+        self.kernel = kernel
+        arguments = kernel.kernel.args
         parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
         self.numbers = {arg.arg for arg in parameters if arg.annotation is None}
         self.wide = {arg.arg for arg in parameters if self._is_int64(arg.annotation)}
-        self.wide |= _spread(triton.values, self._is_wide)
-        self.narrow = _spread(triton.values, self._is_narrow)
+        self.wide |= _spread(kernel.values, self._is_wide)
+        self.narrow = _spread(kernel.values, self._is_narrow)
 
     def overflowing(self) -> Iterator[Match]:
         """Each product of a program number and a number that is only known at run time, in an
         address."""
-        accesses = [*self.triton.loads, *self.triton.stores]
+        accesses = [*self.kernel.loads, *self.kernel.stores]
         addresses = [call.args[0] for call in accesses]
         needed, waiting = set[str](), list(addresses)
         while waiting:
             expression = waiting.pop()
-            for node in _offset_parts(expression, self.triton):
+            for node in _offset_parts(expression, self.kernel):
                 if isinstance(node, ast.Name) and node.id not in needed:
                     needed.add(node.id)
-                    values = self.triton.values.get(node.id, [])
+                    values = self.kernel.values.get(node.id, [])
                     addresses += values
                     waiting += values
         products: dict[ast.AST, Match] = {}
         for expression in addresses:
-            for node in _offset_parts(expression, self.triton):
+            for node in _offset_parts(expression, self.kernel):
                 if isinstance(node, ast.BinOp) and self._overflows(node):
                     products[node] = Match(node)
         yield from products.values()
@@ -232,7 +226,7 @@ class _Widths:
             return False
         if isinstance(node, ast.Constant):
             return node.value in ("int64", "i64", "tl.int64")
-        return bool(self.triton.source.names.paths(node) & {f"{_TL}.int64", f"{_TL}.uint64"})
+        return bool(self.kernel.source.names.paths(node) & self.kernel.called.wide)
 
     def _is_wide(self, expression: ast.AST, known: set[str]) -> bool:
         if isinstance(expression, ast.Name):
@@ -257,39 +251,44 @@ class _Widths:
         if isinstance(expression, ast.Call):
             if within_range := self._range(expression):
                 return any(self._is_narrow(bound, known) for bound in within_range[:1])
-            return f"{_TL}.program_id" in self.triton.paths(expression)
+            return self.kernel.called.program in self.kernel.paths(expression)
         return False
 
     def _range(self, call: ast.Call) -> list[ast.expr]:
         """The bounds of a loop over a range, else nothing."""
-        ranges = {"builtins.range", f"{_TL}.range"}
-        return call.args if self.triton.paths(call) & ranges else []
+        return call.args if self.kernel.paths(call) & self.kernel.called.ranges else []
 
 
-def _offset_parts(expression: ast.AST, triton: _Triton) -> Iterator[ast.AST]:
+def _offset_parts(expression: ast.AST, kernel: _Blocks) -> Iterator[ast.AST]:
     """The nodes of an address, without those of what is loaded on the way."""
     waiting = [expression]
     while waiting:
         node = waiting.pop()
         yield node
-        if not (isinstance(node, ast.Call) and f"{_TL}.load" in triton.paths(node)):
+        if not (isinstance(node, ast.Call) and kernel.called.load in kernel.paths(node)):
             waiting += ast.iter_child_nodes(node)
 
 
-# -- numba: barriers
+# -- languages of threads: barriers
 
 
 def divergent_barriers(source: Source) -> Iterator[Match]:
+    for library in libraries():
+        if library.threads is not None:
+            yield from _divergent(source, library.kernels, library.threads)
+
+
+def _divergent(source: Source, made_by: frozenset[str], names: ThreadNames) -> Iterator[Match]:
     def waits(call: ast.Call) -> bool:
-        return bool(source.names.paths(call.func) & _BARRIERS)
+        return bool(source.names.paths(call.func) & names.barriers)
 
     waiting_functions = source.reaching(waits)
-    for kernel in source.kernels(NUMBA_JIT):
-        own = _own_threads(source, kernel)
+    for kernel in source.kernels(made_by):
+        threads = _Threads(source, kernel, names)
         returns = [
             node
             for node in _body(kernel)
-            if isinstance(node, ast.Return) and _conditions(source, kernel, node, own)
+            if isinstance(node, ast.Return) and threads.differ_at(node)
         ]
         for node in _body(kernel):
             if not isinstance(node, ast.Call):
@@ -297,63 +296,66 @@ def divergent_barriers(source: Source) -> Iterator[Match]:
             if not (waits(node) or source.local(node.func) & waiting_functions):
                 continue
             left = any(one.lineno < node.lineno for one in returns)
-            if left or _conditions(source, kernel, node, own):
+            if left or threads.differ_at(node):
                 yield Match(node)
 
 
-def _own_threads(source: Source, kernel: Function) -> set[str]:
-    """The names of values that differ from thread to thread, by arithmetic alone."""
-    values: dict[str, list[ast.expr]] = {}
-    for node in _body(kernel):
-        if isinstance(node, ast.Assign | ast.AugAssign | ast.For):
-            value = node.iter if isinstance(node, ast.For) else node.value
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            for target in targets:
-                for name in _targets(target):
-                    values.setdefault(name, []).append(value)
-    return _spread(values, lambda value, known: _of_thread(source, value, known))
+class _Threads:
+    """The values of one kernel that differ from thread to thread, by arithmetic alone."""
+
+    def __init__(self, source: Source, kernel: Function, names: ThreadNames) -> None:
+        self._source = source
+        self._kernel = kernel
+        self._indices = names.indices
+        values: dict[str, list[ast.expr]] = {}
+        for node in _body(kernel):
+            if isinstance(node, ast.Assign | ast.AugAssign | ast.For):
+                value = node.iter if isinstance(node, ast.For) else node.value
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                for target in targets:
+                    for name in _targets(target):
+                        values.setdefault(name, []).append(value)
+        self._names = _spread(values, self._of_thread)
+
+    def _of_thread(self, expression: ast.AST, known: set[str]) -> bool:
+        waiting = [expression]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, ast.Name) and node.id in known:
+                return True
+            if any(within(path, self._indices) for path in self._source.names.paths(node)):
+                return True
+            if isinstance(node, ast.Subscript) or (
+                isinstance(node, ast.Call) and self._source.local(node.func)
+            ):
+                continue
+            waiting += ast.iter_child_nodes(node)
+        return False
+
+    def differ_at(self, node: ast.AST) -> bool:
+        """Return whether only some threads may reach a place of the kernel."""
+        below = node
+        for around in self._source.above(node):
+            if around is self._kernel:
+                return False
+            condition: ast.AST | None = None
+            if isinstance(around, ast.If | ast.While) and below is not around.test:
+                condition = around.test
+            elif isinstance(around, ast.For) and below in around.body:
+                condition = around.iter
+            if condition is not None and self._of_thread(condition, self._names):
+                return True
+            below = around
+        return False
 
 
 def _targets(target: ast.expr) -> Iterator[str]:
-    """The names that an assignment binds; elements of arrays are none."""
+    """Yield the names that an assignment binds; elements of arrays are none."""
     if isinstance(target, ast.Name):
         yield target.id
     elif isinstance(target, ast.Tuple | ast.List):
         for one in target.elts:
             yield from _targets(one)
-
-
-def _of_thread(source: Source, expression: ast.AST, known: set[str]) -> bool:
-    waiting = [expression]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Name) and node.id in known:
-            return True
-        if any(within(path, _THREADS) for path in source.names.paths(node)):
-            return True
-        if isinstance(node, ast.Subscript) or (
-            isinstance(node, ast.Call) and source.local(node.func)
-        ):
-            continue
-        waiting += ast.iter_child_nodes(node)
-    return False
-
-
-def _conditions(source: Source, kernel: Function, node: ast.AST, own: set[str]) -> bool:
-    """Whether a place of a kernel is reached under a condition that differs between threads."""
-    below = node
-    for around in source.above(node):
-        if around is kernel:
-            return False
-        condition: ast.AST | None = None
-        if isinstance(around, ast.If | ast.While) and below is not around.test:
-            condition = around.test
-        elif isinstance(around, ast.For) and below in around.body:
-            condition = around.iter
-        if condition is not None and _of_thread(source, condition, own):
-            return True
-        below = around
-    return False
 
 
 # -- both

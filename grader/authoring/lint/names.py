@@ -10,17 +10,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from grader.authoring.lint.libraries import modules, wrappers
+
 LOCAL = "@"
-# Calls that give back the function that they are given, compiled, tuned or cached.
-WRAPPERS = {
-    "triton.jit",
-    "triton.runtime.jit.jit",
-    "triton.autotune",
-    "triton.heuristics",
-    "numba.cuda.jit",
-    "functools.cache",
-    "functools.lru_cache",
-}
+# Python's calls that give back the function that they are given; libraries have theirs.
+_WRAPPERS = frozenset({"functools.cache", "functools.lru_cache"})
 # Modules of Python that libraries import, so that they can be reached through them: `torch.os`.
 LENT = frozenset(
     {
@@ -41,7 +35,7 @@ LENT = frozenset(
         "warnings",
     }
 )
-_LENDERS = ("numba", "numpy", "torch", "triton")
+_LENDERS = frozenset({"numpy", "torch"})
 _IMPORTERS = {"builtins.__import__", "importlib.import_module"}
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSION = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -78,6 +72,8 @@ class Names:
     """The scopes of one file."""
 
     def __init__(self, tree: ast.Module) -> None:
+        self._wrappers = _WRAPPERS | wrappers()
+        self._lenders = _LENDERS | modules()
         self._module = _Scope(None)
         self._scopes: dict[ast.AST, _Scope] = {}
         self._stars: list[str] = []
@@ -118,7 +114,12 @@ class Names:
             found = self.paths(node.value)
         else:
             found = frozenset()
-        return frozenset(_own(path + tail) for path in found)
+        return frozenset(self._own(path + tail) for path in found)
+
+    def _own(self, path: str) -> str:
+        """Return `os.environ` for `torch.os.environ`."""
+        lender, _, rest = path.partition(".")
+        return rest if lender in self._lenders and rest.split(".")[0] in LENT else path
 
     def outlives_call(self, node: ast.Name) -> bool:
         """Whether a name belongs to something around the function in which it is used."""
@@ -152,7 +153,7 @@ class Names:
         made_by = self.paths(maker)
         texts = [arg.value for arg in call.args if isinstance(arg, ast.Constant)]
         text = next((value for value in texts if isinstance(value, str)), None)
-        if made_by & WRAPPERS and call.args:
+        if made_by & self._wrappers and call.args:
             return self.paths(call.args[0])
         if made_by & _IMPORTERS and text:
             return frozenset({text})
@@ -182,12 +183,6 @@ class Names:
             scope.bind(node.id, self._values.get(node))
         elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
             scope.bind(node.name, None)
-
-
-def _own(path: str) -> str:
-    """`os.environ` for `torch.os.environ`."""
-    lender, _, rest = path.partition(".")
-    return rest if lender in _LENDERS and rest.split(".")[0] in LENT else path
 
 
 def _children(node: ast.AST, scope: _Scope) -> Iterator[tuple[ast.AST, _Scope]]:

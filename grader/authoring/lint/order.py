@@ -23,9 +23,7 @@ RULES = (
             "torch.cuda.set_stream",
             "torch.cuda.stream",
             "torch.cuda.streams",
-            "numba.cuda.external_stream",
-            "numba.cuda.per_thread_default_stream",
-            "numba.cuda.stream",
+            of_library=lambda names: names.streams,
         ),
     ),
     Rule(

@@ -133,7 +133,7 @@ RULES = (
         "KG405",
         "native-code",
         Level.WARNING,
-        "{what} calls code that is not Python, Triton or numba.",
+        "{what} calls code past Python and the kernel's language.",
         "A call past these libraries can do anything to the process, and a mistake in it ends the "
         "process without a message.",
         "Write the kernel in the language of the exercise.",
@@ -142,7 +142,6 @@ RULES = (
             "ctypes",
             "cuda.bindings",
             "cuda.core",
-            "numba.cuda.cudadrv.driver",
             "nvrtc",
             "pybind11",
             "pycuda",
@@ -150,6 +149,7 @@ RULES = (
             "torch.cuda.cudart",
             "torch.ops.load_library",
             "torch.utils.cpp_extension",
+            of_library=lambda names: names.native,
         ),
     ),
     Rule(
@@ -159,7 +159,10 @@ RULES = (
         "{what} looks at the clock, or waits.",
         "A kernel that measures itself pays for it in every call, and one that behaves differently "
         "when it is timed is not what was checked.",
-        "Leave timing to `grader bench`; `triton.autotune` chooses between configurations.",
-        uses("datetime", "time", "timeit", "torch.cuda.Event", "triton.testing"),
+        "Leave timing to `grader bench`, and the choice of a configuration to the library's tuner.",
+        uses(
+            *("datetime", "time", "timeit", "torch.cuda.Event"),
+            of_library=lambda names: names.clocks,
+        ),
     ),
 )

@@ -6,12 +6,10 @@ import ast
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
+from grader.authoring.lint.libraries import kernel_makers, libraries
 from grader.authoring.lint.names import LOCAL, Names
 from grader.authoring.lint.torch_api import NUMBER_METHODS, makes_a_tensor
 
-TRITON_JIT = {"triton.jit", "triton.runtime.jit.jit"}
-NUMBA_JIT = {"numba.cuda.jit"}
-TENSOR_TYPES = {"torch.Tensor", "numba.cuda.cudadrv.devicearray.DeviceNDArray"}
 # What only a tensor or a device array has: a parameter that is asked for it is one.
 _OF_A_TENSOR = {
     "data_ptr",
@@ -35,6 +33,7 @@ class Source:
     def __init__(self, tree: ast.Module) -> None:
         self.tree = tree
         self.names = Names(tree)
+        self._tensor_types = {"torch.Tensor"}.union(*(one.tensors for one in libraries()))
         self._parents = {c: node for node in ast.walk(tree) for c in ast.iter_child_nodes(node)}
         self.nodes = [node for node in ast.walk(tree) if self._runs(node)]
         self.functions = [node for node in self.nodes if isinstance(node, Function)]
@@ -76,7 +75,7 @@ class Source:
 
     @cached_property
     def jitted(self) -> dict[str, set[str]]:
-        """Of each function that Triton or numba compiles, what compiles it."""
+        """Each function that a library compiles, with what compiles it."""
         found: dict[str, set[str]] = {}
         for function in self.functions:
             for decorator in function.decorator_list:
@@ -86,9 +85,9 @@ class Source:
             maker = call.func.func if isinstance(call.func, ast.Call) else call.func
             for path in self.local(call.args[0]) if call.args else ():
                 found.setdefault(path, set()).update(self.names.paths(maker))
-        return {name: by for name, by in found.items() if by & (TRITON_JIT | NUMBA_JIT)}
+        return {name: by for name, by in found.items() if by & kernel_makers()}
 
-    def kernels(self, made_by: set[str]) -> Iterator[Function]:
+    def kernels(self, made_by: frozenset[str]) -> Iterator[Function]:
         """The functions that one of these compilers compiles."""
         for function in self.functions:
             if self.jitted.get(function.name, set()) & made_by:
@@ -207,7 +206,7 @@ class Source:
         """Whether an annotation is a tensor's, such as `torch.Tensor | None`."""
         if isinstance(node, ast.BinOp):
             return self._is_tensor_type(node.left) or self._is_tensor_type(node.right)
-        return bool(self.names.paths(node) & TENSOR_TYPES)
+        return bool(self.names.paths(node) & self._tensor_types)
 
     def is_tensor(self, node: ast.AST, known: dict[ast.AST | None, set[str]] | None = None) -> bool:
         """Whether an expression of a host function is sure to be a tensor."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from grader.authoring.lint.libraries import libraries
 from grader.authoring.lint.names import LOCAL
 from grader.authoring.lint.records import Level
 from grader.authoring.lint.rule import Match, Rule, uses, within
 from grader.authoring.lint.source import Source
 
 # Libraries keep their settings there, to be assigned to.
-_SETTINGS = ("torch.backends", "triton.knobs", "numba.config", "torch._dynamo.config")
+_SETTINGS = ("torch.backends", "torch._dynamo.config")
 _LOOKING = uses(
     "gc.callbacks",
     "gc.get_objects",
@@ -86,7 +87,8 @@ def patched(source: Source) -> Iterator[Match]:
 
 def _changed(source: Source, node: ast.AST, paths: frozenset[str] | set[str]) -> Iterator[Match]:
     """What was imported, and is changed here. A file may do as it likes with its own functions."""
-    found = sorted(p for p in paths if not p.startswith(LOCAL) and not within(p, _SETTINGS))
+    settings = (*_SETTINGS, *(path for names in libraries() for path in names.settings))
+    found = sorted(p for p in paths if not p.startswith(LOCAL) and not within(p, settings))
     if found:
         yield Match(node, f"`{found[0].removeprefix('builtins.')}`")
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from grader.authoring.lint.libraries import libraries
 from grader.authoring.lint.records import Level
-from grader.authoring.lint.rule import Match, Rule, uses
+from grader.authoring.lint.rule import Match, Rule, uses, within
 from grader.authoring.lint.source import Source
 from grader.authoring.lint.torch_api import (
     COPIES,
@@ -108,6 +109,7 @@ def fetches(source: Source) -> Iterator[Match]:
 
 
 def other_libraries(source: Source) -> Iterator[Match]:
+    ready_made = [path for names in libraries() for path in names.ready_made]
     for node in source.nodes:
         if isinstance(node, ast.Import):
             named = [alias.name for alias in node.names]
@@ -116,7 +118,7 @@ def other_libraries(source: Source) -> Iterator[Match]:
         else:
             continue
         for name in named:
-            if name.split(".")[0] in _LIBRARIES or name.startswith("triton.ops"):
+            if name.split(".")[0] in _LIBRARIES or within(name, ready_made):
                 yield Match(node, f"`{name}`")
 
 
@@ -179,7 +181,7 @@ RULES = (
         "{what} brings ready-made kernels or mathematics.",
         "The exercise asks for a kernel of your own, and a machine that grades need not have "
         "this library.",
-        "Use only torch, triton, numba, numpy and Python's own modules.",
+        "Use only torch, numpy, the kernel's language and Python's own modules.",
         other_libraries,
     ),
     Rule(
