@@ -205,7 +205,7 @@ def _is_jitted(region: Region, functions: list[_Function], lines: list[str], pat
 
 
 def _names_jit(decorator: ast.expr) -> bool:
-    """Whether a decorator is `triton.jit`, `cuda.jit`, or a call of one."""
+    """Return whether a decorator ends in `jit`, or is a call of one that does."""
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     return ast.unparse(called).split(".")[-1] == "jit"
 

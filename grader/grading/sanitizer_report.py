@@ -86,7 +86,7 @@ class KernelFile:
         lines = self.text.splitlines()
         if place.file is None or not 1 <= place.line <= len(lines):
             return None
-        if place.file not in (str(self.path), self.path.name):  # numba writes the bare name
+        if place.file not in (str(self.path), self.path.name):  # some compilers write the bare name
             return None
         return Frame(line=place.line, function=place.function, code=lines[place.line - 1])
 
@@ -139,7 +139,7 @@ def _place(text: str) -> Place:
 
 
 def _bare(function: str) -> str:
-    """A function without its module, its parameters and numba's marks of their types."""
+    """A function without its module, its parameters and the marks that a compiler adds."""
     return _MARKS.sub("", function).split("(", 1)[0].rpartition("::")[2].strip()
 
 

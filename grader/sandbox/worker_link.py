@@ -63,7 +63,7 @@ class Counts:
     since it was loaded.
 
     `counts` has `reads.x`, `writes.out` and so on, in elements; and for an entry with `threads`
-    `counts.transactions` and so on (`backends/numba/simulator/counts.py`).
+    `counts.transactions` and so on (`grader.model.exercise.COUNTS`).
     """
 
     counts: Mapping[str, int]

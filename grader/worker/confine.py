@@ -93,7 +93,7 @@ def _must_be_able_to_work(place: Place) -> None:
 
 # -- namespaces: another user to the judge's process, no network, no System V shared memory
 
-MOST_PROCESSES = 4096  # threads count too, and numba's simulator makes one for each of a block's
+MOST_PROCESSES = 4096  # threads count too, and a simulator may make one for each of a block's
 
 
 def namespaces(place: Place) -> None:
@@ -165,7 +165,7 @@ OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE  # the others are rights 
 READ = EXECUTE | READ_FILE | READ_DIR
 TCP = 0b11  # bind, connect
 SCOPES = 0b11  # abstract sockets, signals
-FIRST_USABLE = 2  # the first version cannot allow moving a file to another folder, as Triton does
+FIRST_USABLE = 2  # the first version cannot allow moving a file to another folder, as caches do
 
 
 def files(place: Place) -> None:

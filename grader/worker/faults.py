@@ -83,7 +83,7 @@ def _raised_in(error: BaseException, file: str) -> bool:
 
 
 def _is_out_of_memory(error: BaseException) -> bool:
-    """Python's, numpy's and torch's errors; torch on the CPU and numba have none of their own."""
+    """Python's, numpy's and torch's errors; torch on the CPU has none of its own."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
     text = _text(error)
@@ -91,15 +91,15 @@ def _is_out_of_memory(error: BaseException) -> bool:
 
 
 def _is_illegal_access(error: BaseException) -> bool:
-    """What torch and numba say when a GPU stopped a kernel."""
+    """Return whether a GPU stopped a kernel, which libraries say with the driver's words."""
     text = _text(error)
     return "illegal memory access" in text or "CUDA_ERROR_ILLEGAL_ADDRESS" in text
 
 
 def _compile_errors(error: BaseException | None) -> list[Any]:
-    """Triton's error, and those of the functions that the kernel calls, innermost last.
+    """Return a compiler's error, and those of the functions that the kernel calls, innermost last.
 
-    By its name, for not every worker has Triton; a learner's own exception may have that name, too.
+    By its name, for not every worker has the library; a learner's exception may have it, too.
     """
     named = any(kind.__name__ == "CompilationError" for kind in type(error).__mro__)
     if not named or not all(hasattr(error, part) for part in ("src", "node", "error_message")):
@@ -125,7 +125,7 @@ def _message(error: BaseException, file: str) -> str:
     if _is_illegal_access(error):
         return "the kernel touched memory far outside its tensors, and the GPU stopped it"
     if compiling := _compile_errors(error):
-        return f"Triton cannot compile the kernel: {compiling[-1].error_message or text}"
+        return f"the kernel cannot be compiled: {compiling[-1].error_message or text}"
     text = text.partition(TORCH_ON_DEBUGGING)[0].strip()
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
@@ -146,17 +146,17 @@ def _own_frames(error: BaseException, file: str) -> list[tuple[int, str, str]]:
         for where, number, name in _frames(error.__traceback__)
         if where == file
     ]
-    # What the compiler was looking at is not a Python frame: Triton keeps it on the exception.
+    # What the compiler was looking at is not a Python frame: the exception holds it.
     for each in _compile_errors(error):
         own += _compiled_line(each.src, each.node, file)
     return own
 
 
 def _compiled_line(source: str | None, node: Any, file: str) -> list[tuple[int, str, str]]:
-    """Triton numbers lines from the kernel's `def`; find that in the file."""
+    """Return the line of the file: the compiler counts from the kernel's `def`."""
     text = "".join(_lines(file))
     if not source or source not in text or not hasattr(node, "lineno"):
-        return []  # a function of Triton's own, or one that the learner indented
+        return []  # a function of the library's own, or one that the learner indented
     line = text.count("\n", 0, text.index(source)) + node.lineno
     return [(line, "", _line(file, line))]
 

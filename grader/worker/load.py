@@ -45,7 +45,7 @@ def load_entry(path: Path, entry: str, parameters: Sequence[str]) -> Callable[..
             f"{entry} is of type {type(found).__name__} and cannot be called. "
             f"Define it as: def {entry}({', '.join(parameters)}):",
         )
-    if hasattr(type(found), "__getitem__"):  # where Triton's and numba's kernels take their grid
+    if hasattr(type(found), "__getitem__"):  # where a kernel takes its grid
         raise LoadError(
             "not_callable",
             f"{entry} is a kernel, which needs a grid. Give it another name, and write "
