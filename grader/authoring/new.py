@@ -10,16 +10,16 @@ import ast
 import os
 import re
 import shutil
-import tempfile
 import textwrap
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.authoring import lesson
 from grader.authoring.lesson import TODO
 from grader.course import Exercise, catalog, stubs
-from grader.model import BrokenExercise, UsageError
+from grader.model import BrokenExercise, UsageError, fill_folder, replacing_folder
 
 LONGEST = 64  # characters of a name: it stands in tables and at the head of every report
 PREFIXES = {"exercises": "", "puzzles": "p"}
@@ -79,32 +79,19 @@ def write(made: Draft) -> None:
     """Put both folders in their places, whole or not at all. Raises UsageError."""
     folder, answers = made.exercise.folder, made.exercise.answers
     try:
-        with (
-            tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-") as beside_it,
-            tempfile.TemporaryDirectory(dir=answers.parent, prefix=".new-") as beside_answers,
-        ):
-            staged = _stage(Path(beside_it) / folder.name, made.files)
-            staged_answers = _stage(Path(beside_answers) / folder.name, made.answers)
-            _must_be_free(made.exercise)  # writing took its time
-            os.rename(staged_answers, answers)
-            try:
-                os.rename(staged, folder)  # last, for the folder is the registration
-            except BaseException:
-                shutil.rmtree(answers)
-                raise
+        with ExitStack() as undo:
+            with replacing_folder(folder) as new:  # moved last: the folder is the registration
+                with replacing_folder(answers) as new_answers:
+                    fill_folder(new, made.files)
+                    fill_folder(new_answers, made.answers)
+                    _must_be_free(made.exercise)  # writing took its time
+                undo.callback(shutil.rmtree, answers)
+            undo.pop_all()
     except OSError as error:
         raise UsageError(
             f"{made.exercise.name} cannot be written in {made.exercise.root}: {error.strerror}.",
             "Nothing was changed. Make room, or see who may write to the course's folders.",
         ) from None
-
-
-def _stage(folder: Path, files: Mapping[Path, bytes]) -> Path:
-    folder.mkdir()
-    for path, content in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(content)
-    return folder
 
 
 def _shelf_of(name: str) -> str:

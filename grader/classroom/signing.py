@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from grader.model import Attempt, Signed, UsageError, attempt_json
+from grader.model import Attempt, Signed, UsageError, attempt_json, create_file
 
 # Stands before each signed text, so that a signature made for another purpose is none here.
 PURPOSE = b"grader/signed/v1\n"
@@ -79,14 +78,12 @@ def new_key(private_file: Path, public_file: Path) -> str:
     )
     for path, content, mode in ((private_file, pem, 0o600), (public_file, public, 0o644)):
         try:
-            opened_file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            create_file(path, content, mode)
         except OSError as error:
             raise UsageError(
                 f"The key {path} cannot be written: {error.strerror}.",
                 "Name a file that is not there yet: a key that is lost cannot be made again.",
             ) from None
-        with os.fdopen(opened_file, "wb") as file:
-            file.write(content)
     return fingerprint(private.public_key())
 
 

@@ -10,7 +10,7 @@ import typer
 
 from grader.cli import options, say
 from grader.course import Exercise, stubs
-from grader.model import BrokenExercise, GraderError, UsageError, counted
+from grader.model import BrokenExercise, GraderError, UsageError, counted, save_file
 
 
 def make_new(
@@ -101,7 +101,7 @@ def verify(
 
     count = None if mutants == "all" else int(mutants or verify.FEW.count or 0)
     if junit is not None:  # as if nothing were found, which is what a run that is killed leaves
-        say.write_file(junit, junit_verify.junit(wanted, []))
+        save_file(junit, junit_verify.junit(wanted, []))
     broken: dict[str, GraderError] = {}
 
     def note(exercise: Exercise, error: GraderError) -> None:
@@ -112,7 +112,7 @@ def verify(
         verified = verify.run(exercises, device.value, progress, sample, note)
     if junit is not None:
         faults = {name: error.message for name, error in broken.items()}
-        say.write_file(junit, junit_verify.junit(wanted, verified, faults))
+        save_file(junit, junit_verify.junit(wanted, verified, faults))
     if json:
         for one in verified:
             say.write_json(TypeAdapter(verify.Verified).dump_json(one, by_alias=True))

@@ -12,7 +12,7 @@ import typer
 
 from grader.cli import options, say
 from grader.cli.deliver import make_folder
-from grader.model import counted
+from grader.model import counted, save_file
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -119,7 +119,7 @@ def build(
         made = site.assemble(own, group, known, now)
         publish.write(out, {publish.DOCUMENT: publish.to_json(made), **pages.pages(made)})
     if who is not None:
-        decided.write_whole(who, json.dumps(site.who_is_who(group), indent=1) + "\n", mode=0o600)
+        save_file(who, json.dumps(site.who_is_who(group), indent=1) + "\n", mode=0o600)
     found = {entry.id for entry in collected.entries}
     for sentence in (*unmet, *decided.unknown(decisions, reasons, found)):
         say.tell(sentence)

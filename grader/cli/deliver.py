@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from grader.cli import say
-from grader.model import UsageError, texts
+from grader.model import UsageError, texts, unwritten, write_file
 
 if TYPE_CHECKING:
     from grader.reports import Document
@@ -38,7 +37,7 @@ def deliver(documents: Sequence[Document]) -> None:
             try:
                 _write(document.path, document)
             except OSError as error:
-                failed.append(_unwritten(document.path, error.strerror))
+                failed.append(unwritten(document.path, error.strerror))
     if failed:
         raise failed[0]
     sys.stderr.flush()
@@ -51,11 +50,11 @@ def must_have_place(path: Path) -> None:
     """Raises UsageError where no file of this name can be written, before there is work to lose."""
     # Of os.path, whose answer is no where pathlib's raise PermissionError.
     if os.path.isdir(path):
-        raise _unwritten(path, "it is a folder")
+        raise unwritten(path, "it is a folder")
     if not os.path.isdir(path.parent):
-        raise _unwritten(path, f"there is no folder {path.parent}")
+        raise unwritten(path, f"there is no folder {path.parent}")
     if not os.access(path.parent, os.W_OK):
-        raise _unwritten(path, f"nothing can be written to {path.parent}")
+        raise unwritten(path, f"nothing can be written to {path.parent}")
 
 
 def make_folder(path: Path) -> None:
@@ -69,12 +68,6 @@ def make_folder(path: Path) -> None:
         ) from None
 
 
-def _unwritten(path: Path, why: str | None) -> UsageError:
-    return UsageError(
-        f"{path} cannot be written: {why}.", "Name a file in a folder that is there and yours."
-    )
-
-
 def _write(path: Path, document: Document) -> None:
     """Whole or not at all, in the place of an earlier one or added to it. Raises OSError."""
     if document.text is None:
@@ -85,7 +78,7 @@ def _write(path: Path, document: Document) -> None:
         with path.open("ab") as file:
             file.write(text)
         return
-    _replace(path, document.text.encode())
+    write_file(path, document.text)
 
 
 def _after(path: Path) -> bytes:
@@ -95,23 +88,3 @@ def _after(path: Path) -> bytes:
     with path.open("rb") as file:
         file.seek(-1, os.SEEK_END)
         return b"" if file.read(1) == b"\n" else b"\n"
-
-
-def write(path: Path, content: bytes) -> None:
-    """Whole or not at all. Raises UsageError."""
-    try:
-        _replace(path, content)
-    except OSError as error:
-        raise _unwritten(path, error.strerror) from None
-
-
-def _replace(path: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(name, 0o644)  # mkstemp lets only the owner read
-        os.replace(name, path)
-    except OSError:
-        os.unlink(name)
-        raise

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.cli import options
-from grader.cli.deliver import deliver, make_folder, tell, write
-from grader.model import UsageError, texts
+from grader.cli.deliver import deliver, make_folder, tell
+from grader.model import UsageError, save_file, texts
 
 if TYPE_CHECKING:
     from grader.model import Attempt
@@ -221,5 +221,5 @@ def _export_zip(files: Sequence[Path], out: Path | None) -> None:
             "gradescope-zip packs one released course into one file.",
             "`grader export gradescope-zip RELEASE --out autograder.zip`.",
         )
-    write(out, autograder_zip(files[0]))
+    save_file(out, autograder_zip(files[0]))
     tell(f"{out}: written; upload it to Gradescope as the autograder")

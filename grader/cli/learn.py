@@ -11,7 +11,7 @@ import typer
 
 from grader.cli import deliver, options, say
 from grader.course import Exercise, catalog
-from grader.model import BrokenExercise, UsageError
+from grader.model import BrokenExercise, UsageError, save_file
 
 if TYPE_CHECKING:
     from grader.grading import Request
@@ -134,7 +134,7 @@ def _draw(request: Request, page: Path | None, brief: bool = False) -> None:
     say.show_text("")
     say.show(trace_terminal.drawing(trace, width=say.width(), brief=brief))
     if page is not None:
-        say.write_file(page, trace_html.page(trace))
+        save_file(page, trace_html.page(trace))
         say.tell(f"{page}: written; open it in a web browser")
 
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import typer
-
-from grader.model import UsageError
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -64,20 +60,6 @@ def _fitting(text: str, encoding: str | None) -> str:
 
         return text.translate(PLAIN).encode(encoding, "backslashreplace").decode(encoding)
     return text
-
-
-def write_file(path: Path, text: str) -> None:
-    """Write a file whole or not at all, as UTF-8. Raises UsageError."""
-    whole = path.parent / f".{path.name}.{os.getpid()}"
-    try:
-        whole.write_text(text, encoding="utf-8")
-        os.replace(whole, path)
-    except OSError as error:
-        with suppress(OSError):
-            whole.unlink()
-        raise UsageError(
-            f"{path} cannot be written: {error.strerror}.", "Name a file in a folder that exists."
-        ) from None
 
 
 def write_json(line: bytes) -> None:

@@ -27,7 +27,7 @@ from tokenize import TokenInfo
 
 from grader.course.catalog import Exercise, text_of
 from grader.course.comments import comments_of
-from grader.model import BrokenExercise, UsageError
+from grader.model import BrokenExercise, UsageError, write_file
 
 DEFAULT_TEXT = "write this part"
 WIDTH = 100  # characters of a line, as for all code of a course
@@ -106,7 +106,7 @@ def write(exercise: Exercise, force: bool = False) -> bool:
             f"{exercise.kernel} differs from the stub; somebody may have worked on it.",
             f"`grader stub {exercise.name} --force` overwrites it for good.",
         )
-    exercise.kernel.write_bytes(stub.encode())
+    write_file(exercise.kernel, stub)
     return True
 
 

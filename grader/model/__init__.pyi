@@ -28,6 +28,13 @@ from .exercise import Gates as Gates
 from .exercise import Inputs as Inputs
 from .exercise import Limits as Limits
 from .exercise import Spec as Spec
+from .files import create_file as create_file
+from .files import fill_folder as fill_folder
+from .files import replacing_folder as replacing_folder
+from .files import save_file as save_file
+from .files import staged_files as staged_files
+from .files import unwritten as unwritten
+from .files import write_file as write_file
 from .messages import FROM_END as FROM_END
 from .messages import LARGEST_COUNT as LARGEST_COUNT
 from .messages import LONGEST_NAME as LONGEST_NAME

@@ -14,6 +14,7 @@ from grader.authoring import new, verify
 from grader.authoring.lesson import TODO
 from grader.course import catalog, stubs
 from grader.course.catalog import Exercise
+from grader.model import files
 from grader.model.errors import BrokenExercise, UsageError
 from grader.reports import drafted
 
@@ -299,7 +300,7 @@ def test_a_course_that_cannot_be_written(root: Path, monkeypatch: pytest.MonkeyP
         raise PermissionError(13, "Permission denied", str(root))
 
     draft = new.draft(root, "40_my_op", "05")
-    monkeypatch.setattr(new.tempfile, "TemporaryDirectory", refused)  # root may write anywhere
+    monkeypatch.setattr(files.tempfile, "TemporaryDirectory", refused)  # root may write anywhere
     with pytest.raises(UsageError, match=r"40_my_op cannot be written in .*: Permission denied"):
         new.write(draft)
 

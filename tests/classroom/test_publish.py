@@ -687,14 +687,14 @@ def test_a_failure_while_writing_leaves_the_folder_as_it_was(
 ):
     assert publish("--only", "01") == 0
     before = {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()}
-    rename = Path.rename
+    write = Path.write_bytes
 
-    def full(self: Path, target: Path) -> Path:
-        if target == tmp_path / "out" and not self.name.endswith(".old"):
+    def full(self: Path, data: bytes) -> int:
+        if self.name == records.FILE:
             raise OSError(28, "No space left on device")
-        return rename(self, target)
+        return write(self, data)
 
-    monkeypatch.setattr(Path, "rename", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     assert publish() == 2
     assert "cannot be written: No space left on device." in capsys.readouterr().err
     assert {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()} == before

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 from pathlib import Path
 from typing import Final, Literal
 
 from pydantic import Field, ValidationError
 
-from grader.model import Record, UsageError, first_fault
+from grader.model import Record, UsageError, first_fault, save_file
 
 SCHEMA: Final = "grader/decisions/v1"
 LONGEST_REASON = 200  # characters
@@ -100,19 +99,4 @@ def invalidate(path: Path, one: Invalidated) -> None:
             f"Edit {path} to change the reason.",
         )
     both = decided.model_copy(update={"invalidated": (*decided.invalidated, one)})
-    write_whole(path, both.model_dump_json(by_alias=True, indent=2) + "\n")
-
-
-def write_whole(path: Path, text: str, mode: int = 0o644) -> None:
-    """Write a file so that nobody ever reads a part of it. Raises UsageError."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-        with os.fdopen(file, "w", encoding="utf-8") as opened:
-            opened.write(text)
-        os.replace(beside, path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise UsageError(
-            f"{path} cannot be written: {error.strerror}.", "See its folder."
-        ) from None
+    save_file(path, both.model_dump_json(by_alias=True, indent=2) + "\n")

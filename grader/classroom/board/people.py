@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import hmac
-import os
 import re
 import secrets
 import unicodedata
@@ -18,7 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from grader.classroom.board.words import ADJECTIVES, NOUNS
-from grader.model import UsageError, login_of, quoted, texts
+from grader.model import UsageError, create_file, login_of, quoted, texts
 
 KEY_BYTES = 32
 NUMBERS = 10_000  # four digits behind each pair of words
@@ -69,14 +68,12 @@ class Person:
 def new_course_key(path: Path) -> None:
     """Write a new course key, which only its owner may read. Raises UsageError."""
     try:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        create_file(path, f"{secrets.token_hex(KEY_BYTES)}\n".encode(), 0o600)
     except OSError as error:
         raise UsageError(
             f"The course key {path} cannot be written: {error.strerror}.",
             "Name a file that is not there yet: with another key everybody gets another name.",
         ) from None
-    with os.fdopen(file, "w", encoding="ascii") as opened:
-        opened.write(secrets.token_hex(KEY_BYTES) + "\n")
 
 
 def course_key(path: Path) -> bytes:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from grader.classroom.board.records import Site
-from grader.model import UsageError
+from grader.model import UsageError, fill_folder, replacing_folder
 
 SCHEMA = "grader/board/v1"
 DOCUMENT = "board.json"
@@ -58,37 +57,17 @@ def must_be_ours(out: Path) -> None:
 def write(out: Path, files: Mapping[str, str]) -> None:
     """Make `out` hold these files, by their names in it, and nothing else.
 
-    They are written beside it and moved in its place at the end. Raises UsageError as
-    `must_be_ours` does, and where nothing can be written.
+    Raises UsageError as `must_be_ours` does, and where nothing can be written.
     """
     must_be_ours(out)
-    out = Path(os.path.abspath(out))
     try:
-        with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as beside:
-            new = Path(beside, "new")
-            _fill(new, files)
-            if out.exists():
-                out.rename(Path(beside, "old"))
-            try:
-                new.rename(out)
-            except OSError:
-                Path(beside, "old").rename(out)
-                raise
+        with replacing_folder(out) as new:
+            fill_folder(new, {**files, LIST: "\n".join([*sorted(files), ""])})
     except OSError as error:
         raise UsageError(
             f"The board cannot be written to {out}: {error.strerror}.",
             "Name a folder within one that is there and yours.",
         ) from None
-
-
-def _fill(folder: Path, files: Mapping[str, str]) -> None:
-    folder.mkdir()
-    for name, text in {**files, LIST: "\n".join([*sorted(files), ""])}.items():
-        path = folder / name
-        assert path.is_relative_to(folder)
-        assert ".." not in path.parts
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +12,7 @@ from pydantic import ValidationError
 from grader.classroom.publish import models, records
 from grader.classroom.publish.records import PublishedSolution, Solutions
 from grader.course import COMMENTARY
-from grader.model import BrokenExercise, UsageError
+from grader.model import BrokenExercise, UsageError, fill_folder, replacing_folder
 
 
 @dataclass(frozen=True)
@@ -30,40 +28,18 @@ class Shown:
 def write(out: Path, files: Mapping[str, str], record: Solutions) -> None:
     """Make `out` a folder of these files, by their paths within it, and the record.
 
-    An earlier publication of the same course is replaced as a whole; whoever looks finds the old
-    folder or the new one. Raises UsageError, and changes nothing, where `out` is anything else.
+    An earlier publication of the same course is replaced as a whole. Raises UsageError, and changes
+    nothing, where `out` is anything else.
     """
-    out = Path(os.path.abspath(out)).resolve()
     require_free(out, record.course)
-    beside = out.parent / f".{out.name}.{secrets.token_hex(4)}"
     try:
-        beside.mkdir()
-        for name, text in {**files, records.FILE: records.to_json(record)}.items():
-            path = beside / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8", newline="")
-        _exchange(beside, out)
+        with replacing_folder(out) as new:
+            fill_folder(new, {**files, records.FILE: records.to_json(record)})
     except OSError as error:
         raise UsageError(
             f"The folder {out} cannot be written: {error.strerror}.",
             "Give --out a folder within one that is there and yours.",
         ) from None
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-
-
-def _exchange(new: Path, out: Path) -> None:
-    """Put `new` in the place of `out`; what was there is deleted once the new one stands."""
-    old = new.with_name(f"{new.name}.old")
-    if out.exists():
-        out.rename(old)
-    try:
-        new.rename(out)
-    except BaseException:
-        if old.exists():
-            old.rename(out)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def require_free(out: Path, course: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from packaging.version import InvalidVersion, Version
 import grader
 from grader.classroom.release import contents, handout, pins, proof, repository, wheel
 from grader.course import Exercise, Manifest, Settings, manifest, settings
-from grader.model import UsageError
+from grader.model import UsageError, fill_folder, replacing_folder
 
 CONSTRAINTS = "constraints.txt"
 
@@ -59,13 +58,11 @@ def build(order: Order, out: Path) -> Release:
     made = manifest.of(about.name, about.version, grader.__version__, listed)
     released.files[manifest.FILE] = manifest.to_json(made).encode()
     try:
-        with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as beside:
-            folder = Path(beside) / "release"
-            _write(folder, released.files)
+        with replacing_folder(out) as folder:
+            fill_folder(folder, released.files)
             if order.git:
                 repository.commit_all(folder, f"{about.title}, version {about.version}")
             proof.require_none(proof.leaks(_everything(folder, order.git), secret))
-            folder.replace(out)
     except OSError as error:
         raise UsageError(
             f"The release cannot be written to {out}: {error.strerror}.",
@@ -137,12 +134,6 @@ def _add_handout(files: dict[str, bytes], order: Order, about: Settings) -> None
                 "Give yours another name.",
             )
         files[path] = content
-
-
-def _write(folder: Path, files: dict[str, bytes]) -> None:
-    for path, content in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(content)
 
 
 def _everything(folder: Path, git: bool) -> Iterator[tuple[str, bytes]]:

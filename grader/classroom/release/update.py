@@ -18,7 +18,7 @@ from packaging.version import InvalidVersion, Version
 
 from grader.classroom.release import repository
 from grader.course import Manifest, ReleasedFile, manifest
-from grader.model import UsageError
+from grader.model import UsageError, staged_files
 
 
 class Action(StrEnum):
@@ -209,19 +209,13 @@ def _state(folder: Path, path: str) -> str:
 def _apply(planned: Plan, folder: Path, release: Path) -> None:
     writes = {Action.ADD, Action.REPLACE, Action.SET_ASIDE}
     written = [step.path for step in planned.steps if step.action in writes] + [manifest.FILE]
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".grader-update-") as ready:
-        # A full disk, or a place without permission, shows before anything has changed.
-        for number, path in enumerate(written):
-            (Path(ready) / str(number)).write_bytes((release / path).read_bytes())
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+    with staged_files(folder, {path: (release / path).read_bytes() for path in written}):
         for step in planned.steps:
             if step.action is Action.SET_ASIDE:
                 (folder / step.path).rename(folder / step.aside)
             elif step.action is Action.REMOVE:
                 (folder / step.path).unlink()
                 _remove_empty((folder / step.path).parent, folder)
-        for number, path in enumerate(written):
-            (Path(ready) / str(number)).replace(folder / path)
 
 
 def _remove_empty(place: Path, top: Path) -> None:
