@@ -75,7 +75,7 @@ def speed_step(exercise: Exercise, kernel: Path) -> dict[str, Any]:
     from grader.model.outcomes import Outcome
     from grader.sandbox.worker_link import KernelFailure
 
-    processes.come_first()
+    processes.raise_priority()
     fork_servers = ForkServers()
     fork_servers.fork_server(exercise.spec.backend, "cuda")
     fork_servers.fork_server("triton", "cuda", trusted=True)

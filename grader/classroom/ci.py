@@ -163,7 +163,7 @@ def _is_released(folder: Path, file: ReleasedFile) -> bool:
         small = (folder / file.path).stat().st_size <= check.LARGEST_FILE
     except OSError:
         return False
-    return small and manifest.is_released(folder, file)
+    return small and manifest.is_unchanged(folder, file)
 
 
 def _same(own: Path, other: Path) -> bool:

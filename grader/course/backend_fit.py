@@ -1,4 +1,4 @@
-"""Hold a spec to what its backend can do, when it loads and not in the middle of a check."""
+"""The check of a spec against its backend, when the spec loads and not in the middle of grading."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from grader.model import Backend, Spec
 
 
 def misfit(spec: Spec) -> str | None:
-    """Return one sentence about the first thing that the spec's backend cannot do.
+    """Describe in one sentence the first part of the spec that its backend cannot handle.
 
     Raises BrokenExercise for a backend that does not exist.
     """

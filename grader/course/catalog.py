@@ -1,6 +1,7 @@
 """From folders to exercises: the folder is the registration. Never imports torch.
 
-A course is a folder with `exercises/`, `puzzles/` and `solutions/`; a learner's has no solutions.
+A course is a folder with `exercises/`, `puzzles/` and `solutions/`. A learner's copy has no
+solutions.
 """
 
 from __future__ import annotations
@@ -60,35 +61,33 @@ class Exercise:
 
     @property
     def survivors(self) -> Path:
-        """What is declared of mutants that no test can reject (grader.authoring.survivors); may be
-        missing.
-        """
+        """The reasons for mutants that no test can reject (grader.authoring); may be missing."""
         return self.answers / "survivors.toml"
 
     @property
     def commentary(self) -> Path:
-        """What is said beside the published solution; may be missing."""
+        """The text that is published beside the solution; may be missing."""
         return self.answers / COMMENTARY
 
     @cached_property
     def spec(self) -> Spec:
-        """Raises BrokenExercise when spec.py does not define a valid SPEC.
+        """The SPEC in spec.py. Raises BrokenExercise when it is missing or not valid.
 
-        From then on, what the course's `extensions/` add is there, too.
+        Reading it also loads the course's `extensions/`.
         """
         use_extensions(self.root)
         return load_spec(self.folder / "spec.py")
 
 
 def load_spec(path: Path) -> Spec:
-    """The SPEC of a spec.py, which is trusted code. Raises BrokenExercise."""
+    """Load the SPEC of a spec.py, which is trusted code. Raises BrokenExercise."""
     name = "grader_spec_" + re.sub(r"\W", "_", path.parent.name)
-    found = importlib.util.spec_from_file_location(name, path)
-    if found is None or found.loader is None:
+    source = importlib.util.spec_from_file_location(name, path)
+    if source is None or source.loader is None:
         raise BrokenExercise(f"{path} cannot be read as Python")
-    module = importlib.util.module_from_spec(found)
+    module = importlib.util.module_from_spec(source)
     try:
-        found.loader.exec_module(module)
+        source.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # a spec that calls sys.exit(0) is no pass
         raise BrokenExercise(
             f"The exercise {path.parent.name} is broken: {path} fails with "
@@ -110,7 +109,10 @@ def load_spec(path: Path) -> Spec:
 
 
 def find_root(start: Path | None = None) -> Path:
-    """The course around `start` (the working directory), or GRADER_COURSE. Raises UsageError."""
+    """Return the course around `start`: GRADER_COURSE, else the working directory.
+
+    Raises UsageError where neither it nor a folder above it is a course.
+    """
     if start is None and (named := os.environ.get("GRADER_COURSE")):
         start = Path(named)
     start = (start or Path.cwd()).resolve()
@@ -125,7 +127,7 @@ def find_root(start: Path | None = None) -> Path:
 
 
 def exercises(root: Path) -> list[Exercise]:
-    """Every exercise of the course, puzzles first, in the order of their names."""
+    """List every exercise of the course, puzzles first, in the order of their names."""
     return [
         Exercise(spec.parent)
         for shelf in reversed(SHELVES)
@@ -139,14 +141,17 @@ def timed(root: Path) -> list[Exercise]:
 
 
 def following(exercise: Exercise) -> Exercise | None:
-    """The one that comes next in its course, if there is one."""
+    """Return the next exercise of the course, if there is one."""
     known = exercises(exercise.root)
     behind = known[known.index(exercise) + 1 :] if exercise in known else []
     return behind[0] if behind else None
 
 
 def find(root: Path, wanted: str) -> Exercise:
-    """The exercise with this name, number prefix or path. Raises UsageError with close names."""
+    """Return the exercise with this name, number prefix or path.
+
+    Raises UsageError with the closest names when no exercise matches.
+    """
     known = exercises(root)
     for exercise in known:
         if wanted == exercise.name or Path(wanted).resolve() in (exercise.folder, exercise.kernel):
@@ -166,15 +171,15 @@ def find(root: Path, wanted: str) -> Exercise:
 
 
 def needs_simulator(kernel: Path) -> bool:
-    """Whether a wrong kernel is wrong in a way that a GPU may hide, such as a race.
+    """Report whether a wrong kernel is wrong in a way that a GPU may hide, for example a race.
 
-    Its docstring says so in a line `On a GPU: may pass by luck` with the reason behind it.
+    Its docstring then has a line `On a GPU: may pass by luck` that ends with the reason.
     """
     return bool(re.search(r"^On a GPU: may pass by luck", text_of(kernel), re.MULTILINE))
 
 
 def text_of(path: Path) -> str:
-    """A file of the course. Raises BrokenExercise where it is no UTF-8, or cannot be read."""
+    """Read a file of the course. Raises BrokenExercise when it is unreadable or not UTF-8."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -182,9 +187,9 @@ def text_of(path: Path) -> str:
 
 
 def rejected_at(kernel: Path) -> str:
-    """The step that must reject a wrong kernel, from the `Rejected at:` line of its docstring.
+    """Read the step that must reject a wrong kernel from the `Rejected at:` line of its docstring.
 
-    Raises BrokenExercise when the file does not say.
+    Raises BrokenExercise when that line is missing.
     """
     match = re.search(r"^Rejected at: (\w+)", text_of(kernel), re.MULTILINE)
     if match is None:

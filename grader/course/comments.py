@@ -1,4 +1,4 @@
-"""The comments of a Python file, and what it holds without them."""
+"""The comments of a Python file, and its lines without them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import tokenize
 
 
 def comments_of(source: str) -> list[tokenize.TokenInfo]:
-    """Every comment, where it begins, and its line. Raises SyntaxError where none can be told.
+    """List the comments of a Python file. Raises SyntaxError when Python cannot tokenize it.
 
-    From Python 3.12 on the tokenizer has errors of its own for what `ast` reads, such as a control
-    character behind a lone carriage return, or a letter of several bytes there.
+    From Python 3.12 on the tokenizer rejects some files that `ast` reads. Examples are a control
+    character or a letter of several bytes behind a lone carriage return.
     """
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
@@ -23,7 +23,7 @@ def comments_of(source: str) -> list[tokenize.TokenInfo]:
 
 
 def without_comments(source: str) -> list[str]:
-    """The lines, each without its comment and the blanks before it.
+    """Return the lines, each without its comment and the blanks before it.
 
     Raises SyntaxError, as `comments_of` does.
     """

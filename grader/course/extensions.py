@@ -5,8 +5,8 @@
     extensions/kinds/NAME/          a kind of exercise: `grader.grading.kinds.NAME`
     extensions/bounds/NAME.py       a bound: `grader.speed.bounds.NAME`
 
-They run in the judge, as a `spec.py` does, and are trusted as one is: they come from the course
-that grades, never from what was handed in.
+They run in the judge, and are trusted like a `spec.py`. They come from the course that grades,
+never from a submission.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PACKAGES = {
 
 
 def use_extensions(root: Path) -> None:
-    """Have the packages that are extended look into the course's `extensions/`, too.
+    """Add the course's `extensions/` to the search paths of the packages that they extend.
 
     Raises BrokenExercise for a name that is taken.
     """
@@ -45,7 +45,7 @@ def _extend(package: str, folder: Path) -> None:
     for added in pkgutil.iter_modules([str(folder)]):
         if added.name in taken:
             raise BrokenExercise(
-                f"The course adds {folder / added.name}, and there is a {added.name} already.",
+                f"The course adds {folder / added.name}, but {added.name} exists already.",
                 "Give it another name.",
             )
     places.append(str(folder))

@@ -1,8 +1,8 @@
-"""`release.json`: what a release holds, file by file, `grader/release/v1`.
+"""`release.json`: the list of a release's files, `grader/release/v1`.
 
-A student's repository carries it, so that whoever grades there, or updates there, sees which of the
-course's files were changed. A student can change it as well: to grade, hold a student's repository
-against the manifest of the instructor's own copy of the release.
+A student's repository carries it. It shows which of the course's files were changed, when somebody
+grades or updates the repository. The student can change the manifest as well: to grade, compare the
+repository with the manifest of the instructor's own copy of the release.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from grader.model import Record, UsageError, first_fault
 
 FILE = "release.json"
-LARGEST = 16 << 20  # bytes of a release.json; that of 27 exercises has 20 thousand
+LARGEST = 16 << 20  # bytes of a release.json; 20 kB describe 27 exercises
 
 
 class ReleasedFile(Record):
@@ -34,7 +34,7 @@ class ReleasedFile(Record):
     @field_validator("path")
     @classmethod
     def _is_inside(cls, path: str) -> str:
-        """No path leads out of the repository, into .git, or to somewhere else on Windows."""
+        """Refuse a path that leads out of the repository, into .git, or elsewhere on Windows."""
         parts = PurePosixPath(path).parts
         if (
             not parts
@@ -71,10 +71,10 @@ class Manifest(Record):
         return self
 
 
-def of(
+def build(
     course: str, version: str, grader: str, files: Iterable[tuple[str, bytes, bool]]
 ) -> Manifest:
-    """The manifest of files, each given as path, content, and whether it is a kernel file."""
+    """Build the manifest of files, each given as path, content, and whether it is a kernel file."""
     listed = tuple(
         ReleasedFile(path=path, sha256=digest(content), kernel=kernel)
         for path, content, kernel in sorted(files)
@@ -98,7 +98,7 @@ def to_json(manifest: Manifest) -> str:
 
 
 def read(folder: Path) -> Manifest:
-    """The manifest of the release in a folder. Raises UsageError where there is none."""
+    """Read the manifest of the release in a folder. Raises UsageError where there is none."""
     path = folder / FILE
     try:
         if path.stat().st_size > LARGEST:
@@ -116,26 +116,26 @@ def read(folder: Path) -> Manifest:
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON Schema (2020-12) of a manifest."""
+    """Return the JSON Schema (2020-12) of a manifest."""
     schema = Manifest.model_json_schema(by_alias=True, mode="serialization")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-def must_be_whole(folder: Path, manifest: Manifest, outcome: str = "") -> None:
-    """Raises UsageError where a file of the release, a stub too, is not as `is_released` asks.
+def require_unchanged(folder: Path, manifest: Manifest, outcome: str = "") -> None:
+    """Raise UsageError when a file of the release, or a stub, differs from the released one.
 
-    `outcome`, such as "Nothing was updated: ", begins the message.
+    `outcome`, for example "Nothing was updated: ", begins the message.
     """
-    differing = (file.path for file in manifest.files if not is_released(folder, file))
+    differing = (file.path for file in manifest.files if not is_unchanged(folder, file))
     if (path := next(differing, None)) is not None:
         raise UsageError(
-            f"{outcome}{path} in {folder} is not as it was released.",
+            f"{outcome}{path} in {folder} was changed after the release.",
             "Name the release itself, not a copy that somebody works in.",
         )
 
 
-def is_released(folder: Path, file: ReleasedFile) -> bool:
-    """Whether `folder` holds this very content at this very place, with no link on the way."""
+def is_unchanged(folder: Path, file: ReleasedFile) -> bool:
+    """Report whether `folder` holds this content at this path, with no link on the way."""
     path = folder / file.path
     try:
         plain = path.is_file() and path.resolve() == folder.resolve() / file.path

@@ -1,11 +1,11 @@
-"""`course.toml`: what a course is called, its version, and when its solutions may be seen.
+"""`course.toml`: a course's name and version, and the time when its solutions are shown.
 
     name = "memory-bound-kernels"
     title = "Memory-bound GPU kernels"
     version = "2026.1"
     solutions = "after:2026-12-18"
 
-Without the file a course is called after its folder, and its solutions are never shown.
+Without the file the course has the name of its folder, and its solutions are never shown.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FILE = "course.toml"
 
 
 class When(StrEnum):
-    """When solutions are shown."""
+    """The time when solutions are shown."""
 
     NOW = "now"
     NEVER = "never"
@@ -44,7 +44,7 @@ class Policy:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The inverse of `str`. Raises ValueError."""
+        """Parse the text that `str` writes. Raises ValueError."""
         word, colon, day = text.partition(":")
         try:
             if word == When.AFTER and colon:
@@ -61,10 +61,10 @@ class Policy:
 
 @dataclass(frozen=True)
 class Settings:
-    """What a course says of itself.
+    """A course's description of itself.
 
-    `name` is what releases and signed results carry, so that those of another course are told
-    apart: letters, digits, `.`, `_` and `-`. `version` has the same form.
+    Releases and signed results carry `name`, which keeps courses apart. `name` and `version`
+    consist of letters, digits, `.`, `_` and `-`.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Settings:
 
 
 def read(root: Path) -> Settings:
-    """The settings of the course in `root`. Raises UsageError where the file is not valid."""
+    """Read the settings of the course in `root`. Raises UsageError when the file is not valid."""
     path = root / FILE
     if not path.is_file():
         word = re.sub(r"[^A-Za-z0-9._-]", "-", root.name) or "course"
@@ -84,7 +84,7 @@ def read(root: Path) -> Settings:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValueError) as error:
         raise UsageError(
             f"{path} cannot be used: {error}.",
-            "docs/authoring.md says what stands in it.",
+            "docs/authoring.md lists its entries.",
         ) from None
 
 

@@ -1,16 +1,16 @@
 """From a model solution to the stub that a learner starts from.
 
-A solution marks what the learner shall write, each marker alone on its line:
+A solution marks the parts that the learner writes, each marker alone on its line:
 
     # BEGIN SOLUTION: add up the squares of the row
     total = tl.sum(x * x, axis=0)
     # END SOLUTION
 
-In the stub such a region becomes `raise NotImplementedError`, and `pass` inside a jitted kernel,
-where a compiler would stumble over the `raise`. The text after the colon tells the learner what
-is missing. Where a learner has only a kernel to write, a region without code in the function that
-launches it becomes the line that says so and is then deleted. Everything outside the regions stays
-as it is, to the letter.
+In the stub such a region becomes `raise NotImplementedError`. Inside a jitted kernel it becomes
+`pass`, because a compiler would reject the `raise`. The text after the colon names the missing
+part. A learner may have only a kernel to write: then the function that launches it has a region
+without code. It becomes a `raise` that the learner deletes. Everything outside the regions is
+copied unchanged.
 """
 
 from __future__ import annotations
@@ -48,59 +48,59 @@ class Region:
 
 
 def make_stub(source: str, name: str, path: str = "kernel.py") -> str:
-    """The stub of the exercise `name` from its solution. Raises BrokenExercise.
+    """Make the stub of the exercise `name` from its solution. Raises BrokenExercise.
 
-    `path` is what messages call the file.
+    Messages call the file `path`.
     """
     tree = _parse(source, path)
     marked = list(regions(source, path))
     if not marked:
         raise BrokenExercise(
-            f"{path} marks no part as the solution, so that its stub would give it all away.",
-            "Put `# BEGIN SOLUTION` and `# END SOLUTION` around what the learner shall write.",
+            f"{path} marks no part as the solution: its stub would be the whole solution.",
+            "Put `# BEGIN SOLUTION` and `# END SOLUTION` around the part that the learner writes.",
         )
     functions = [node for node in ast.walk(tree) if isinstance(node, _Function)]
     lines = source.removesuffix("\n").split("\n")
-    kept: list[str] = []
-    copied = 0  # lines of the source that are dealt with
+    output: list[str] = []
+    done = 0  # lines of the source that are in the output, as they are or replaced
     for region in marked:
-        kept += lines[copied : region.first - 1]
-        kept += _replacement(region, _is_jitted(region, functions, lines, path), name)
-        copied = region.last
-    stub = "\n".join(kept + lines[copied:]) + "\n"
+        output += lines[done : region.first - 1]
+        output += _replacement(region, _is_jitted(region, functions, lines, path), name)
+        done = region.last
+    stub = "\n".join(output + lines[done:]) + "\n"
     _parse(stub, f"the stub of {path}")
     return stub
 
 
 def stub_of(exercise: Exercise) -> str:
-    """Raises UsageError in a course without solutions, and BrokenExercise."""
+    """Make an exercise's stub. Raises BrokenExercise, and UsageError without a solution."""
     if not exercise.solution.is_file():
         raise UsageError(
             f"There is no solution to make a stub from: {exercise.solution} is missing.",
-            "A learner's copy of a course has none: copy kernel.py again from the course.",
+            "A learner's copy of a course has no solutions: copy kernel.py again from the course.",
         )
     source = text_of(exercise.solution)
     return make_stub(source, exercise.name, str(exercise.solution))
 
 
 def drifted(exercise: Exercise) -> bool:
-    """Whether the exercise's kernel.py is not what its solution makes of it, or is missing."""
+    """Report whether kernel.py is missing or differs from the stub of its solution."""
     stub = stub_of(exercise)
     return not exercise.kernel.is_file() or exercise.kernel.read_bytes() != stub.encode()
 
 
 def write(exercise: Exercise, force: bool = False) -> bool:
-    """Write kernel.py; False when it was right already.
+    """Write kernel.py; return False when it was right already.
 
-    Raises UsageError where something lies there that is no file and, unless `force`, when the file
-    holds something else: that is somebody's work.
+    Raises UsageError where the path is no file. Unless `force`, raises it also when the file holds
+    something else, because that is somebody's work.
     """
     stub = stub_of(exercise)
     if not drifted(exercise):
         return False
     if os.path.lexists(exercise.kernel) and not exercise.kernel.is_file():
-        # A pipe would be waited at for ever.
-        raise UsageError(f"{exercise.kernel} is not a file.", again(exercise, exercise.kernel))
+        # Reading a pipe would wait for ever.
+        raise UsageError(f"{exercise.kernel} is not a file.", recovery(exercise, exercise.kernel))
     if exercise.kernel.exists() and not force:
         raise UsageError(
             f"{exercise.kernel} differs from the stub; somebody may have worked on it.",
@@ -110,8 +110,8 @@ def write(exercise: Exercise, force: bool = False) -> bool:
     return True
 
 
-def again(exercise: Exercise, kernel: Path) -> str:
-    """How what is no kernel file becomes one to work on: a learner has no solutions."""
+def recovery(exercise: Exercise, kernel: Path) -> str:
+    """Suggest how to get back a kernel file to work on: a learner has no solutions."""
     if kernel == exercise.kernel and exercise.solution.is_file():
         away = "Move it away: then " if os.path.lexists(kernel) and not kernel.is_file() else ""
         force = " --force" if kernel.is_file() else ""
@@ -141,9 +141,9 @@ def _unreadable(path: str, error: SyntaxError) -> BrokenExercise:
 
 
 def regions(source: str, path: str) -> Iterator[Region]:
-    """The marked regions in order. Strings that mention a marker are not markers.
+    """Yield the marked regions in order. Strings that mention a marker are not markers.
 
-    Raises BrokenExercise where markers do not go in pairs; `path` is what messages call the file.
+    Raises BrokenExercise where markers do not pair up. Messages call the file `path`.
     """
     opened: tuple[int, str, str] | None = None
     for token in _comments(source, path):
@@ -183,14 +183,21 @@ def _misplaced(path: str, line: int, fault: str) -> BrokenExercise:
 
 
 def _is_jitted(region: Region, functions: list[_Function], lines: list[str], path: str) -> bool:
-    """Whether the region's function is a jitted kernel. Raises BrokenExercise outside functions."""
+    """Report whether the region's function is a jitted kernel.
+
+    Raises BrokenExercise for a region outside of functions.
+    """
     code = [
         number
         for number in range(region.first + 1, region.last)
         if lines[number - 1].strip() and not lines[number - 1].lstrip().startswith("#")
     ]
     if not code and region.text == DEFAULT_TEXT:
-        raise _misplaced(path, region.first, "the region holds neither code nor what is missing")
+        raise _misplaced(
+            path,
+            region.first,
+            "the region holds no code, and its marker has no text",
+        )
     last = code[-1] if code else region.last
     around = [f for f in functions if f.lineno < region.first and (f.end_lineno or 0) >= last]
     if not around:
@@ -205,7 +212,7 @@ def _is_jitted(region: Region, functions: list[_Function], lines: list[str], pat
 
 
 def _names_jit(decorator: ast.expr) -> bool:
-    """Return whether a decorator ends in `jit`, or is a call of one that does."""
+    """Report whether a decorator ends in `jit`, or is a call of one that does."""
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     return ast.unparse(called).split(".")[-1] == "jit"
 
@@ -227,9 +234,9 @@ def _replacement(region: Region, jitted: bool, name: str) -> list[str]:
 
 
 def _folded(message: str, indent: str) -> Iterator[str]:
-    """A `raise` whose text is too long for one line."""
+    """Yield the lines of a `raise` whose text is too long for one line."""
     yield f"{indent}raise NotImplementedError("
-    parts = textwrap.wrap(message, width=WIDTH - len(indent) - 8)  # room for quotes and a space
+    parts = textwrap.wrap(message, width=WIDTH - len(indent) - 8)  # 8: indent, quotes, a space
     for part in parts:
         text = part if part is parts[-1] else f"{part} "
         yield f"{indent}    {json.dumps(text, ensure_ascii=False)}"

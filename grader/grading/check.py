@@ -121,7 +121,7 @@ def _must_be_readable(request: Request) -> None:
     if not kernel.is_file():
         raise UsageError(
             f"The kernel file {kernel} {_instead_of_a_file(kernel)}.",
-            stubs.again(request.exercise, kernel)
+            stubs.recovery(request.exercise, kernel)
             if kernel == request.exercise.kernel
             else "Name the kernel file with --kernel FILE.",
         )

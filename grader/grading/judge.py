@@ -45,7 +45,7 @@ def main(argv: list[str]) -> int:
     os.set_inheritable(results.fileno(), False)
     asked = requests.read(sys.stdin.buffer)
     if any(request.options.device != "cpu" for request in asked) and devices.has_driver():
-        processes.come_first()  # for a process that waits for its turn seems to be a slow kernel
+        processes.raise_priority()  # a process that waits for its turn looks like a slow kernel
     # The worker's imports run while ours do: both are seconds long.
     early = _early_fork_server(asked[0])
     _import_all(early, noted.is_set())

@@ -1,4 +1,4 @@
-"""What this machine can do: which device a check runs on, and whether the GPU is still there."""
+"""The device that a check runs on, and the signs of a GPU that is missing or lost."""
 
 from __future__ import annotations
 
@@ -9,25 +9,28 @@ from grader.model import CannotGrade, Failure
 OLDEST = (7, 5)  # compute capability: the oldest that torch's CUDA 13 builds run on
 
 
-def choose_device(wanted: str) -> str:
-    """`cpu` or `cuda`, for auto, cpu or cuda. Raises CannotGrade when cuda is wanted and absent."""
-    if wanted == "cpu":
+def choose_device(requested: str) -> str:
+    """Return `cpu` or `cuda` for a request of auto, cpu or cuda.
+
+    Raises CannotGrade when cuda is requested and kernels cannot run on a GPU here.
+    """
+    if requested == "cpu":
         return "cpu"
-    lack = _what_is_missing()
+    lack = _why_no_gpu()
     if lack is None:
         return "cuda"
-    if wanted == "cuda":
+    if requested == "cuda":
         raise CannotGrade(lack, "Grade in simulation instead: --device cpu.")
     return "cpu"
 
 
 def has_driver() -> bool:
-    """Whether NVIDIA's driver is loaded: a guess at there being a GPU that needs no torch."""
+    """Guess, without torch, that this machine has a GPU: NVIDIA's driver is loaded."""
     return Path("/dev/nvidiactl").exists()
 
 
-def _what_is_missing() -> str | None:
-    """Why kernels cannot run on a GPU here, or None when they can."""
+def _why_no_gpu() -> str | None:
+    """Explain why kernels cannot run on a GPU here; None when they can."""
     import torch
 
     if torch.version.cuda is None:
@@ -37,16 +40,16 @@ def _what_is_missing() -> str | None:
     capability = torch.cuda.get_device_capability()
     if capability < OLDEST:
         have, need = (".".join(map(str, c)) for c in (capability, OLDEST))
-        return f"The GPU is too old: its compute capability is {have}, and {need} is needed."
+        return f"The GPU is too old: its compute capability is {have}; kernels need {need}."
     try:
-        import cuda.bindings  # noqa: F401  how judge and worker share GPU memory
+        import cuda.bindings  # noqa: F401  for the GPU memory that judge and worker share
     except ImportError:
         return "The package cuda-bindings is missing: pip install 'kernel-grader[gpu]'."
     return None
 
 
 def gpu_is_lost(error: BaseException) -> bool:
-    """Whether torch says that this process, which runs no kernel of a learner's, lost its GPU."""
+    """Recognize torch's error in a process that runs no learner's kernel and has lost its GPU."""
     return isinstance(error, RuntimeError) and "CUDA" in str(error)
 
 

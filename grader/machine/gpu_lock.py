@@ -1,19 +1,20 @@
-"""One measurement at a time on a GPU: a lock for all judges, and who else computes there.
+"""One measurement at a time on a GPU: a lock for all judges, and the other programs there.
 
-Two locks are taken together, because each reaches where the other does not:
+The judge takes two locks together, because each reaches processes that the other does not:
 
-- flock(2) on the GPU's device node, such as /dev/nvidia0. Everybody who may use the GPU may open
-  it: any user, any Slurm job whatever its temporary directory, and every container that got the
-  host's node by a bind mount. Linux keeps the lock with the inode: a container whose runtime made
-  a node of its own has another lock.
+- flock(2) on the GPU's device node, for example /dev/nvidia0. Every user of the GPU may open it:
+  any user, any Slurm job whatever its temporary directory, and every container with a bind mount
+  of the host's node. Linux keeps the lock with the inode: a container whose runtime made a node of
+  its own has another lock.
 - An abstract Unix socket, bound to the GPU's UUID. It needs no file, and reaches every process in
-  the same network namespace: where the node is not known, and containers on the host's network.
+  the same network namespace: also where the node is not known, and containers on the host's
+  network.
 
 A lock file would need a folder that all of them share and may write to. A temporary directory may
-belong to one job, and in a sticky folder another user's file may be a link, or refuse to be opened
-(fs.protected_regular). Neither lock here can be planted, and the kernel drops both when a process
-ends. A UUID names one instance of a GPU that is cut into parts (MIG): it has no node of its own,
-and only the socket locks it.
+belong to one job. In a sticky folder another user's file may be a link, or the system may refuse to
+open it (fs.protected_regular). Nobody can plant either lock here, and the kernel drops both when a
+process ends. A UUID names one instance of a GPU that is split (MIG): an instance has no node of its
+own, and only the socket locks it.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ DEVICES, MOUNTS = Path("/dev"), Path("/proc/self/mountinfo")
 
 @dataclass(frozen=True)
 class LockableGpu:
-    """A GPU by its UUID, and by its device node where that is known."""
+    """A GPU by its UUID, and by its device node if that is known."""
 
     uuid: str
     node: Path | None
 
 
 def uuid() -> str:
-    """This GPU's, as NVML writes it."""
+    """Return this GPU's UUID in NVML's form."""
     import torch
 
     return f"GPU-{torch.cuda.get_device_properties(0).uuid}"
@@ -59,14 +60,14 @@ def this_gpu() -> LockableGpu:
 
 @contextmanager
 def exclusive_gpu(gpu: LockableGpu | None = None) -> Iterator[None]:
-    """Hold the locks that all judges share for a GPU, which is this process's unless given.
+    """Hold the locks that all judges share for a GPU: this process's GPU unless another is given.
 
-    Raises CannotGrade when another check holds one for longer than WAIT_FOR_GPU_S, and when the
-    system grants neither.
+    Raises CannotGrade when another check holds a lock for longer than WAIT_FOR_GPU_S, and when the
+    system grants neither lock.
     """
-    wanted = gpu or this_gpu()
+    gpu = gpu or this_gpu()
     deadline = time.monotonic() + WAIT_FOR_GPU_S
-    while (held := _locks(wanted)) is None:
+    while (held := _locks(gpu)) is None:
         if time.monotonic() > deadline:
             raise CannotGrade(
                 f"Another check has been measuring on this GPU for {WAIT_FOR_GPU_S:.0f} s.",
@@ -91,15 +92,18 @@ def _locks(gpu: LockableGpu) -> ExitStack | None:
         if len(refused) == 2:
             raise CannotGrade(
                 f"The GPU cannot be locked against other checks: {'; '.join(refused)}.",
-                "Let this user open the GPU's device node, or Unix sockets be made; or grade "
-                "without the GPU: --device cpu.",
+                "Permit this user to open the GPU's device node or to make Unix sockets, or "
+                "grade without the GPU: --device cpu.",
             )
         return taken.pop_all()
 
 
 @contextmanager
 def _node_lock(node: Path | None) -> Iterator[None]:
-    """Raises BlockingIOError while another process holds it, OSError where there is none."""
+    """Hold the lock on the device node.
+
+    Raises BlockingIOError while another process holds it, OSError when the node cannot be locked.
+    """
     if node is None:
         raise OSError("the driver does not name the GPU's device node")
     descriptor = os.open(node, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -112,7 +116,10 @@ def _node_lock(node: Path | None) -> Iterator[None]:
 
 @contextmanager
 def _socket_lock(name: str) -> Iterator[None]:
-    """Raises BlockingIOError while another process holds it, OSError where there is none."""
+    """Hold the lock by the socket's name.
+
+    Raises BlockingIOError while another process holds it, OSError when no socket can be made.
+    """
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as held:
         try:
             held.bind(f"\0kernel-grader/{name}")
@@ -137,7 +144,7 @@ def reach(gpu: LockableGpu | None = None) -> tuple[bool, str]:
 
 
 def _is_of_the_host(node: Path, mounts: Path = MOUNTS) -> bool:
-    """Whether a device node lies in devtmpfs, of which there is one for the whole machine."""
+    """Report whether a device node lies in devtmpfs: there is one for the whole machine."""
     at = os.stat(node).st_dev
     device = f"{os.major(at)}:{os.minor(at)}"
     # proc_pid_mountinfo(5): the third field is the device; after a dash comes the file system.
@@ -148,8 +155,8 @@ def _is_of_the_host(node: Path, mounts: Path = MOUNTS) -> bool:
     return False
 
 
-def disturbance(others: Sequence[nvml.Process]) -> str | None:
-    """Which other programs use the GPU, in words; None where none does."""
+def describe_others(others: Sequence[nvml.Process]) -> str | None:
+    """Name the other programs that use the GPU, in words; None when there are none."""
     if not others:
         return None
     names = ", ".join(f"{one.name} (process {one.pid})" for one in others)
@@ -157,5 +164,5 @@ def disturbance(others: Sequence[nvml.Process]) -> str | None:
 
 
 def others() -> Sequence[nvml.Process]:
-    """Programs on the GPU that are none of this judge's."""
+    """List the programs on the GPU that do not belong to this judge."""
     return nvml.others(uuid(), {os.getpid(), *processes.descendants()})

@@ -1,6 +1,6 @@
-"""What NVIDIA's management library tells of the GPU: clocks, heat, and who else uses it.
+"""Figures of the GPU from NVIDIA's management library: clocks, temperature, processes.
 
-Nothing here raises: a figure that cannot be had is None, or is left out.
+Nothing here raises: a figure that NVML cannot give is None, or is left out.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-# nvml.h, nvmlClocksEventReason*: what makes the GPU run below the clock that it was asked for. An
-# idle GPU, and a clock that somebody set, are no slowdowns.
+# nvml.h, nvmlClocksEventReason*: reasons for a clock below the requested one. An idle GPU, and a
+# clock that somebody set, are no slowdowns.
 SLOWDOWNS = {
     0x04: "power limit",
     0x08: "hardware slowdown",
@@ -25,7 +25,10 @@ SLOWDOWNS = {
 
 @dataclass(frozen=True)
 class Reading:
-    """One look at the GPU. `slowdowns` are values of SLOWDOWNS that are active."""
+    """Clocks and temperature of the GPU at one moment.
+
+    `slowdowns` are the values of SLOWDOWNS that are active.
+    """
 
     sm_mhz: int
     memory_mhz: int
@@ -43,9 +46,9 @@ class Process:
 
 
 def read(uuid: str) -> Reading | None:
-    """The GPU with this UUID now, or None where NVML cannot tell."""
+    """Read the GPU with this UUID now; None where NVML cannot."""
 
-    def looked(pynvml: Any) -> Reading:
+    def query(pynvml: Any) -> Reading:
         device = pynvml.nvmlDeviceGetHandleByUUID(uuid)
         active = pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(device)
         return Reading(
@@ -56,95 +59,92 @@ def read(uuid: str) -> Reading | None:
             slowdowns=tuple(word for bit, word in SLOWDOWNS.items() if active & bit),
         )
 
-    return _asked(looked)
+    return _query(query)
 
 
 def others(uuid: str, own: Collection[int]) -> tuple[Process, ...]:
-    """Programs that compute on the GPU with this UUID and are not in `own`.
+    """List the programs that compute on the GPU with this UUID and are not in `own`.
 
-    In a container NVML may list the host's process numbers: one that does not exist here is left
-    out, for it may be one of ours by another number.
+    In a container NVML may list the host's process numbers. A number that does not exist here is
+    left out, because it may be one of our own processes.
     """
 
-    def listed(pynvml: Any) -> set[int]:
+    def query(pynvml: Any) -> set[int]:
         device = pynvml.nvmlDeviceGetHandleByUUID(uuid)
         return {one.pid for one in pynvml.nvmlDeviceGetComputeRunningProcesses(device)}
 
-    pids = sorted((_asked(listed) or set()) - set(own))
+    pids = sorted((_query(query) or set()) - set(own))
     return tuple(Process(pid, name) for pid in pids if (name := _name(pid)))
 
 
 def driver_version() -> str | None:
-    """Of NVIDIA's driver, such as `580.159.04`."""
-    return _asked(lambda pynvml: str(pynvml.nvmlSystemGetDriverVersion()))
+    return _query(lambda pynvml: str(pynvml.nvmlSystemGetDriverVersion()))
 
 
 def names() -> tuple[str, ...]:
-    """The GPUs that the driver knows, whether or not torch may use them."""
+    """List the GPUs that the driver knows, whether or not torch may use them."""
 
-    def listed(pynvml: Any) -> tuple[str, ...]:
+    def query(pynvml: Any) -> tuple[str, ...]:
         devices = map(pynvml.nvmlDeviceGetHandleByIndex, range(pynvml.nvmlDeviceGetCount()))
         return tuple(str(pynvml.nvmlDeviceGetName(device)) for device in devices)
 
-    return _asked(listed) or ()
+    return _query(query) or ()
 
 
 def most_sm_mhz(uuid: str) -> int | None:
-    """The highest clock of the processors of the GPU with this UUID, in MHz."""
-
-    def looked(pynvml: Any) -> int:
+    def query(pynvml: Any) -> int:
         device = pynvml.nvmlDeviceGetHandleByUUID(uuid)
         return int(pynvml.nvmlDeviceGetMaxClockInfo(device, pynvml.NVML_CLOCK_SM))
 
-    return _asked(looked)
+    return _query(query)
 
 
 def minor_number(uuid: str) -> int | None:
-    """The N of /dev/nvidiaN, of the GPU with this UUID."""
+    """Return the N of this GPU's device node /dev/nvidiaN."""
 
-    def looked(pynvml: Any) -> int:
+    def query(pynvml: Any) -> int:
         return int(pynvml.nvmlDeviceGetMinorNumber(pynvml.nvmlDeviceGetHandleByUUID(uuid)))
 
-    return _asked(looked)
+    return _query(query)
 
 
 def mig(uuid: str) -> bool | None:
-    """Whether the GPU with this UUID is cut into instances (MIG); None on a card that cannot be."""
+    """Report whether this GPU is split into instances (MIG); None on a card that cannot be."""
 
-    def looked(pynvml: Any) -> bool:
+    def query(pynvml: Any) -> bool:
         device = pynvml.nvmlDeviceGetHandleByUUID(uuid)
         now, _after_a_reset = pynvml.nvmlDeviceGetMigMode(device)
         return bool(now == pynvml.NVML_DEVICE_MIG_ENABLE)
 
-    return _asked(looked)
+    return _query(query)
 
 
 def ecc(uuid: str) -> bool | None:
-    """Whether the memory of the GPU with this UUID corrects errors; None where it never does."""
+    """Report whether this GPU's memory corrects errors; None where it never does."""
 
-    def looked(pynvml: Any) -> bool:
+    def query(pynvml: Any) -> bool:
         device = pynvml.nvmlDeviceGetHandleByUUID(uuid)
         now, _after_a_reset = pynvml.nvmlDeviceGetEccMode(device)
         return bool(now == pynvml.NVML_FEATURE_ENABLED)
 
-    return _asked(looked)
+    return _query(query)
 
 
-def _asked(question: Callable[[Any], T]) -> T | None:
-    """NVML's answer; None without the library or a driver, or where a card lacks the sensor."""
+def _query(query: Callable[[Any], T]) -> T | None:
+    """Run a query; None without the library or a driver, or where a card lacks the sensor."""
     try:
         import pynvml
     except ImportError:
         return None
     try:
         pynvml.nvmlInit()
-        return question(pynvml)
+        return query(pynvml)
     except pynvml.NVMLError:
         return None
 
 
 def _name(pid: int) -> str:
-    """What the process calls itself; empty where there is none of this number."""
+    """Return the process's name for itself; empty when no process has this number."""
     try:
         return Path(f"/proc/{pid}/comm").read_text().strip()
     except OSError:

@@ -15,7 +15,7 @@ PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 PR_GET_CHILD_SUBREAPER = 37
 
-FIRST = -15  # of the nice values, which go from -20 to 19; 0 is usual
+HIGH_PRIORITY = -15  # a nice value: they go from -20 (first) to 19, and 0 is usual
 
 
 def adopt_orphans() -> None:
@@ -24,29 +24,29 @@ def adopt_orphans() -> None:
 
 
 def adopts_orphans() -> bool:
-    answer = ctypes.c_int(0)
-    ctypes.CDLL(None).prctl(PR_GET_CHILD_SUBREAPER, ctypes.byref(answer), 0, 0, 0)
-    return bool(answer.value)
+    adopts = ctypes.c_int(0)
+    ctypes.CDLL(None).prctl(PR_GET_CHILD_SUBREAPER, ctypes.byref(adopts), 0, 0, 0)
+    return bool(adopts.value)
 
 
 def die_with_parent(number: signal.Signals) -> None:
-    """Have this signal sent to this process when its parent ends."""
+    """Ask the kernel to send this signal to this process when its parent ends."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, number, 0, 0, 0)
 
 
-def come_first() -> None:
-    """Run before other programs of this machine, and so does what is started from here.
+def raise_priority() -> None:
+    """Raise the priority of this process, and of those that it starts, above other programs.
 
-    Only root may ask for it: without, whatever else computes here delays this process as ever.
+    Only root may do so; without root the priority stays as it is.
     """
     with contextlib.suppress(PermissionError):
-        os.setpriority(os.PRIO_PROCESS, 0, FIRST)
+        os.setpriority(os.PRIO_PROCESS, 0, HIGH_PRIORITY)
 
 
 def kill_children(spared: Collection[int] = ()) -> dict[int, int]:
-    """Kill children until only those spared are left; returns the wait statuses of the others.
+    """Kill all children but those spared; return the wait statuses of the killed.
 
-    In a process that adopts orphans, the children of a killed one are its next.
+    A process that adopts orphans inherits the children of a killed child; it kills them, too.
     """
     statuses: dict[int, int] = {}
     while doomed := [child for child in children() if child not in spared]:
@@ -60,37 +60,37 @@ def kill_children(spared: Collection[int] = ()) -> dict[int, int]:
 
 
 def children() -> list[int]:
-    """The children of this process, those included that have ended and wait to be asked how."""
+    """List this process's children, including those that have ended but were not waited for."""
     return [child for child, parent in _parents().items() if parent == os.getpid()]
 
 
 def descendants() -> set[int]:
-    """Children, their children, and so on."""
-    parents, found, latest = _parents(), set[int](), {os.getpid()}
+    """Return the process numbers of the children, their children, and so on."""
+    parents, below, latest = _parents(), set[int](), {os.getpid()}
     while latest:
-        latest = {child for child, parent in parents.items() if parent in latest} - found
-        found |= latest
-    return found
+        latest = {child for child, parent in parents.items() if parent in latest} - below
+        below |= latest
+    return below
 
 
 def stop_descendants(limit_s: float) -> set[int] | None:
-    """Stop all processes below this one; which these are, or None when one goes on running.
+    """Stop all processes below this one; return their numbers, or None when one keeps running.
 
-    Each is told again until two looks in a row find no thread of any that could run: one that was
-    about to wake another would show in the second.
+    Each gets the signal again until two scans in a row find no thread that could run: a thread that
+    was about to wake another would show in the second.
     """
     deadline, quiet = time.monotonic() + limit_s, 0
     while quiet < 2:
-        found = descendants()
-        _send(found, signal.SIGSTOP)
-        quiet = quiet + 1 if not any(map(_may_run, found)) else 0
+        stopped = descendants()
+        _send(stopped, signal.SIGSTOP)
+        quiet = quiet + 1 if not any(map(_may_run, stopped)) else 0
         if time.monotonic() > deadline:
             return None
         time.sleep(0.0005)
-    return found
+    return stopped
 
 
-def go_on(stopped: Collection[int]) -> None:
+def resume(stopped: Collection[int]) -> None:
     """Let processes that were stopped run again."""
     _send(stopped, signal.SIGCONT)
 
@@ -102,9 +102,9 @@ def _send(pids: Collection[int], number: signal.Signals) -> None:
 
 
 def _may_run(pid: int) -> bool:
-    """Whether a thread of a process runs, or could be woken: see proc_pid_stat(5) for the letters.
+    """Report whether a thread of a process runs or could be woken (letters: proc_pid_stat(5)).
 
-    One in an uninterruptible call (D) meets the signal before it runs any code of its own again.
+    A thread in an uninterruptible call (D) meets the signal before it runs its own code again.
     """
     for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
         with contextlib.suppress(OSError, IndexError):
@@ -114,12 +114,12 @@ def _may_run(pid: int) -> bool:
 
 
 def _parents() -> dict[int, int]:
-    """The parent of every process."""
-    found = {}
+    """Map the number of every process to its parent's."""
+    parents = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError, IndexError, ValueError):
                 # After the name, which is in parentheses: state, then the parent's pid.
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
-                found[int(entry.name)] = int(fields[1])
-    return found
+                parents[int(entry.name)] = int(fields[1])
+    return parents

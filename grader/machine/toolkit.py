@@ -1,4 +1,4 @@
-"""Where NVIDIA's command-line tools are: compute-sanitizer, ncu, and their kin."""
+"""NVIDIA's command-line tools (compute-sanitizer, ncu, and their kin) and their versions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
-VERSION_S = 20.0  # seconds that a tool gets to tell its version
+VERSION_S = 20.0  # seconds for `TOOL --version`
 
 
 def find(name: str) -> Path | None:
-    """The program `name` on PATH, else where the CUDA toolkit and its tools are installed."""
+    """Find a program on PATH, else where the CUDA toolkit and its tools are installed."""
     on_path = shutil.which(name)
     if on_path is not None:
         return Path(on_path)
@@ -23,7 +23,10 @@ def find(name: str) -> Path | None:
 
 
 def _folders() -> list[Path]:
-    """The toolkit that the environment names, the default one, then others, newest first."""
+    """List the folders of the toolkit that the environment names, the default, then others.
+
+    The others are sorted from the newest to the oldest.
+    """
     named = [os.environ.get(variable) for variable in ("CUDA_HOME", "CUDA_PATH")]
     toolkits = [Path(root) for root in named if root] + [Path("/usr/local/cuda")]
     toolkits += sorted(Path("/usr/local").glob("cuda-*"), key=_numbers, reverse=True)
@@ -37,9 +40,9 @@ def _numbers(path: Path) -> list[int]:
 
 
 def version(tool: Path) -> str:
-    """What the tool says of its version, such as `2025.3.1.0`; empty when it does not say."""
+    """Return the version that the tool prints, such as `2025.3.1.0`; empty when it prints none."""
     try:
-        told = subprocess.run(
+        done = subprocess.run(
             [str(tool), "--version"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -48,6 +51,6 @@ def version(tool: Path) -> str:
         )
     except (OSError, subprocess.SubprocessError):
         return ""
-    said = told.stdout.decode(errors="replace")
-    found = re.search(r"[Vv]ersion (\d[\d.]*\d)", said) or re.search(r"(\d+(\.\d+)+)", said)
-    return found[1] if found else ""
+    text = done.stdout.decode(errors="replace")
+    match = re.search(r"[Vv]ersion (\d[\d.]*\d)", text) or re.search(r"(\d+(\.\d+)+)", text)
+    return match[1] if match else ""

@@ -1,4 +1,4 @@
-"""Where a check runs: the versions and the device that its result names."""
+"""The versions and the device that a result names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from grader.model import Environment
 
 
 def environment(device: str) -> Environment:
-    """Versions and device of this run."""
     name, capability, driver = "cpu", None, None
     if device == "cuda":
         import torch

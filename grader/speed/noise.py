@@ -32,7 +32,7 @@ def noise_cause(
     hot = sorted({word for r in samples.readings for word in r.slowdowns if word.startswith("hot")})
     slow = [r for r in samples.readings if r.memory_mhz < SLOW_MEMORY * r.most_memory_mhz]
     if others:
-        return gpu_lock.disturbance(others)
+        return gpu_lock.describe_others(others)
     if hot:
         return f"the GPU slowed itself down: {', '.join(hot)}"
     if slow:

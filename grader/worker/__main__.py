@@ -103,7 +103,7 @@ def _obey(control: socket.socket, toolbox: loop.Toolbox, walls: _Walls) -> None:
             stopped = processes.stop_descendants(STOP_S)
             control.sendall(b"running\n" if stopped is None else b"stopped\n")
         elif request == b"c":
-            processes.go_on(stopped or ())
+            processes.resume(stopped or ())
 
 
 def _fork(toolbox: loop.Toolbox, walls: _Walls, descriptors: list[int], own: list[int]) -> int:

@@ -368,8 +368,8 @@ def test_one_exercise_that_is_broken_stops_no_other(
     assert {one.exercise for one in found} == {"02_twice"}
     assert [one.kernel for one in found][:2] == ["stub", "solution"]
     assert told == {
-        "01_unmarked": f"{unmarked.solution} marks no part as the solution, so that its stub would "
-        "give it all away.",
+        "01_unmarked": f"{unmarked.solution} marks no part as the solution: its stub would be the "
+        "whole solution.",
         "03_breaks": "The judge ended.",
     }
     assert " of 2 exercises, " in said[0]

@@ -291,7 +291,7 @@ def test_a_spec_that_the_course_changed_since_is_no_students_doing(root: Path, h
     paths = [f"exercises/{name}/spec.py" for name in ("01_double", "02_row_sum")]
     files = [(path, (handed_in / path).read_bytes(), False) for path in paths]
     files += [(path, b"the stub", True) for path in kernels]
-    made = manifest.of("small", "1.0", "0.1.0", files)
+    made = manifest.build("small", "1.0", "0.1.0", files)
     (handed_in / manifest.FILE).write_text(manifest.to_json(made))
     for path in paths:  # after the release
         (root / path).write_bytes((root / path).read_bytes() + b"# better\n")
@@ -310,7 +310,7 @@ def test_a_file_of_the_release_that_was_taken_away_is_noted(root: Path, handed_i
     (handed_in / paths[0]).unlink()
     assert plan(root, handed_in)["01_double"].notes == (), "kernels alone"
     files = [(path, b"", path == paths[2]) for path in paths]
-    made = manifest.of("small", "1.0", "0.1.0", files)
+    made = manifest.build("small", "1.0", "0.1.0", files)
     (handed_in / manifest.FILE).write_text(manifest.to_json(made))
     (handed_in / "exercises/02_row_sum/spec.py").unlink()
     targets = plan(root, handed_in)

@@ -635,7 +635,7 @@ def release() -> Path:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(content)
     files = [(path, content, path.endswith("kernel.py")) for path, content in RELEASED.items()]
-    write("release/release.json", manifest.to_json(manifest.of("small", "1", "0.1.0", files)))
+    write("release/release.json", manifest.to_json(manifest.build("small", "1", "0.1.0", files)))
     write("release/.git/config", "secret")
     write("release/exercises/__pycache__/x.pyc", "x")
     return folder
@@ -679,7 +679,7 @@ def test_a_repository_that_somebody_works_in_is_no_autograder(
         file.symlink_to(Path("elsewhere").absolute())
     assert cli.main(["export", "gradescope-zip", "release", "--out", "autograder.zip"]) == 2
     err = capsys.readouterr().err
-    assert f"error: {path} in release is not as it was released." in err
+    assert f"error: {path} in release was changed after the release." in err
     assert "next: Name the release itself" in err
     assert not Path("autograder.zip").exists()
 

@@ -22,7 +22,7 @@ FILES = {
 
 def made(files: dict[str, bytes] = FILES) -> Manifest:
     listed = [(path, content, path.endswith("kernel.py")) for path, content in files.items()]
-    return manifest.of("small", "1", "0.1.0", listed)
+    return manifest.build("small", "1", "0.1.0", listed)
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def changed(folder: Path) -> list[str]:
     """Released files that are not as they were, but for kernels."""
     files = made().files
     return [
-        file.path for file in files if not file.kernel and not manifest.is_released(folder, file)
+        file.path for file in files if not file.kernel and not manifest.is_unchanged(folder, file)
     ]
 
 

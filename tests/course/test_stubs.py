@@ -165,8 +165,8 @@ def test_a_kernel_s_region_must_hold_code():
         ([B, "a()", B, "b()", E, E], 4, "the region of line 2 is still open"),
         ([B, "a()"], 2, "this BEGIN SOLUTION has no END SOLUTION"),
         (["a()", E], 3, "this END SOLUTION has no BEGIN SOLUTION"),
-        ([B, E, "a()"], 2, "the region holds neither code nor what is missing"),
-        ([B, "# nothing", "", E, "a()"], 2, "the region holds neither code nor what is missing"),
+        ([B, E, "a()"], 2, "the region holds no code, and its marker has no text"),
+        ([B, "# nothing", "", E, "a()"], 2, "the region holds no code, and its marker has no text"),
         (["a()  # BEGIN SOLUTION", E], 2, "this is not a marker: a()  # BEGIN SOLUTION"),
         (["# begin solution", "a()", E], 2, "this is not a marker: # begin solution"),
         (["#BEGIN SOLUTION", "a()", E], 2, "this is not a marker: #BEGIN SOLUTION"),
@@ -289,7 +289,7 @@ def test_a_course_without_solutions_makes_no_stub(copy: Path):
 def test_who_has_solutions_is_told_how_to_make_the_stub_again(copy: Path):
     exercise = catalog.find(copy, "01_double")
     exercise.kernel.unlink()
-    assert stubs.again(exercise, exercise.kernel).startswith("`grader stub 01_double` ")
+    assert stubs.recovery(exercise, exercise.kernel).startswith("`grader stub 01_double` ")
 
 
 def test_what_lies_in_the_place_of_a_kernel_is_moved_away_first(copy: Path):
@@ -298,7 +298,7 @@ def test_what_lies_in_the_place_of_a_kernel_is_moved_away_first(copy: Path):
     for make in (os.mkfifo, lambda kernel: os.symlink("kernel.py", kernel)):
         exercise.kernel.unlink()
         make(exercise.kernel)
-        told = stubs.again(exercise, exercise.kernel)
+        told = stubs.recovery(exercise, exercise.kernel)
         assert told.startswith("Move it away: then `grader stub 01_double` ")
         with pytest.raises(UsageError, match=r"kernel\.py is not a file") as caught:
             stubs.write(exercise, force=True)
@@ -308,9 +308,9 @@ def test_what_lies_in_the_place_of_a_kernel_is_moved_away_first(copy: Path):
 def test_who_has_none_is_not_told_to_make_a_stub(copy: Path):
     """Students and what they handed in: `grader stub` answered them that there is no solution."""
     exercise = catalog.find(copy, "01_double")
-    assert "grader stub" not in stubs.again(exercise, copy / "handed_in" / "kernel.py")
+    assert "grader stub" not in stubs.recovery(exercise, copy / "handed_in" / "kernel.py")
     shutil.rmtree(copy / "solutions")
-    assert "grader stub" not in stubs.again(exercise, exercise.kernel)
+    assert "grader stub" not in stubs.recovery(exercise, exercise.kernel)
 
 
 def function(*lines: str) -> str:

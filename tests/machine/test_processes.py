@@ -1,4 +1,4 @@
-"""Which processes run first, as the system lets them."""
+"""Processes run first where the system lets them."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ import sys
 
 import pytest
 
-from grader.machine.processes import FIRST
+from grader.machine.processes import HIGH_PRIORITY
 
 ASKS = """
 import os, subprocess, sys
 from grader.machine import processes
 os.setuid(int(sys.argv[1]))
-processes.come_first()
+processes.raise_priority()
 child = subprocess.run(["nice"], capture_output=True, check=True).stdout
 print(os.getpriority(os.PRIO_PROCESS, 0), int(child))
 """
 
 
-def asked_as(user: int) -> tuple[int, int]:
-    """The nice values of a process of this user that asked to come first, and of its child."""
+def nice_values(user: int) -> tuple[int, int]:
+    """Return the nice values of this user's process that raised its priority, and its child's."""
     command = [sys.executable, "-c", ASKS, str(user)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     mine, child = map(int, done.stdout.split())
     return mine, child
 
 
-def may_come_first() -> bool:
-    command = ["nice", "-n", str(FIRST), "nice"]
+def may_raise_priority() -> bool:
+    command = ["nice", "-n", str(HIGH_PRIORITY), "nice"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.strip() == str(FIRST)
+    return done.stdout.strip() == str(HIGH_PRIORITY)
 
 
-def test_who_may_comes_first_and_takes_its_children_along():
-    if not may_come_first():
+def test_root_raises_its_priority_and_that_of_its_children():
+    if not may_raise_priority():
         pytest.skip("only root may raise its priority")
-    assert asked_as(os.getuid()) == (FIRST, FIRST)
+    assert nice_values(os.getuid()) == (HIGH_PRIORITY, HIGH_PRIORITY)
 
 
-def test_who_may_not_goes_on_as_ever():
+def test_without_root_the_priority_stays():
     user = os.getuid() or 65534
     usual = os.getpriority(os.PRIO_PROCESS, 0)
-    assert asked_as(user) == (usual, usual)
+    assert nice_values(user) == (usual, usual)

@@ -21,7 +21,7 @@ def autograder_zip(release: Path) -> bytes:
     UsageError for a folder that is no release, and for one in which somebody changed a file.
     """
     listed = manifest.read(release)
-    manifest.must_be_whole(release, listed)
+    manifest.require_unchanged(release, listed)
     members = {name: _script(name) for name in SCRIPTS}
     for path in (manifest.FILE, *(file.path for file in listed.files)):
         members[f"course/{path}"] = (release / path).read_bytes()

@@ -55,7 +55,7 @@ def build(order: Order, out: Path) -> Release:
     released = contents.of(order.root, order.exercises, order.ci, order.extra)
     _add_handout(released.files, order, about)
     listed = ((path, content, path in released.kernels) for path, content in released.files.items())
-    made = manifest.of(about.name, about.version, grader.__version__, listed)
+    made = manifest.build(about.name, about.version, grader.__version__, listed)
     released.files[manifest.FILE] = manifest.to_json(made).encode()
     try:
         with replacing_folder(out) as folder:

@@ -154,7 +154,7 @@ def run(folder: Path, source: str) -> Plan:
     old = manifest.read(folder)
     with _opened(source) as release:
         new = manifest.read(release)
-        manifest.must_be_whole(release, new, "Nothing was updated: ")
+        manifest.require_unchanged(release, new, "Nothing was updated: ")
         planned = plan(
             old,
             new,

@@ -60,7 +60,7 @@ def load(grading: Grading) -> Finding:
             Failure(
                 kind="empty",
                 message="the kernel file is empty",
-                hint=stubs.again(grading.exercise, grading.kernel_path),
+                hint=stubs.recovery(grading.exercise, grading.kernel_path),
             )
         )
     grading.executor.load()

@@ -100,7 +100,7 @@ def _measured(grading: Grading) -> Finding:
     if peak > grown(half, whole):
         beyond = f"beyond its arguments and a fixed {_mib(room)}"
     found = _finding(case, peak, spec.memory_budget(case) + STEPS, beyond, whole)
-    disturbed = gpu_lock.disturbance(others)
+    disturbed = gpu_lock.describe_others(others)
     if found.failure is not None and disturbed is not None:
         return Finding(found.summary, _noisy(disturbed), Outcome.NOISY, memory=found.memory)
     return found

@@ -375,7 +375,7 @@ def test_an_empty_file_is_named(grade):
     grading.kernel = b" \n"
     step = grading.run("load", load)
     assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "empty")
-    assert step.failure.hint == stubs.again(grading.exercise, grading.kernel_path)
+    assert step.failure.hint == stubs.recovery(grading.exercise, grading.kernel_path)
 
 
 def test_a_broken_reference_is_the_exercise_s_fault(grade):

@@ -476,7 +476,7 @@ def on_gpu(monkeypatch: pytest.MonkeyPatch):
             monkeypatch.setattr(memory, name, fake)
         monkeypatch.setattr(memory.gpu_lock, "exclusive_gpu", nullcontext)
         monkeypatch.setattr(memory.gpu_lock, "others", list)
-        monkeypatch.setattr(memory.gpu_lock, "disturbance", lambda _: others)
+        monkeypatch.setattr(memory.gpu_lock, "describe_others", lambda _: others)
         grading = SimpleNamespace(
             spec=ADD.spec,
             sizing=SimpleNamespace(rows=1 << 28),
