@@ -23,10 +23,10 @@ def find(name: str) -> Backend:
     """Return a backend. Raises BrokenExercise with close names where there is none of this name."""
     known = names()
     if name not in known:
-        close = difflib.get_close_matches(name, known, n=2, cutoff=0.4)
+        close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
         raise BrokenExercise(
             f"There is no backend {name!r}: kernels are written in {', '.join(known)}.",
-            f"Did you mean {' or '.join(close)}?"
+            f"Did you mean {close[0]}?"
             if close
             else "A backend is a folder: docs/authoring.md says how to add one.",
         )

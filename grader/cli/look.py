@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -68,9 +69,12 @@ def lint(
     if sarif and json:
         raise UsageError("--sarif and --json are two forms of one output.", "Give only one.")
     from grader.authoring.lint import review
+    from grader.course import catalog, use_extensions
     from grader.reports import lint
     from grader.reports import sarif as log
 
+    with suppress(UsageError):  # files outside of a course are in no language of a course's own
+        use_extensions(catalog.find_root())
     contents = [(path, review.read(path)) for path in dict.fromkeys(files)]
     reviews = [review.review(path.as_posix(), content) for path, content in contents]
     if sarif:

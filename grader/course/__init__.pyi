@@ -10,6 +10,7 @@ from .catalog import needs_simulator as needs_simulator
 from .catalog import rejected_at as rejected_at
 from .catalog import text_of as text_of
 from .comments import without_comments as without_comments
+from .extensions import EXTENSIONS as EXTENSIONS
 from .extensions import use_extensions as use_extensions
 from .manifest import Manifest as Manifest
 from .manifest import ReleasedFile as ReleasedFile

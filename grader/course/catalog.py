@@ -100,12 +100,20 @@ def load_spec(path: Path) -> Spec:
             f"The exercise {path.parent.name} is broken: {path} has no SPEC = Spec(...)",
             "Tell whoever wrote the exercise; your kernel is not at fault.",
         )
-    if (fault := misfit(spec)) is not None:
-        raise BrokenExercise(
-            f"The exercise {path.parent.name} is broken: {path}: {fault}.",
-            "Tell whoever wrote the exercise; your kernel is not at fault.",
-        )
+    _must_fit(spec, path)
     return spec
+
+
+def _must_fit(spec: Spec, path: Path) -> None:
+    broken = f"The exercise {path.parent.name} is broken: {path}:"
+    try:
+        fault = misfit(spec)
+    except BrokenExercise as error:  # there is no such backend
+        raise BrokenExercise(f"{broken} {error.message}", error.next_step) from None
+    if fault is not None:
+        raise BrokenExercise(
+            f"{broken} {fault}.", "Tell whoever wrote the exercise; your kernel is not at fault."
+        )
 
 
 def find_root(start: Path | None = None) -> Path:

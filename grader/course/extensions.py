@@ -17,7 +17,7 @@ from pathlib import Path
 
 from grader.model import BrokenExercise
 
-FOLDER = "extensions"
+EXTENSIONS = "extensions"
 PACKAGES = {
     "backends": "grader.backends",
     "steps": "grader.grading.steps",
@@ -32,7 +32,7 @@ def use_extensions(root: Path) -> None:
     Raises BrokenExercise for a name that is taken.
     """
     for name, package in PACKAGES.items():
-        folder = root.resolve() / FOLDER / name
+        folder = root.resolve() / EXTENSIONS / name
         if folder.is_dir():
             _extend(package, folder)
 

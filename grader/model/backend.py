@@ -95,10 +95,11 @@ class Backend:
     `takes_tensors` says that an entry receives torch's tensors, and not arrays of the library's.
 
     `simulated` and `compiled` are modules of the folder: each defines `install()`, which prepares a
-    process and returns what makes a `grader.worker.loop.Kernels`. `plain_call` defines `install()`,
-    which returns what turns a CUDA tensor into an argument; tools of NVIDIA's watch such calls.
-    `lint` holds `NAMES`, a `SourceNames`. `reference_kernels` is a kernel file with an entry for
-    each of `grader.speed.mixes.STREAMS`.
+    process and returns what makes a `grader.worker.loop.Kernels`. Walls rise after it, so it
+    imports all that its kernels need. `compiled` is None for a language without a compiler.
+    `plain_call` defines `install()`, which returns what turns a CUDA tensor into an argument; tools
+    of NVIDIA's watch such calls. `lint` holds `NAMES`, a `SourceNames`. `reference_kernels` is a
+    kernel file with an entry for each of `grader.speed.mixes.STREAMS`.
     """
 
     name: str
@@ -117,7 +118,7 @@ class Backend:
     takes_tensors: bool = True
     needs_c_compiler: bool = False
     simulated: str = "simulated"
-    compiled: str = "compiled"
+    compiled: str | None = "compiled"
     plain_call: str = "plain_call"
     lint: str = "lint"
     reference_kernels: str | None = None

@@ -81,4 +81,5 @@ def _working(examination: Examination, group: Group) -> str:
     good = {
         one.name for one in examination.findings if one.group is group and one.state is State.OK
     }
-    return " and ".join(name for name in names if name in good)
+    *some, last = [name for name in names if name in good] or [""]
+    return f"{', '.join(some)} and {last}" if some else last

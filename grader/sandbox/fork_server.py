@@ -142,6 +142,10 @@ class ForkServer:
                 f"Kernels in {backend.title} cannot be simulated.",
                 "Grade them on a machine with a GPU.",
             )
+        if not simulated and backend.compiled is None:
+            raise CannotGrade(
+                f"Kernels in {backend.title} cannot run on a GPU.", "Grade them with --device cpu."
+            )
         os.environ[CANARY] = "1"
         self._folder = Path(tempfile.mkdtemp(prefix="grader-worker-"))
         # A worker that is another user comes through to its home, and cannot replace it.

@@ -48,6 +48,7 @@ def copy(tmp_path: Path) -> Path:
         ("model/times.py", "from grader.speed import interval", "Imports go one way"),
         ("worker/load.py", "from grader.grading import Request", "Workers know nothing"),
         ("speed/clock.py", "import grader.worker.loop", "The house shares no code"),
+        ("worker/loop.py", "import grader.backends.triton", "Workers name no backend"),
         ("cli/say.py", "from grader.speed.slots import Slots", "speed is used by its face"),
     ],
 )

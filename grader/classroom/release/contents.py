@@ -1,9 +1,9 @@
 """Which files of a course students get: what is known to be theirs, and nothing else.
 
 Of an exercise these are README.md, spec.py, test_kernel.py, eager.py, and kernel.py as the stub
-that its solution makes now, whatever the working tree holds. Of the course: course.toml, the
-README.md of each shelf, LICENSE, the CI file of the chosen kind, and what `--with` names. No link
-is followed.
+that its solution makes now, whatever the working tree holds. Of the course: course.toml, its
+extensions, the README.md of each shelf, LICENSE, the CI file of the chosen kind, and what `--with`
+names. No link is followed.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from grader.course import EXTENSIONS, SHELVES, Exercise, ReleasedFile, stubs
 from grader.course import FILE as SETTINGS
-from grader.course import SHELVES, Exercise, ReleasedFile, stubs
 from grader.model import BrokenExercise, UsageError
 
 OF_AN_EXERCISE = ("README.md", "spec.py", "test_kernel.py", "eager.py")
@@ -57,6 +57,7 @@ def of(
         if any(exercise.folder.parent == root / shelf for exercise in exercises):
             _take(found, root, root / shelf / "README.md")
     _take(found, root, root / LICENSE)
+    _take_extensions(found, root)
     for exercise in exercises:
         _take_exercise(found, root, exercise)
     if ci is not None:
@@ -84,6 +85,17 @@ def _take_exercise(found: Contents, root: Path, exercise: Exercise) -> None:
     found.kernels.add(path)
     if stubs.drifted(exercise):
         found.notes.append(f"{path}: the stub that its solution makes is released in its place")
+
+
+def _take_extensions(found: Contents, root: Path) -> None:
+    """Every file of the course's extensions: without them its exercises do not load."""
+    _refuse_link(root / EXTENSIONS)
+    for path in sorted((root / EXTENSIONS).rglob("*")):
+        inner = path.relative_to(root).parts
+        if not any(part.startswith(".") or part == "__pycache__" for part in inner):
+            _refuse_link(path)
+            if not path.is_dir():
+                _take(found, root, path)
 
 
 def _take(found: Contents, root: Path, path: Path) -> None:

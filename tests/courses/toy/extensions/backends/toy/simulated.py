@@ -1,0 +1,86 @@
+"""Toy kernels run by Python, on torch tensors that view the arena."""
+
+import os
+import sys
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from types import ModuleType
+
+import torch
+
+from grader.worker.allocations import Allocations
+from grader.worker.arena_mapping import map_arena, span_of, tensor_at
+from grader.worker.torch_operations import Moving
+from grader.worker.traffic_counter import Ledger
+
+
+class Kernel:
+    """A function with `@toy.kernel` above it."""
+
+    launched = True
+
+    def __init__(self, function):
+        self._function = function
+
+    def __getitem__(self, programs):
+        return partial(self._launch, programs)
+
+    def _launch(self, programs, *arguments):
+        for number in range(programs if Kernel.launched else 0):
+            self._function(number, *arguments)
+
+
+class Simulated:
+    def map(self, ticket, fd):
+        self._memory = map_arena(ticket, fd)
+        self.allocations = Allocations()
+
+    def argument(self, ref):
+        return tensor_at(self._memory, ref)
+
+    def before_call(self, refs):
+        pass
+
+    def watching(self):
+        return nullcontext()
+
+    @contextmanager
+    def counting(self, refs):
+        tensors = [(ref, self.argument(ref)) for ref in refs]
+        ledger = Ledger((span_of(ref, tensor), tensor.element_size()) for ref, tensor in tensors)
+        with Moving(ledger):
+            yield ledger
+
+    def logging(self):
+        return nullcontext()
+
+    def mark(self):
+        return None
+
+    def observing(self):
+        return nullcontext()
+
+    @contextmanager
+    def without_kernels(self):
+        Kernel.launched = False
+        try:
+            yield
+        finally:
+            Kernel.launched = True
+
+    def synchronize(self):
+        pass
+
+    def settle(self):
+        pass
+
+    def root_cause(self, error):
+        return error
+
+
+def install():
+    assert os.environ["TOY_SIMULATES"] == "1"
+    torch.set_num_threads(1)
+    sys.modules["toy"] = ModuleType("toy")
+    sys.modules["toy"].kernel = Kernel
+    return Simulated
