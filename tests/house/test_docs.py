@@ -308,11 +308,11 @@ def test_how_exact_measuring_is_said_to_be_was_measured():
     liars = json.loads((folder / "accuracy_liars_h200.json").read_text())
     steps = exact["duration"]
     page = (ROOT / "docs" / "measuring.md").read_text(encoding="utf-8")
-    told = [row[1] for row in rows(page) if len(row) == 2][-5:]
+    shown = [row[1] for row in rows(page) if len(row) == 2][-5:]
     page = " ".join(page.split())
     gains = [row["gain"] for row in liars["liars"]["rows"] if not row["caught"]]
     assert len(repeats["quiet"]["shares"]) + len(repeats["loaded"]["shares"]) == 30
-    assert told == [
+    assert shown == [
         ", ".join(f"{100 * row['off']:+.2f}" for row in exact["events"]["rows"]) + " %",
         ", ".join(f"{share:.4f}" for share in exact["itself"]["shares"]),
         f"shares within {100 * repeats['spread']:.2f} %, one verdict",
@@ -332,7 +332,7 @@ def test_how_exact_measuring_is_said_to_be_was_measured():
     )
     trust = clock.MAX_UNDERCLAIM
     unclear = [row for row in liars["liars"]["rows"] if row["caught"] in ("noisy", "too_close")]
-    assert "One of the liars was told as too close to tell" in page
+    assert "One of the liars was too close to the gate to tell" in page
     assert [row["caught"] for row in unclear] == ["too_close"]
     assert {*repeats["quiet"]["outcomes"], *repeats["loaded"]["outcomes"]} == {"pass"}
     assert f"max(median E, {1 - trust:g} · (quiet W - h))" in page
