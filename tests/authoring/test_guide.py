@@ -62,7 +62,7 @@ def test_whoever_follows_the_page_has_a_verified_exercise(made: Exercise):
     verdict = [step.output for step in STEPS if isinstance(step, Command)][-1]
     assert verdict.startswith(f"✔ {NAME}  stub ok · solution passes · 8 wrong kernels rejected")
     assert len(made.wrong_kernels) == 8
-    assert catalog.rejected_at(made.answers / "wrong_reads_twice.py").value == "traffic"
+    assert catalog.rejected_at(made.answers / "wrong_reads_twice.py") == "traffic"
 
 
 def test_every_place_that_grader_new_marked_was_dealt_with(made: Exercise):
