@@ -106,7 +106,6 @@ def corrected_shares(samples: Samples, batch_bytes: int, ceiling: float) -> list
 
 
 def _enough_cycles(samples: Samples, gate: float, began: float) -> bool:
-    """Report whether no further cycle is needed, or none is left to try."""
     done = len(samples.shares)
     if done < MIN_CYCLES:
         return False

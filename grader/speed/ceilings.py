@@ -28,7 +28,10 @@ EMPTY = SlotContents()  # nothing to check
 
 
 class ReferenceKernel:
-    """The reference kernel of one mix, in a worker that lives until `close`."""
+    """The reference kernel of one mix, in a worker that lives until `close`.
+
+    Bandwidths and ceilings are in bytes per second.
+    """
 
     def __init__(self, stream: Stream, fork_server: ForkServer, arena: CudaArena) -> None:
         self._stream = stream
@@ -53,19 +56,16 @@ class ReferenceKernel:
         return claimed_time(self._link, len(calls), window(self._link, spare, contents))
 
     def bandwidth(self, batch: BatchTime) -> float:
-        """Return the bytes per second of one batch."""
         return self._stream.bytes_moved * len(self._stream.calls) / batch.claimed_s
 
     def ceiling(self) -> float:
-        """Return bytes per second: the median of some batches with no rest in between."""
-        batches = []
+        batches = []  # with no rest in between
         for _ in range(BATCHES):
             self.prepare()
             batches.append(self.time_batch())
         return self.median_bandwidth(batches)
 
     def median_bandwidth(self, batches: Sequence[BatchTime]) -> float:
-        """Return the median bytes per second of these batches."""
         return statistics.median(map(self.bandwidth, batches))
 
     def close(self) -> None:

@@ -137,11 +137,11 @@ def require_idle_gpu(kernel: WorkerLink | None) -> None:
     there is none yet, or it has ended. Raises KernelFailure when the worker's work continues there,
     CannotGrade when another program's does.
     """
-    if _round_trip_s() < BUSY_S:
+    if _median_round_trip_s() < BUSY_S:
         return
     if kernel is not None:
         kernel.close()
-        if _round_trip_s() < BUSY_S:
+        if _median_round_trip_s() < BUSY_S:
             raise KernelFailure(RUNS_BETWEEN_CALLS)
     raise CannotGrade(
         "The GPU is busy, although this check runs nothing on it now.",
@@ -149,8 +149,7 @@ def require_idle_gpu(kernel: WorkerLink | None) -> None:
     )
 
 
-def _round_trip_s() -> float:
-    """Return the median time, in seconds, of launching an empty task and waiting for it."""
+def _median_round_trip_s() -> float:
     torch.cuda.synchronize()
     nothing = torch.zeros(1, device="cuda")
     took = []
@@ -194,7 +193,8 @@ def corrected_s(evidence: Evidence) -> float:
     the batches beside it, but none before it.
     """
     overhead_s = min(
-        _lower_quartile(_overheads(evidence.beside)), _lower_quartile(_overheads(evidence.alone))
+        _lower_quartile(_overheads_s(evidence.beside)),
+        _lower_quartile(_overheads_s(evidence.alone)),
     )
     work_s = _lower_quartile(one.window_s for one in evidence.kernel) - overhead_s
     return max(_median_claim_s(evidence), (1 - MAX_UNDERCLAIM) * work_s)
@@ -212,9 +212,9 @@ def overhead_spread(evidence: Evidence) -> float:
     Half of the kernel's batches, or of the reference kernel's, had that much more overhead than the
     one with the least. The cause may also be a worker whose claims vary.
     """
-    reference = _overheads([*evidence.beside, *evidence.alone])
+    reference = _overheads_s([*evidence.beside, *evidence.alone])
     return (
-        _median_excess(_overheads(evidence.kernel)) + _median_excess(reference)
+        _median_excess(_overheads_s(evidence.kernel)) + _median_excess(reference)
     ) / _median_window_s(evidence)
 
 
@@ -224,7 +224,8 @@ def overhead_growth(evidence: Evidence) -> float:
     The machine may have become busier; or the kernel left work on the GPU to feign that.
     """
     return (
-        _lower_quartile(_overheads(evidence.beside)) - _lower_quartile(_overheads(evidence.alone))
+        _lower_quartile(_overheads_s(evidence.beside))
+        - _lower_quartile(_overheads_s(evidence.alone))
     ) / _median_window_s(evidence)
 
 
@@ -236,9 +237,8 @@ def _median_window_s(evidence: Evidence) -> float:
     return statistics.median(one.window_s for one in evidence.kernel)
 
 
-def _overheads(goes: Iterable[BatchTime]) -> list[float]:
-    """Return the seconds of each batch beyond the worker's claim."""
-    return [one.window_s - one.claimed_s for one in goes]
+def _overheads_s(batches: Iterable[BatchTime]) -> list[float]:
+    return [one.window_s - one.claimed_s for one in batches]
 
 
 def _median_excess(seconds: Sequence[float]) -> float:
@@ -252,12 +252,8 @@ def _lower_quartile(seconds: Iterable[float]) -> float:
 
 
 def wrong_output(contents: SlotContents) -> Failure:
-    """Build the failure for outputs that were wrong when the worker said that it was done.
-
-    Outputs that become right after a pause were written late; others are just wrong.
-    """
     time.sleep(0.5)
-    if contents.outputs_right():
+    if contents.outputs_right():  # now they are: they were written late
         return Failure(
             kind="early_answer",
             message="the kernel's outputs were not written yet when its call was over",

@@ -1,6 +1,6 @@
-"""What keeps a kernel from this GPU's bandwidth, from its speed, its traffic and its resources.
+"""The reason why a kernel misses this GPU's bandwidth, from its speed, traffic and resources.
 
-All of it is pure: nothing here is measured, and nothing decides a verdict.
+All functions are pure: they measure nothing and decide no verdict.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from grader import backends
 from grader.model import Argument, Launched, Limit, Resources, Spec, Speed, Traffic, percent
 from grader.speed.occupancy import Multiprocessor, occupancy
 
-LEAST = 0.97  # attainable from here on: the traffic is as good as the least
+LEAST = 0.97  # an attainable share from here on: the traffic is as good as the least
 NEAR = 0.93  # of the attainable share: as fast as the traffic allows
-BEYOND = 1.07  # of the attainable share: faster than memory alone could answer
+BEYOND = 1.07  # of the attainable share: faster than memory alone could deliver
 MANY_LAUNCHES = 3  # in one call; a reduction by blocks needs a second one
-FEW_WARPS = 0.25  # occupancy under which warps hardly hide how long memory takes
-NOTABLE = 0.03  # of the least bytes: excess traffic of an argument worth a word
+FEW_WARPS = 0.25  # occupancy: fewer warps hardly hide the latency of memory
+NOTABLE = 0.03  # of the least bytes: excess traffic of an argument that is worth a sentence
 
 
 def with_explanation(
@@ -27,10 +27,10 @@ def with_explanation(
     launched: Sequence[Launched],
     sm: Multiprocessor,
 ) -> Speed:
-    """The measured speed with its explanation.
+    """Add its explanation to a measured speed.
 
-    `traffic` is empty where it was not counted; `sizes` are bytes of each argument of the scored
-    case; `launched` is what the worker tells, and may be empty.
+    `traffic` is empty where it was not counted. `sizes` are bytes of each argument of the scored
+    case. `launched` is the worker's report and may be empty.
     """
     resources = tuple(_resources(kernel, sm) for kernel in launched)
     share = attainable(spec, traffic, sizes)
@@ -55,10 +55,10 @@ def _resources(kernel: Launched, sm: Multiprocessor) -> Resources:
 
 
 def attainable(spec: Spec, traffic: Sequence[Traffic], sizes: Mapping[str, int]) -> float | None:
-    """Share of the ceiling that the counted traffic allows: least bytes / counted bytes, in (0, 1].
+    """Return the share of the ceiling that the counted traffic allows, in (0, 1].
 
-    None where no traffic was counted. Reads and writes weigh the same, and every read is taken to
-    come from memory. `sizes` are bytes of each argument.
+    It is least bytes / counted bytes, and None where no traffic was counted. Reads and writes weigh
+    the same, and every read is assumed to come from memory. `sizes` are bytes of each argument.
     """
     counted = sum((t.reads + t.writes) * sizes[t.argument] for t in traffic)
     least = sum(spec.least_bytes(sizes))
@@ -68,15 +68,15 @@ def attainable(spec: Spec, traffic: Sequence[Traffic], sizes: Mapping[str, int])
 def explain(
     speed: Speed, spec: Spec, traffic: Sequence[Traffic], sizes: Mapping[str, int]
 ) -> tuple[Limit, tuple[str, ...]]:
-    """What limits a kernel whose `attainable` and `resources` are known: a word, and sentences."""
+    """Name the limit of a kernel with known `attainable` and `resources`: a word, and sentences."""
     reached, allowed = percent(speed.share), speed.attainable
     if speed.share >= speed.great and (allowed is None or allowed >= LEAST):
         return Limit.NONE, (f"Great: {reached} of the ceiling. Little is left to gain.",)
     reason, advice = _reason(spec, speed.resources)
     if allowed is None:
         unknown = (
-            f"The kernel reaches {reached} of the ceiling; how often it reads and writes was not "
-            "counted, so whether its traffic limits it is unknown."
+            f"The kernel reaches {reached} of the ceiling. Its reads and writes were not counted: "
+            "they may or may not be the limit."
         )
         return Limit.UNKNOWN, (unknown, f"If it moves no more than it must: {advice}")
     if allowed >= LEAST:
@@ -84,43 +84,43 @@ def explain(
             f"The kernel moves the least bytes but reaches {reached} of the ceiling: {advice}",
         )
     excess, fewer = _excess(spec, traffic, sizes)
-    found = (
+    limit = (
         f"The kernel {excess}; at that traffic this GPU allows {percent(allowed)} of the ceiling"
     )
     if speed.share > BEYOND * allowed:
         return Limit.CACHE, (
-            f"{found} from memory, and you reach {reached}: its L2 cache answers a part of the "
+            f"{limit} from memory, and you reach {reached}: the L2 cache serves a part of the "
             f"repeated reads, and {fewer} still help.",
         )
     if speed.share >= NEAR * allowed:
-        return Limit.TRAFFIC, (f"{found} and you reach {reached}: only {fewer} help.",)
+        return Limit.TRAFFIC, (f"{limit} and you reach {reached}: only {fewer} help.",)
     return Limit.BOTH, (
-        f"{found} but you reach only {reached}: {fewer} help, and so does mending the rest.",
-        f"As for the rest, {advice}",
+        f"{limit} but you reach only {reached}: {fewer} help, and something else is slow, too.",
+        f"To speed up the rest, {advice}",
     )
 
 
 def _excess(spec: Spec, traffic: Sequence[Traffic], sizes: Mapping[str, int]) -> tuple[str, str]:
-    """Such as `reads x 3 times where once is enough`, and `fewer reads`."""
+    """Describe excess traffic: `reads x 3 times where once is enough`, and `fewer reads`."""
     arguments = {a.name: a for a in spec.arguments}
-    found = []
+    excesses = []
     for t in traffic:
         needs: Argument = arguments[t.argument]
         for verb, noun, times, least in (
             ("reads", "reads", t.reads, needs.reads),
             ("writes", "writes", t.writes, needs.writes),
         ):
-            found.append(
+            excesses.append(
                 ((times - least) * sizes[t.argument], verb, noun, t.argument, times, least)
             )
-    found.sort(key=lambda one: -one[0])
+    excesses.sort(key=lambda one: -one[0])
     notable = NOTABLE * sum(spec.least_bytes(sizes))
-    told = [one for one in found if one[0] >= notable] or found[:1]
+    listed = [one for one in excesses if one[0] >= notable] or excesses[:1]
     parts = [
         f"{verb} {name} {times:.3g} times where {_enough(least)}"
-        for _, verb, _, name, times, least in told
+        for _, verb, _, name, times, least in listed
     ]
-    nouns = sorted({noun for _, _, noun, *_ in told})
+    nouns = sorted({noun for _, _, noun, *_ in listed})
     return " and ".join(parts), f"fewer {' and '.join(nouns)}"
 
 
@@ -129,7 +129,6 @@ def _enough(least: int) -> str:
 
 
 def _reason(spec: Spec, resources: Sequence[Resources]) -> tuple[Limit, str]:
-    """The likeliest reason why a kernel moves its bytes slowly, and what to try, as one clause."""
     hints = backends.find(spec.backend).hints
     spilling = max(resources, key=lambda r: r.spills or 0, default=None)
     if spilling and spilling.spills:
@@ -149,7 +148,7 @@ def _reason(spec: Spec, resources: Sequence[Resources]) -> tuple[Limit, str]:
     launches = sum(r.launches for r in resources)
     if launches >= MANY_LAUNCHES:
         return Limit.LAUNCHES, (
-            f"one call launches {launches} kernels, and each has to start and to fill the GPU; can "
+            f"one call launches {launches} kernels, and each has to start and to fill the GPU. Can "
             f"one launch do the work? Otherwise {hints.faster}."
         )
     return Limit.SHAPE, f"{hints.faster}."

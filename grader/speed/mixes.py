@@ -1,4 +1,4 @@
-"""How kernels go over large tensors, and the trusted kernel that does it the same way."""
+"""A kernel's mix of reads and writes of large tensors, and the reference kernel for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from grader.sandbox import Call, Entry, Placed
 
 @dataclass(frozen=True)
 class Mix:
-    """How many large tensors a kernel reads, writes, and reads and writes back."""
+    """The number of large tensors that a kernel reads, writes, and reads and writes back."""
 
     reads: int
     writes: int
@@ -19,7 +19,7 @@ class Mix:
 
     @property
     def name(self) -> str:
-        """Such as `2 reads, 1 write`."""
+        # For example `2 reads, 1 write`.
         counts = (("read", self.reads), ("write", self.writes), ("update", self.updates))
         return ", ".join(f"{n} {word}{'s' * (n > 1)}" for word, n in counts if n)
 
@@ -36,7 +36,7 @@ STREAMS = {
 }
 
 
-SPARE = 1 << 18  # elements of the call to warm up on, which lie at a slot's beginning
+SPARE = 1 << 18  # elements of the warm-up call, at a slot's beginning
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Stream:
 
 
 def stream_on(slots: Sequence[Sequence[Placed]]) -> Stream:
-    """The trusted kernel with the mix of reads and writes that these slots are for, on them.
+    """Return the reference kernel for the mix of these slots, with its calls on them.
 
     Raises BrokenExercise when no ceiling has that mix.
     """
@@ -68,7 +68,7 @@ def stream_on(slots: Sequence[Sequence[Placed]]) -> Stream:
 
 
 def large(slot: Sequence[Placed]) -> list[Placed]:
-    """The tensors that matter for bandwidth, read ones first; the others are under 1/16."""
+    """Return the tensors that matter for bandwidth, read ones first; the others are under 1/16."""
     largest = max(placed.view.nbytes for placed in slot)
     order = ("in", "out", "inout")
     chosen = [placed for placed in slot if 16 * placed.view.nbytes > largest]
@@ -79,22 +79,21 @@ def _flat(offset: int, length: int) -> TensorRef:
     return TensorRef("flat", offset, (length,), (1,), "float32")
 
 
-def _stream(mix: Mix, places: Sequence[Sequence[int]], length: int) -> Stream:
-    """On tensors of so many float32, from these byte offsets on in each slot."""
+def _stream(mix: Mix, offsets: Sequence[Sequence[int]], length: int) -> Stream:
     name, parameters = STREAMS[mix]
     moved = mix.reads + mix.writes + 2 * mix.updates
     return Stream(
         Entry(name, parameters),
-        [[_flat(offset, length) for offset in slot] for slot in places],
+        [[_flat(offset, length) for offset in slot] for slot in offsets],
         bytes_moved=moved * length * 4,
-        spare=[_flat(offset, min(SPARE, length)) for offset in places[-1]],
+        spare=[_flat(offset, min(SPARE, length)) for offset in offsets[-1]],
     )
 
 
 def flat_stream(mix: Mix, length: int, calls: int) -> Stream:
-    """A trusted kernel on `calls` slots that share `length` float32 each between their tensors.
+    """Return a reference kernel on `calls` slots that split `length` float32 between their tensors.
 
-    They lie one after the other from the arena's start: see `stream_bytes`.
+    The slots lie one after the other from the arena's start: see `stream_bytes`.
     """
     tensors = len(STREAMS[mix][1])
     part = length // tensors // 1024 * 1024  # keeps every tensor aligned
@@ -103,5 +102,5 @@ def flat_stream(mix: Mix, length: int, calls: int) -> Stream:
 
 
 def stream_bytes(length: int, calls: int) -> int:
-    """What an arena needs for `flat_stream`."""
+    """Return the bytes of an arena for `flat_stream`."""
     return length * calls * 4

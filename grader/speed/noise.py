@@ -27,7 +27,6 @@ SLOW_MEMORY = 0.9  # of the highest memory clock, under load
 def noise_cause(
     samples: Samples, before: float, after: float, others: Sequence[nvml.Process]
 ) -> str | None:
-    """Name the cause that made the measurement noisy; None when nothing did."""
     middle = statistics.median(samples.ceilings)
     wander = max(spread(samples.ceilings), abs(before / middle - 1), abs(after / middle - 1))
     hot = sorted({word for r in samples.readings for word in r.slowdowns if word.startswith("hot")})

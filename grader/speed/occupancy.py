@@ -1,4 +1,4 @@
-"""How many warps of a kernel fit on a multiprocessor at once, by NVIDIA's occupancy calculator.
+"""The occupancy of a kernel: warps that fit on a multiprocessor at once, by NVIDIA's calculator.
 
 The formula and its constants are those of `cuda_occupancy.h` in the CUDA toolkit, for compute
 capability 7.5 and later, with the largest carve-out of shared memory.
@@ -10,16 +10,16 @@ from dataclasses import dataclass
 
 from grader.model import GraderError
 
-REGISTER_UNIT = 256  # registers: what a warp gets is a multiple (cudaOccRegAllocationGranularity)
+REGISTER_UNIT = 256  # a warp gets a multiple of so many registers (cudaOccRegAllocationGranularity)
 PARTITIONS = 4  # of a multiprocessor, each with its share of the registers
 
 
 @dataclass(frozen=True)
 class Multiprocessor:
-    """What one multiprocessor of a GPU has room for. Shared memory is in bytes.
+    """The resources of one multiprocessor of a GPU. Shared memory is in bytes.
 
-    `reserved` is what the driver takes of it for each block, `shared_unit` what each block's is
-    rounded up to (cudaOccSMemAllocationGranularity).
+    The driver takes `reserved` bytes of shared memory for each block. A block's shared memory is
+    rounded up to `shared_unit` (cudaOccSMemAllocationGranularity).
     """
 
     warp_size: int
@@ -36,14 +36,14 @@ class Multiprocessor:
 
 
 def this_gpu(device: int = 0) -> Multiprocessor:
-    """What the driver says of this GPU. Raises GraderError when it does not say it."""
+    """Ask the driver about this GPU. Raises GraderError when the driver does not answer."""
     from cuda.bindings import driver
 
     def ask(name: str) -> int:
         attribute = getattr(driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
         error, value = driver.cuDeviceGetAttribute(attribute, device)
         if error != driver.CUresult.CUDA_SUCCESS:
-            raise GraderError(f"The GPU's driver does not tell {name}: {error.name}.")
+            raise GraderError(f"The GPU's driver does not report {name}: {error.name}.")
         return int(value)
 
     driver.cuInit(0)
@@ -59,20 +59,21 @@ def this_gpu(device: int = 0) -> Multiprocessor:
 
 
 def occupancy(sm: Multiprocessor, registers: int, shared: int, threads: int) -> float:
-    """Share of the multiprocessor's warps that fit at once, in [0, 1]; 0 if not one block does.
+    """Return the share of the multiprocessor's warps that fit at once, in [0, 1].
 
-    `registers` are per thread, `shared` bytes and `threads` (at least 1) per block.
+    It is 0 when not even one block fits. `registers` are per thread; `shared` (bytes) and `threads`
+    (at least 1) are per block.
     """
     warps = -(-threads // sm.warp_size)
     limits = [sm.warps // warps, sm.blocks]
     if registers:
-        per_warp = _up(registers * sm.warp_size, REGISTER_UNIT)
+        per_warp = _round_up(registers * sm.warp_size, REGISTER_UNIT)
         limits.append(sm.registers // PARTITIONS // per_warp * PARTITIONS // warps)
-    taken = _up(shared + sm.reserved, sm.shared_unit)
+    taken = _round_up(shared + sm.reserved, sm.shared_unit)
     if taken:
         limits.append(sm.shared // taken)
     return min(limits) * warps / sm.warps
 
 
-def _up(value: int, unit: int) -> int:
+def _round_up(value: int, unit: int) -> int:
     return -(-value // unit) * unit

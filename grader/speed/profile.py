@@ -1,7 +1,7 @@
-"""What Nsight Compute counts in one call of a kernel: a short digest, where the machine allows it.
+"""A short digest of Nsight Compute's counters for one call, where the machine allows it.
 
-The call is made by `grader.worker.profiled_calls` in a process of its own, below `ncu`. Nothing is
-judged by these numbers.
+`grader.worker.profiled_calls` makes the call, in a process of its own below `ncu`. No verdict
+depends on these numbers. `rows` are rows of the scored case (elements of it, if it is 1-D).
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ STALLS = {
     "not_selected": "ready, but another warp was chosen",
     "imc_miss": "constant cache miss",
     "branch_resolving": "waiting for a branch",
-    "dispatch_stall": "the dispatcher held it back",
+    "dispatch_stall": "waiting for the dispatcher",
     "sleeping": "asleep",
 }
 METRICS = (
     *(DRAM_READ, DRAM_WRITTEN, TIME, HIT_RATE, OCCUPANCY),
     *(f"{_STALL_HEAD}{reason}{_STALL_TAIL}" for reason in STALLS),
 )
-# ncu prints numbers in units of its own choice unless told otherwise: `--print-units base`.
+# With `--print-units base` ncu prints in these units, and not in units of its own choice.
 _UNITS = {
     "": 1.0,
     "%": 1.0,
@@ -85,21 +85,21 @@ _UNITS = {
 
 @dataclass(frozen=True)
 class Launch:
-    """One kernel launch: its name and its counters (bytes, seconds, percent, warps per issue)."""
+    """The name and the counters of one kernel launch (bytes, seconds, percent, warps per issue)."""
 
     name: str
     counters: Mapping[str, float]
 
 
 class Stall(Record):
-    """Why warps waited."""
+    """A reason why warps waited."""
 
     reason: str
     warps: float = Field(description="that waited so, on average, for each instruction issued")
 
 
 class Profile(Record):
-    """What one call did, all its launches together, or in `problem` why that is not known.
+    """The counters of one call, all launches together; or in `problem` why they are unknown.
 
     The hit rate, the occupancy and the stalls are those of the longest launch.
     """
@@ -120,13 +120,12 @@ def run(spec: Spec, kernel: bytes, gpu_memory: int | None = None) -> Profile:
     """Profile one call at a size far above the L2 cache; a machine without ncu is no error."""
     with gpu_lock.exclusive_gpu():
         gpu = survey(gpu_memory)
-        # Half of the memory that a go may take: ncu keeps a copy of what a launch overwrites.
+        # Half of the memory of a batch: ncu keeps a copy of the memory that a launch overwrites.
         held = min(L2_MULTIPLE * gpu.l2, int(MEMORY_SHARE * gpu.free / 2))
         return profiled(spec, kernel, max(1, held // bytes_per_row(spec)))
 
 
 def profiled(spec: Spec, kernel: bytes, rows: int, metrics: Sequence[str] = METRICS) -> Profile:
-    """Profile one call of `rows` rows of the scored case (elements of it, if it is 1-D)."""
     ncu = toolkit.find("ncu")
     if ncu is None:
         return Profile(
@@ -145,14 +144,14 @@ def profiled(spec: Spec, kernel: bytes, rows: int, metrics: Sequence[str] = METR
     if done.status is None:
         return Profile(
             problem=f"Nsight Compute was stopped after {LIMIT_S:g} s.",
-            next_step="Is the kernel right? `grader check` tells.",
+            next_step="Run `grader check`: is the kernel right?",
         )
-    found = digest(output, done.output, done.status)
-    return found.model_copy(update={"needed": sum(spec.least_bytes(sizes(spec, rows)))})
+    counted = digest(output, done.output, done.status)
+    return counted.model_copy(update={"needed": sum(spec.least_bytes(sizes(spec, rows)))})
 
 
 def command(ncu: Path, job: Path, log: Path, metrics: Sequence[str]) -> list[str]:
-    """The command line. Clocks stay as they are, for a user may not set them."""
+    # Clocks stay as they are, because a user may not set them.
     return [
         *(str(ncu), "--csv", "--page", "raw", "--print-units", "base", "--log-file", str(log)),
         *("--clock-control", "none", "--profile-from-start", "off"),
@@ -162,7 +161,7 @@ def command(ncu: Path, job: Path, log: Path, metrics: Sequence[str]) -> list[str
 
 
 def sizes(spec: Spec, rows: int) -> dict[str, int]:
-    """Bytes of each tensor of a call of `rows` rows."""
+    """Return the bytes of each tensor of a call of `rows` rows."""
     job = _job(spec, Path(), rows)
     return {
         name: math.prod(described["shape"]) * ITEMSIZE[described["dtype"]]
@@ -172,9 +171,6 @@ def sizes(spec: Spec, rows: int) -> dict[str, int]:
 
 
 def _job(spec: Spec, kernel: Path, rows: int) -> dict[str, Any]:
-    """What `grader.worker.profiled_calls` needs to know: shapes and dtypes of the arguments, in
-    order.
-    """
     scored, _ = spec.timed
     few = 8 if scored.columns else 64
     one = arguments(spec, scored_case(spec, few), LargeDraw(scored_case(spec, few), "cpu", 0))
@@ -184,7 +180,7 @@ def _job(spec: Spec, kernel: Path, rows: int) -> dict[str, Any]:
         if not isinstance(value, Tensor):
             described.append({"value": float(value)})
             continue
-        # What has an extent of `few` grows with the rows; the answer of a reduction does not.
+        # A tensor with an extent of `few` grows with the rows; the output of a reduction does not.
         shape = [rows if n == few else n for n in value.shape[:1]] + list(value.shape[1:])
         described.append({"shape": shape, "dtype": NAMES[value.dtype]})
     return {
@@ -197,9 +193,8 @@ def _job(spec: Spec, kernel: Path, rows: int) -> dict[str, Any]:
     }
 
 
-def digest(output: str, said: str, status: int) -> Profile:
-    """From what ncu printed, with its exit status, to the digest."""
-    if "ERR_NVGPUCTRPERM" in output + said:
+def digest(output: str, messages: str, status: int) -> Profile:
+    if "ERR_NVGPUCTRPERM" in output + messages:
         return Profile(
             problem="This machine lets only administrators read the GPU's counters "
             "(ERR_NVGPUCTRPERM).",
@@ -209,63 +204,63 @@ def digest(output: str, said: str, status: int) -> Profile:
             "needs the capability SYS_ADMIN besides.",
         )
     try:
-        found = launches(output)
+        launched = launches(output)
     except GraderError as error:
-        # The rest of a benchmark must not be lost for it.
+        # An unknown unit must not cost the rest of a benchmark.
         return Profile(problem=error.message, next_step="Tell whoever runs the course.")
-    if not all({DRAM_READ, DRAM_WRITTEN, TIME} <= launch.counters.keys() for launch in found):
+    if not all({DRAM_READ, DRAM_WRITTEN, TIME} <= launch.counters.keys() for launch in launched):
         return Profile(
-            problem="Nsight Compute did not count what the memory read and wrote.",
+            problem="Nsight Compute did not count the bytes read from and written to memory.",
             next_step="Does `ncu --query-metrics` list dram__bytes_read on this GPU?",
         )
-    if not found:
-        lines = [line for line in (said + "\n" + output).splitlines() if line.strip()]
+    if not launched:
+        lines = [line for line in (messages + "\n" + output).splitlines() if line.strip()]
         last = next((line for line in lines if "==ERROR==" in line), (lines or ["nothing"])[-1])
         return Profile(
             problem=f"Nsight Compute counted nothing (exit status {status}): {last[:300]}",
-            next_step="Does the kernel pass `grader check`? Does `ncu --version` answer?",
+            next_step="Does the kernel pass `grader check`? Does `ncu --version` work?",
         )
-    longest = max(found, key=lambda launch: launch.counters.get(TIME, 0.0)).counters
+    longest = max(launched, key=lambda launch: launch.counters.get(TIME, 0.0)).counters
     stalls = [
         Stall(reason=meaning, warps=longest[key])
         for reason, meaning in STALLS.items()
         if longest.get(key := f"{_STALL_HEAD}{reason}{_STALL_TAIL}", 0.0) > 0
     ]
     return Profile(
-        launches=len(found),
-        seconds=_total(found, TIME),
-        dram_read=_total(found, DRAM_READ),
-        dram_written=_total(found, DRAM_WRITTEN),
+        launches=len(launched),
+        seconds=_total(launched, TIME),
+        dram_read=_total(launched, DRAM_READ),
+        dram_written=_total(launched, DRAM_WRITTEN),
         l2_hit_rate=longest.get(HIT_RATE),
         occupancy=longest.get(OCCUPANCY),
         stalls=tuple(sorted(stalls, key=lambda stall: -stall.warps)[:TOP_STALLS]),
     )
 
 
-def _total(found: Sequence[Launch], metric: str) -> float:
-    return sum(launch.counters[metric] for launch in found)
+def _total(launched: Sequence[Launch], metric: str) -> float:
+    return sum(launch.counters[metric] for launch in launched)
 
 
 def launches(output: str) -> list[Launch]:
-    """The launches in `ncu --csv --page raw`: a line of names, one of units, one for each launch.
+    """Parse the output of `ncu --csv --page raw`: a line of names, one of units, one a launch.
 
-    Lines before the table are the program's own and ncu's messages, which begin with `==`.
-    Raises GraderError for a unit that is not known.
+    Lines before the table come from the program itself or are ncu's messages, which begin with
+    `==`. Raises GraderError for an unknown unit.
     """
     lines = output.splitlines()
     start = next((n for n, line in enumerate(lines) if line.startswith('"ID"')), None)
     if start is None:
         return []
     names, *below = csv.reader(line for line in lines[start:] if line.startswith('"'))
-    found = []
+    launched = []
     for row in below[1:]:
         cells = dict(zip(names, zip(row, below[0], strict=False), strict=False))
         if "Kernel Name" not in cells:
             continue
         counters = {m: _number(*cells[m]) for m in METRICS if m in cells and cells[m][0]}
         known = {m: value for m, value in counters.items() if value is not None}
-        found.append(Launch(cells["Kernel Name"][0], known))
-    return found
+        launched.append(Launch(cells["Kernel Name"][0], known))
+    return launched
 
 
 def _number(text: str, unit: str) -> float | None:
@@ -276,5 +271,5 @@ def _number(text: str, unit: str) -> float | None:
     if not math.isfinite(value):
         return None
     if unit not in _UNITS:
-        raise GraderError(f"Nsight Compute reports in {unit!r}, which is not known here.")
+        raise GraderError(f"Nsight Compute reports in {unit!r}, a unit that the grader lacks.")
     return value * _UNITS[unit]

@@ -1,8 +1,9 @@
-"""The scored case, many times over in one arena: fresh inputs, and a secret sample of answers.
+"""The scored case, many times over in one arena: fresh inputs, and a secret sample of outputs.
 
-Each go of the speed step calls the kernel once for each slot. Before it, the judge fills every slot
-anew, all but what comes late (`late.py`), keeps in its own memory what lies at a few secret places,
-and computes what such places of every output must hold. A few rows more are there to warm up on.
+Each batch of the speed step calls the kernel once for each slot. Before a batch, the judge fills
+every slot anew, except for the withheld inputs (`withheld_inputs.py`). It keeps the contents of a
+few secret places in its own memory, and computes the right values for such places of every output.
+A few more rows are there for the warm-up.
 """
 
 from __future__ import annotations
@@ -24,22 +25,22 @@ from grader.speed.scored_case import SPARE_ROWS, arguments
 from grader.speed.spot_checks import Canary, SlotContents, SpotCheck
 from grader.speed.withheld_inputs import PendingInput, Withheld, withhold, write_placeholders
 
-# Per slot. Who leaves the last slot of 16 a third unfinished, to gain 2 %, has a chance of about
-# 0.67^16 = 0.2 % in each go that no sampled row shows it; for 1-D arguments it is nil.
+# Per slot. A kernel that leaves a third of the last slot of 16 unfinished, to gain 2 %, escapes all
+# sampled rows with a probability of about 0.67^16 = 0.2 % in each batch; for 1-D arguments of 0.
 SAMPLED_ROWS = 16
 SAMPLED_COLUMNS = 64
 SAMPLED_ELEMENTS = 1024
-SAMPLED_WITHHELD = 64  # of these elements, for each input: where what comes late decides
-# Where an answer takes the whole input, as a sum does, that of so many slots is computed. A kernel
-# that leaves one slot of 16 out is found out in half of its ten goes and more.
+SAMPLED_WITHHELD = 64  # of these elements, for each input: places of withheld elements
+# An output that takes the whole input, like a sum, is computed for so many slots. A kernel that
+# skips one slot of 16 is caught in at least half of its ten batches.
 SAMPLED_SLOTS = 8
-# Of each tensor, places that must be as they were left. Who writes to a hundredth of one tensor
-# breaks one of these with a chance of 1 - 0.99^256 = 92 %.
+# Places of each tensor that must stay as they were left. A kernel that writes to a hundredth of one
+# tensor hits one of them with a probability of 1 - 0.99^256 = 92 %.
 CANARIES = 256
 WORDS = {2: torch.int16, 4: torch.int32, 8: torch.int64}  # by their bytes
 
 T = TypeVar("T")
-# What is looked at or written, flat, by the dtype that its places are counted in.
+# Tensors of places and values, flat, by the dtype that the places are counted in.
 Pieces = defaultdict[torch.dtype, list[tuple[Tensor, ...]]]
 
 
@@ -54,8 +55,8 @@ class Plan:
 class Slots:
     """`calls` slots for a case in the memory of an arena.
 
-    `spare` is a call on a few rows of their own: who has just made it begins the calls that are
-    timed as quickly as the next one. Nobody looks at its answers, nor fills its inputs again.
+    `spare` is a call on a few rows of their own, for the warm-up: a worker that has just made it
+    starts the timed calls without delay. Nobody compares its outputs or fills its inputs again.
     """
 
     def __init__(self, spec: Spec, case: Case, calls: int, memory: Tensor) -> None:
@@ -64,41 +65,35 @@ class Slots:
         self._random = torch.Generator(memory.device)  # of its own: an exercise may seed torch's
         self._random.manual_seed(random.SystemRandom().getrandbits(62))
         few = replace(case, shape=(SPARE_ROWS, *case.shape[1:]))
-        likes = self._likes(case)
-        placed, _ = place(memory, likes * calls + self._likes(few))
-        width = len(likes)
+        templates = self._templates(case)
+        placed, _ = place(memory, templates * calls + self._templates(few))
+        width = len(templates)
         *self._slots, spare = (placed[i : i + width] for i in range(0, len(placed), width))
-        self.spare = self._filled(few, spare)
+        self.spare = self._fill_spare(few, spare)
         self.sizes = {p.argument.name: p.view.nbytes for p in self._slots[0]}  # bytes, in one slot
         self.least_bytes = sum(spec.least_bytes(self.sizes))
 
-    def _likes(self, case: Case) -> list[tuple[Argument, Tensor]]:
-        """The tensors among the arguments, and what each is like."""
+    def _templates(self, case: Case) -> list[tuple[Argument, Tensor]]:
         one = arguments(self.spec, case, self._draw(case, 0))
         return [(a, _tensor(one[a.name])) for a in self.spec.arguments if a.role != "scalar"]
 
     def _draw(self, case: Case, seed: int) -> LargeDraw:
         return LargeDraw(case, self._memory.device, seed)
 
-    def _filled(self, case: Case, slot: list[Placed]) -> Call:
-        """The call on this slot, whose inputs are put there now."""
+    def _fill_spare(self, case: Case, slot: list[Placed]) -> Call:
         inputs, poison = self.spec.inputs(case, self._draw(case, 0)), Poison.fresh()
         for placed in slot:
             self._put(placed, inputs, poison)
         return self._call(case, slot, 0)
 
     def refill(self) -> tuple[list[Call], SlotContents]:
-        """Fresh inputs, complete, and poisoned outputs in every slot.
-
-        Returns the argument lists, in a new random order, and what their answers must be.
-        """
+        """Fill every slot at once; return the argument lists and the contents of the slots."""
         plan = self.plan()
         contents = self.fill(plan)
         contents.complete()
         return plan.calls, contents
 
     def plan(self) -> Plan:
-        """What the next calls will be, of which nothing lies in the slots yet."""
         seeds = [random.SystemRandom().getrandbits(62) for _ in self._slots]
         pairs = zip(self._slots, seeds, strict=True)
         calls = [self._call(self.case, slot, seed) for slot, seed in pairs]
@@ -114,16 +109,14 @@ class Slots:
         return [refs.get(a.name) or numbers[a.name] for a in self.spec.arguments]
 
     def fill(self, plan: Plan) -> SlotContents:
-        """Put the inputs of these calls into the slots, all but what is late, and poison the
-        outputs."""
-        canaries, late, spot_checks = _no_pieces(), _no_pieces(), _no_pieces()
+        canaries, pending, spot_checks = _no_pieces(), _no_pieces(), _no_pieces()
         sampled = self._slots
         if not self.spec.independent_rows:
             sampled = random.SystemRandom().sample(sampled, min(SAMPLED_SLOTS, len(sampled)))
         for slot, seed in zip(self._slots, plan.seeds, strict=True):
             draw = self._draw(self.case, seed)
             inputs = dict(self.spec.inputs(self.case, draw))
-            withheld = self._withheld(inputs, draw.drawn, slot)
+            withheld = self._withhold(inputs, draw.drawn, slot)
             if slot in sampled:
                 for placed, piece in self._sampled(inputs, withheld, slot):
                     spot_checks[placed.view.dtype].append(piece)
@@ -133,25 +126,26 @@ class Slots:
                 if name in withheld:
                     write_placeholders(_tensor(inputs[name]), withheld[name])
                     there = _in_arena(placed, withheld[name].places.flatten())
-                    late[placed.view.dtype].append((there, withheld[name].values.flatten()))
+                    pending[placed.view.dtype].append((there, withheld[name].values.flatten()))
                 word, canary = self._put(placed, inputs, poison)
                 canaries[word].append(canary)
         return SlotContents(
-            self._each(Canary, canaries),
-            self._each(PendingInput, late),
-            self._each(SpotCheck, spot_checks),
+            self._by_dtype(Canary, canaries),
+            self._by_dtype(PendingInput, pending),
+            self._by_dtype(SpotCheck, spot_checks),
         )
 
     def _put(
         self, placed: Placed, inputs: Mapping[str, Tensor | float], poison: Poison
     ) -> tuple[torch.dtype, tuple[Tensor, Tensor]]:
-        """Put an input where it belongs, or poison an output.
+        """Copy an input into the slot, or poison an output.
 
-        Returns some places of it and what they hold now, in integers of the dtype's width. That
-        comes from the judge's own memory: a slot may be written to while it is filled.
+        Returns some places and the integers of the dtype's width that they hold now. The integers
+        come from the judge's own memory, because the kernel's process may write to a slot while it
+        is filled.
         """
         dtype = placed.view.dtype
-        places = self._below(placed.view.numel(), CANARIES)
+        places = self._random_places(placed.view.numel(), CANARIES)
         if placed.argument.role == "out":
             poison.fill(placed.view)
             left = torch.empty(CANARIES, dtype=dtype, device=self._memory.device)
@@ -163,47 +157,45 @@ class Slots:
         word = WORDS[dtype.itemsize]
         return word, (_in_arena(placed, places), left.view(word))
 
-    def _each(self, kind: Callable[..., T], pieces: Pieces) -> list[T]:
-        """One of the kind for each dtype, on all pieces of it together."""
+    def _by_dtype(self, kind: Callable[..., T], pieces: Pieces) -> list[T]:
         return [
             kind(*(torch.cat(column) for column in zip(*parts, strict=True)), self._as(dtype))
             for dtype, parts in pieces.items()
         ]
 
-    def _below(self, limit: int, *shape: int) -> Tensor:
+    def _random_places(self, limit: int, *shape: int) -> Tensor:
         return torch.randint(limit, shape, generator=self._random, device=self._memory.device)
 
     def _as(self, dtype: torch.dtype) -> Tensor:
         whole = self._memory.numel() // dtype.itemsize * dtype.itemsize
         return self._memory[:whole].view(dtype)
 
-    def _withheld(
+    def _withhold(
         self, inputs: dict[str, Tensor | float], drawn: Sequence[Tensor], slot: Sequence[Placed]
     ) -> dict[str, Withheld]:
-        """What is late of each large input. Changes them for it, and makes them contiguous."""
-        found = {}
+        """Choose elements of each large input, which changes for it and becomes contiguous."""
+        chosen = {}
         for placed in large(slot):
             value = inputs.get(placed.argument.name)
             if isinstance(value, Tensor):
-                if not (any(value is one for one in drawn) and _apart(value, inputs)):
+                if not (any(value is one for one in drawn) and _owns_memory(value, inputs)):
                     # Others may share its memory, or the spec may keep it.
                     value = value.clone(memory_format=torch.contiguous_format)
                     inputs[placed.argument.name] = value
-                found[placed.argument.name] = withhold(value, self._random)
-        return found
+                chosen[placed.argument.name] = withhold(value, self._random)
+        return chosen
 
     def _sampled(
         self,
         inputs: Mapping[str, Tensor | float],
-        late: Mapping[str, Withheld],
+        withheld: Mapping[str, Withheld],
         slot: Sequence[Placed],
     ) -> Iterator[tuple[Placed, tuple[Tensor, Tensor, Tensor]]]:
-        """For each output: places in the arena, answers and limits, each flat."""
         device = self._memory.device
         rows = torch.zeros(1, dtype=torch.int64, device=device)
         known = dict(inputs)
         if self.spec.independent_rows:
-            rows = self._sampled_rows(late)
+            rows = self._sampled_rows(withheld)
             known = {k: v[rows] if isinstance(v, Tensor) else v for k, v in inputs.items()}
         expected = expect(self.spec, self.case, known)
         placed_by_name = {placed.argument.name: placed for placed in slot}
@@ -215,19 +207,18 @@ class Slots:
             )
             index = rows
             if answer.ndim > 1:
-                columns = self._sampled_columns(answer.shape[-1], rows, inputs, late)
+                columns = self._sampled_columns(answer.shape[-1], rows, inputs, withheld)
                 index = rows[:, None] * answer.shape[-1] + columns
                 answer, limit = answer.gather(1, columns), limit.gather(1, columns)
             there = _in_arena(placed, index.flatten())
             yield placed, (there, answer.flatten(), limit.flatten())
 
-    def _sampled_rows(self, late: Mapping[str, Withheld]) -> Tensor:
-        """Random ones; of vectors, whose rows are elements, some of those that are late, too."""
+    def _sampled_rows(self, withheld: Mapping[str, Withheld]) -> Tensor:
         length, *columns = self.case.shape
-        rows = self._below(length, SAMPLED_ROWS if columns else SAMPLED_ELEMENTS)
+        rows = self._random_places(length, SAMPLED_ROWS if columns else SAMPLED_ELEMENTS)
         if not columns:
-            for turn, one in enumerate(late.values()):
-                some = self._below(len(one.places), SAMPLED_WITHHELD)
+            for turn, one in enumerate(withheld.values()):
+                some = self._random_places(len(one.places), SAMPLED_WITHHELD)
                 rows[turn * SAMPLED_WITHHELD : (turn + 1) * SAMPLED_WITHHELD] = one.places[some, 0]
         return rows
 
@@ -236,17 +227,16 @@ class Slots:
         count: int,
         rows: Tensor,
         inputs: Mapping[str, Tensor | float],
-        late: Mapping[str, Withheld],
+        withheld: Mapping[str, Withheld],
     ) -> Tensor:
-        """Random ones of each row, and that which is late in each input that has as many."""
-        columns = self._below(count, len(rows), SAMPLED_COLUMNS)
-        alike = [one for name, one in late.items() if _tensor(inputs[name]).shape[-1] == count]
+        columns = self._random_places(count, len(rows), SAMPLED_COLUMNS)
+        alike = [one for name, one in withheld.items() if _tensor(inputs[name]).shape[-1] == count]
         for turn, one in enumerate(alike):
             columns[:, turn] = one.places[rows, 0] % count
         return columns
 
     def stream(self) -> Stream:
-        """The trusted kernel with this exercise's mix of reads and writes, on these slots.
+        """Return the reference kernel with this exercise's mix of reads and writes, on these slots.
 
         Raises BrokenExercise when no ceiling has that mix.
         """
@@ -262,8 +252,7 @@ def _tensor(value: Tensor | float) -> Tensor:
     return value
 
 
-def _apart(value: Tensor, inputs: Mapping[str, Tensor | float]) -> bool:
-    """Whether it lies in memory of its own, without gaps."""
+def _owns_memory(value: Tensor, inputs: Mapping[str, Tensor | float]) -> bool:
     where = value.untyped_storage().data_ptr()
     tensors = [one for one in inputs.values() if isinstance(one, Tensor)]
     sharing = sum(one.untyped_storage().data_ptr() == where for one in tensors)
@@ -271,7 +260,10 @@ def _apart(value: Tensor, inputs: Mapping[str, Tensor | float]) -> bool:
 
 
 def _in_arena(placed: Placed, elements: Tensor) -> Tensor:
-    """Where elements of a placed tensor, counted row by row, lie in its arena, in its own dtype."""
+    """Convert elements of a placed tensor, counted row by row, to places in its arena.
+
+    Places count in the tensor's own dtype.
+    """
     start = placed.ref.offset // placed.view.element_size()
     there = torch.full_like(elements, start)
     # torch.unravel_index would import sympy, which takes half a second.

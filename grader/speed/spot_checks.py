@@ -1,4 +1,7 @@
-"""Where the judge looks in an arena: whether nobody worked ahead, and whether all is right."""
+"""The judge's samples of an arena: canaries that nobody may touch, and outputs to compare.
+
+Verdicts that are tensors are one boolean on the device, read later.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from grader.speed.withheld_inputs import PendingInput
 
 @dataclass(frozen=True)
 class Canary:
-    """Some places of one width in the arena, and what the judge put there.
+    """Some places of one width in the arena, and the bits that the judge left there.
 
     `index` counts integers of the width from the arena's start; `bits` are such integers.
     """
@@ -23,13 +26,12 @@ class Canary:
     memory: Tensor  # the arena, in such integers
 
     def intact(self) -> Tensor:
-        """One boolean on the device: every place is as the judge left it."""
         return (self.memory[self.index] == self.bits).all()
 
 
 @dataclass(frozen=True)
 class SpotCheck:
-    """Some places of one dtype in the arena, what they must hold and by how much they may miss it.
+    """Some places of one dtype in the arena, with their expected values and tolerances.
 
     `index` counts elements of the dtype from the arena's start; answers and limits are float64.
     """
@@ -40,11 +42,10 @@ class SpotCheck:
     memory: Tensor  # the arena, in that dtype
 
     def right(self) -> Tensor:
-        """One boolean on the device: every place holds its answer (a NaN never does)."""
         return (self.error() <= self.limit).all()
 
     def share_right(self) -> float:
-        """How many of the places are right, from 0 to 1, but for those where a zero would be."""
+        """Return the share of right places, from 0 to 1, among those where a zero is wrong."""
         takes_work = self.answer.abs() > self.limit
         right = (self.error() <= self.limit) & takes_work
         return int(right.sum()) / max(1, int(takes_work.sum()))
@@ -55,28 +56,24 @@ class SpotCheck:
 
 @dataclass(frozen=True)
 class SlotContents:
-    """What is in the slots for a go: how they were left, what of their inputs is late, and what
-    their answers must be."""
+    """The contents of the slots for a batch: canaries, inputs still withheld, and spot checks."""
 
     canaries: Sequence[Canary] = ()
     pending: Sequence[PendingInput] = ()
     spot_checks: Sequence[SpotCheck] = ()
 
     def untouched(self) -> Tensor:
-        """One boolean on the device: nothing was written since, neither answers nor what would help
-        to find them."""
         return _all([canary.intact() for canary in self.canaries])
 
     def complete(self) -> None:
-        """Put in what is late. Without effect where that was done and no call has updated it."""
+        """Write the withheld inputs. Has no effect once written, unless a call has updated them."""
         for part in self.pending:
             part.write()
 
     def outputs_right(self) -> bool:
-        """Whether every sampled place holds its answer."""
         return bool(_all([check.right() for check in self.spot_checks]))
 
 
 def _all(verdicts: list[Tensor]) -> Tensor:
-    """In one boolean, so that to look takes as long whatever is seen."""
+    """Combine verdicts in one boolean, so that the look takes equally long whatever it finds."""
     return torch.stack(verdicts).all() if verdicts else torch.tensor(True)

@@ -319,7 +319,7 @@ class Order:
         self.done: list[str] = []
         took = iter(round_trips_s)
         monkeypatch.setattr(clock.torch.cuda, "synchronize", lambda: self.note("waited"))
-        monkeypatch.setattr(clock, "_round_trip_s", lambda: self.note("looked", next(took)))
+        monkeypatch.setattr(clock, "_median_round_trip_s", lambda: self.note("looked", next(took)))
         monkeypatch.setattr(clock, "available", lambda: self.note("what is held", 7))
         self.untouched = True  # when the clock starts
         self.right = True

@@ -121,14 +121,15 @@ WARPS = "try a smaller block or a larger num_warps."
         (
             *(0.3, counted(3), (), "both"),
             (
-                f"{THREE} but you reach only 30 %: fewer reads help, and so does mending the rest.",
-                f"As for the rest, {TRITON}",
+                f"{THREE} but you reach only 30 %: fewer reads help, and something else is slow, "
+                "too.",
+                f"To speed up the rest, {TRITON}",
             ),
         ),
         (
             *(0.66, counted(3), (), "cache"),
             (
-                f"{THREE} from memory, and you reach 66 %: its L2 cache answers a part of the "
+                f"{THREE} from memory, and you reach 66 %: the L2 cache serves a part of the "
                 "repeated reads, and fewer reads still help.",
             ),
         ),
@@ -157,8 +158,8 @@ WARPS = "try a smaller block or a larger num_warps."
         (
             *(0.61, counted(1), (kernel(), kernel(kernel="_rest", launches=2)), "launches"),
             (
-                f"{LEAST}one call launches 3 kernels, and each has to start and to fill the GPU; "
-                f"can one launch do the work? Otherwise {TRITON}",
+                f"{LEAST}one call launches 3 kernels, and each has to start and to fill the GPU. "
+                f"Can one launch do the work? Otherwise {TRITON}",
             ),
         ),
         (0.61, counted(1), (kernel(threads=32),), "shape", (f"{LEAST}{TRITON}",)),
@@ -166,8 +167,8 @@ WARPS = "try a smaller block or a larger num_warps."
         (
             *(0.61, (), (), "unknown"),
             (
-                "The kernel reaches 61 % of the ceiling; how often it reads and writes was not "
-                "counted, so whether its traffic limits it is unknown.",
+                "The kernel reaches 61 % of the ceiling. Its reads and writes were not counted: "
+                "they may or may not be the limit.",
                 f"If it moves no more than it must: {TRITON}",
             ),
         ),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from grader import backends
 from grader.course import catalog
 from grader.model.errors import GraderError
 from grader.sandbox import fork_server
@@ -120,7 +121,9 @@ def test_what_is_no_number_is_no_count(text: str):
 def test_an_unknown_unit_is_not_guessed():
     with pytest.raises(GraderError) as told:
         launches(csv_of(UNITS | {DRAM_READ: "furlong"}, SHORT))
-    assert told.value.message == ("Nsight Compute reports in 'furlong', which is not known here.")
+    assert told.value.message == (
+        "Nsight Compute reports in 'furlong', a unit that the grader lacks."
+    )
 
 
 def test_counters_that_nobody_asked_for_are_left_out():
@@ -165,7 +168,9 @@ def test_at_most_three_stalls_are_told():
 
 def test_a_sum_of_some_launches_is_none():
     found = digest(csv_of(UNITS, SHORT, LONG | {DRAM_WRITTEN: "n/a"}), "", 0)
-    assert found.problem == "Nsight Compute did not count what the memory read and wrote."
+    assert (
+        found.problem == "Nsight Compute did not count the bytes read from and written to memory."
+    )
     assert "dram__bytes_read" in found.next_step
 
 
@@ -250,7 +255,7 @@ def test_the_job_describes_the_arguments_in_order():
         "kernel": "/home/kernel.py",
         "entry": "cross_entropy",
         "parameters": ["logits", "target", "loss", "grad_scale"],
-        "backend": "triton",
+        "backend": str(backends.folder("triton")),
         "arguments": [
             {"shape": [5000, 128_256], "dtype": "bfloat16"},
             {"shape": [5000], "dtype": "int64"},
@@ -347,7 +352,7 @@ def test_too_long_is_told_apart(fake: Fake, monkeypatch: pytest.MonkeyPatch):
     fake(csv_of(UNITS, LONG), sleeps=60)
     found = profiled(ADD, b"", 1000)
     assert found.problem == "Nsight Compute was stopped after 0.5 s."
-    assert "`grader check` tells" in found.next_step
+    assert "`grader check`: is the kernel right" in found.next_step
 
 
 def test_without_ncu_it_says_where_to_get_it(monkeypatch: pytest.MonkeyPatch):
@@ -381,5 +386,5 @@ def test_the_call_dwarfs_the_cache_where_memory_allows(
 def test_a_unit_that_nobody_knows_is_told_and_loses_nothing():
     strange = UNITS | {DRAM_READ: "furlong"}
     found = digest(csv_of(strange, LONG), "", 0)
-    assert found.problem == "Nsight Compute reports in 'furlong', which is not known here."
+    assert found.problem == "Nsight Compute reports in 'furlong', a unit that the grader lacks."
     assert found.next_step == "Tell whoever runs the course."
