@@ -9,8 +9,8 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from grader.classroom import signing
+from grader.classroom.attempts import Context
 from grader.classroom.board.collect import Collected, collect
-from grader.classroom.board.entries import Context
 from grader.model import attempts
 from grader.model.attempts import Attempt
 from grader.model.outcomes import Outcome, Status
@@ -26,7 +26,7 @@ H200, A100 = "NVIDIA H200", "NVIDIA A100"
 
 # Each test run signs with a key of its own.
 KEY = Ed25519PrivateKey.generate()
-TRUSTED = {signing.fingerprint(KEY.public_key()): KEY.public_key().public_bytes_raw()}
+TRUSTED = {signing.fingerprint(KEY.public_key()): KEY.public_key()}
 CONTEXT = Context(
     course="small",
     version="0",

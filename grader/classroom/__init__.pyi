@@ -4,8 +4,9 @@ from . import documents as documents
 from . import gradebook as gradebook
 from . import parallel as parallel
 from . import signing as signing
+from .attempts import Context as Context
+from .attempts import context_of as context_of
 from .board.collect import Collected as Collected
-from .board.entries import Context as Context
 from .board.rank import Span as Span
 from .board.records import Board as Board
 from .board.records import Row as Row

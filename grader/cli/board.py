@@ -17,7 +17,7 @@ from grader.model import counted, save_file
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from grader.classroom import Collected, Context
+    from grader.classroom import Collected
 
 keys = typer.Typer(help="Keys that a course is run with.", no_args_is_help=True)
 leaderboard = typer.Typer(help="The leaderboard of a class.", no_args_is_help=True)
@@ -246,26 +246,11 @@ def _many_objects() -> Iterator[None]:
 
 def _collected(results: list[Path], trust: list[Path], now: datetime) -> Collected:
     """The attempts that can be used; each of the others is named on standard error."""
-    from grader.classroom import documents
+    from grader.classroom import context_of, documents
     from grader.classroom.board import collect
+    from grader.course import catalog
 
-    collected = collect.collect(results, _context(trust, now))
+    collected = collect.collect(results, context_of(catalog.find_root(), trust, now))
     for line in documents.told(collected.problems):
         say.tell(line)
     return collected
-
-
-def _context(trust: list[Path], now: datetime) -> Context:
-    from grader.classroom import Context, signing
-    from grader.course import catalog, settings
-
-    root = catalog.find_root()
-    own = settings.read(root)
-    public = [signing.public_key(path) for path in trust]
-    return Context(
-        course=own.name,
-        version=own.version,
-        timed={one.name: one.spec.scored is not None for one in catalog.exercises(root)},
-        trusted={signing.fingerprint(key): key.public_bytes_raw() for key in public},
-        now=now,
-    )

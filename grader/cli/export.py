@@ -84,19 +84,15 @@ def export(
     if form is Exported.GRADESCOPE_ZIP:
         _export_zip(files, out)
         return
+    from grader.classroom import context_of
     from grader.classroom import gradebook as kept
-    from grader.classroom import signing
     from grader.classroom.board import decisions as decided
-    from grader.course import catalog, settings
+    from grader.course import catalog
     from grader.reports import Context, Document, Report
 
-    keys = [signing.public_key(path) for path in trust or ()]
+    context = context_of(catalog.find_root(), trust or (), datetime.now(UTC))
     reasons = decided.reasons(decisions)
-    root = catalog.find_root()
-    own = settings.read(root)
-    trusted = {signing.fingerprint(key): key for key in keys}
-    exercises = {exercise.name for exercise in catalog.exercises(root)}
-    found = kept.read(files, kept.Context(own.name, exercises, datetime.now(UTC), trusted))
+    found = kept.read(files, context)
     told = list(found.problems)
     attempts = kept.decided(found.attempts, reasons)
     notes = [*_taken_back(attempts, reasons)]
@@ -105,8 +101,8 @@ def export(
         attempts = kept.chosen(attempts, kept.Keep(keep.value), reasons)
     if not attempts:
         _tell_left_out(told)
-        wanted = "attempts that are signed with this key" if keys else "results or attempts"
-        signed = "" if keys else "; for signed ones give --trust PUBLIC.pem, too"
+        wanted = "attempts that are signed with this key" if trust else "results or attempts"
+        signed = "" if trust else "; for signed ones give --trust PUBLIC.pem, too"
         raise UsageError("There is nothing to export.", f"Name files of {wanted}{signed}.")
     if form is Exported.GRADESCOPE:
         documents = _for_gradescope(attempts, out)

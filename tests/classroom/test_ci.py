@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives import serialization
 
 from grader import cli
 from grader.classroom import ci, ci_systems, gradebook, signing
+from grader.classroom.attempts import Context
 from grader.classroom.ci_systems import Place, System
 from grader.cli import deliver
 from grader.course import catalog, manifest, settings
@@ -898,7 +899,8 @@ def test_what_is_signed_is_added_to_what_was_signed_before(
     file.write_text(f"{first}\n{second[:99]}")
     assert cli.main(["ci", "--exit-zero", *of_the_key]) == 0
     assert lines(file)[:2] == [first, second[:99]]
-    found = gradebook.read([file], gradebook.Context("course", NAMES, datetime.now(UTC), TRUSTED))
+    timed = dict.fromkeys(NAMES, True)
+    found = gradebook.read([file], Context("course", "0", timed, TRUSTED, datetime.now(UTC)))
     assert sorted(one.result.status for one in found.attempts) == ["fail"] * 3 + ["pass"] * 3
     assert len(found.problems) == 1
 

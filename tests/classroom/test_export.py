@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from grader import cli
 from grader.classroom import documents, gradebook, gradescope, signing
+from grader.classroom.attempts import Context
 from grader.classroom.gradebook import Keep
 from grader.course import manifest
 from grader.model import attempts as records
@@ -64,7 +65,8 @@ BOB = reported.attempt(reported.wrong("no", **DOUBLE), "bob", 2)
 
 
 def read(*paths: str | Path, trusted: bool = False) -> gradebook.Kept:
-    context = gradebook.Context("small", EXERCISES, NOW, TRUSTED if trusted else {})
+    timed = dict.fromkeys(EXERCISES, True)
+    context = Context("small", "0", timed, TRUSTED if trusted else {}, NOW)
     return gradebook.read([Path(path) for path in paths], context)
 
 
@@ -191,8 +193,8 @@ def test_one_attempt_counts_once():
     found = read("a.jsonl", "b.jsonl")
     assert found.attempts == (ADA,)
     assert found.problems == (
-        "a.jsonl, line 2: the same attempt stands in a.jsonl, line 1, and counts once",
-        "b.jsonl, line 1: the same attempt stands in a.jsonl, line 1, and counts once",
+        "a.jsonl, line 2: it is the same attempt as in a.jsonl, line 1, and counted once",
+        "b.jsonl, line 1: it is the same attempt as in a.jsonl, line 1, and counted once",
     )
 
 
@@ -430,7 +432,7 @@ def test_canvas_is_filled_and_what_has_no_place_is_told(of_a_class: Path, capsys
 
 
 def test_gradescope_gets_a_folder_for_each_student(capsys):
-    names = ["ada", "../../eve", "bob@example.com", ".hidden", "a/b", "a_b", "x" * 300]
+    names = ["ada", "../../eve", "bob@example.com", ".hidden", "a/b", "a_b", "x" * 200]
     write("a.jsonl", *(line(reported.attempt(ADA.result, who, n)) for n, who in enumerate(names)))
     assert cli.main(["export", "gradescope", "a.jsonl"]) == 2
     assert "Give --out DIR" in capsys.readouterr().err

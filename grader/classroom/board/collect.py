@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from operator import attrgetter
 from pathlib import Path
 
 from grader.classroom import documents, parallel
-from grader.classroom.board.entries import Context, Entry, Reader
-from grader.classroom.documents import Problem, Read
+from grader.classroom.attempts import Context, Reader, each_once
+from grader.classroom.board.entries import Entry, entry
+from grader.classroom.documents import Problem, Read, Unusable
 
 BATCH = 4 << 20  # bytes that a process is given at a time
 WORTH_PROCESSES = 4  # batches: fewer are read by one process before others start
@@ -31,10 +30,10 @@ def collect(paths: Sequence[Path], context: Context) -> Collected:
     files, problems = documents.files(paths)
     whole: Read[Entry] = Read(problems=problems)
     batches = list(_batches(files))
-    read = partial(_read_files, Reader(context))
+    read = partial(_read_files, Reader(context, unsigned=True))
     for part in parallel.results(read, batches, worth_it=len(batches) >= WORTH_PROCESSES):
         whole.add(part)
-    entries, repeated = _each_once(whole.found)
+    entries, repeated = each_once(whole.found)
     return Collected(tuple(entries), (*whole.problems, *repeated))
 
 
@@ -54,33 +53,10 @@ def _batches(files: Sequence[tuple[Path, int]]) -> Iterator[list[Path]]:
 def _read_files(reader: Reader, paths: Sequence[Path]) -> Read[Entry]:
     whole: Read[Entry] = Read()
     for path in paths:
-        whole.add(documents.read_file(path, reader.entries))
+        whole.add(documents.read_file(path, partial(_entries, reader, path)))
     return whole
 
 
-def _each_once(found: Sequence[tuple[str, Entry]]) -> tuple[list[Entry], list[Problem]]:
-    """The attempts that count, oldest first, whatever the order of the files.
-
-    Those that were handed in at one time, as one commit that is graded again, are in the order of
-    their grading. Of those with one id a signed one counts, then the oldest.
-    """
-    times = Counter(entry.id for _, entry in found)
-    entries = [entry for _, entry in found if times[entry.id] == 1]
-    several = [one for one in found if times[one[1].id] > 1]
-    kept: dict[str, tuple[str, Entry]] = {}
-    problems: list[Problem] = []
-    for place, entry in sorted(several, key=lambda one: _precedence(one[1])):
-        where, counts = kept.setdefault(entry.id, (place, entry))
-        if counts is entry:
-            continue
-        if counts.digest == entry.digest:
-            reason = f"it is the same attempt as in {where}, and counted once"
-        else:
-            reason = f"a replay: it has the id of the attempt in {where}, and another text"
-        problems.append(Problem(place, reason))
-    entries += (entry for _, entry in kept.values())
-    return sorted(entries, key=attrgetter("when", "graded", "id")), problems
-
-
-def _precedence(entry: Entry) -> tuple[bool, str, str]:
-    return (not entry.signed, entry.when, entry.digest)
+def _entries(reader: Reader, path: Path, document: bytes) -> Iterator[Entry | Unusable]:
+    for found in reader.read(path, document):
+        yield found if isinstance(found, Unusable) else entry(found, reader.context)

@@ -16,6 +16,7 @@ from classes import (
     OTHER,
     SIMULATED,
     TODAY,
+    TRUSTED,
     attempt,
     line,
     read,
@@ -26,7 +27,7 @@ from classes import (
 )
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from grader.classroom import documents
+from grader.classroom import documents, gradebook
 from grader.classroom.board.collect import collect
 from grader.classroom.board.records import State
 from grader.model import attempts, results
@@ -155,7 +156,7 @@ def test_a_borrowed_signature_is_named(tmp_path: Path):
 NO_TIME = "which is no time"
 
 
-@pytest.mark.parametrize(
+UNUSABLE = pytest.mark.parametrize(
     ("text", "reason"),
     [
         (lambda: line()[:-40], "it is no whole JSON: it may have been cut off"),
@@ -170,12 +171,12 @@ NO_TIME = "which is no time"
             lambda: attempts.attempt_json(attempt()).replace(
                 "grader/attempt/v1", "grader/attempt/v9"
             ),
-            "it is a grader/attempt/v9, and what is read here is grader/signed/v1 and ",
+            "it is a grader/attempt/v9, and what is read here is grader/result, attempt and ",
         ),
         (lambda: '{"schema": "x\\n::error::y"}', r"it is a 'x\n::error::y', and"),
         (lambda: '{"schema": "grader/signed/v1", "key": 5}', "no whole grader/signed/v1: key: "),
         (lambda: '{"schema": "grader/attempt/v1"}', "no whole grader/attempt/v1: id: Field req"),
-        (lambda: signed(attempt(id="../../etc")), "it is no whole grader/attempt/v1: id: "),
+        (lambda: signed(attempt(id="../../etc")), "its id is ../../etc, and 32 hexadecimal digits"),
         (
             lambda: signed(attempt(timed(schema_="grader/result/v2"))),
             "it is no whole grader/attempt/v1: result.schema: ",
@@ -195,10 +196,23 @@ NO_TIME = "which is no time"
         (lambda: line(submitted_at="0001-01-01T00:00:00+14:00"), NO_TIME),
         (lambda: line(submitted_at="2027-11-21T10:00:00Z"), "which is yet to come: a clock"),
         (lambda: line(submitted_at="2026-11-21T12:06:00Z"), "which is yet to come"),
-        (lambda: signed(attempt(timed(points=11))), "more points than there are"),
-        (lambda: signed(attempt(timed(points=-1))), "result.points: "),
+        (
+            lambda: signed(attempt(timed(points=11))),
+            "contradict each other: 11 of 10 points",
+        ),
+        (
+            lambda: signed(attempt(timed(points=-1))),
+            "contradict each other: -1 of 10 points",
+        ),
+        (
+            lambda: signed(attempt(timed(kernel=results.Kernel(path="kernel.py", sha256="?")))),
+            "it names its kernel by no SHA-256",
+        ),
         (lambda: signed(attempt(timed(0.5, low=0.6))), "the share lies outside its interval"),
-        (lambda: signed(attempt(timed(-0.5))), "result.steps.5.speed."),
+        (
+            lambda: signed(attempt(timed(-0.5))),
+            "its figures are impossible: time_ms is -1.07",
+        ),
         (
             lambda: attempts.attempt_json(attempt(timed(0.5, high=1e300))),
             "its figures are impossible: an interval that ends at 1e+300 times the ceiling",
@@ -208,7 +222,7 @@ NO_TIME = "which is no time"
             lambda: attempts.attempt_json(attempt(timed(0.5, kind="too_slow"))).replace(
                 '"passing":0.8', '"passing":1e300'
             ),
-            "result.steps.5.speed.passing: Input should be less than or equal to 10",
+            "its figures are impossible: passing is 1e+300",
         ),
         (
             lambda: attempts.attempt_json(attempt()).replace('"share":0.85', '"share":"0.85"'),
@@ -227,8 +241,22 @@ NO_TIME = "which is no time"
         (lambda: "\n \n", "it is empty"),
     ],
 )
+
+
+@UNUSABLE
 def test_what_cannot_be_used_is_named_with_its_reason(tmp_path: Path, text, reason: str):
     assert reason in only(tmp_path, text())
+
+
+@UNUSABLE
+def test_exports_leave_out_the_same_for_the_same_reason(tmp_path: Path, text, reason: str):
+    if "bare result" in reason:
+        return  # a board needs a student; an export takes the name of the file for one
+    said = only(tmp_path, text())
+    trusted = TRUSTED if "signed/v1" in str(text())[:40] else {}
+    kept = gradebook.read([tmp_path], replace(CONTEXT, trusted=trusted))
+    assert not kept.attempts
+    assert [problem.partition(": ")[2] for problem in kept.problems] == [said]
 
 
 def test_no_reason_repeats_more_than_a_line_of_what_it_is_about(tmp_path: Path):

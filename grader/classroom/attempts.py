@@ -1,0 +1,305 @@
+"""The one reader of attempts that were kept of a class, for boards and exports alike.
+
+Anybody may have written what is read here. A text holds `grader/result/v1`, `grader/attempt/v1` or
+`grader/signed/v1`. What is left out has one reason, in the same words wherever it is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from operator import attrgetter
+from pathlib import Path
+from typing import NamedTuple, Protocol, TypeVar
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from pydantic import ValidationError
+
+from grader.classroom import signing
+from grader.classroom.documents import Problem, Unusable, schema_of
+from grader.course import catalog, settings
+from grader.model import (
+    Attempt,
+    Result,
+    Signed,
+    Speed,
+    first_fault,
+    parse_result,
+    quoted,
+    sortable,
+    stamp,
+    to_come,
+    utc,
+)
+from grader.speed import IMPOSSIBLE
+
+LONGEST_NAME = 200  # characters of a login
+MOST_POINTS = 10**6  # what one result may claim
+LARGEST_SHARE = 10.0  # of the ceiling: no interval of a kernel that is possible reaches so far
+# What boards calculate with, and the most that it may be: milliseconds, 1e9 bytes per second, and
+# shares of the ceiling. Each is above 0.
+BOUNDS = {
+    "time_ms": 1e9,
+    "bandwidth_gbps": 1e9,
+    "ceiling_gbps": 1e9,
+    "share": math.inf,
+    "share_low": math.inf,
+    "share_high": math.inf,
+    "passing": LARGEST_SHARE,
+}
+LONGEST_FAULT = 120  # characters of what is wrong with a record
+ATTEMPT, RESULT, SIGNED = "grader/attempt/v1", "grader/result/v1", "grader/signed/v1"
+
+
+@dataclass(frozen=True)
+class Context:
+    """What attempts are held against. `trusted` are public keys by their fingerprint.
+
+    `timed` says of each exercise of the course whether its speed is graded.
+    """
+
+    course: str
+    version: str
+    timed: Mapping[str, bool]
+    trusted: Mapping[str, Ed25519PublicKey]
+    now: datetime
+
+
+def context_of(root: Path, keys: Sequence[Path], now: datetime) -> Context:
+    """Return the context of the course in `root`, with public keys in files. Raises UsageError."""
+    own = settings.read(root)
+    public = map(signing.public_key, keys)
+    return Context(
+        course=own.name,
+        version=own.version,
+        timed={one.name: one.spec.scored is not None for one in catalog.exercises(root)},
+        trusted={signing.fingerprint(key): key for key in public},
+        now=now,
+    )
+
+
+class Found(NamedTuple):
+    """One attempt that counts. `digest` tells its text from another's.
+
+    `file` is where a bare result lies, which names no student: its name was taken for the login.
+    """
+
+    attempt: Attempt
+    digest: str
+    signed: bool
+    when: str  # handed in: UTC, ISO 8601
+    graded: str  # the same; empty for what is no time
+    file: Path | None = None
+
+    @property
+    def id(self) -> str:
+        return self.attempt.id
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads the texts of files in one context.
+
+    `unsigned` attempts are taken where that is wanted, and so are `bare` results.
+    """
+
+    context: Context
+    unsigned: bool
+    bare: bool = False
+
+    def read(self, file: Path, document: bytes) -> Iterator[Found | Unusable]:
+        """Yield the attempts of one text of a file, and an Unusable for each that cannot be used.
+
+        Raises Unusable for the text as a whole.
+        """
+        try:
+            signed = Signed.model_validate_json(document)
+        except ValidationError as error:
+            yield self._unsigned(file, document, error)
+        else:
+            yield from self._signed(signed)
+
+    def _signed(self, signed: Signed) -> Iterator[Found | Unusable]:
+        if not self.context.trusted:
+            raise Unusable(
+                "it is signed: name the public key that it must be signed with (--trust)"
+            )
+        try:
+            lines = signing.lines(signed, self.context.trusted)
+        except signing.NotGenuine as error:
+            raise Unusable(str(error)) from None
+        for number, line in enumerate(lines, 1):
+            # Ed25519 signs one text with one key in one way: the signature tells contents apart.
+            digest = f"{signed.signature} {number}"
+            try:
+                yield self._found(_attempt(line), digest, signed=True)
+            except Unusable as error:
+                yield Unusable(f"attempt {number} of this run: {error}")
+
+    def _unsigned(self, file: Path, document: bytes, no_signed: ValidationError) -> Found:
+        schema = schema_of(document)
+        if schema == SIGNED:
+            raise _no_whole(schema, no_signed)
+        if schema not in (ATTEMPT, RESULT):
+            raise Unusable(
+                f"it is a {quoted(schema)}, and what is read here is grader/result, attempt and "
+                "signed/v1"
+            )
+        if not self.unsigned:
+            raise Unusable("it is not signed, and only what is signed counts here")
+        digest = hashlib.sha256(document.strip()).hexdigest()
+        if schema == ATTEMPT:
+            return self._found(_attempt(document), digest, signed=False)
+        if not self.bare:
+            raise Unusable("it is a bare result, which says nothing of whose it is")
+        attempt = _of_result(document, file.stem, self.context.course)
+        return self._found(attempt, digest, signed=False, file=file)
+
+    def _found(
+        self, attempt: Attempt, digest: str, *, signed: bool, file: Path | None = None
+    ) -> Found:
+        _require_course(attempt, self.context)
+        _require_student(attempt)
+        _require_names(attempt)
+        _require_possible(attempt.result)
+        when = _when(attempt.submitted_at, self.context.now)
+        return Found(attempt, digest, signed, when, sortable(attempt.result.started_at), file)
+
+
+def _no_whole(schema: str, error: ValidationError) -> Unusable:
+    return Unusable(f"it is no whole {schema}: {quoted(first_fault(error), LONGEST_FAULT)}")
+
+
+def _attempt(document: bytes) -> Attempt:
+    try:
+        return Attempt.model_validate_json(document)
+    except ValidationError as error:
+        raise _no_whole(ATTEMPT, error) from None
+
+
+def _of_result(document: bytes, student: str, course: str) -> Attempt:
+    """Return a bare result as an attempt of this course, known by its own digest."""
+    try:
+        result = parse_result(document)
+    except ValidationError as error:
+        raise _no_whole(RESULT, error) from None
+    return Attempt(
+        id=hashlib.sha256(document.strip() + student.encode()).hexdigest()[:32],
+        course=course,
+        version="",
+        student=student,
+        submitted_at=result.started_at,
+        result=result,
+    )
+
+
+def _require_course(attempt: Attempt, context: Context) -> None:
+    if attempt.course != context.course:
+        raise Unusable(f"it is of another course: {quoted(attempt.course)}")
+    if attempt.result.exercise not in context.timed:
+        raise Unusable(
+            f"the course has no exercise {quoted(attempt.result.exercise)}, which it is of"
+        )
+
+
+def _require_student(attempt: Attempt) -> None:
+    if not attempt.student.strip():
+        raise Unusable("it names no student")
+    if (length := len(attempt.student)) > LONGEST_NAME:
+        raise Unusable(
+            f"its student's name has {length:,} characters, and {LONGEST_NAME} are the most"
+        )
+
+
+def _require_names(attempt: Attempt) -> None:
+    if not re.fullmatch(r"[0-9a-f]{32}", attempt.id):
+        raise Unusable(f"its id is {quoted(attempt.id)}, and 32 hexadecimal digits are needed")
+    if not re.fullmatch(r"[0-9a-f]{64}", attempt.result.kernel.sha256):
+        raise Unusable("it names its kernel by no SHA-256 of 64 hexadecimal digits")
+
+
+def _require_possible(result: Result) -> None:
+    """Raise Unusable for figures that contradict each other, and for those that cannot be."""
+    if not 0 <= result.points <= result.max_points <= MOST_POINTS:
+        raise Unusable(
+            f"its figures contradict each other: {result.points:,} of {result.max_points:,} points"
+        )
+    for step in result.steps:
+        if step.speed is not None:
+            _require_possible_speed(step.speed, step.failure.kind if step.failure else "")
+
+
+def _require_possible_speed(speed: Speed, failure: str) -> None:
+    for name, most in BOUNDS.items():
+        if not 0 < (value := getattr(speed, name)) <= most:
+            raise Unusable(f"its figures are impossible: {name} is {value:.3g}")
+    # What is wrong or impossible may have any interval: it is shown nowhere.
+    if speed.share > IMPOSSIBLE or failure not in ("", "too_slow", "noisy"):
+        return
+    if not speed.share_low <= speed.share <= speed.share_high:
+        raise Unusable("its figures contradict each other: the share lies outside its interval")
+    if speed.share_high > LARGEST_SHARE:
+        raise Unusable(
+            f"its figures are impossible: an interval that ends at {speed.share_high:.3g} times "
+            "the ceiling"
+        )
+
+
+def _when(text: str, now: datetime) -> str:
+    try:
+        time = utc(text)
+    except ValueError:
+        raise Unusable(f"it was handed in at {quoted(text)}, which is no time") from None
+    if to_come(time, now):
+        raise Unusable(
+            f"it was handed in at {quoted(text)}, which is yet to come: a clock is wrong, and "
+            "what is made after that time has it"
+        )
+    return stamp(time)
+
+
+class _Dated(Protocol):
+    """An attempt as far as it matters which of two counts, and which came first."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def signed(self) -> bool: ...
+    @property
+    def when(self) -> str: ...
+    @property
+    def graded(self) -> str: ...
+
+
+Dated = TypeVar("Dated", bound=_Dated)
+
+
+def each_once(found: Sequence[tuple[str, Dated]]) -> tuple[list[Dated], list[Problem]]:
+    """Return the attempts that count, oldest first, whatever the order of the files.
+
+    Those that were handed in at one time, as one commit that is graded again, are in the order of
+    their grading. Of those with one id a signed one counts, then the oldest.
+    """
+    kept: dict[str, tuple[str, Dated]] = {}
+    problems: list[Problem] = []
+    for place, attempt in sorted(found, key=lambda one: _precedence(one[1])):
+        where, counts = kept.setdefault(attempt.id, (place, attempt))
+        if counts is attempt:
+            continue
+        if counts.digest == attempt.digest:
+            reason = f"it is the same attempt as in {where}, and counted once"
+        else:
+            reason = f"a replay: it has the id of the attempt in {where}, and another text"
+        problems.append(Problem(place, reason))
+    attempts = (attempt for _, attempt in kept.values())
+    return sorted(attempts, key=attrgetter("when", "graded", "id")), problems
+
+
+def _precedence(attempt: _Dated) -> tuple[bool, str, str]:
+    return not attempt.signed, attempt.when, attempt.digest
