@@ -73,7 +73,7 @@ def of_walls(tried: Sequence[Wall], administrator: bool) -> list[Finding]:
         elif wall.name in EVERYWHERE:
             found.append(problem(Group.WALLS, name, told, DO_NOT_GRADE))
         else:
-            mend = f"needs {walls.MEND[wall.name]}"
+            mend = f"needs {walls.REMEDIES[wall.name]}"
             found.append(note(Group.WALLS, name, told, mend))
     lacking = [wall.name for wall in tried if wall.name in walls.REQUIRED and not wall.held]
     if lacking:

@@ -1,8 +1,9 @@
-"""The memory that judge and worker both map, and how a call's arguments lie in it.
+"""The memory that judge and worker both map, and the layout of a call's arguments in it.
 
-Nothing secret is in an arena: inputs, outputs, and random bytes around them. On the CPU it is an
-anonymous file, sealed so that a worker cannot shrink it under the judge; on CUDA an allocation of
-its own on the GPU. Either goes to a worker as a file descriptor, and is one uint8 tensor here.
+An arena holds no secrets: inputs, outputs, and random bytes around them. On the CPU it is an
+anonymous file, sealed so that a worker cannot shrink it under the judge. On CUDA it is an
+allocation of its own on the GPU. A worker receives either as a file descriptor; here it is one
+uint8 tensor.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from grader.correctness import DTYPES, NAMES
 from grader.model import Argument, BrokenExercise, CannotGrade, TensorRef
 
 REDZONE = 512  # bytes of random pattern before, between and after the tensors
-ALIGNMENT = 256  # bytes; what torch's allocators give at least
+ALIGNMENT = 256  # bytes; torch's allocators align at least as much
 
 
 class Arena(Protocol):
@@ -35,13 +36,13 @@ class Arena(Protocol):
         """The descriptor to hand to the worker, if the arena is a file."""
 
     def ticket(self) -> dict[str, object]:
-        """What the worker needs to map the same memory, as JSON."""
+        """Return the data with which a worker maps the same memory, as JSON."""
 
     def close(self) -> None: ...
 
 
 class HostArena:
-    """An anonymous file of `size` bytes, mapped by both; pages that nobody touches cost nothing."""
+    """An anonymous file of `size` bytes, mapped by both; untouched pages take no memory."""
 
     def __init__(self, size: int) -> None:
         self.fd: int | None = os.memfd_create("grader-arena", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
@@ -67,18 +68,18 @@ class HostArena:
 class CudaArena:
     """`size` bytes of this GPU, in an allocation of their own.
 
-    Raises CannotGrade when the card has not that much free memory.
+    Raises CannotGrade when the card has less free memory.
     """
 
     def __init__(self, size: int) -> None:
         from grader.machine import DriverError, SharedMemory
 
         try:
-            torch.cuda.synchronize()  # which makes the CUDA context
+            torch.cuda.synchronize()  # creates the CUDA context
         except RuntimeError as error:
             raise CannotGrade(
                 f"The GPU cannot be used now: {str(error).splitlines()[0]}.",
-                "See who uses it with `nvidia-smi`, or grade without the GPU: --device cpu.",
+                "`nvidia-smi` shows which programs use it; or grade without it: --device cpu.",
             ) from None
         try:
             self._shared = SharedMemory.create(size)
@@ -88,7 +89,7 @@ class CudaArena:
                 f"The GPU has {free / 2**20:,.0f} MiB of {total / 2**20:,.0f} MiB free and the "
                 f"check needs {size / 2**20:,.0f} MiB more: another program holds the rest "
                 f"({error}).",
-                "See who does with `nvidia-smi`, or grade without the GPU: --device cpu.",
+                "`nvidia-smi` shows which one; or grade without the GPU: --device cpu.",
             ) from None
         self.fd: int | None = self._shared.fd
         self.memory = torch.as_tensor(self._shared, device="cuda")
@@ -102,14 +103,14 @@ class CudaArena:
         if self.fd is not None:
             os.close(self.fd)
             self.fd = None
-            with suppress(RuntimeError, DriverError):  # of a GPU that is gone there is none to free
+            with suppress(RuntimeError, DriverError):  # a lost GPU has no memory to free
                 torch.cuda.synchronize()
                 self._shared.close()
 
 
 @dataclass(frozen=True)
 class Placed:
-    """One tensor argument: where it lies in the arena, and the view of it there."""
+    """One tensor argument: its place in the arena, and the view of it there."""
 
     argument: Argument
     ref: TensorRef
@@ -119,7 +120,7 @@ class Placed:
 
 
 def place(memory: Tensor, arguments: Sequence[tuple[Argument, Tensor]]) -> tuple[list[Placed], int]:
-    """Lay tensors of these shapes, strides and alignments out in the arena, redzones around each.
+    """Lay out tensors of these shapes, strides and alignments, with redzones around each.
 
     Returns the places and the bytes used. Raises BrokenExercise when they do not fit.
     """
@@ -146,7 +147,7 @@ def place(memory: Tensor, arguments: Sequence[tuple[Argument, Tensor]]) -> tuple
 
 
 def view(memory: Tensor, ref: TensorRef) -> Tensor:
-    """The tensor that a ref describes, in this memory."""
+    """Return the tensor that a ref describes, in this memory."""
     dtype = DTYPES[ref.dtype]
     extent = 1 + sum((n - 1) * s for n, s in zip(ref.shape, ref.strides, strict=True))
     window = memory[ref.offset : ref.offset + extent * dtype.itemsize].view(dtype)

@@ -1,4 +1,4 @@
-"""What a learner reads of a worker that failed: what went wrong, and what may help against it."""
+"""Messages for a learner about a worker that failed: the fault, and a hint against it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from grader import backends
 from grader.model import Backend, Failure, Fault, Frame
 from grader.sandbox.fork_server import describe_end
 
-HUNG_UP = os.EX_PROTOCOL << 8  # the wait status of a worker whose line to the judge was closed
+HUNG_UP = os.EX_PROTOCOL << 8  # wait status of a worker after its line to the judge was closed
 
 
 def too_long(operation: str, limit_s: float) -> Failure:
@@ -32,12 +32,12 @@ def _timeout(message: str) -> Failure:
 
 
 def ended(operation: str, status: int | None, server_runs: bool) -> Failure:
-    """Why the worker hung up; `status` is how it ended by itself, if it did."""
+    """Explain why the worker ended; `status` is its wait status, if it ended by itself."""
     doing = "while the file was imported" if operation == "load" else "during a call"
     if not server_runs:
         return Failure(
             kind="protocol",
-            message=f"the parent of the process that runs the kernel was killed {doing}",
+            message=f"the parent of the kernel's process was killed {doing}",
             hint="A kernel file must leave other processes alone.",
         )
     if status is None or status == HUNG_UP:
@@ -45,13 +45,13 @@ def ended(operation: str, status: int | None, server_runs: bool) -> Failure:
     if os.WIFEXITED(status):
         return Failure(
             kind="exit",
-            message=f"the process that runs the kernel {describe_end(status)} {doing}",
+            message=f"the kernel's process {describe_end(status)} {doing}",
             hint=HINTS["exit"],
         )
     return Failure(
         kind="crash",
-        message=f"the process that runs the kernel {describe_end(status)} {doing}",
-        hint="Most crashes are accesses out of bounds: check each index, and each mask or `if` "
+        message=f"the kernel's process {describe_end(status)} {doing}",
+        hint="Most crashes are accesses out of bounds: check each index, and the mask or `if` "
         "that guards it.",
     )
 
@@ -59,28 +59,27 @@ def ended(operation: str, status: int | None, server_runs: bool) -> Failure:
 def broke_protocol(what: str) -> Failure:
     return Failure(
         kind="protocol",
-        message=f"the kernel disturbed the line from its process to the grader: {what}",
+        message=f"the kernel broke the connection from its process to the grader: {what}",
         hint="A kernel file must leave the open files of its process alone.",
     )
 
 
 UNSTOPPABLE = Failure(
     kind="protocol",
-    message="the process that runs the kernel, or one that it started, could not be stopped",
+    message="the kernel's process, or one that it started, could not be stopped",
     hint="A kernel file must leave processes and their signals alone.",
 )
 
 
-def told(fault: Fault, backend: str) -> Failure:
-    """Put a fault of the worker into words for a learner of this backend."""
+def from_fault(fault: Fault, backend: str) -> Failure:
     frames = tuple(Frame(line=line, function=f, code=code) for line, f, code in fault.frames)
     hint = _hint(fault, backends.find(backend))
     return Failure(kind=fault.kind, message=fault.message, frames=frames, hint=hint)
 
 
 def _hint(fault: Fault, backend: Backend) -> str | None:
-    for said, hint in backend.hints.messages.get(fault.kind, {}).items():
-        if said in fault.message:
+    for text, hint in backend.hints.messages.get(fault.kind, {}).items():
+        if text in fault.message:
             return hint
     if fault.kind == "import":
         return _importable()
@@ -90,8 +89,8 @@ def _hint(fault: Fault, backend: Backend) -> str | None:
 def _importable() -> str:
     libraries = [module for backend in backends.every() for module in backend.modules]
     return (
-        f"Only torch, {', '.join(libraries)} and numpy are at hand for a kernel, and no other file "
-        "of yours."
+        f"A kernel can import torch, {', '.join(libraries)} and numpy only, and no other file of "
+        "yours."
     )
 
 
@@ -99,7 +98,7 @@ HINTS = {
     "not_started": "This part is yours to write: the lesson in README.md says what it should do.",
     "syntax": "Python stops at the first line that it cannot read; look at the line before, too.",
     "exit": "A kernel returns; it does not end the process. Ending it counts as a failure.",
-    "uninitialised": "Shared memory starts with anything in it: some thread must write an element, "
-    "and all must meet at a barrier, before it is read.",
+    "uninitialised": "Shared memory starts with arbitrary contents. Some thread must write an "
+    "element, and all must meet at a barrier, before a thread reads it.",
     "out_of_memory": "The kernel may allocate only a little beyond its arguments.",
 }

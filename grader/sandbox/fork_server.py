@@ -1,9 +1,8 @@
-"""Start and stop workers: the process wall between the judge and a learner's code.
+"""The process wall between the judge and a learner's code: start and stop workers.
 
-One `ForkServer` keeps one parent process with the heavy libraries imported; each worker is a fork
-of
-it, so that a new one after a crash costs milliseconds. When a worker ends, or the judge does, the
-parent kills all that the worker started.
+One `ForkServer` keeps one parent process with the heavy libraries imported. Each worker is a fork
+of it, so a new one after a crash costs milliseconds. When a worker ends, or the judge does, the
+parent kills every process that the worker started.
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ from grader import backends
 from grader.machine import processes
 from grader.model import CannotGrade, Channel, printable
 
-# What a worker may know of the environment; everything else stays outside.
+# A worker sees these variables of the environment, and no others.
 PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "CUDA_PATH")
-# A variable of the judge's: walls that must not be built, for a machine that they break.
+# A variable of the judge's: walls to leave out, on a machine that they break.
 WITHOUT = "GRADER_WITHOUT_WALLS"
 # Set in every process that starts workers: no worker may see it.
 CANARY = "GRADER_CANARY"
-START_S = 120.0  # seconds for importing torch and its kin on a slow disk
+START_S = 120.0  # seconds to import torch and other large libraries from a slow disk
 END_S = 10.0
-KEPT_OUTPUT = 4096  # bytes of what a kernel prints
+MAX_OUTPUT = 4096  # bytes of a kernel's printed output that are stored
 
-_parents: set[int] = set()  # the pids of all fork_servers that run
+_parents: set[int] = set()  # pids of all running fork servers
 
 
 class NoWorker(CannotGrade):
@@ -63,13 +62,13 @@ def environment(home: Path, *, simulated: bool = False) -> dict[str, str]:
 
 
 def program(module: str, *arguments: str) -> list[str]:
-    """The command that runs one of our modules in a Python that takes nothing from outside."""
+    """Build the command for one of our modules, in a Python that takes nothing from outside."""
     return [sys.executable, "-I", "-m", module, *arguments]
 
 
 @contextmanager
 def private_home() -> Iterator[Path]:
-    """A new empty folder for one worker, removed at the end."""
+    """Make a new empty folder for one worker, removed at the end."""
     home = Path(tempfile.mkdtemp(prefix="grader-worker-"))
     try:
         yield home
@@ -79,31 +78,31 @@ def private_home() -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class Done:
-    """How a command ended: its exit status, or None after too long, and what it printed last."""
+    """The end of a command: its exit status, or None after a timeout, and its last output."""
 
     status: int | None
     output: str
 
 
 def run_once(argv: Sequence[str], home: Path, limit_s: float, **variables: str) -> Done:
-    """Run one command as a worker: its environment, its home, nothing of it left at the end.
+    """Run one command as a worker: its environment, its home, and nothing of it left at the end.
 
-    `variables` are added to the environment. Raises CannotGrade when it cannot be started.
+    `variables` are added to the environment. Raises CannotGrade when it cannot start.
     """
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as output:
         try:
             process = subprocess.Popen(
                 argv,
                 cwd=home,
                 env=environment(home) | variables,
                 stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
+                stdout=output,
+                stderr=output,
                 start_new_session=True,
             )
         except OSError as error:
             raise CannotGrade(
-                f"{argv[0]} could not be started ({error}).", "See its permissions."
+                f"{argv[0]} could not be started ({error}).", "Check its permissions."
             ) from None
         try:
             status = process.wait(limit_s)
@@ -115,8 +114,8 @@ def run_once(argv: Sequence[str], home: Path, limit_s: float, **variables: str) 
             process.wait()
             if processes.adopts_orphans():
                 processes.kill_children(spared=_parents)
-        said.seek(max(0, os.fstat(said.fileno()).st_size - KEPT_OUTPUT))
-        return Done(status, printable(said.read().decode(errors="replace")))
+        output.seek(max(0, os.fstat(output.fileno()).st_size - MAX_OUTPUT))
+        return Done(status, printable(output.read().decode(errors="replace")))
 
 
 class ForkServer:
@@ -134,7 +133,7 @@ class ForkServer:
         self._ready = False
 
     def start(self) -> None:
-        """Begin the imports without waiting for them."""
+        # Does not wait for the imports: `fork` does.
         simulated = self.device == "cpu"
         backend = backends.find(self.backend)
         if simulated and not backend.can.simulate:
@@ -148,7 +147,7 @@ class ForkServer:
             )
         os.environ[CANARY] = "1"
         self._folder = Path(tempfile.mkdtemp(prefix="grader-worker-"))
-        # A worker that is another user comes through to its home, and cannot replace it.
+        # A worker that runs as another user can enter its home through it, but not replace it.
         self._folder.chmod(0o711)
         self._home.mkdir(mode=0o700)
         ours, theirs = socket.socketpair()
@@ -166,7 +165,7 @@ class ForkServer:
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,
-            start_new_session=True,  # a Ctrl-C in the terminal is the judge's to handle
+            start_new_session=True,  # the judge handles a Ctrl-C in the terminal
         )
         _parents.add(self._process.pid)
         theirs.close()
@@ -175,12 +174,12 @@ class ForkServer:
 
     @property
     def _home(self) -> Path:
-        """What the workers may write to; it goes when the fork_server is closed."""
+        """The folder that workers may write to; `close` removes it."""
         assert self._folder is not None
         return self._folder / "home"
 
     def fork(self, arena_fd: int | None) -> Worker:
-        """A new worker. Restarts the parent if something killed it."""
+        """Fork a new worker. Restarts the parent if something killed it."""
         if self._process is None or self._process.poll() is not None:
             self.close()
             self.start()
@@ -190,10 +189,10 @@ class ForkServer:
             self._ready = True
         sock, their_sock = socket.socketpair()
         output, their_output = os.pipe()
-        handed = [their_sock.fileno(), their_output]
-        handed += [] if arena_fd is None else [arena_fd]
+        descriptors = [their_sock.fileno(), their_output]
+        descriptors += [] if arena_fd is None else [arena_fd]
         try:
-            socket.send_fds(self._control, [b"f"], handed)
+            socket.send_fds(self._control, [b"f"], descriptors)
             self._expect(END_S)
         finally:
             their_sock.close()
@@ -205,9 +204,9 @@ class ForkServer:
         return self._process is not None
 
     def clear_home(self) -> None:
-        """Remove what the last kernel file left, however it locked it away.
+        """Remove all files of the last kernel file, even those that it locked away.
 
-        To be called between two workers, before another kernel file is graded, or the same anew.
+        Call it between two workers, before another kernel file is graded or the same one again.
         """
         if self._folder is None:  # it has not started yet
             return
@@ -224,9 +223,9 @@ class ForkServer:
                     path.unlink()
 
     def kill(self, *, patient: bool = False) -> int | None:
-        """End the worker and all that it started.
+        """End the worker and every process that it started.
 
-        Returns its wait status if it ended by itself; a patient caller gives it a second for that.
+        Returns its wait status if it ended by itself; with `patient` it has a second for that.
         """
         if self._control is None:
             return None
@@ -235,13 +234,13 @@ class ForkServer:
             answer = self._expect(END_S)
         except (CannotGrade, OSError):
             if self._process is not None:
-                self._process.kill()  # or it was killed, or stopped, by the worker
+                self._process.kill()  # the worker may have killed or stopped it
             self.close()
             return None
         return int(answer) if answer.isdigit() else None
 
     def stop(self) -> bool:
-        """Stop the worker and all that it started, until `go_on`; whether they were seen stopped.
+        """Stop the worker and its processes until `resume`; report whether all were seen stopped.
 
         Raises NoWorker when the parent of workers does not answer.
         """
@@ -249,8 +248,8 @@ class ForkServer:
         self._control.sendall(b"s")
         return self._expect(END_S) == "stopped"
 
-    def go_on(self) -> None:
-        """Let the stopped worker run again. Does not wait until it does."""
+    def resume(self) -> None:
+        """Let the stopped worker run again, without waiting until it does."""
         assert self._control is not None
         self._control.sendall(b"c")
 
@@ -266,10 +265,10 @@ class ForkServer:
                 line += chunk
         except OSError as error:
             self._log.seek(0)
-            said = printable(self._log.read().decode(errors="replace")[-2000:])
+            output = printable(self._log.read().decode(errors="replace")[-2000:])
             raise NoWorker(
-                f"The worker process could not start ({error}).\n{said}".rstrip(),
-                "`grader doctor` looks for what is wrong with the installation.",
+                f"The worker process could not start ({error}).\n{output}".rstrip(),
+                "`grader doctor` examines the installation.",
             ) from None
         return line.decode().strip()
 
@@ -282,27 +281,27 @@ class ForkServer:
         return describe_end(-status if status < 0 else status << 8)
 
     def home_for(self, kernel: bytes) -> Path:
-        """A new private directory with nothing in it but a copy of the kernel file.
+        """Make a new private folder with a copy of the kernel file and nothing else.
 
-        Whatever another kernel file left in the home, compiled code above all, is removed before.
+        Before that, removes what another kernel file left in the home, compiled code above all.
         """
         self._home.mkdir(mode=0o700, exist_ok=True)  # the last kernel may have removed it
         if kernel != self._kernel:
             self._kernel = kernel
             self.clear_home()
         folder = Path(tempfile.mkdtemp(prefix="kernel-", dir=self._home))
-        folder.chmod(0o755)  # for a worker that is another user
+        folder.chmod(0o755)  # for a worker that runs as another user
         (folder / "kernel.py").write_bytes(kernel)
         return folder / "kernel.py"
 
     def close(self) -> None:
-        """End everything and remove its files."""
+        """End all processes and remove their files."""
         if self._control is not None:
             self._control.close()  # the parent kills its descendants and ends
             self._control = None
         if self._process is not None:
             try:
-                # Before it is ready it has no descendants, and is deaf for seconds.
+                # Before it is ready it has no descendants, and does not react for seconds.
                 self._process.wait(END_S if self._ready else 0)
             except subprocess.TimeoutExpired:
                 self._process.kill()
@@ -318,31 +317,29 @@ class ForkServer:
 
 
 class Worker:
-    """One forked worker, as the judge holds it: a channel, and the first part of what it prints."""
+    """One forked worker on the judge's side: a channel, and the start of its printed output."""
 
     def __init__(self, channel: Channel, output: int) -> None:
         self.channel = channel
-        self._kept = bytearray()
+        self._printed = bytearray()
         self._output = output
         self._reader = threading.Thread(target=self._drain, daemon=True)
         self._reader.start()
 
     def _drain(self) -> None:
         while chunk := os.read(self._output, 1 << 16):
-            self._kept += chunk[: max(0, KEPT_OUTPUT - len(self._kept))]
+            self._printed += chunk[: max(0, MAX_OUTPUT - len(self._printed))]
         os.close(self._output)
 
     def close(self) -> str:
-        """Hang up and return what it printed. Call `ForkServer.kill` before: it ends the
-        writers.
-        """
+        """Hang up and return the printed output. Call `ForkServer.kill` first."""
         self.channel.close()
         self._reader.join(END_S)
-        return printable(self._kept.decode(errors="replace"))
+        return printable(self._printed.decode(errors="replace"))
 
 
 def describe_end(status: int) -> str:
-    """A wait status in words: `was ended by SIGSEGV (it touched memory that it does not own)`."""
+    """Describe a wait status: `was ended by SIGSEGV (it touched memory that it does not own)`."""
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         known = number in set(signal.Signals)  # the real-time ones have no names
@@ -355,7 +352,7 @@ def describe_end(status: int) -> str:
 SIGNALS: dict[int, str] = {
     signal.SIGSEGV: "it touched memory that it does not own",
     signal.SIGABRT: "the C library or the code itself gave up",
-    signal.SIGKILL: "the system killed it, often for want of memory",
-    signal.SIGBUS: "it touched memory that is not there",
+    signal.SIGKILL: "the system killed it, often because memory ran out",
+    signal.SIGBUS: "it touched memory that does not exist",
     signal.SIGFPE: "an arithmetic fault",
 }

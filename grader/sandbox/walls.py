@@ -1,4 +1,4 @@
-"""Which walls hold around a worker on this machine, each tried before its kernel file is read."""
+"""The walls around a worker on this machine, each tried before the worker reads a kernel file."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from grader.sandbox.fork_server import CANARY, ForkServer
 
 TRIAL_S = 20.0  # a trial takes hundredths of a second
 SECRET_BYTES = 32
-SOME = 20  # names, enough to tell a folder from an empty one that stands in for it
+SOME = 20  # names: enough to distinguish a folder from an empty one mounted over it
 
-# What each trial of worker/walls.py means for a kernel file, where the wall holds.
+# The meaning of each trial of worker/walls.py for a kernel file, where the wall holds.
 MEANING = {
     "own_session": "it runs in a process and a session of its own",
     "environment": "it sees a few of your variables, and no others",
@@ -48,7 +48,7 @@ MEANING = {
 LANDLOCK = "Linux 5.19 or newer with Landlock (`lsm=` of the kernel's start names it)"
 NAMESPACES = "Linux that lets users make user namespaces"
 FILES = f"{LANDLOCK}, or {NAMESPACES}"
-MEND = {
+REMEDIES = {
     "processes": NAMESPACES,
     "judge_memory": FILES,
     "judge_process": f"{NAMESPACES}, or Linux 6.12 or newer with Landlock",
@@ -61,8 +61,8 @@ MEND = {
     "sockets": NAMESPACES,
     "privileges": "Linux with seccomp filters on x86_64 or aarch64",
 }
-# Without one of these a kernel file could forge its grade, or take what is not its own. Of the
-# others, a worker without a limit only harms the machine, and who ends the judge gets no grade.
+# Without one of these a kernel file could forge its grade or steal files. Without another one a
+# worker could only overload the machine, or end the judge and get no grade.
 REQUIRED = frozenset(
     {
         *("own_session", "environment", "home", "file_size", "limits", "judge_memory", "course"),
@@ -72,7 +72,7 @@ REQUIRED = frozenset(
 
 
 def hold(fork_server: ForkServer, exercise: Exercise | None = None) -> tuple[Wall, ...]:
-    """Have a new worker of this fork_server try all walls. Ends the fork_server's current worker.
+    """Have a new worker of this fork server try all walls. Ends the server's current worker.
 
     Raises CannotGrade when the worker does not answer.
     """
@@ -84,7 +84,7 @@ def hold(fork_server: ForkServer, exercise: Exercise | None = None) -> tuple[Wal
         except (WireError, TimedOut) as error:
             raise CannotGrade(
                 f"The walls around the worker could not be tried ({error or 'it hung'}).",
-                "`grader doctor` looks for what is wrong with the installation.",
+                "`grader doctor` examines the installation.",
             ) from None
         finally:
             fork_server.kill()
@@ -92,30 +92,30 @@ def hold(fork_server: ForkServer, exercise: Exercise | None = None) -> tuple[Wal
         if reply.fault is not None:
             raise CannotGrade(
                 f"The walls around the worker could not be tried: {reply.fault.message}.",
-                "`grader doctor` looks for what is wrong with the installation.",
+                "`grader doctor` examines the installation.",
             )
-    answers = {**reply.walls, "leftovers": not _runs(str(targets["left"]))}
+    answers = {**reply.walls, "leftovers": not _process_runs(str(targets["left"]))}
     return tuple(Wall(name=name, held=answers.get(name, False)) for name in MEANING)
 
 
 def require(walls: Sequence[Wall]) -> None:
-    """Raises CannotGrade, with what is missing and its mend, unless every required wall holds."""
+    """Raise CannotGrade, with the missing walls and their remedy, unless required walls hold."""
     held = {wall.name for wall in walls if wall.held}
     missing = [name for name in MEANING if name in REQUIRED - held]
     if not missing:
         return
-    told = "".join(f"\n       {name}: that {MEANING[name]}" for name in missing)
-    mends = dict.fromkeys(MEND[name] for name in missing if name in MEND)
+    lines = "".join(f"\n       {name}: that {MEANING[name]}" for name in missing)
+    remedies = dict.fromkeys(REMEDIES[name] for name in missing if name in REMEDIES)
     raise CannotGrade(
-        f"--hardened: these walls do not hold on this machine:{told}",
-        f"They need {'; '.join(mends)}. " * bool(mends)
+        f"--hardened: these walls do not hold on this machine:{lines}",
+        f"They need {'; '.join(remedies)}. " * bool(remedies)
         + "`grader check` without --hardened grades here, for yourself.",
     )
 
 
 @contextmanager
 def _targets(exercise: Exercise | None) -> Iterator[Mapping[str, Any]]:
-    """What the trials try to reach; all of it exists while this lasts."""
+    """Provide the targets that the trials try to reach; all of them exist while this lasts."""
     secret = secrets.token_bytes(SECRET_BYTES)
     held = ctypes.create_string_buffer(secret, SECRET_BYTES)
     name = f"grader-{secrets.token_hex(8)}"
@@ -166,7 +166,7 @@ def _targets(exercise: Exercise | None) -> Iterator[Mapping[str, Any]]:
 
 
 def _some_in(folder: Path) -> list[str]:
-    """A few names of what lies in a folder; none where it cannot be listed."""
+    """List a few names of a folder's entries; none where it cannot be listed."""
     try:
         return sorted(os.listdir(folder))[:SOME]
     except OSError:
@@ -174,7 +174,7 @@ def _some_in(folder: Path) -> list[str]:
 
 
 def _course_files(exercise: Exercise) -> list[str]:
-    """The exercise's folder, all files in it, and those beside its solution."""
+    """List the exercise's folder, all files in it, and those beside its solution."""
     files = [file for folder in (exercise.folder, exercise.answers) for file in folder.glob("*")]
     folders = (exercise.root, exercise.folder, exercise.answers)
     return [str(path) for path in (*folders, *files) if path.exists()]
@@ -187,13 +187,12 @@ def _users_home() -> Path:
 
 
 def _shared_memory() -> Path | None:
-    """Where files of shared memory lie; None, for the usual folder, where there is none."""
+    """Return the folder for files of shared memory; None, the usual folder, where it is missing."""
     path = Path("/dev/shm")
     return path if os.access(path, os.W_OK) else None
 
 
-def _runs(name: str) -> bool:
-    """Whether a process of this name runs."""
+def _process_runs(name: str) -> bool:
     for file in Path("/proc").glob("[0-9]*/comm"):
         with suppress(OSError):
             if file.read_text().strip() == name:

@@ -1,4 +1,4 @@
-"""The judge's line to a worker: load the kernel file, have its entry called, notice its end."""
+"""The judge's line to a worker: load the kernel file, call its entry, notice its end."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ Call = Sequence[TensorRef | float]
 
 @dataclass(frozen=True)
 class Entry:
-    """The function to call in a kernel file, and how long it may take.
+    """The function to call in a kernel file, and its time limits.
 
-    `threads` is whether a counted call counts what single threads and warps do, too.
+    With `threads`, a counted call also counts the work of single threads and warps.
     """
 
     name: str
@@ -50,7 +50,7 @@ def entry_of(spec: Spec) -> Entry:
 
 
 class KernelFailure(Exception):
-    """The learner's kernel did something wrong; `failure` says what, in words for the learner."""
+    """The learner's kernel failed; `failure` says how, in words for the learner."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
@@ -59,11 +59,11 @@ class KernelFailure(Exception):
 
 @dataclass(frozen=True)
 class Counts:
-    """What one simulated call did, and the most bytes that the kernel file held beside the arena
-    since it was loaded.
+    """The counts of one simulated call, and the memory that the kernel file held.
 
     `counts` has `reads.x`, `writes.out` and so on, in elements; and for an entry with `threads`
-    `counts.transactions` and so on (`grader.model.exercise.COUNTS`).
+    `counts.transactions` and so on (`grader.model.exercise.COUNTS`). `peak` is the most bytes held
+    beside the arena since the file was loaded.
     """
 
     counts: Mapping[str, int]
@@ -71,7 +71,7 @@ class Counts:
 
 
 class Executor(Protocol):
-    """Whatever carries calls out on the arena's memory."""
+    """Something that carries out calls on the arena's memory."""
 
     def load(self) -> None:
         """Make ready. Raises KernelFailure when the kernel file is at fault."""
@@ -80,7 +80,7 @@ class Executor(Protocol):
         """Call the entry with each argument list in turn, and wait for all the work."""
 
     def without_kernels(self, call: Call) -> None:
-        """Call the entry once, with every launch of a kernel left without effect."""
+        """Call the entry once, with every kernel launch disabled."""
 
     def count(self, call: Call) -> Counts:
         """Call the entry once in simulation, and count.
@@ -89,14 +89,14 @@ class Executor(Protocol):
         """
 
     def trace(self, call: Call) -> tuple[Traced, Failure | None]:
-        """Call the entry once in simulation: what each thread did, and what ended the call if
-        something did.
+        """Call the entry once in simulation; return each thread's work, and any failure.
 
-        Raises KernelFailure when nothing is known of the call, GraderError when nothing is told.
+        Raises KernelFailure when nothing is known of the call, GraderError when the worker does not
+        report the threads' work.
         """
 
     def close(self) -> str:
-        """End; returns the first part of what was printed."""
+        """End; return the start of the printed output."""
 
 
 class WorkerLink:
@@ -111,7 +111,7 @@ class WorkerLink:
         self._sequence = 0
         self._printed = ""
         self._loaded = False
-        self._prepared = 0  # calls that the next go makes
+        self._prepared = 0  # calls that the next `go` makes
         self._stopped = False
         self._used_s = 0.0  # of the time that one check has
 
@@ -136,13 +136,13 @@ class WorkerLink:
         )
 
     def _map(self) -> None:
-        """Nothing of the learner's has run yet: what goes wrong here is not their fault."""
+        # Nothing of the learner's has run yet: a failure here is not their fault.
         try:
             self._exchange("map", START_S, ticket=self._arena.ticket())
         except KernelFailure as error:
             raise CannotGrade(
                 f"The worker cannot reach the memory that it shares with the judge: {error}.",
-                "On a GPU, see with `nvidia-smi` whether other programs hold its memory.",
+                "On a GPU, `nvidia-smi` shows whether other programs hold its memory.",
             ) from None
 
     def call(self, calls: Sequence[Call]) -> None:
@@ -150,16 +150,16 @@ class WorkerLink:
         self._exchange("call", self._limit_s(len(calls)), calls=[_sent(call) for call in calls])
 
     def prepare(self, calls: Sequence[Call]) -> None:
-        """Hand over the argument lists for `go`, so that the way there is not timed."""
+        """Hand over the argument lists for `go`, so that the transfer is not timed."""
         self._make_ready()
         sent = [_sent(call) for call in calls]
         self._prepared = len(sent)
         self._exchange("prepare", self._entry.limits.call_s, calls=sent)
 
     def stop(self) -> None:
-        """Let nothing of the worker's run, on the CPU, until the next message is on its way.
+        """Stop every process of the worker on the CPU until the next message.
 
-        Raises KernelFailure when it goes on running.
+        Raises KernelFailure when one keeps running.
         """
         if not self._fork_server.stop():
             self._end()
@@ -167,17 +167,17 @@ class WorkerLink:
         self._stopped = True
 
     def stand_by(self, call: Call) -> None:
-        """Have the worker run again, make this call, and look out for `go` without sleeping."""
+        """Resume the worker, have it make this call and wait for `go` without sleeping."""
         self._exchange("stand_by", self._entry.limits.call_s, call=_sent(call))
 
     def go(self) -> None:
-        """As `call`, with the argument lists that were handed over before."""
+        """Run the prepared calls."""
         self._exchange("go", self._limit_s(self._prepared))
 
     def times(self) -> Sequence[float]:
-        """Seconds of each call of the last go, by the worker's own clock.
+        """Return the seconds of each call of the last `go`, by the worker's own clock.
 
-        Nothing in simulation, and on a GPU no more than a claim.
+        Empty in simulation; on a GPU no more than a claim.
         """
         return self._exchange("times", self._entry.limits.call_s).seconds
 
@@ -185,7 +185,7 @@ class WorkerLink:
         return self._entry.limits.call_s * max(1, calls)
 
     def settle(self) -> None:
-        """Have the worker give back the GPU memory that its libraries hold unused."""
+        """Have the worker release GPU memory that its libraries hold unused."""
         self._exchange("settle", self._entry.limits.call_s)
 
     def without_kernels(self, call: Call) -> None:
@@ -206,16 +206,16 @@ class WorkerLink:
         reply = self._exchange("trace", self._entry.limits.call_s, call=_sent(call))
         self._end()  # a call that was stopped leaves its memory in any state
         if reply.traced is None:
-            raise GraderError("The worker did not tell what the threads do.")
+            raise GraderError("The worker did not report the work of the threads.")
         fault = reply.traced.fault
-        return reply.traced, None if fault is None else failures.told(
+        return reply.traced, None if fault is None else failures.from_fault(
             fault, self._fork_server.backend
         )
 
     def resources(self, call: Call) -> tuple[Launched, ...]:
-        """Call the entry once more and ask what it launched: only to be shown, never believed.
+        """Call the entry once more and ask for its launches: only for display, never for a verdict.
 
-        Nothing is told when that call goes wrong, or in simulation.
+        Empty when that call fails, and in simulation.
         """
         try:
             self._make_ready()
@@ -237,22 +237,22 @@ class WorkerLink:
         return self._answer(operation, limit_s)
 
     def _send(self, operation: str, **message: object) -> None:
-        """Send a message. What happens to it is told by its answer."""
+        """Send a message. Its answer reports errors."""
         assert self._worker is not None
         self._sequence += 1
         with contextlib.suppress(Closed):
             self._worker.channel.send({"op": operation, "seq": self._sequence, **message})
 
     def _answer(self, operation: str, limit_s: float) -> Reply:
-        """The answer to the message sent last, for which a stopped worker runs again."""
+        """Receive the answer to the last message; a stopped worker resumes for it."""
         assert self._worker is not None
-        of_the_file = operation != "map"  # which is ours: nothing of the learner's has run
+        of_the_file = operation != "map"  # `map` is ours: nothing of the learner's has run
         left_s = self._entry.limits.check_s - self._used_s if of_the_file else math.inf
         began = time.monotonic()
         try:
             if self._stopped:
                 self._stopped = False
-                self._fork_server.go_on()
+                self._fork_server.resume()
             reply = Reply.parse(self._worker.channel.receive(min(limit_s, left_s)))
         except TimedOut:
             self._end()
@@ -266,7 +266,7 @@ class WorkerLink:
             raise KernelFailure(failure) from None
         except WireError as error:
             self._end()
-            # The detail after the colon is Python's, about JSON: nothing that a learner can use.
+            # The detail after the colon is Python's, about JSON: a learner cannot use it.
             raise KernelFailure(failures.broke_protocol(str(error).partition(":")[0])) from None
         finally:
             self._used_s += time.monotonic() - began
@@ -276,11 +276,11 @@ class WorkerLink:
         if reply.fault is not None:
             # Its memory may be in any state: the next call gets a new worker.
             self._end()
-            raise KernelFailure(failures.told(reply.fault, self._fork_server.backend))
+            raise KernelFailure(failures.from_fault(reply.fault, self._fork_server.backend))
         return reply
 
     def _end(self, *, patient: bool = False) -> int | None:
-        """End the worker, if there is one; its wait status if it has ended by itself."""
+        """End the worker, if there is one; return its wait status if it ended by itself."""
         if self._worker is None:
             return None
         status = self._fork_server.kill(patient=patient)

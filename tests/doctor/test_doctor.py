@@ -540,18 +540,18 @@ def test_a_wall_that_should_hold_and_does_not_is_a_problem(wall: str):
     )
 
 
-@pytest.mark.parametrize("wall", sorted(walls.MEND))
+@pytest.mark.parametrize("wall", sorted(walls.REMEDIES))
 def test_walls_that_this_machine_does_not_offer_are_notes(wall: str):
     bad, *_ = [finding for finding in around(wall) if finding.state is not State.OK]
     assert told(bad) == (
         *("note", f"this does not hold: {walls.MEANING[wall]}"),
-        f"needs {walls.MEND[wall]}",
+        f"needs {walls.REMEDIES[wall]}",
     )
 
 
 def test_each_wall_has_its_mend_or_holds_everywhere():
-    assert walls.MEND.keys() | trial.EVERYWHERE == walls.MEANING.keys()
-    assert not walls.MEND.keys() & trial.EVERYWHERE
+    assert walls.REMEDIES.keys() | trial.EVERYWHERE == walls.MEANING.keys()
+    assert not walls.REMEDIES.keys() & trial.EVERYWHERE
 
 
 def test_an_administrator_is_told_so():

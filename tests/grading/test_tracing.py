@@ -237,7 +237,7 @@ def test_a_worker_that_tells_nothing_is_no_trace(traced, monkeypatch: pytest.Mon
         return Reply(seq=answer(self, operation, limit_s).seq)
 
     monkeypatch.setattr(WorkerLink, "_answer", silent)
-    with pytest.raises(Exception, match="The worker did not tell what the threads do"):
+    with pytest.raises(Exception, match="The worker did not report the work of the threads"):
         traced()
 
 

@@ -136,9 +136,9 @@ def test_a_process_that_is_left_running_is_found():
     ) as left:
         assert left.stdout
         left.stdout.readline()
-        assert walls._runs(name)
+        assert walls._process_runs(name)
         left.communicate(b"\n")
-    assert not walls._runs(name)
+    assert not walls._process_runs(name)
 
 
 # -- records and refusals

@@ -130,11 +130,9 @@ BOUNDS = (
 )
 MASK = "Each access needs a mask that says which of its indices lie inside the array."
 IF = "Each access needs an `if` that checks that its index lies inside the array."
-PACKAGES = (
-    "Only torch, triton, numba and numpy are at hand for a kernel, and no other file of yours."
-)
+PACKAGES = "A kernel can import torch, triton, numba and numpy only, and no other file of yours."
 MEMORY = "The kernel may allocate only a little beyond its arguments."
-LINE = "the kernel disturbed the line from its process to the grader: "
+LINE = "the kernel broke the connection from its process to the grader: "
 FILES = "A kernel file must leave the open files of its process alone."
 TOO_FAR = "Is a mask or `if` missing, or does it allow one element too many?"
 SYNTAX = "Python stops at the first line that it cannot read; look at the line before, too."
@@ -209,14 +207,13 @@ TRITON = (
     Bad(
         "dies_at_import.py",
         *(LOAD, "exit"),
-        "the process that runs the kernel ended itself with exit status 0 while the file was "
-        "imported",
+        "the kernel's process ended itself with exit status 0 while the file was imported",
         RETURNS,
     ),
     Bad(
         "crashes_at_import.py",
         *(LOAD, "crash"),
-        "the process that runs the kernel was ended by SIGSEGV (it touched memory that it does "
+        "the kernel's process was ended by SIGSEGV (it touched memory that it does "
         "not own) while the file was imported",
         BOUNDS,
     ),
@@ -263,21 +260,21 @@ TRITON = (
     Bad(
         "reads_address_0.py",
         *(CORRECTNESS, "crash"),
-        "the process that runs the kernel was ended by SIGSEGV (it touched memory that it does "
+        "the kernel's process was ended by SIGSEGV (it touched memory that it does "
         "not own) during a call",
         BOUNDS,
     ),
     Bad(
         "aborts.py",
         *(CORRECTNESS, "crash"),
-        "the process that runs the kernel was ended by SIGABRT (the C library or the code itself "
+        "the kernel's process was ended by SIGABRT (the C library or the code itself "
         "gave up) during a call",
         BOUNDS,
     ),
     Bad(
         "ends_process.py",
         *(CORRECTNESS, "exit"),
-        "the process that runs the kernel ended itself with exit status 0 during a call",
+        "the kernel's process ended itself with exit status 0 during a call",
         RETURNS,
     ),
     Bad(
@@ -373,7 +370,7 @@ OPEN = (
     Bad(
         "kills_parent.py",
         *(CORRECTNESS, "protocol"),
-        "the parent of the process that runs the kernel was killed during a call",
+        "the parent of the kernel's process was killed during a call",
         "A kernel file must leave other processes alone.",
     ),
 )
@@ -1023,7 +1020,7 @@ def test_a_gpu_that_others_fill_is_not_the_learners_fault(monkeypatch: pytest.Mo
         "holds the rest (cuMemCreate: CUDA_ERROR_OUT_OF_MEMORY)."
     )
     assert step.failure.hint == (
-        "See who does with `nvidia-smi`, or grade without the GPU: --device cpu."
+        "`nvidia-smi` shows which one; or grade without the GPU: --device cpu."
     )
 
 
