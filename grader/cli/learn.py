@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +14,7 @@ from grader.model import BrokenExercise, UsageError, save_file
 
 if TYPE_CHECKING:
     from grader.grading import Request
-    from grader.model import Result
+    from grader.model import Result, Trace
 
 
 def check(
@@ -76,6 +75,7 @@ def check(
         gpu_memory=options.in_bytes(gpu_memory),
         sanitize=sanitize,
         hardened=hardened,
+        picture=len(exercises) == 1 and not json,
         debug=debug,
     )
     requests = [
@@ -88,8 +88,9 @@ def check(
 def _check(requests: Sequence[Request], json: bool) -> int:
     from grader.grading import check
 
+    traces: list[Trace] = []
     with say.progress() as progress:
-        graded = check.run(requests, progress)
+        graded = check.run(requests, progress, drawn=traces.append)
     from grader.model import results, verdict
     from grader.reports import terminal
 
@@ -103,39 +104,12 @@ def _check(requests: Sequence[Request], json: bool) -> int:
             say.show_text("")
         following = catalog.following(requests[number].exercise)
         say.show(terminal.check_report(result, say.width(), following.name if following else None))
-        if len(requests) == 1:
-            _show_failing(requests[number], result)
+        for trace in traces:
+            _show_drawing(trace, brief=True)
     if len(requests) > 1 and not json:
         say.show_text("")
         say.show(terminal.several(graded))
     return verdict.exit_code(graded) if len(graded) == len(requests) else _incomplete(graded)
-
-
-def _show_failing(request: Request, result: Result) -> None:
-    """Below a report that says what is wrong: what each thread did, where that can be drawn."""
-    from grader.grading import picture
-
-    case = picture.case_of(result, request.exercise.spec)
-    if case is not None:
-        how = replace(request.options, case=case)
-        _draw(replace(request, options=how), None, brief=True)
-
-
-def _draw(request: Request, page: Path | None, brief: bool = False) -> None:
-    """Call the kernel once, and show what its threads did; as a web page if one is named."""
-    from grader.grading import check
-    from grader.reports import trace_html, trace_terminal
-
-    if page is not None:
-        deliver.must_have_place(page)
-    with say.progress() as progress:
-        progress(f"drawing {request.exercise.name} …")
-        trace = check.trace(request)
-    say.show_text("")
-    say.show(trace_terminal.drawing(trace, width=say.width(), brief=brief))
-    if page is not None:
-        save_file(page, trace_html.page(trace))
-        say.tell(f"{page}: written; open it in a web browser")
 
 
 def _incomplete(graded: Sequence[Result]) -> int:
@@ -198,7 +172,24 @@ def show(
 
 
 def _show_trace(exercise: Exercise, kernel: Path, case: str | None, page: Path | None) -> None:
-    from grader.grading import Options, Request
+    from grader.grading import Options, Request, check
 
     only = options.case_of(exercise, case) if case else None
-    _draw(Request(exercise, kernel, Options(case=only)), page)
+    if page is not None:
+        deliver.must_have_place(page)
+    with say.progress() as progress:
+        progress(f"drawing {exercise.name} …")
+        trace = check.trace(Request(exercise, kernel, Options(case=only)))
+    _show_drawing(trace)
+    if page is not None:
+        from grader.reports import trace_html
+
+        save_file(page, trace_html.page(trace))
+        say.tell(f"{page}: written; open it in a web browser")
+
+
+def _show_drawing(trace: Trace, brief: bool = False) -> None:
+    from grader.reports import trace_terminal
+
+    say.show_text("")
+    say.show(trace_terminal.drawing(trace, width=say.width(), brief=brief))

@@ -1,44 +1,24 @@
-"""`grader check`: start a judge for some kernel files and collect what it decides.
-
-What reads its answers is imported while it starts, for either takes long.
-"""
+"""`grader check`: have a judge grade some kernel files, or trace one, and collect its answers."""
 
 from __future__ import annotations
 
-import itertools
-import json
 import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from grader import backends
 from grader.course import Exercise, stubs
-from grader.grading import requests as messages
+from grader.grading import judge_process
 from grader.grading.options import Options as Options
 from grader.grading.requests import Request as Request
-from grader.model import CannotGrade, GraderError, Status, UsageError
+from grader.model import Status, UsageError
 
 if TYPE_CHECKING:
+    from grader.grading.answers import Answer
     from grader.model import Result, Trace
 
-T = TypeVar("T")
-Reader = Callable[[bytes], T]  # of one line of a judge's
-
-JUDGE_ENVIRONMENT = {
-    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-    "PYTHONDONTWRITEBYTECODE": "1",
-    # Judges run beside each other, one for each core. One that used all cores for the small sums of
-    # the simulated cases would gain nothing, and 64 of them on 64 cores stand still.
-    "OMP_NUM_THREADS": "1",
-    "HYPOTHESIS_STORAGE_DIRECTORY": os.devnull,  # or it leaves .hypothesis where the learner is
-}
-STOP_S = 15.0  # seconds that an interrupted judge gets to end its worker
 LARGEST_FILE = 1 << 20  # bytes of a kernel file; those of the course have a few thousand
 
 
@@ -46,57 +26,57 @@ def run(
     requests: Sequence[Request],
     progress: Callable[[str], None],
     heard: Callable[[Result], None] = lambda result: None,
+    drawn: Callable[[Trace], None] = lambda trace: None,
 ) -> list[Result]:
     """Have one judge grade the requests, in their order.
 
-    `progress` is told what is being graded, `heard` each result when it comes. Raises UsageError
-    for a kernel file that is not there, and whatever keeps a judge from judging: CannotGrade,
-    BrokenExercise, KeyboardInterrupt.
+    `progress` gets the name of what is being graded, `heard` each result when it comes, `drawn` the
+    trace of a failing case where a request asks for a picture. Raises UsageError for a kernel file
+    that is not there, and whatever keeps a judge from judging: CannotGrade, BrokenExercise,
+    KeyboardInterrupt.
     """
     for request in requests:
         must_be_gradable(request)
     if not requests:
         return []
     names = [request.exercise.name for request in requests]
-    numbers = itertools.count(1)
+    results: list[Result] = []
 
     def begin(number: int) -> None:
         if number < len(names) and (number == 0 or names[number] != names[number - 1]):
             progress(f"grading {names[number]} …")
 
-    def reader() -> Reader[Result]:
-        from grader.model import parse_result
-
-        def read(line: bytes) -> Result:
-            result = _parsed(line, parse_result)
-            heard(result)
-            if result.status is not Status.INTERRUPTED:
-                begin(next(numbers))
-            return result
-
-        return read
+    def hear(answer: Answer) -> None:
+        if answer.kind == "trace":
+            drawn(answer.trace)
+        elif answer.kind == "result":
+            results.append(answer.result)
+            heard(answer.result)
+            if answer.result.status is not Status.INTERRUPTED:
+                begin(len(results))
 
     begin(0)
-    return _judge(requests, reader)
+    judge_process.ask(requests, hear)
+    return results
 
 
 def trace(request: Request) -> Trace:
-    """What each thread does in the request's case, or in the one that its exercise has drawn.
+    """Trace what each thread does in the request's case, or in the one that its exercise names.
 
     Raises as `run` does, and UsageError for an exercise whose threads cannot be traced.
     """
     _must_be_readable(request)
     must_have_threads(request.exercise)
     simulated = replace(request.options, device="cpu")  # only a simulator sees every access
-    asked = replace(request, options=simulated, task="trace")
+    traces: list[Trace] = []
 
-    def reader() -> Reader[Trace]:
-        from grader.model import parse_trace
+    def hear(answer: Answer) -> None:
+        if answer.kind == "trace":
+            traces.append(answer.trace)
 
-        return lambda line: _parsed(line, parse_trace)
-
-    (told,) = _judge([asked], reader)
-    return told
+    judge_process.ask([replace(request, options=simulated, task="trace")], hear)
+    (traced,) = traces
+    return traced
 
 
 def must_have_threads(exercise: Exercise) -> None:
@@ -147,75 +127,3 @@ def _instead_of_a_file(path: Path) -> str:
     if path.exists():
         return "is no plain file"
     return "is a link that leads nowhere" if path.is_symlink() else "does not exist"
-
-
-def _judge(requests: Sequence[Request], reader: Callable[[], Reader[T]]) -> list[T]:
-    """What a judge answers to each request, as read by what `reader` imports."""
-    answers, writer = os.pipe()
-    judge = subprocess.Popen(
-        [sys.executable, "-I", "-m", "grader.grading.judge", str(writer)],
-        stdin=subprocess.PIPE,
-        stdout=sys.stderr.fileno() if _has_descriptor(sys.stderr) else subprocess.DEVNULL,
-        pass_fds=[writer],
-        process_group=0,  # a Ctrl-C in the terminal comes here alone, to be passed on once
-        env=_environment(),
-    )
-    os.close(writer)
-    assert judge.stdin is not None
-    try:
-        with suppress(BrokenPipeError):
-            judge.stdin.write(messages.write(requests))
-            judge.stdin.close()
-        read, results = reader(), []
-        with os.fdopen(answers, "rb") as lines:
-            for line in lines:
-                results.append(read(line))
-        code = judge.wait()
-    except BaseException:
-        _stop(judge)
-        raise
-    if code == 130 and 0 < len(results) <= len(requests):
-        return results
-    # Only a judge that came to its own end has said all that it says: whoever could write where it
-    # writes, and end it, would have the last word.
-    if code != 0 or len(results) != len(requests):
-        raise GraderError(
-            f"The judge ended (exit status {code}) before it had graded everything: "
-            f"{len(results)} of {len(requests)}.",
-            "This is a fault of the grader, not of the kernel; what it said is above.",
-        )
-    return results
-
-
-def _environment() -> dict[str, str]:
-    """The judge's. PYTEST_ADDOPTS and its kin would choose tests, and plugins to run there."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    return own | JUDGE_ENVIRONMENT
-
-
-def _has_descriptor(stream: object) -> bool:
-    try:
-        return stream.fileno() >= 0  # type: ignore[attr-defined,no-any-return]
-    except (OSError, AttributeError):
-        return False
-
-
-def _parsed(line: bytes, read: Reader[T]) -> T:
-    from pydantic import ValidationError
-
-    try:
-        return read(line)
-    except ValidationError:
-        message = json.loads(line)
-    kind = CannotGrade if message.get("exit_code") == CannotGrade.exit_code else GraderError
-    raise kind(message["error"], message["next_step"])
-
-
-def _stop(judge: subprocess.Popen[bytes]) -> None:
-    """Let the judge end its worker; kill it when it does not, or on a second Ctrl-C."""
-    judge.send_signal(signal.SIGINT)
-    try:
-        judge.wait(STOP_S)
-    except (subprocess.TimeoutExpired, KeyboardInterrupt):
-        judge.kill()  # the parent of workers then clears up by itself
-        judge.wait()

@@ -1,37 +1,36 @@
 """The judge: a process that runs pytest over an exercise's own files and decides.
 
-Started by `grader.grading.check` as `python -I -m grader.grading.judge RESULT_FD`, with a list of
-requests as JSON
-on standard input; writes one `grader/result/v1` a line to RESULT_FD, in the order of the requests.
-Of a learner's folder only the bytes of one kernel file are read, and they are not run here.
+Started by `judge_process` as `python -I -m grader.grading.judge ANSWERS_FD`. It reads `requests`
+from standard input and writes their `answers`, in the same order, to ANSWERS_FD. Of a learner's
+folder it reads only the bytes of one kernel file, and it does not run them.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gc
-import io
-import json
 import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+import traceback
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from grader.grading import requests
 from grader.grading.requests import Request
 from grader.machine import devices, processes
-from grader.model import GraderError, Outcome, Status
+from grader.model import CannotGrade, GraderError, Status
 from grader.sandbox import ForkServer
 
 if TYPE_CHECKING:
-    import pytest
-
-    from grader.grading import plugin
+    from grader.grading.answers import Answer
+    from grader.grading.plugin import Gradings
     from grader.grading.session import ForkServers, Grading
+    from grader.model import Result
+
+Send = Callable[["Answer"], None]
 
 
 def main(argv: list[str]) -> int:
@@ -41,22 +40,82 @@ def main(argv: list[str]) -> int:
     noted = threading.Event()
     signal.signal(signal.SIGINT, lambda *_: noted.set())
     processes.die_with_parent(signal.SIGINT)
-    results = os.fdopen(int(argv[0]), "w", encoding="utf-8")
-    os.set_inheritable(results.fileno(), False)
-    asked = requests.read(sys.stdin.buffer)
+    answers = int(argv[0])
+    os.set_inheritable(answers, False)
+
+    def send(answer: Answer) -> None:
+        from grader.grading.answers import write
+
+        with open(answers, "wb", closefd=False) as lines:
+            lines.write(write(answer))
+
+    asked: Sequence[Request] = ()
+    try:
+        asked = requests.read(sys.stdin.buffer)
+        return _answer_all(asked, send, noted) if asked else 0
+    except (KeyboardInterrupt, BrokenPipeError):
+        return 130  # nobody waits for an answer any more
+    except Exception as error:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command interrupts at these last words
+        send(_error_answer(error, debug=any(request.options.debug for request in asked)))
+        return 0
+
+
+def _error_answer(error: Exception, *, debug: bool) -> Answer:
+    """Say whose fault it is that the judge cannot go on."""
+    from grader.grading.answers import ErrorAnswer
+
+    if isinstance(error, GraderError):
+        return ErrorAnswer(
+            message=error.message,
+            next_step=error.next_step,
+            exit_code=3 if isinstance(error, CannotGrade) else 4,
+        )
+    if debug:
+        traceback.print_exception(error)
+    first_line = str(error).partition("\n")[0]
+    return ErrorAnswer(
+        message=f"The judge failed: {type(error).__name__}: {first_line}\n"
+        "This is a fault of the grader, not of your kernel.",
+        next_step="Report it to whoever runs the course, with what `grader check NAME --debug` "
+        "prints.",
+        exit_code=4,
+    )
+
+
+def _answer_all(asked: Sequence[Request], send: Send, noted: threading.Event) -> int:
     if any(request.options.device != "cpu" for request in asked) and devices.has_driver():
         processes.raise_priority()  # a process that waits for its turn looks like a slow kernel
     # The worker's imports run while ours do: both are seconds long.
     early = _early_fork_server(asked[0])
-    _import_all(early, noted.is_set())
-    signal.signal(signal.SIGINT, _interrupt)
     try:
-        return _answer(asked, early, results)
-    except (KeyboardInterrupt, BrokenPipeError):
-        return 130  # nobody waits for an answer any more
+        _import_all(early, noted.is_set())
+        signal.signal(signal.SIGINT, _interrupt)
+        from grader.grading.session import ForkServers
+
+        with contextlib.closing(ForkServers()) as fork_servers:
+            if early is not None:
+                fork_servers.adopt(early)
+            for request in asked:
+                if _answer(request, send, fork_servers) is Status.INTERRUPTED:
+                    return 130
+        return 0
     finally:
         if early is not None:
             early.close()
+
+
+def _early_fork_server(first: Request) -> ForkServer | None:
+    """Start the parent of workers at once, on the device that will most likely be chosen."""
+    device = first.options.device
+    if device == "auto":
+        device = "cuda" if devices.has_driver() else "cpu"
+    with contextlib.suppress(GraderError):  # a broken spec is reported when it is graded
+        spec = first.exercise.spec
+        fork_server = ForkServer(spec.backend, device)
+        fork_server.start()
+        return fork_server
+    return None
 
 
 def _import_all(early: ForkServer | None, interrupted: bool) -> None:
@@ -73,6 +132,7 @@ def _import_all(early: ForkServer | None, interrupted: bool) -> None:
     # Nothing of it becomes garbage: to look for some takes an eighth of these seconds, and a part
     # of all that come after.
     gc.disable()
+    import grader.grading.answers
     import grader.grading.plugin
     import grader.grading.session
     import grader.grading.steps.correctness  # noqa: F401
@@ -82,141 +142,65 @@ def _import_all(early: ForkServer | None, interrupted: bool) -> None:
 
 
 def _interrupt(*_: object) -> None:
-    """The first Ctrl-C ends the check; further ones must not disturb the clearing up."""
+    """Let the first Ctrl-C end the check; further ones must not disturb the clearing up."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
-def _answer(asked: Sequence[Request], early: ForkServer | None, results: TextIO) -> int:
-    from grader.grading.session import ForkServers
+def _answer(request: Request, send: Send, fork_servers: ForkServers) -> Status | None:
+    """Grade or trace one kernel file; the status where it is graded."""
+    from grader.grading import plugin, tracing
+    from grader.grading.answers import ResultAnswer, TraceAnswer
     from grader.machine import choose_device
-
-    try:
-        with contextlib.closing(ForkServers()) as fork_servers:
-            if early is not None:
-                fork_servers.adopt(early)
-            for request in asked:
-                device = choose_device(request.options.device)
-                options = replace(request.options, device=device, judged=True)
-                line, interrupted = _grade(replace(request, options=options), fork_servers)
-                results.write(line + "\n")
-                results.flush()
-                if interrupted:
-                    return 130
-    except GraderError as error:
-        results.write(
-            json.dumps(
-                {"error": error.message, "next_step": error.next_step, "exit_code": error.exit_code}
-            )
-            + "\n"
-        )
-        results.flush()  # for this process ends without closing anything
-    return 0
-
-
-def _early_fork_server(first: Request) -> ForkServer | None:
-    """Start the parent of workers at once, on the device that will most likely be chosen."""
-    device = first.options.device
-    if device == "auto":
-        device = "cuda" if devices.has_driver() else "cpu"
-    with contextlib.suppress(GraderError):  # a broken spec is reported when it is graded
-        spec = first.exercise.spec
-        fork_server = ForkServer(spec.backend, device)
-        fork_server.start()
-        return fork_server
-    return None
-
-
-def _grade(request: Request, fork_servers: ForkServers) -> tuple[str, bool]:
-    """Grade one kernel file; the result as JSON, and whether the user interrupted it."""
-    import pytest
-
-    from grader.grading import plugin, sanitize, tracing
-    from grader.model import result_json, trace
     from grader.sandbox import walls
 
-    options, exercise = request.options, request.exercise
-    sanitizer = sanitize.require(options.device) if options.sanitize else None
+    device = choose_device(request.options.device)
+    options, exercise = replace(request.options, device=device, judged=True), request.exercise
     if options.hardened:
-        for where in {options.device, "cpu"}:  # a GPU's kernels are simulated too
+        for where in {device, "cpu"}:  # a GPU's kernels are simulated too
             walls.require(fork_servers.walls(exercise, where))
     gradings = plugin.Gradings(fork_servers, options, request.kernel)
     grading = gradings.of(exercise.folder)
     if request.task == "trace":
         with contextlib.closing(grading):
-            return trace.trace_json(tracing.trace_of(grading, options.case)), False
-    watch = _Watch(gradings, grading)
-    said = io.StringIO()
-    with (
-        contextlib.redirect_stdout(said),
-        contextlib.redirect_stderr(said),
-        _imports_of(exercise.folder),
-    ):
-        code = pytest.main(
-            [
-                *("-c", os.devnull, "--rootdir", str(exercise.folder), "--noconftest"),
-                *("-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"),
-                # It collects garbage twice at the end, which takes longer than all else together.
-                *("-p", "no:unraisableexception"),
-                *("--import-mode=importlib", "-q", f"--hypothesis-seed={options.seed}"),
-                "--continue-on-collection-errors",
-                str(exercise.folder / "spec.py"),
-                *([str(exercise.tests)] if exercise.tests.exists() else []),
-            ],
-            plugins=[plugin, watch],
-        )
+            send(TraceAnswer(trace=tracing.trace_of(grading, options.case)))
+        return None
+    result = _graded(gradings, grading)
+    send(ResultAnswer(result=result))
+    if options.picture:
+        _draw(grading, result, send)
+    return result.status
+
+
+def _graded(gradings: Gradings, grading: Grading) -> Result:
+    import pytest
+
+    from grader.grading import pytest_run, sanitize
+
+    options = grading.options
+    sanitizer = sanitize.require(options.device) if options.sanitize else None
+    code, printed = pytest_run.run(gradings, grading)
     interrupted = code == pytest.ExitCode.INTERRUPTED
     found = () if sanitizer is None or interrupted else sanitize.sanitize(grading, sanitizer)
     result = grading.result(interrupted, found)
-    if result.status is Status.UNFINISHED:
-        print(said.getvalue(), file=sys.stderr)  # a fault of ours: pytest knows more
-    return result_json(result), interrupted
+    if result.status is Status.UNFINISHED:  # a fault of ours: pytest knows more
+        print(printed if options.debug else pytest_run.last_error(printed), file=sys.stderr)
+    return result
 
 
-@contextlib.contextmanager
-def _imports_of(folder: Path) -> Iterator[None]:
-    """What tests import of their exercise's folder is forgotten after them, and where they look.
+def _draw(grading: Grading, result: Result, send: Send) -> None:
+    """Send a trace of the case that failed, where it shows why: the verdict stands without it."""
+    from grader.grading import picture, tracing
+    from grader.grading.answers import TraceAnswer
 
-    All are called test_kernel.py: the next exercise's would be taken for these.
-    """
-    before, path = set(sys.modules), list(sys.path)
+    case = picture.case_of(result, grading.spec, grading.failing)
+    if case is None:
+        return
     try:
-        yield
-    finally:
-        for name in sys.modules.keys() - before:
-            file = getattr(sys.modules[name], "__file__", None)
-            if file is not None and Path(file).is_relative_to(folder):
-                del sys.modules[name]
-        sys.path[:] = path
-
-
-class _Watch:
-    """Hands the prepared gradings to the plugin, and hears of tests that cannot be imported."""
-
-    def __init__(self, gradings: plugin.Gradings, grading: Grading) -> None:
-        self._gradings, self._grading = gradings, grading
-
-    def pytest_configure(self, config: pytest.Config) -> None:
-        from grader.grading import plugin
-
-        config.stash[plugin.GRADINGS] = self._gradings
-
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        from grader.model import Failure
-
-        if report.failed:
-            failure = Failure(
-                kind="error",
-                message=f"{report.nodeid} is broken: {_last_line(report.longreprtext)}",
-                hint="Tell whoever wrote the exercise; your kernel is not at fault.",
-            )
-            self._grading.record_property(report.nodeid, 0.0, Outcome.ERROR, failure)
-
-
-def _last_line(traceback: str) -> str:
-    """What was raised, out of pytest's account of it."""
-    raised = [line[1:].strip() for line in traceback.splitlines() if line.startswith("E ")]
-    return raised[-1] if raised else "see the output of pytest"
+        with contextlib.closing(grading):
+            send(TraceAnswer(trace=tracing.trace_of(grading, case)))
+    except GraderError as error:
+        print(f"There is no picture of this case: {error.message}", file=sys.stderr)
 
 
 if __name__ == "__main__":

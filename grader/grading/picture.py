@@ -1,11 +1,11 @@
-"""Which case of a failed check is drawn, so that a learner sees what each thread did in it."""
+"""Choose the case of a failed check that is drawn, so that a learner sees what each thread did."""
 
 from __future__ import annotations
 
-import shlex
+from collections.abc import Mapping
 
 from grader import backends
-from grader.model import Case, Result, Spec, Status, first_problem
+from grader.model import Case, Failure, Result, Spec, Status, first_problem
 
 MOST_ELEMENTS = 64  # of a case that a terminal has room for
 # Failures of which the accesses show something. One that a call never comes back from has no
@@ -26,14 +26,17 @@ SHOWN = (
 )
 
 
-def case_of(result: Result, spec: Spec) -> Case | None:
-    """The case that failed, if its picture helps: small, of single threads, and not a hang."""
+def case_of(result: Result, spec: Spec, failing: Mapping[Failure, Case]) -> Case | None:
+    """Return the failing case if its picture helps: small, of single threads, and not a hang.
+
+    `failing` holds the case of each failure.
+    """
     problem = first_problem(result)
     can_trace = backends.find(spec.backend).can.trace_threads
     if not can_trace or result.status is not Status.FAIL or problem is None:
         return None
     failure = problem.failure
-    if failure is None or failure.kind not in SHOWN or not failure.replay:
+    if failure is None or failure.kind not in SHOWN:
         return None
-    case = Case.parse(shlex.split(failure.replay)[-1])
-    return case if case.elements <= MOST_ELEMENTS else None
+    case = failing.get(failure)
+    return case if case is not None and case.elements <= MOST_ELEMENTS else None

@@ -145,6 +145,7 @@ class Grading:
     def __post_init__(self) -> None:
         self.spec = self.exercise.spec
         self.kernel = self.kernel_path.read_bytes()
+        self.failing: dict[Failure, Case] = {}  # by the failure that names it in its words
         self.started_at = datetime.now(UTC)
         self._began = time.monotonic()
         self._properties: list[tuple[str, float, Outcome, Failure | None]] = []

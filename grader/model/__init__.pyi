@@ -1,7 +1,6 @@
 from . import attempts as attempts
 from . import results as results
 from . import texts as texts
-from . import trace as trace
 from . import verdict as verdict
 from .attempts import Attempt as Attempt
 from .attempts import Signed as Signed

@@ -24,7 +24,8 @@ from grader.classroom.attempts import Context
 from grader.classroom.ci_systems import Place, System
 from grader.cli import deliver
 from grader.course import catalog, manifest, settings
-from grader.grading import check
+from grader.grading import check, judge_process
+from grader.grading.answers import Answer
 from grader.grading.check import Request
 from grader.grading.options import Options
 from grader.model.attempts import Attempt, Signed
@@ -479,13 +480,13 @@ def of_all(root: Path) -> list[Result]:
 def judges(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The names of what each judge that is started is asked to grade."""
     started: list[list[str]] = []
-    real = check._judge
+    real = judge_process.ask
 
-    def judge(requests: Sequence[Request], reader: object) -> list[Result]:
+    def ask(requests: Sequence[Request], hear: Callable[[Answer], None]) -> None:
         started.append([request.exercise.name for request in requests])
-        return real(requests, reader)
+        real(requests, hear)
 
-    monkeypatch.setattr(check, "_judge", judge)
+    monkeypatch.setattr(judge_process, "ask", ask)
     return started
 
 

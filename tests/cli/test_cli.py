@@ -53,7 +53,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Request]:
     """What `grader check` asks of the judge; each kernel gets a pass."""
     requests: list[Request] = []
 
-    def run(asked_now: Sequence[Request], progress: Callable[[str], None]) -> list[Result]:
+    def run(
+        asked_now: Sequence[Request], progress: Callable[[str], None], **_: object
+    ) -> list[Result]:
         progress("grading …")
         requests.extend(asked_now)
         return [PASSED.model_copy(update={"exercise": r.exercise.name}) for r in asked_now]
@@ -64,11 +66,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Request]:
 
 def answer(monkeypatch: pytest.MonkeyPatch, *results: Result) -> None:
     """Let the judge decide this."""
-    monkeypatch.setattr(check, "run", lambda requests, progress: list(results))
+    monkeypatch.setattr(check, "run", lambda requests, progress, **_: list(results))
 
 
 def fail(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
-    def run(requests: Sequence[Request], progress: Callable[[str], None]) -> list[Result]:
+    def run(
+        requests: Sequence[Request], progress: Callable[[str], None], **_: object
+    ) -> list[Result]:
         raise error
 
     monkeypatch.setattr(check, "run", run)

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from grader import cli
 from grader.course import catalog
-from grader.grading import check
+from grader.grading import answers, check, judge_process
 from grader.grading.options import Options
-from grader.model.errors import GraderError
+from grader.model.errors import CannotGrade, GraderError
 from grader.model.results import Result
 
 ROOT = catalog.find_root(Path(__file__).parents[1])
@@ -33,51 +34,166 @@ RESULT = {
 }
 
 
+ANSWER = json.dumps({"kind": "result", "result": RESULT}) + "\n"
+ERROR = {"kind": "error", "message": "No GPU.", "next_step": "Take another.", "exit_code": 3}
+
+PYTHON = sys.executable
+
+
 @pytest.fixture
 def judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Makes checks start a program in the judge's place that tells results and ends with a code."""
+    """Make checks start a program in the judge's place that writes a text and ends with a code."""
 
-    def stand_in(results: int, code: int) -> None:
+    def stand_in(text: str, code: int = 0) -> None:
         program = tmp_path / "judge"
-        lines = (json.dumps(RESULT) + "\n") * results
+        (tmp_path / "said").write_bytes(text.encode())
         program.write_text(
-            f"#!{sys.executable}\n"
+            f"#!{PYTHON}\n"
             "import os, sys\n"
-            f"os.write(int(sys.argv[-1]), {lines.encode()!r})\n"
+            f"said = open({str(tmp_path / 'said')!r}, 'rb').read()\n"
+            "while said:\n"
+            "    said = said[os.write(int(sys.argv[-1]), said):]\n"
             f"os._exit({code})\n"
         )
         program.chmod(0o755)
-        monkeypatch.setattr(check.sys, "executable", str(program))
+        monkeypatch.setattr(judge_process.sys, "executable", str(program))
 
     return stand_in
 
 
-def graded() -> list[str]:
-    request = check.Request(ADD, ADD.solution, Options(device="cpu"))
+def graded(options: Options | None = None) -> list[str]:
+    request = check.Request(ADD, ADD.solution, options or Options())
     return [result.status.value for result in check.run([request], lambda text: None)]
 
 
 def test_a_judge_that_came_to_its_end_is_believed(judge):
-    judge(results=1, code=0)
+    judge(ANSWER)
     assert graded() == ["pass"]
 
 
-def test_what_an_interrupted_judge_has_told_is_kept(judge):
-    judge(results=1, code=130)
+def test_what_an_interrupted_judge_has_answered_is_kept(judge):
+    judge(ANSWER, 130)
     assert graded() == ["pass"]
 
 
-@pytest.mark.parametrize(
-    ("results", "code"), [(0, 0), (2, 0), (1, 1), (1, 9), (2, 130), (0, 130)], ids=str
-)
+@pytest.mark.parametrize(("results", "code"), [(0, 0), (1, 1), (1, 9), (0, 130)], ids=str)
 def test_a_verdict_that_something_else_may_have_written_is_none(judge, results: int, code: int):
     """A kernel file that reached the judge's pipe, and ended the judge, would say more or less."""
-    judge(results, code)
+    judge(ANSWER * results, code)
     with pytest.raises(GraderError) as caught:
         graded()
     assert caught.value.message == (
         f"The judge ended (exit status {code}) before it had graded everything: {results} of 1."
     )
+
+
+@pytest.mark.parametrize("code", [0, 1, 130])
+def test_a_judge_that_dies_within_an_answer_is_not_believed(judge, code: int):
+    judge(ANSWER + ANSWER.rstrip(), code)
+    with pytest.raises(GraderError) as caught:
+        graded()
+    assert caught.value.message == (
+        f"The judge ended (exit status {code}) before it had graded everything: 1 of 1, "
+        "and one answer cut off."
+    )
+
+
+@pytest.mark.parametrize("code", [0, 130])
+def test_more_answers_than_requests_are_refused(judge, code: int):
+    judge(ANSWER * 2, code)
+    with pytest.raises(GraderError, match="not asked for: a result after 1 of 1"):
+        graded()
+
+
+def test_a_picture_comes_only_where_one_is_wanted(judge):
+    trace = {"schema": "grader/trace/v1", "exercise": "", "case": "", "source": []}
+    judge(ANSWER + json.dumps({"kind": "trace", "trace": trace}) + "\n")
+    assert graded(Options(picture=True)) == ["pass"]
+    with pytest.raises(GraderError, match="not asked for: a trace after 1 of 1"):
+        graded()
+
+
+def test_what_a_judge_cannot_do_is_raised(judge):
+    judge(json.dumps(ERROR) + "\n")
+    with pytest.raises(CannotGrade, match="No GPU") as caught:
+        graded()
+    assert caught.value.next_step == "Take another."
+    judge(json.dumps(ERROR | {"exit_code": 4}) + "\n")
+    with pytest.raises(GraderError) as caught:
+        graded()
+    assert caught.value.exit_code == 4
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        RESULT,  # without a kind
+        {"kind": "verdict", "result": RESULT},
+        {"kind": "result", "result": RESULT, "points": 10},
+        {"kind": "result", "result": RESULT | {"status": "fine"}},
+        {"kind": "result", "result": RESULT | {"schema": "grader/result/v0"}},
+        {"kind": "result"},
+        ERROR | {"exit_code": 0},
+        [],
+        "pass",
+    ],
+    ids=str,
+)
+def test_a_line_of_any_other_form_is_refused(judge, answer: object):
+    judge(json.dumps(answer) + "\n")
+    with pytest.raises(GraderError, match=r"The judge wrote a line that is no answer \("):
+        graded()
+
+
+def test_a_line_that_is_no_json_is_refused(judge):
+    judge("Fatal Python error\n" + ANSWER)
+    with pytest.raises(GraderError, match=r"The judge wrote a line that is no answer \("):
+        graded()
+
+
+def test_a_line_without_end_is_refused(judge, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(answers, "LONGEST_LINE", 1000)
+    judge("x" * 100_000)
+    with pytest.raises(GraderError, match="a line of more than 1,000 bytes"):
+        graded()
+
+
+FAILING = f"""#!{PYTHON}
+import os, sys
+from grader.grading import judge
+
+def graded(*_):
+    raise LookupError("no such thing\\nat all")
+
+judge._graded = graded
+os._exit(judge.main(sys.argv[-1:]))
+"""
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_a_fault_of_the_judge_is_named_in_three_lines(
+    debug: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+):
+    """What pytest prints of it, and Python, is for who asks with --debug."""
+    program = tmp_path / "judge"
+    program.write_text(FAILING)
+    program.chmod(0o755)
+    monkeypatch.setattr(judge_process.sys, "executable", str(program))
+    options = ["--solution", "--device", "cpu", *["--debug"] * debug]
+    assert cli.main(["check", "p01_map", *options]) == 4
+    said = capfd.readouterr()
+    assert said.out == ""
+    lines = said.err.splitlines()
+    assert lines[-3:] == [
+        "error: The judge failed: LookupError: no such thing",
+        "This is a fault of the grader, not of your kernel.",
+        "next: Report it to whoever runs the course, with what `grader check NAME --debug` prints.",
+    ]
+    assert len(lines) == 4 or debug
+    assert ("Traceback (most recent call last):" in lines) is debug
 
 
 def properties(result: Result) -> str:
@@ -136,11 +252,11 @@ def test_what_an_exercises_tests_import_is_not_the_nexts(tmp_path: Path):
 def test_several_exercises_have_one_judge(monkeypatch: pytest.MonkeyPatch):
     """What it imports takes as long as to grade two puzzles."""
     started: list[int] = []
-    monkeypatch.setattr(check, "_judge", lambda requests, heard: started.append(len(requests)))
+    monkeypatch.setattr(judge_process, "ask", lambda some, hear: started.append(len(some)))
     check.run([check.Request(one, one.solution) for one in catalog.exercises(ROOT)], print)
     assert started == [len(catalog.exercises(ROOT))]
 
 
 def test_nothing_to_grade_starts_no_judge(judge):
-    judge(results=0, code=1)
+    judge("", code=1)
     assert check.run([], print) == []

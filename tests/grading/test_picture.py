@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from grader.cli import main
-from grader.course import catalog
+from grader.course import Exercise, catalog
 from grader.grading import picture
 from grader.model.exercise import Case
 from grader.model.outcomes import Outcome, Status
-from grader.model.results import Failure, Result, Step, parse_result
+from grader.model.results import Failure, Step, parse_result
 
 ROOT = Path(__file__).parents[2]
 PUZZLE = catalog.find(ROOT, "p01_map")
@@ -19,9 +19,14 @@ TRITON = catalog.find(ROOT, "01_vector_add")
 PASSED = parse_result((Path(__file__).parents[1] / "courses" / "result.json").read_bytes())
 
 
-def failed(kind: str = "value", case: str = "8,float32,seed=7", replay: bool = True) -> Result:
-    command = f"grader check p01_map --kernel 'my kernel.py' --case '{case}'"
-    failure = Failure(kind=kind, message="wrong", replay=command if replay else None)
+CASE = Case((8,), "float32", seed=7)
+
+
+def drawn(
+    kind: str = "value", case: Case | None = CASE, exercise: Exercise = PUZZLE
+) -> Case | None:
+    """The case that is drawn of a check that failed in this way, at this case."""
+    failure = Failure(kind=kind, message="wrong", case=case and case.headline)
     step = Step(
         name="correctness",
         outcome=Outcome.FAIL,
@@ -31,29 +36,30 @@ def failed(kind: str = "value", case: str = "8,float32,seed=7", replay: bool = T
         duration_s=0.1,
         failure=failure,
     )
-    return PASSED.model_copy(update={"status": Status.FAIL, "steps": (step,)})
+    result = PASSED.model_copy(update={"status": Status.FAIL, "steps": (step,)})
+    return picture.case_of(result, exercise.spec, {failure: case} if case else {})
 
 
 def test_a_small_case_that_failed_is_drawn():
-    assert picture.case_of(failed(), PUZZLE.spec) == Case((8,), "float32", seed=7)
+    assert drawn() == CASE
 
 
 @pytest.mark.parametrize("kind", ["timeout", "crash", "exception", "property", "too_slow"])
 def test_what_the_accesses_do_not_show_is_not_drawn(kind: str):
     """Least of all a call that never comes back."""
-    assert picture.case_of(failed(kind), PUZZLE.spec) is None
+    assert drawn(kind) is None
 
 
 @pytest.mark.parametrize("kind", ["divergent_barrier", "divergent_shuffle", "traffic"])
 def test_what_the_accesses_show_is_drawn(kind: str):
-    assert picture.case_of(failed(kind), PUZZLE.spec) is not None
+    assert drawn(kind) == CASE
 
 
 def test_nothing_else_is_drawn():
-    assert picture.case_of(failed(case="65,float32"), PUZZLE.spec) is None, "too large to look at"
-    assert picture.case_of(failed(), TRITON.spec) is None, "programs are not threads"
-    assert picture.case_of(failed(replay=False), PUZZLE.spec) is None, "no case shows it"
-    assert picture.case_of(PASSED, PUZZLE.spec) is None, "nothing is wrong"
+    assert drawn(case=Case((65,), "float32")) is None, "too large to look at"
+    assert drawn(exercise=TRITON) is None, "programs are not threads"
+    assert drawn(case=None) is None, "no case shows it"
+    assert picture.case_of(PASSED, PUZZLE.spec, {}) is None, "nothing is wrong"
 
 
 def run(capsys: pytest.CaptureFixture[str], *line: str) -> tuple[int, str, str]:
@@ -116,7 +122,11 @@ def test_show_draws_a_kernel_and_writes_a_page(capsys: pytest.CaptureFixture[str
     ("line", "said", "code"),
     [
         (("show", "p01", "--solution"), "--kernel and --case say what to draw.\nnext: Add", 2),
-        (("show", "01", "--trace", "--solution"), "only the threads of numba's kernels", 2),
+        (
+            ("show", "01", "--trace", "--solution"),
+            "no threads that a simulator could watch",
+            2,
+        ),
         (("show", "p01", "--trace", "--solution", "--case", "8x8,float32"), "has 2 dimensions", 2),
         (("show", "p01", "--trace", "--kernel", "gone.py"), "gone.py does not exist", 2),
         (

@@ -226,7 +226,7 @@ def test_a_judge_hands_a_trace_over():
 
 def test_triton_has_no_threads_to_draw():
     softmax = catalog.find(ROOT, "04_online_softmax")
-    with pytest.raises(UsageError, match="There is no picture of 04_online_softmax: only the "):
+    with pytest.raises(UsageError, match="There is no picture of 04_online_softmax: it is "):
         check.trace(Request(softmax, softmax.solution))
 
 

@@ -225,8 +225,10 @@ def _about_values(
 
 
 def with_case(failure: Failure, grading: Grading, case: Case) -> Failure:
-    """The failure with the case that shows it and the command that replays it."""
-    return failure.model_copy(update={"case": case.headline, "replay": grading.replay(case)})
+    """Add the case that shows the failure and the command that replays it."""
+    named = failure.model_copy(update={"case": case.headline, "replay": grading.replay(case)})
+    grading.failing[named] = case
+    return named
 
 
 def _settings(examples: int, *phases: Phase) -> hypothesis.settings:

@@ -1,0 +1,70 @@
+"""What a judge answers: one JSON object a line, whose `kind` says which of these records it is.
+
+Every other line is refused, so that only a whole result of this version can be a verdict.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from grader.model import CannotGrade, GraderError, Record, Result, Trace, first_fault
+
+LONGEST_LINE = 16 << 20  # bytes; a trace of the longest kernel file has a quarter of it
+
+
+class _Line(Record):
+    model_config = ConfigDict(extra="forbid")
+
+
+class ResultAnswer(_Line):
+    """A request is graded. Where it asked for a picture, a TraceAnswer may follow."""
+
+    kind: Literal["result"] = "result"
+    result: Result
+
+
+class TraceAnswer(_Line):
+    """What each thread did, in the case that was asked for or in the one that failed."""
+
+    kind: Literal["trace"] = "trace"
+    trace: Trace
+
+
+class ErrorAnswer(_Line):
+    """The judge cannot go on, and whose fault that is."""
+
+    kind: Literal["error"] = "error"
+    message: str
+    next_step: str
+    exit_code: Literal[3, 4]
+
+    def error(self) -> GraderError:
+        kind = CannotGrade if self.exit_code == CannotGrade.exit_code else GraderError
+        return kind(self.message, self.next_step)
+
+
+Answer = ResultAnswer | TraceAnswer | ErrorAnswer
+_ANSWER: TypeAdapter[Answer] = TypeAdapter(Annotated[Answer, Field(discriminator="kind")])
+
+
+def write(answer: Answer) -> bytes:
+    return answer.model_dump_json(by_alias=True).encode() + b"\n"
+
+
+def read(line: bytes) -> Answer:
+    """Raises GraderError for a line that is too long, or is no answer."""
+    if len(line) > LONGEST_LINE:
+        raise _fault(f"a line of more than {LONGEST_LINE:,} bytes")
+    try:
+        return _ANSWER.validate_json(line)
+    except ValidationError as error:
+        raise _fault(f"a line that is no answer ({first_fault(error)})") from None
+
+
+def _fault(what: str) -> GraderError:
+    return GraderError(
+        f"The judge wrote {what}.",
+        "This is a fault of the grader, not of the kernel; what it said is above.",
+    )

@@ -1,0 +1,130 @@
+"""Start a judge, hand it requests, and hear its answers to the end.
+
+What reads the answers is imported while the judge starts: either takes long.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from grader.grading import requests as messages
+from grader.grading.requests import Request
+from grader.model import GraderError
+
+if TYPE_CHECKING:
+    from grader.grading.answers import Answer
+
+ENVIRONMENT = {
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    # Judges run beside each other, one for each core. One that used all cores for the small sums of
+    # the simulated cases would gain nothing, and 64 of them on 64 cores stand still.
+    "OMP_NUM_THREADS": "1",
+    "HYPOTHESIS_STORAGE_DIRECTORY": os.devnull,  # or it leaves .hypothesis where the learner is
+}
+STOP_S = 15.0  # seconds that an interrupted judge gets to end its worker
+OUR_FAULT = "This is a fault of the grader, not of the kernel; what it said is above."
+SETTLED_BY = {"grade": "result", "trace": "trace"}  # the kind of answer to each task
+INTERRUPTED = 130  # the exit status of a judge after Ctrl-C
+
+
+def ask(requests: Sequence[Request], hear: Callable[[Answer], None]) -> None:
+    """Have one judge answer the requests in their order; `hear` gets each answer as it comes.
+
+    Raises what a judge says it cannot do (CannotGrade, GraderError), and GraderError for a judge
+    that says anything else, or that ends before its end.
+    """
+    answers, writer = os.pipe()
+    judge = subprocess.Popen(
+        [sys.executable, "-I", "-m", "grader.grading.judge", str(writer)],
+        stdin=subprocess.PIPE,
+        stdout=sys.stderr.fileno() if _has_descriptor(sys.stderr) else subprocess.DEVNULL,
+        pass_fds=[writer],
+        process_group=0,  # a Ctrl-C in the terminal comes here alone, to be passed on once
+        env=_environment(),
+    )
+    os.close(writer)
+    assert judge.stdin is not None
+    try:
+        with suppress(BrokenPipeError):
+            judge.stdin.write(messages.write(requests))
+            judge.stdin.close()
+        settled, cut_off = _hear_all(answers, requests, hear)
+        code = judge.wait()
+    except BaseException:
+        _stop(judge)
+        raise
+    if code == INTERRUPTED and settled and not cut_off:
+        return
+    # Only a judge that came to its own end has said all that it says: whoever could write where it
+    # writes, and end it, would have the last word.
+    if code != 0 or settled < len(requests) or cut_off:
+        raise GraderError(
+            f"The judge ended (exit status {code}) before it had graded everything: "
+            f"{settled} of {len(requests)}{', and one answer cut off' * cut_off}.",
+            OUR_FAULT,
+        )
+
+
+def _hear_all(
+    answers: int, requests: Sequence[Request], hear: Callable[[Answer], None]
+) -> tuple[int, bool]:
+    """Return how many requests were settled, and whether the last line is cut off."""
+    from grader.grading.answers import LONGEST_LINE, ErrorAnswer, read
+
+    settled = 0
+    with os.fdopen(answers, "rb") as lines:
+        while line := lines.readline(LONGEST_LINE + 1):
+            if not line.endswith(b"\n") and len(line) <= LONGEST_LINE:
+                return settled, True
+            answer = read(line)
+            if isinstance(answer, ErrorAnswer):
+                raise answer.error()
+            settled += _settles(answer, requests, settled)
+            hear(answer)
+    return settled, False
+
+
+def _settles(answer: Answer, requests: Sequence[Request], settled: int) -> bool:
+    """Whether it answers the next request; a picture only adds to the request before.
+
+    Raises GraderError for an answer to neither.
+    """
+    if settled < len(requests) and answer.kind == SETTLED_BY[requests[settled].task]:
+        return True
+    if answer.kind == "trace" and settled and requests[settled - 1].options.picture:
+        return False
+    raise GraderError(
+        f"The judge gave an answer that was not asked for: a {answer.kind} after "
+        f"{settled} of {len(requests)}.",
+        OUR_FAULT,
+    )
+
+
+def _environment() -> dict[str, str]:
+    """Return the judge's. PYTEST_ADDOPTS and its kin would choose tests and plugins there."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    return own | ENVIRONMENT
+
+
+def _has_descriptor(stream: object) -> bool:
+    try:
+        return stream.fileno() >= 0  # type: ignore[attr-defined,no-any-return]
+    except (OSError, AttributeError):
+        return False
+
+
+def _stop(judge: subprocess.Popen[bytes]) -> None:
+    """Let the judge end its worker; kill it when it does not, or on a second Ctrl-C."""
+    judge.send_signal(signal.SIGINT)
+    try:
+        judge.wait(STOP_S)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        judge.kill()  # the parent of workers then clears up by itself
+        judge.wait()

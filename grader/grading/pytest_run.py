@@ -1,0 +1,82 @@
+"""Run pytest over an exercise's own files, so that its steps and properties grade one kernel."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.grading import plugin
+from grader.grading.session import Grading
+from grader.model import Failure, Outcome
+
+
+def run(gradings: plugin.Gradings, grading: Grading) -> tuple[pytest.ExitCode | int, str]:
+    """Carry out every step of the grading; return how pytest ended, and what it printed."""
+    exercise, printed = grading.exercise, io.StringIO()
+    with (
+        contextlib.redirect_stdout(printed),
+        contextlib.redirect_stderr(printed),
+        _imports_of(exercise.folder),
+    ):
+        code = pytest.main(
+            [
+                *("-c", os.devnull, "--rootdir", str(exercise.folder), "--noconftest"),
+                *("-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"),
+                # It collects garbage twice at the end, which takes longer than all else together.
+                *("-p", "no:unraisableexception"),
+                *("--import-mode=importlib", "-q", f"--hypothesis-seed={grading.options.seed}"),
+                "--continue-on-collection-errors",
+                str(exercise.folder / "spec.py"),
+                *([str(exercise.tests)] if exercise.tests.exists() else []),
+            ],
+            plugins=[plugin, _Watch(gradings, grading)],
+        )
+    return code, printed.getvalue()
+
+
+@contextlib.contextmanager
+def _imports_of(folder: Path) -> Iterator[None]:
+    """Forget afterwards what tests imported from their exercise's folder, and where they looked.
+
+    All are called test_kernel.py: the next exercise's would be taken for these.
+    """
+    before, path = set(sys.modules), list(sys.path)
+    try:
+        yield
+    finally:
+        for name in sys.modules.keys() - before:
+            file = getattr(sys.modules[name], "__file__", None)
+            if file is not None and Path(file).is_relative_to(folder):
+                del sys.modules[name]
+        sys.path[:] = path
+
+
+class _Watch:
+    """A plugin that hands the gradings on, and notes tests that cannot be imported."""
+
+    def __init__(self, gradings: plugin.Gradings, grading: Grading) -> None:
+        self._gradings, self._grading = gradings, grading
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        config.stash[plugin.GRADINGS] = self._gradings
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            failure = Failure(
+                kind="error",
+                message=f"{report.nodeid} is broken: {last_error(report.longreprtext)}",
+                hint="Tell whoever wrote the exercise; your kernel is not at fault.",
+            )
+            self._grading.record_property(report.nodeid, 0.0, Outcome.ERROR, failure)
+
+
+def last_error(printed: str) -> str:
+    """Return what was raised, out of pytest's account of it."""
+    raised = [line[1:].strip() for line in printed.splitlines() if line.startswith("E ")]
+    return raised[-1] if raised else "see the output of pytest"
