@@ -19,11 +19,11 @@ AGAIN = "`make clean setup` installs the tested versions (with EXTRAS=dev,gpu wh
 
 # What grading needs whatever kernels are written in; each backend names its own packages.
 OWN = (
-    Package(name="torch", tested=("2.13.0", "2.11.0"), needs=">=2.11"),
+    Package(name="torch", tested=("2.13.0", "2.11.0"), needs=">=2.11,<2.14"),
     Package(name="numpy", tested=("2.4.6",), needs=">=2.0,<2.5"),
     Package(name="pytest", tested=("9.2.0",), needs=">=8.3"),
-    Package(name="hypothesis", tested=("6.170.15",), needs=">=6.120"),
-    Package(name="cuda-bindings", tested=("13.5.0",), needs=">=13", gpu=True),
+    Package(name="hypothesis", tested=("6.170.15",), needs=">=6.120,<7"),
+    Package(name="cuda-bindings", tested=("13.5.0",), needs=">=13,<14", gpu=True),
     Package(name="nvidia-ml-py", tested=("13.615.71",), needs=">=12", gpu=True),
 )
 

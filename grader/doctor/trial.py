@@ -54,7 +54,12 @@ def add(group: Group, name: str, fork_server: ForkServer) -> list[Finding]:
     if wrong:
         return [problem(group, name, f"{wrong} of {ELEMENTS:,} sums are wrong", AGAIN)]
     how = "simulates" if fork_server.device == "cpu" else "compiles and runs"
-    return [ok(group, name, f"{how} a kernel: {ELEMENTS:,} sums are right")]
+    right = ok(group, name, f"{how} a kernel: {ELEMENTS:,} sums are right")
+    return [right, *slow_starts(group, name, fork_server.notes)]
+
+
+def slow_starts(group: Group, name: str, notes: Sequence[str]) -> list[Finding]:
+    return [note(group, name, f"first launches take longer: {reason}") for reason in notes]
 
 
 def around(fork_server: ForkServer) -> list[Finding]:

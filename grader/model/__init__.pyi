@@ -53,6 +53,7 @@ from .messages import TensorRef as TensorRef
 from .messages import TimedOut as TimedOut
 from .messages import Traced as Traced
 from .messages import WireError as WireError
+from .messages import WithoutKernels as WithoutKernels
 from .outcomes import Limit as Limit
 from .outcomes import Outcome as Outcome
 from .outcomes import Status as Status

@@ -121,13 +121,26 @@ class Traced:
 
 
 @dataclass(frozen=True)
+class WithoutKernels:
+    """A call whose launches had no effect: how many there were, and what ended the call early.
+
+    `fault` came out of the file's entry, or out of the wait for its work. `broken` says why the
+    grader's own part failed; then nothing else is evidence of anything.
+    """
+
+    launches: int
+    fault: Fault | None = None
+    broken: str = ""
+
+
+@dataclass(frozen=True)
 class Reply:
     """A worker's answer to the message numbered `seq`. An acknowledgement is only a hint.
 
     `peak` is the most bytes that the kernel file held beside the arena, in simulation. `seconds`
     are those of each call of the last go by the worker's own clock, where it has one. `walls` are
     those that were tried, before a kernel file was read, and whether they hold. `traced` is what
-    threads did, where that was asked for.
+    threads did, where that was asked for. `without_kernels` reports on such a call.
     """
 
     seq: int
@@ -138,6 +151,7 @@ class Reply:
     launched: tuple[Launched, ...] = ()
     walls: Mapping[str, bool] = field(default_factory=dict)
     traced: Traced | None = None
+    without_kernels: WithoutKernels | None = None
 
     def dump(self) -> dict[str, Any]:
         return asdict(self)
@@ -146,7 +160,7 @@ class Reply:
     def parse(cls, message: Mapping[str, Any]) -> Reply:
         """Raises WireError when the message has another form."""
         try:
-            fault = message.get("fault")
+            fault, without = message.get("fault"), message.get("without_kernels")
             return cls(
                 seq=_integer(message["seq"]),
                 fault=None if fault is None else _fault(fault),
@@ -156,6 +170,7 @@ class Reply:
                 launched=tuple(map(_launched, list(message.get("launched", ()))[:MOST_KERNELS])),
                 walls={_text(k): v is True for k, v in dict(message.get("walls", {})).items()},
                 traced=None if message.get("traced") is None else _traced(message["traced"]),
+                without_kernels=None if without is None else _without_kernels(without),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise WireError(f"a reply of another form: {error}") from None
@@ -207,6 +222,15 @@ def _fault(value: Mapping[str, Any]) -> Fault:
         for line, function, code in list(value.get("frames", ()))[-MOST_FRAMES:]
     )
     return Fault(kind=_text(value["kind"]), message=_text(value["message"]), frames=frames)
+
+
+def _without_kernels(value: Mapping[str, Any]) -> WithoutKernels:
+    fault = value["fault"]
+    return WithoutKernels(
+        launches=_count(value["launches"], LARGEST_INTEGER),
+        fault=None if fault is None else _fault(fault),
+        broken=_text(value["broken"]),
+    )
 
 
 def _traced(value: Mapping[str, Any]) -> Traced:

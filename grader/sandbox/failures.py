@@ -64,6 +64,12 @@ def broke_protocol(what: str) -> Failure:
     )
 
 
+def switched_off(failure: Failure) -> Failure:
+    """Say of a call that went wrong that no launch had an effect in it."""
+    message = f"with the launches of all kernels switched off, {failure.message}"
+    return failure.model_copy(update={"message": message})
+
+
 UNSTOPPABLE = Failure(
     kind="protocol",
     message="the kernel's process, or one that it started, could not be stopped",

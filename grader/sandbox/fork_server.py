@@ -7,6 +7,7 @@ parent kills every process that the worker started.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -126,6 +127,7 @@ class ForkServer:
 
     def __init__(self, backend: str, device: str) -> None:
         self.backend, self.device = backend, device
+        self.notes: tuple[str, ...] = ()  # what the parent could not load, once it is ready
         self._folder: Path | None = None
         self._kernel = b""
         self._process: subprocess.Popen[bytes] | None = None
@@ -185,8 +187,7 @@ class ForkServer:
             self.start()
         assert self._control is not None
         if not self._ready:
-            self._expect(START_S)
-            self._ready = True
+            self._await_imports()
         sock, their_sock = socket.socketpair()
         output, their_output = os.pipe()
         descriptors = [their_sock.fileno(), their_output]
@@ -198,6 +199,14 @@ class ForkServer:
             their_sock.close()
             os.close(their_output)
         return Worker(Channel(sock), output)
+
+    def _await_imports(self) -> None:
+        said = json.loads(self._expect(START_S))
+        if "refused" in said:
+            self.close()
+            raise NoWorker(*said["refused"])
+        self.notes = tuple(said["notes"])
+        self._ready = True
 
     @property
     def running(self) -> bool:

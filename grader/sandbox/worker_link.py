@@ -13,6 +13,7 @@ from grader.model import (
     CannotGrade,
     Closed,
     Failure,
+    Fault,
     GraderError,
     Launched,
     Limits,
@@ -22,6 +23,7 @@ from grader.model import (
     TimedOut,
     Traced,
     WireError,
+    WithoutKernels,
     printable,
 )
 from grader.sandbox import failures
@@ -29,6 +31,9 @@ from grader.sandbox.arena import Arena
 from grader.sandbox.fork_server import START_S, ForkServer, Worker
 
 Call = Sequence[TensorRef | float]
+REPORT_S = 5.0  # beyond a call's limit, for a worker that stops the call itself to report on it
+# What torch and numba say when a check on the GPU failed, such as torch's of an index.
+DEVICE_ASSERT = ("device-side assert triggered", "CUDA_ERROR_ASSERT")
 
 
 @dataclass(frozen=True)
@@ -79,8 +84,13 @@ class Executor(Protocol):
     def call(self, calls: Sequence[Call]) -> None:
         """Call the entry with each argument list in turn, and wait for all the work."""
 
-    def without_kernels(self, call: Call) -> None:
-        """Call the entry once, with every kernel launch disabled."""
+    def without_kernels(self, call: Call) -> bool:
+        """Call the entry once, with every kernel launch disabled; return whether it finished.
+
+        If not, the file's own code failed without its kernels, and its outputs hold anything.
+        Raises KernelFailure when the call failed for another reason, GraderError when the
+        grader's own part did.
+        """
 
     def count(self, call: Call) -> Counts:
         """Call the entry once in simulation, and count.
@@ -188,9 +198,43 @@ class WorkerLink:
         """Have the worker release GPU memory that its libraries hold unused."""
         self._exchange("settle", self._entry.limits.call_s)
 
-    def without_kernels(self, call: Call) -> None:
+    def without_kernels(self, call: Call) -> bool:
         self._make_ready()
-        self._exchange("without_kernels", self._entry.limits.call_s, call=_sent(call))
+        limit_s = self._entry.limits.call_s
+        try:
+            reply = self._exchange(
+                "without_kernels", limit_s + REPORT_S, call=_sent(call), stop_after=limit_s
+            )
+            if reply.without_kernels is None:
+                raise KernelFailure(failures.broke_protocol("an answer to another message"))
+            return self._finished(reply.without_kernels)
+        except KernelFailure as error:
+            raise KernelFailure(failures.switched_off(error.failure)) from None
+
+    def _finished(self, report: WithoutKernels) -> bool:
+        """Return whether the call finished, or False where it failed without its kernels.
+
+        A worker that died or did not report in time has raised KernelFailure before this: a file
+        may do neither in any other call.
+        """
+        if report.broken:  # nothing was tried, so nothing may pass
+            raise GraderError(
+                f"The launches of kernels could not be switched off: {report.broken}.",
+                "This is the grader's fault, and not the kernel's: report it with the kernel file.",
+            )
+        fault = report.fault
+        if fault is None:
+            return True
+        self._end()  # its memory may be in any state
+        # Evidence is an exception of the file's own lines, or a call that did not end, after a
+        # launch without effect: scratch held anything, or a loop waited for what a kernel writes.
+        # Work queued on the GPU may fail likewise, and no line is to blame for it; of everything
+        # else without a line, such as a GPU that was lost, the cause is another one.
+        if report.launches and (fault.frames or _of_queued_work(fault)):
+            return False
+        if fault.kind == "timeout":
+            raise KernelFailure(failures.too_long("call", self._entry.limits.call_s))
+        raise KernelFailure(failures.from_fault(fault, self._fork_server.backend))
 
     def count(self, call: Call) -> Counts:
         self._make_ready()
@@ -287,6 +331,12 @@ class WorkerLink:
         self._printed = printable(self._printed + self._worker.close())
         self._worker, self._loaded, self._stopped = None, False, False
         return status
+
+
+def _of_queued_work(fault: Fault) -> bool:
+    """Whether the GPU stopped work of the file's: it says so only once all work is waited for."""
+    stopped = any(said in fault.message for said in DEVICE_ASSERT)
+    return stopped or fault.kind == "out_of_bounds"
 
 
 def _sent(call: Call) -> list[object]:

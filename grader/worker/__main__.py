@@ -10,6 +10,7 @@ descendants' orphans, so that none can escape by forking.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import random
 import select
@@ -23,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.machine import processes
+from grader.model import CannotGrade
 from grader.worker import confine, loop, pids
 from grader.worker.worker_home import UNUSED_USERS, Place
 
@@ -40,7 +42,11 @@ def main(argv: list[str]) -> None:
     # The judge decides when this process ends, by closing its socket.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        toolbox = loop.prepare(Path(backend), device)
+        try:
+            toolbox = loop.prepare(Path(backend), device)
+        except CannotGrade as error:
+            _send(control, refused=[error.message, error.next_step])
+            return
         # The judge may be gone by now, or go while it is being answered.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             place = Place(Path(home), device, random.choice(UNUSED_USERS))
@@ -75,7 +81,7 @@ def _obey(control: socket.socket, toolbox: loop.Toolbox, walls: _Walls) -> None:
     signal.set_wakeup_fd(waker)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     own = [control.fileno(), woken, waker]
-    control.sendall(b"ready\n")
+    _send(control, notes=list(toolbox.notes))
     worker: int | None = None
     status: int | None = None
     stopped: set[int] | None = None
@@ -104,6 +110,11 @@ def _obey(control: socket.socket, toolbox: loop.Toolbox, walls: _Walls) -> None:
             control.sendall(b"running\n" if stopped is None else b"stopped\n")
         elif request == b"c":
             processes.resume(stopped or ())
+
+
+def _send(control: socket.socket, **message: list[str]) -> None:
+    """Report to the judge, once, how the imports went; until now nothing of a learner's ran."""
+    control.sendall(json.dumps(message).encode() + b"\n")
 
 
 def _fork(toolbox: loop.Toolbox, walls: _Walls, descriptors: list[int], own: list[int]) -> int:

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, TypeGuard
 
 from grader.model import LARGEST_COUNT, LONGEST_TEXT, MOST_FRAMES, Fault
+from grader.worker.deadline import OutOfTime
 from grader.worker.load import LoadError
 
 # From here on torch tells how to find the call that an error belongs to. The judge waits for each
@@ -59,6 +60,8 @@ def _is_line(number: object) -> bool:
 def _kind(error: BaseException, file: str, frames: list[tuple[int, str, str]]) -> str:
     if isinstance(error, LoadError):
         return error.kind
+    if isinstance(error, OutOfTime):
+        return "timeout"
     if isinstance(error, NotImplementedError) and _raised_in(error, file):
         return "not_started"
     if _unreadable(error, file):

@@ -15,13 +15,16 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from grader.model import Channel, Closed, Fault, Reply, Traced
+from grader.model import Channel, Closed, Fault, Reply, Traced, WithoutKernels
 from grader.worker import faults, walls
 from grader.worker.backend import backend_module
+from grader.worker.deadline import stopped_after
+from grader.worker.launches import Withheld
 from grader.worker.load import LoadError, load_entry
 
 if TYPE_CHECKING:
@@ -69,8 +72,8 @@ class Kernels(Protocol):
     def observing(self) -> AbstractContextManager[Launches | None]:
         """Note which kernels are launched meanwhile, where they are compiled."""
 
-    def without_kernels(self) -> AbstractContextManager[object]:
-        """Meanwhile every launch of a kernel is without effect on memory."""
+    def without_kernels(self) -> AbstractContextManager[Withheld]:
+        """Leave every launch of a kernel without effect on memory, and count them."""
 
     def synchronize(self) -> None:
         """Wait until all started work is done; raises what it raised."""
@@ -84,23 +87,32 @@ class Kernels(Protocol):
 
 @dataclass(frozen=True)
 class Toolbox:
-    """What the parent of all workers has imported once."""
+    """What the parent of all workers has imported once.
+
+    `notes` say what it could not load: a worker loads that itself, when it needs it.
+    """
 
     make_kernels: Callable[[], Kernels]
     simulated: bool
+    notes: tuple[str, ...] = ()
 
 
 def prepare(backend: Path, device: str) -> Toolbox:
-    """Import what workers of the backend in this folder need, before any is forked."""
+    """Import what workers of the backend in this folder need, before any is forked.
+
+    Raises CannotGrade when an installed library does not fit.
+    """
     sys.dont_write_bytecode = True
     simulated = device == "cpu"
     # The libraries' objects stay. To look for garbage among them takes an eighth of the imports,
     # and a quarter of a launch that makes some thousand records of accesses.
     gc.disable()
-    make_kernels = backend_module(backend, "simulated" if simulated else "compiled").install()
+    module = backend_module(backend, "simulated" if simulated else "compiled")
+    make_kernels = module.install()
+    note = module.preload() if hasattr(module, "preload") else None
     gc.freeze()
     gc.enable()
-    return Toolbox(make_kernels, simulated)
+    return Toolbox(make_kernels, simulated, () if note is None else (note,))
 
 
 LIMITS = {
@@ -296,22 +308,41 @@ class Worker:
         """Call the entry once, and say what it launched."""
         with self._kernels.observing() as launches:
             self._once(message)
-        return {"launched": () if launches is None else launches.told()}
+        return {"launched": () if launches is None else launches.most_launched()}
 
     def _without_kernels(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Call the entry once, with every launch of a kernel left without effect."""
-        with self._kernels.without_kernels():
-            self._once(message)
-        return {}
+        """Call the entry once with launches withheld; how many were, and what the file raised.
+
+        The judge must know the one from the other: only an exception out of the entry, or out of
+        the wait for its work, can come from kernels without effect.
+        """
+        record, fault, broken = Withheld(), None, ""
+        try:
+            with self._kernels.without_kernels() as record:
+                entry = self._ready(message)
+                try:
+                    with stopped_after(message["stop_after"]):
+                        entry()
+                        self._kernels.synchronize()
+                except BaseException as error:  # as in `serve`
+                    fault = self.fault(error)
+        except BaseException as error:
+            broken = f"{type(error).__name__}: {error}"
+        report = WithoutKernels(record.launches, fault, broken or record.broken)
+        return {"without_kernels": report}
 
     def _once(self, message: Mapping[str, Any]) -> None:
         """Call the entry with the message's argument list, then wait for all the work."""
+        self._ready(message)()
+        self._kernels.synchronize()
+
+    def _ready(self, message: Mapping[str, Any]) -> Callable[[], object]:
+        """Return the entry, bound to the message's argument list."""
         assert self._entry is not None
         call = message["call"]
         arguments = self._arguments(call)
         self._kernels.before_call(_refs(call))
-        self._entry(*arguments)
-        self._kernels.synchronize()
+        return partial(self._entry, *arguments)
 
     def _arguments(self, call: list[Any]) -> list[object]:
         return [self._kernels.argument(a) if isinstance(a, dict) else a for a in call]

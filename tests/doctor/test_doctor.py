@@ -44,9 +44,11 @@ from grader.sandbox import walls
 from grader.sandbox.fork_server import NoWorker
 from grader.sandbox.worker_link import KernelFailure
 from grader.speed.mixes import STREAMS
+from grader.worker.contract import TORCH
 
 ROOT = Path(__file__).parents[2]
 COURSES = Path(__file__).parents[1] / "courses"
+TESTED = {one.name: one.tested for one in packages.needed()}
 NEWEST = {package.name: package.tested[0] for package in packages.needed()}
 
 
@@ -68,13 +70,28 @@ def test_the_matrix_is_what_pyproject_and_constraints_say():
         for line in (ROOT / "constraints.txt").read_text().splitlines()
         if not line.startswith("#")
     )
+    assert TORCH in packages.needed()  # which a worker names, too
     for one in packages.needed():
         assert ranges[one.name] == packages.SpecifierSet(one.needs), one.name
         assert pins[one.name] in one.tested, one.name
+        assert all(version in ranges[one.name] for version in one.tested), one.name
     pythons = packages.SpecifierSet(project["requires-python"])
     assert [f"3.{minor}" for minor in range(8, 20) if f"3.{minor}" in pythons] == [
         *packages.PYTHONS
     ]
+
+
+# The next minor version of what private API is used of; the others have none of their own yet.
+UNTESTED = {"torch": "2.14.0", "triton": "3.8.0", "numba": "0.69.0", "numba-cuda": "0.31.0"}
+
+
+@pytest.mark.parametrize(("name", "version"), UNTESTED.items())
+def test_private_api_is_used_of_no_untested_minor_version(name: str, version: str):
+    needs = next(one.needs for one in packages.needed() if one.name == name)
+    assert version not in packages.SpecifierSet(needs)
+    minor = {tuple(map(int, tested.split(".")[:2])) for tested in TESTED[name]}
+    major, newest = max(minor)
+    assert version == f"{major}.{newest + 1}.0"
 
 
 def package(name: str, version: str | None, has_gpu: bool = False, **others: str) -> Finding:
@@ -93,20 +110,23 @@ def package(name: str, version: str | None, has_gpu: bool = False, **others: str
         ("torch", "2.12.1", ("note", "2.12.1 is not tested; tested: 2.13.0, 2.11.0", None)),
         (
             "torch",
-            "2.14.0.dev1",
-            ("note", "2.14.0.dev1 is not tested; tested: 2.13.0, 2.11.0", None),
+            "2.13.1.dev1",
+            ("note", "2.13.1.dev1 is not tested; tested: 2.13.0, 2.11.0", None),
         ),
-        (
-            *("torch", "2.10.0"),
+        *(
             (
-                "problem",
-                "2.10.0; the grader needs >=2.11, tested: 2.13.0, 2.11.0",
-                "`pip install 'torch>=2.11'`",
-            ),
+                *("torch", version),
+                (
+                    "problem",
+                    f"{version}; the grader needs >=2.11,<2.14, tested: 2.13.0, 2.11.0",
+                    "`pip install 'torch>=2.11,<2.14'`",
+                ),
+            )
+            for version in ("2.10.0", "2.14.0.dev1", "2.14.0")
         ),
         (
             *("numba-cuda", None),
-            ("problem", "not installed", "`pip install 'numba-cuda>=0.30'`"),
+            ("problem", "not installed", "`pip install 'numba-cuda>=0.30,<0.31'`"),
         ),
         (
             *("triton", "None"),
@@ -590,6 +610,12 @@ def test_a_trial_that_fails_is_a_problem(error: Exception, group: Group, expecte
 
     (finding,) = trial.tried(group, "Triton", work, 7)
     assert told(finding) == ("problem", *expected)
+
+
+def test_a_compiler_that_was_not_preloaded_is_noted():
+    (finding,) = trial.slow_starts(Group.GPU, "Triton", ("Triton's compiler is not preloaded: x",))
+    assert finding.state is State.NOTE
+    assert finding.message == ("first launches take longer: Triton's compiler is not preloaded: x")
 
 
 # -- what walls are made of

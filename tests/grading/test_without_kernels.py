@@ -15,6 +15,7 @@ from grader.course.catalog import Exercise
 from grader.grading.options import Options
 from grader.grading.session import ForkServers, Grading
 from grader.grading.steps import correctness
+from grader.model.errors import GraderError
 from grader.model.exercise import Limits
 from grader.model.outcomes import Outcome
 from grader.model.results import Failure
@@ -142,6 +143,11 @@ BY_TORCH = {
         launch(x, out)
         out.copy_(2 * x)
     """,
+    "torch, and all that a kernel does is to restore what torch changed": """
+        x.div_(2)
+        torch.mul(x, 4, out=out)
+        launch(x, x)
+    """,
     "torch once the kernel has failed": """
         try:
             no_mask[(1,)](x, out, BLOCK=3)  # no power of two
@@ -237,10 +243,62 @@ def test_what_numba_copies_without_a_kernel_is_no_kernels(tried: Try, body: str)
         "scratch = cuda.device_array_like(x)\nlaunch(x, scratch)\nlaunch(scratch, out)",
         "scratch = np.zeros(x.shape, x.dtype)\nlaunch(x, scratch)\nout.copy_to_device(scratch)",
         "copy_kernel[1, 1024](cuda.In(x.copy_to_host()), out)",
+        "launch(x, out)\nassert (out.copy_to_host() == x.copy_to_host()).all()",
     ],
 )
 def test_what_needs_a_numba_kernel_is_accepted(tried: Try, body: str):
     assert tried(COPY, numba_file(body)) is None
+
+
+NO_EVIDENCE = {
+    "raises before a launch": ("raise ValueError('no')", "exception", "ValueError: no"),
+    "ends": ("import os; os._exit(7)", "exit", "ended itself with exit status 7 during a call"),
+    "never ends": ("while True: pass", "timeout", "one call took longer than 5 s and was stopped"),
+    "leaves by a launch": (
+        "launch(x, out); import os; os._exit(7)",
+        "exit",
+        "ended itself with exit status 7 during a call",
+    ),
+}
+
+
+@pytest.mark.parametrize(("act", "kind", "said"), NO_EVIDENCE.values(), ids=NO_EVIDENCE)
+def test_a_call_that_fails_for_another_reason_is_a_failure(
+    graded: Callable[..., Grading], act: str, kind: str, said: str
+):
+    """The first call is right; the second, without kernels, goes wrong, and nothing shows why."""
+    body = f"""
+        CALLS = SCRATCH.setdefault("calls", [])
+        CALLS.append(x)
+        if len(CALLS) == 2:
+            {act}
+        launch(x, out)
+    """
+    grading = graded(DOUBLE, triton_file(body))
+    assert correctness.try_case(grading, DOUBLE.spec.counted) is None
+    found = correctness.without_kernels(grading)
+    assert found is not None
+    assert found.kind == kind
+    assert found.message.startswith("with the launches of all kernels switched off, ")
+    assert said in found.message
+    assert found.replay is not None
+
+
+def test_a_failure_of_the_graders_own_part_is_no_pass(graded: Callable[..., Grading]):
+    """A file cannot break the grader's part by accident: this one stands for a new Triton."""
+    body = """
+        from grader.backends.triton.simulator import launch as simulator
+        simulator.ctypes.string_at = None
+        launch(x, out)
+    """
+    grading = graded(DOUBLE, triton_file(body))
+    with pytest.raises(GraderError) as caught:
+        correctness.without_kernels(grading)
+    assert caught.value.exit_code == 4
+    assert caught.value.message == (
+        "The launches of kernels could not be switched off: "
+        "TypeError: 'NoneType' object is not callable."
+    )
 
 
 def test_correctness_says_it_once_all_answers_are_right(graded: Callable[..., Grading]):

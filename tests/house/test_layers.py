@@ -76,7 +76,12 @@ def test_a_face_offers_what_it_lists(room: str):
     [("numba.cuda.simulator", "numba"), ("from triton.runtime import", "triton")],
 )
 def test_one_module_reaches_into_each_simulator(library: str, folder: str):
-    inside = [path for path in GRADER.rglob("*.py") if library in path.read_text(encoding="utf-8")]
+    inside = [
+        path
+        for path in GRADER.rglob("*.py")
+        # A contract lists private names, and imports none.
+        if path.name != "contract.py" and library in path.read_text(encoding="utf-8")
+    ]
     assert inside == [GRADER / "backends" / folder / "simulator" / "internals.py"]
 
 

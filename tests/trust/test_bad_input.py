@@ -1078,8 +1078,9 @@ class NowAndThen:
         assert isinstance(out, TensorRef)
         view(self.arena.memory, out).copy_(view(self.arena.memory, x))
 
-    def without_kernels(self, call: Call) -> None:
+    def without_kernels(self, call: Call) -> bool:
         """What it does is taken for the work of kernels."""
+        return True
 
     def count(self, call: Call) -> Mapping[str, int]:
         """Nothing here counts."""

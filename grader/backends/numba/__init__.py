@@ -11,9 +11,9 @@ BACKEND = Backend(
     decorator="@cuda.jit",
     modules=("numba",),
     packages=(
-        Package(name="numba", tested=("0.68.1",), needs=">=0.62"),
-        Package(name="numba-cuda", tested=("0.30.4",), needs=">=0.30", field="numba_cuda"),
-        Package(name="greenlet", tested=("3.5.6",), needs=">=3.1"),
+        Package(name="numba", tested=("0.68.1",), needs=">=0.62,<0.69"),
+        Package(name="numba-cuda", tested=("0.30.4",), needs=">=0.30,<0.31", field="numba_cuda"),
+        Package(name="greenlet", tested=("3.5.6",), needs=">=3.1,<4"),
     ),
     clashes=(
         Clash(

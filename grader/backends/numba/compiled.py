@@ -7,9 +7,14 @@ from contextlib import AbstractContextManager
 import torch
 from numba import cuda
 
-from grader.worker import launches, preload
+from grader.backends.numba import contract, launches
+from grader.backends.numba.preload import preload
+from grader.worker import contract as of_torch
 from grader.worker.gpu import OnGpu
-from grader.worker.launches import Launches
+from grader.worker.launches import Launches, Withheld
+from grader.worker.requirements import require
+
+__all__ = ["Compiled", "install", "preload"]
 
 
 class Compiled(OnGpu):
@@ -19,10 +24,10 @@ class Compiled(OnGpu):
         super().__init__(wrap=cuda.as_cuda_array)
 
     def observing(self) -> AbstractContextManager[Launches]:
-        return launches.numba_launches()
+        return launches.observed()
 
-    def without_kernels(self) -> AbstractContextManager[object]:
-        return launches.numba_without_launches()
+    def without_kernels(self) -> AbstractContextManager[Withheld]:
+        return launches.withheld()
 
     def synchronize(self) -> None:
         cuda.synchronize()
@@ -34,7 +39,10 @@ class Compiled(OnGpu):
 
 
 def install() -> type[Compiled]:
-    """Prepare this process, before workers are forked, and say how a worker makes its backend."""
+    """Prepare this process, before workers are forked, and return what makes a worker's backend.
+
+    Raises CannotGrade when an installed version does not fit.
+    """
+    require(of_torch.COMPILED, contract.COMPILED)
     torch.set_num_threads(1)
-    preload.numba()
     return Compiled

@@ -22,6 +22,7 @@ from grader.model import Traced
 from grader.worker import refusals
 from grader.worker.allocations import Allocations
 from grader.worker.bounds import Access, Span
+from grader.worker.launches import Withheld
 from grader.worker.races import runs_backwards
 from grader.worker.traffic_counter import Ledger
 
@@ -97,7 +98,7 @@ class Simulated:
     def observing(self) -> AbstractContextManager[None]:
         return nullcontext()  # nothing is compiled
 
-    def without_kernels(self) -> AbstractContextManager[object]:
+    def without_kernels(self) -> AbstractContextManager[Withheld]:
         return setup.undoing()
 
     def synchronize(self) -> None:
@@ -112,6 +113,6 @@ class Simulated:
 
 
 def install() -> type[Simulated]:
-    """Prepare this process, before workers are forked, and say how a worker makes its backend."""
+    """Prepare this process, before workers are forked, and return what makes a worker's backend."""
     setup.install()
     return Simulated

@@ -10,7 +10,7 @@ BACKEND = Backend(
     decorator="@triton.jit",
     modules=("triton",),
     packages=(
-        Package(name="triton", tested=("3.9.0", "3.7.1", "3.6.0"), needs=">=3.6", field="triton"),
+        Package(name="triton", tested=("3.7.1", "3.6.0"), needs=">=3.6,<3.8", field="triton"),
     ),
     can=Abilities(simulate=True, count_traffic=True),
     dtypes=("float32", "float16", "bfloat16", "int64"),

@@ -13,6 +13,7 @@ from grader.worker import refusals
 from grader.worker.allocations import Allocations
 from grader.worker.arena_mapping import map_arena, span_of, tensor_at
 from grader.worker.bounds import AddressGuard, Span
+from grader.worker.launches import Withheld
 from grader.worker.races import runs_backwards
 from grader.worker.torch_operations import Allocating, Moving
 from grader.worker.traffic_counter import Ledger
@@ -65,7 +66,7 @@ class Simulated:
     def observing(self) -> AbstractContextManager[None]:
         return nullcontext()  # nothing is compiled
 
-    def without_kernels(self) -> AbstractContextManager[object]:
+    def without_kernels(self) -> AbstractContextManager[Withheld]:
         return launch.undoing()
 
     def synchronize(self) -> None:
@@ -80,7 +81,7 @@ class Simulated:
 
 
 def install() -> Callable[[], Simulated]:
-    """Prepare this process, before workers are forked, and say how a worker makes its backend."""
+    """Prepare this process, before workers are forked, and return what makes a worker's backend."""
     torch.set_num_threads(1)
     guard = AddressGuard()
     setup.install(guard)

@@ -92,7 +92,7 @@ def without_kernels(grading: Grading) -> Failure | None:
     """Call the kernel with all launches left without effect: the answer must be wrong then.
 
     One call of the counted case, with values that no call had before, so that no earlier answer can
-    stand in. An answer that does not come is not right either.
+    stand in. An answer that the file's own code could not give is not right either.
     """
     spec, kernel = grading.spec, grading.remote
     case = replace(spec.counted, seed=random.SystemRandom().getrandbits(31))
@@ -105,7 +105,9 @@ def without_kernels(grading: Grading) -> Failure | None:
     inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
     try:
         outputs = kernel.run_without_kernels(inputs)
-    except KernelFailure:
+    except KernelFailure as error:
+        return with_case(error.failure, grading, case)
+    if outputs is None:
         return None
     expected = trusted(lambda: expect(spec, case, inputs), "the reference", case)
     return no_kernel(spec, shares_right(expected, outputs, kernel.unwritten(outputs), inputs))

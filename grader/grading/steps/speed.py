@@ -195,8 +195,10 @@ def _without_kernels(kernel: WorkerLink, slots: Slots, arena: CudaArena) -> Fail
     """
     (call,), contents = Slots(slots.spec, slots.case, 1, arena.memory).refill()
     try:
-        kernel.without_kernels(call)
-    except KernelFailure:
+        finished = kernel.without_kernels(call)
+    except KernelFailure as error:
+        return error.failure
+    if not finished:
         return None
     return no_kernel(
         slots.spec,

@@ -39,7 +39,7 @@ def test_simulated_kernels(file: str):
         (
             True,
             "import numba.cuda.simulator.kernel as kernel; del kernel.BlockManager; ",
-            "does not fit: its simulator has no numba.cuda.simulator.kernel.BlockManager",
+            "does not fit: it has no numba.cuda.simulator.kernel.BlockManager",
         ),
     ],
     ids=["not-simulated", "other-version"],

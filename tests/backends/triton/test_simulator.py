@@ -36,7 +36,7 @@ def test_simulated_kernels():
         (
             True,
             "from triton.runtime import interpreter; del interpreter.InterpreterBuilder.binary_op;",
-            "does not fit: its simulator has no InterpreterBuilder.binary_op",
+            "does not fit: it has no triton.runtime.interpreter.InterpreterBuilder.binary_op",
         ),
     ],
     ids=["not-simulated", "other-version"],

@@ -53,8 +53,9 @@ class Here:
             self.shapes.append(refs[0].shape)
             self._kernel(dict(zip(self._names, (view(self._memory, r) for r in refs), strict=True)))
 
-    def without_kernels(self, call: Call) -> None:
+    def without_kernels(self, call: Call) -> bool:
         """What `kernel` does is taken for the work of kernels."""
+        return True
 
     def count(self, call: Call) -> Mapping[str, int]:
         """Nothing here counts."""

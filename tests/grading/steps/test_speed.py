@@ -471,7 +471,7 @@ def test_only_a_hardened_judge_holds_memory_back(monkeypatch, hardened, held, ex
 class WithoutKernels:
     """A worker's line on which a call without kernels does what `work` does."""
 
-    def __init__(self, work: Callable[[Call], None]) -> None:
+    def __init__(self, work: Callable[[Call], bool]) -> None:
         self.without_kernels = work
 
 
@@ -480,19 +480,23 @@ def test_a_scored_answer_that_needs_no_kernel_is_told():
     arena = SimpleNamespace(memory=torch.zeros(arena_bytes(spec, 3000, 2), dtype=torch.uint8))
     slots = Slots(spec, scored_case(spec, 3000), 2, arena.memory)
 
-    def add(call: Call) -> None:
+    def add(call: Call) -> bool:
         x, y, out = (view(arena.memory, ref) for ref in call)
         torch.add(x, y, out=out)
+        return True
 
-    def fail(call: Call) -> None:
+    def fail(call: Call) -> bool:
         raise KernelFailure(Failure(kind="exception", message="it failed"))
 
-    def told(work: Callable[[Call], None]) -> Failure | None:
+    def told(work: Callable[[Call], bool]) -> Failure | None:
         return timing._without_kernels(WithoutKernels(work), slots, arena)
 
     found = told(add)
     assert found is not None
     assert found.kind == "no_kernel"
     assert found.message.endswith("100 % of the sampled outputs came out right all the same")
-    for work in (fail, lambda call: None):
-        assert told(work) is None
+    assert told(lambda call: True) is None  # nothing was written
+    assert told(lambda call: add(call) and False) is None  # it failed for want of its kernels
+    failed = told(fail)
+    assert failed is not None
+    assert failed.message == "it failed"

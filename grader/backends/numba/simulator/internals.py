@@ -6,7 +6,6 @@ Importing this module raises CannotGrade when the installed numba-cuda does not 
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 from types import FunctionType
 from typing import Any
 
@@ -14,6 +13,7 @@ from numba import cuda
 from numba.cuda.core import config
 from numba.cuda.np import numpy_support
 
+from grader.backends.numba import contract
 from grader.model import CannotGrade
 from grader.worker.requirements import require
 
@@ -28,31 +28,7 @@ _kernel: Any = importlib.import_module("numba.cuda.simulator.kernel")
 _kernelapi: Any = importlib.import_module("numba.cuda.simulator.kernelapi")
 _devicearray: Any = importlib.import_module("numba.cuda.simulator.cudadrv.devicearray")
 
-_VERSIONS = {
-    "found": f"numba-cuda {importlib.metadata.version('numba-cuda')}",
-    "known": "numba-cuda 0.30",
-}
-
-require(
-    _kernel,
-    *("BlockManager", "FakeCUDAModule", "_get_kernel_context", "FakeWithinKernelCUDAArray"),
-    *("FakeCUDAKernel", "ArgHint", "InOut"),
-    **_VERSIONS,
-)
-require(
-    _kernelapi,
-    *("FakeCUDAModule", "FakeCUDAShared", "FakeCUDALocal", "FakeCUDAAtomic", "Dim3", "types"),
-    **_VERSIONS,
-)
-require(_devicearray, "FakeCUDAArray", "device_array", **_VERSIONS)
-require(cuda, "device_array", **_VERSIONS)
-require(
-    _kernelapi.FakeCUDAModule,
-    *("threadIdx", "blockIdx", "laneid", "cg", "local", "shared", "atomic"),
-    *("threadfence", "threadfence_system"),
-    *("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or"),
-    **_VERSIONS,
-)
+require(contract.SIMULATED, contract.GREENLETS)
 
 # The simulator's own, as they are before anything else is put in their place.
 ArgHint = _kernel.ArgHint

@@ -27,6 +27,7 @@ from grader.backends.numba.simulator.internals import (
 )
 from grader.backends.numba.simulator.launch import Launch
 from grader.backends.numba.simulator.module import Cuda
+from grader.worker.launches import Withheld, replaced
 
 _launch = FakeCUDAKernel.__call__
 _configure = FakeCUDAKernel.__getitem__
@@ -65,22 +66,23 @@ def logging() -> Iterator[Log]:
 
 
 @contextmanager
-def undoing() -> Iterator[None]:
-    """Meanwhile a launch runs, and may raise, but leaves its arrays as it found them."""
-    FakeCUDAKernel.__call__ = _launch_and_undo
-    try:
-        yield
-    finally:
-        FakeCUDAKernel.__call__ = _launch
+def undoing() -> Iterator[Withheld]:
+    """Run launches, which may raise, but put their arrays back as they were."""
+    withheld = Withheld()
 
+    def launch_and_undo(self: Any, *args: Any) -> None:
+        if launched() is not None:  # not a launch: one kernel's code calls another's
+            _launch(self, *args)
+            return
+        with withheld.own_part():
+            kept = [(array, array.copy()) for array in memory_of(args)]
+        try:
+            _launch(self, *args)
+        finally:
+            with withheld.own_part():
+                for array, held in kept:
+                    np.copyto(array, held)
+        withheld.launch()
 
-def _launch_and_undo(self: Any, *args: Any) -> None:
-    if launched() is not None:  # not a launch: one kernel's code calls another's
-        _launch(self, *args)
-        return
-    kept = [(array, array.copy()) for array in memory_of(args)]
-    try:
-        _launch(self, *args)
-    finally:
-        for array, held in kept:
-            np.copyto(array, held)
+    with replaced(FakeCUDAKernel, "__call__", launch_and_undo):
+        yield withheld

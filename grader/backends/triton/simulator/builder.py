@@ -30,6 +30,7 @@ from grader.worker.bounds import Access, Addresses, AddressGuard
 from grader.worker.races import mirrored
 from grader.worker.source_sites import learners_site
 
+VOLATILE = 3  # the place of `is_volatile` among what create_masked_load takes after the mask
 _LIBRARIES = (os.path.dirname(triton.__file__), os.path.dirname(__file__))
 
 
@@ -67,7 +68,7 @@ class Builder(interpreter.InterpreterBuilder):
         itemsize = max(1, ptrs.get_element_ty().primitive_bitwidth // 8)
         addresses = self._checked(ptrs, mask, itemsize, "load")
         if addresses.size:
-            volatile = options.get("is_volatile", rest[-1])
+            volatile = options["is_volatile"] if "is_volatile" in options else rest[VOLATILE]
             follow = self.programs.look if volatile else self.programs.load
             follow(addresses, itemsize, learners_site(_LIBRARIES))
         return super().create_masked_load(ptrs, mask, *rest, **options)

@@ -15,6 +15,7 @@ from grader.backends.triton.simulator.internals import autotuner, interpreter
 from grader.backends.triton.simulator.language import already_patched
 from grader.backends.triton.simulator.races import Programs
 from grader.worker.bounds import Span
+from grader.worker.launches import Withheld
 from grader.worker.torch_operations import Dispatched
 
 
@@ -46,7 +47,7 @@ class GridExecutor(interpreter.GridExecutor):
             warnings.catch_warnings(action="ignore", category=RuntimeWarning),
         ):
             builder.programs = Programs(allowed)
-            with _restored(allowed) if _undoing else nullcontext():
+            with _without_effect(allowed, _withheld) if _withheld else nullcontext():
                 super().__call__(*args, **kwargs)
 
     # The tensors are in host memory already: Triton would copy each one's whole storage.
@@ -86,29 +87,32 @@ def watching(see: Callable[[torch.UntypedStorage], None]) -> Iterator[None]:
         _see = _unseen
 
 
-_undoing = False  # whether launches that end leave memory as they found it
+_withheld: Withheld | None = None  # while launches leave memory as they found it
 
 
 @contextmanager
-def undoing() -> Iterator[None]:
-    """Meanwhile a launch runs, and may raise, but leaves memory as it found it."""
-    global _undoing
-    _undoing = True
+def undoing() -> Iterator[Withheld]:
+    """Run launches, which may raise, but put memory back as it was."""
+    global _withheld
+    _withheld = withheld = Withheld()
     try:
-        yield
+        yield withheld
     finally:
-        _undoing = False
+        _withheld = None
 
 
 @contextmanager
-def _restored(spans: Iterable[Span]) -> Iterator[None]:
+def _without_effect(spans: Iterable[Span], withheld: Withheld) -> Iterator[None]:
     """Put back what these bytes held; no kernel can write any others."""
-    kept = [(span.start, ctypes.string_at(span.start, span.stop - span.start)) for span in spans]
+    with withheld.own_part():
+        kept = [(s.start, ctypes.string_at(s.start, s.stop - s.start)) for s in spans]
     try:
         yield
     finally:
-        for start, held in kept:
-            ctypes.memmove(start, held, len(held))
+        with withheld.own_part():
+            for start, held in kept:
+                ctypes.memmove(start, held, len(held))
+    withheld.launch()
 
 
 def _storages(name: str, value: Any) -> Iterator[tuple[str, torch.UntypedStorage]]:

@@ -1,20 +1,22 @@
-"""What a library loads for its first compilation, in the parent of workers: each would wait for it.
+"""Parts of Triton that a first compilation loads, loaded once in the parent of all workers.
 
 Nothing here starts CUDA, which no fork survives, and nothing stays in the home that workers write
-to. What fails here is left to the worker, which meets it again and tells it.
+to.
 """
 
 from __future__ import annotations
 
-import contextlib
 import tempfile
 
 TARGET = 80  # any GPU's compute capability, times ten: what is compiled here is thrown away
 
 
-def triton() -> None:
-    """Load Triton's compiler and build its C module: 0.9 s of a first launch on an H200."""
-    with contextlib.suppress(Exception):
+def preload() -> str | None:
+    """Load the compiler and build Triton's C module: 0.9 s of a first launch on an H200.
+
+    Returns why it could not. Workers then load it themselves, and report what is wrong with it.
+    """
+    try:
         from triton import compile as compiled
         from triton import jit, knobs, runtime
         from triton.backends.compiler import GPUTarget
@@ -26,15 +28,9 @@ def triton() -> None:
             source = ASTSource(jit(_nothing), signature={"out": "*fp32"})
             compiled(source, target=GPUTarget("cuda", TARGET, 32))
             runtime.driver.set_active(CudaDriver())
-
-
-def numba() -> None:
-    """Load numba's compiler: 0.5 s of a first launch on an H200."""
-    with contextlib.suppress(Exception):
-        from numba import cuda, types
-
-        signature = (types.float32[::1],)
-        cuda.compile_ptx(_nothing, signature, cc=divmod(TARGET, 10))  # type: ignore[attr-defined, no-untyped-call]
+    except Exception as error:
+        return f"Triton's compiler is not preloaded: {type(error).__name__}: {error}"
+    return None
 
 
 def _nothing(out):  # type: ignore[no-untyped-def]  # Triton looks annotations up

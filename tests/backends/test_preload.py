@@ -1,7 +1,8 @@
-"""What is compiled before workers are forked: it must help them, and leave nothing behind."""
+"""Compilers that are loaded before workers are forked: it must help, and leave nothing behind."""
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -15,14 +16,14 @@ import torch
 from triton import compile, jit
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
-from grader.worker import ahead
+from grader.backends.triton import preload
 
 def loaded():
     return {name for name in sys.modules if name.startswith("triton.")}
 
 AHEAD
 before = loaded()
-compile(ASTSource(jit(ahead._nothing), {"out": "*fp32"}), target=GPUTarget("cuda", 80, 32))
+compile(ASTSource(jit(preload._nothing), {"out": "*fp32"}), target=GPUTarget("cuda", 80, 32))
 print(len(loaded() - before))
 """
 
@@ -44,7 +45,7 @@ def run(code: str, tmp_path: Path) -> str:
 
 
 def test_after_it_a_first_compilation_loads_nothing(tmp_path: Path):
-    assert run(SAY_WHAT_IS_LOADED.replace("AHEAD", "ahead.triton()"), tmp_path) == "0"
+    assert run(SAY_WHAT_IS_LOADED.replace("AHEAD", "preload.preload()"), tmp_path) == "0"
 
 
 def test_without_it_a_first_compilation_loads_the_compiler(tmp_path: Path):
@@ -60,14 +61,38 @@ def test_it_leaves_no_file_and_starts_no_gpu(library: str, tmp_path: Path):
     code = f"""
 import torch
 from triton import knobs
-from grader.worker import ahead
+from grader.backends.{library} import preload
 before = knobs.cache.dir
-ahead.{library}()
+preload.preload()
 print(knobs.cache.dir == before, torch.cuda.is_initialized())
 """
     assert run(code, tmp_path) == "True False"
     assert list((tmp_path / "cache").iterdir()) == []
     assert list((tmp_path / "files").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("library", "missing", "reason"),
+    [
+        (
+            "triton",
+            "triton.compiler.ASTSource",
+            "Triton's compiler is not preloaded: ImportError: cannot import name 'ASTSource' from",
+        ),
+        (
+            "numba",
+            "numba.types.float32",
+            "numba's compiler is not preloaded: AttributeError: module 'numba",
+        ),
+    ],
+)
+def test_returns_why_it_loaded_nothing(
+    library: str, missing: str, reason: str, monkeypatch: pytest.MonkeyPatch
+):
+    """What the tests above cannot see: whatever fails here, a worker works all the same."""
+    monkeypatch.delattr(missing)
+    module = importlib.import_module(f"grader.backends.{library}.preload")
+    assert module.preload().startswith(reason)
 
 
 @pytest.mark.gpu
@@ -76,15 +101,15 @@ def test_a_worker_that_is_forked_after_it_can_start_the_gpu(tmp_path: Path):
     code = """
 import os
 import torch
-from grader.worker import ahead
-ahead.triton()
-ahead.numba()
+from grader.backends.numba import preload as of_numba
+from grader.backends.triton import preload
+assert (preload.preload(), of_numba.preload()) == (None, None)
 if os.fork() == 0:
     from numba import cuda
     from triton import jit
     out = torch.ones(1, device="cuda")
-    jit(ahead._nothing)[(1,)](out)
-    cuda.jit(ahead._nothing)[1, 1](cuda.as_cuda_array(out))
+    jit(preload._nothing)[(1,)](out)
+    cuda.jit(preload._nothing)[1, 1](cuda.as_cuda_array(out))
     torch.cuda.synchronize()
     print(out.item(), flush=True)
     os._exit(0)

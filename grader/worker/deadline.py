@@ -1,0 +1,27 @@
+"""An end to a call of the learner's that the worker sets itself, so that it can report on it."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class OutOfTime(BaseException):
+    """A call took too long. Not an Exception: a file that retries what fails must not catch it."""
+
+
+@contextmanager
+def stopped_after(seconds: float) -> Iterator[None]:
+    """Raise OutOfTime in the main thread after this time, at its next Python instruction."""
+
+    def stop(*_: object) -> None:
+        raise OutOfTime(f"one call took longer than {seconds:g} s and was stopped")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

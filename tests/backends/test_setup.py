@@ -1,0 +1,82 @@
+"""A library that lacks a private name is found before a kernel file is read: exit code 3."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from grader.sandbox import fork_server
+from grader.sandbox.fork_server import ForkServer, NoWorker
+
+# Removes a name in the parent of workers, which then does as ever.
+WITHOUT = """
+import os, sys
+if sys.argv[3] == "cpu":
+    os.environ.update(TRITON_INTERPRET="1", NUMBA_ENABLE_CUDASIM="1")
+{remove}
+from grader.worker.__main__ import main
+main(sys.argv[1:])
+"""
+
+
+@pytest.fixture
+def start_without(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
+    def start(remove: str, backend: str, device: str) -> ForkServer:
+        code = WITHOUT.format(remove=remove)
+        monkeypatch.setattr(
+            fork_server, "program", lambda _, *args: [sys.executable, "-I", "-c", code, *args]
+        )
+        server = ForkServer(backend, device)
+        server.start()
+        return server
+
+    return start
+
+
+@pytest.mark.parametrize(
+    ("backend", "device", "remove", "missing", "tested"),
+    [
+        (
+            *("triton", "cuda", "import triton; del triton.compiler.CompiledKernel.run"),
+            *("triton.compiler.CompiledKernel.run.fget", "triton 3.7.1 or 3.6.0"),
+        ),
+        (
+            *("triton", "cuda", "import torch; del torch.cuda.CUDAGraph.replay"),
+            *("torch.cuda.CUDAGraph.replay", "torch 2.13.0 or 2.11.0"),
+        ),
+        (
+            *("numba", "cuda", "from numba.cuda import dispatcher; del dispatcher._Kernel.launch"),
+            *("numba.cuda.dispatcher._Kernel.launch", "numba-cuda 0.30.4"),
+        ),
+        (
+            *("triton", "cpu", "import torch; del torch.utils._pytree.tree_leaves"),
+            *("torch.utils._pytree.tree_leaves", "torch 2.13.0 or 2.11.0"),
+        ),
+        (
+            *("numba", "cpu", "import numba.cuda.simulator.kernel as k; del k.BlockManager"),
+            *("numba.cuda.simulator.kernel.BlockManager", "numba-cuda 0.30.4"),
+        ),
+    ],
+)
+def test_names_what_is_missing_and_the_tested_versions(
+    start_without, backend: str, device: str, remove: str, missing: str, tested: str
+):
+    with closing(start_without(remove, backend, device)) as server:
+        with pytest.raises(NoWorker) as caught:
+            server.fork(None)
+        assert caught.value.exit_code == 3
+        assert caught.value.message.endswith(f" does not fit: it has no {missing}.")
+        assert caught.value.next_step.startswith(f"Install a tested version: {tested}. ")
+
+
+def test_a_compiler_that_is_not_preloaded_is_noted_and_workers_start(start_without):
+    remove = "import triton; del triton.compiler.ASTSource"
+    with closing(start_without(remove, "triton", "cuda")) as server:
+        worker = server.fork(None)
+        server.kill()
+        worker.close()
+        (note,) = server.notes
+        assert note.startswith("Triton's compiler is not preloaded: ImportError: ")

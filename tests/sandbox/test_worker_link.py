@@ -1,0 +1,62 @@
+"""What the judge concludes from a worker's report on a call without kernels."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from grader.model.errors import GraderError
+from grader.model.messages import Fault, WithoutKernels
+from grader.sandbox.worker_link import Entry, KernelFailure, WorkerLink
+
+LINE = ((3, "double", "raise ValueError"),)
+ASSERT = "RuntimeError: CUDA error: device-side assert triggered"
+
+
+@pytest.fixture
+def link() -> WorkerLink:
+    return WorkerLink(Entry("double", ("x", "out")), b"", SimpleNamespace(backend="triton"), None)
+
+
+@pytest.mark.parametrize(
+    ("report", "finished"),
+    [
+        (WithoutKernels(0), True),
+        (WithoutKernels(2), True),
+        (WithoutKernels(1, Fault("exception", "ValueError", LINE)), False),
+        (WithoutKernels(1, Fault("timeout", "too long", LINE)), False),
+        (WithoutKernels(1, Fault("out_of_bounds", "far outside")), False),
+        (WithoutKernels(1, Fault("exception", ASSERT)), False),
+    ],
+)
+def test_a_failure_after_a_launch_without_effect_is_a_wrong_answer(
+    link: WorkerLink, report: WithoutKernels, finished: bool
+):
+    assert link._finished(report) is finished
+
+
+@pytest.mark.parametrize(
+    ("report", "kind"),
+    [
+        (WithoutKernels(0, Fault("exception", "ValueError", LINE)), "exception"),
+        (WithoutKernels(0, Fault("timeout", "too long", LINE)), "timeout"),
+        (WithoutKernels(1, Fault("exception", "RuntimeError: CUDA error: GPU lost")), "exception"),
+        (WithoutKernels(0, Fault("out_of_bounds", "far outside")), "out_of_bounds"),
+    ],
+)
+def test_a_failure_of_another_cause_is_a_failure(
+    link: WorkerLink, report: WithoutKernels, kind: str
+):
+    with pytest.raises(KernelFailure) as caught:
+        link._finished(report)
+    assert caught.value.failure.kind == kind
+
+
+@pytest.mark.parametrize("fault", [None, Fault("exception", "ValueError", LINE)])
+def test_a_failure_of_the_graders_part_is_an_error(link: WorkerLink, fault: Fault | None):
+    with pytest.raises(
+        GraderError, match=r"could not be switched off: KeyError: 'run'\."
+    ) as caught:
+        link._finished(WithoutKernels(1, fault, "KeyError: 'run'"))
+    assert caught.value.exit_code == 4
