@@ -352,14 +352,14 @@ def test_runs_lie_as_near_to_each_other_as_intervals_say():
 
 
 def test_what_red_team_and_honest_corpus_came_to_was_measured():
-    """The sums that docs/trust.md tells, from the records under bench/results."""
+    """The sums in docs/trust.md, from the records under bench/results."""
     folder = ROOT / "bench" / "results"
     cheats = json.loads((folder / "redteam_cpu.json").read_text())
     ends, only_gpu = cheats["counts"], len(cheats["left_out"])
     text = " ".join(section(ROOT / "docs" / "trust.md", "The red team").split())
     assert set(ends) == {"stopped", "not defended"}
     assert f"{len(cheats['cheats'])} files on the CPU, of which {ends['stopped']} were" in text
-    assert f"and {ends['not defended']} are those that the table tells" in text
+    assert f"and {ends['not defended']} are those that the table lists" in text
     assert f"The {only_gpu} that only a GPU can show" in text
     there = json.loads((folder / "redteam_h200.json").read_text())
     ends = there["counts"]
@@ -389,7 +389,7 @@ def test_what_red_team_and_honest_corpus_came_to_was_measured():
     assert not there["rejected"]
     assert sum(bool(one["too_slow"]) for one in there["kernels"]) == 10
     assert sum(bool(one["undecided"]) for one in there["kernels"]) == 2
-    assert "and of two the speed could not be told" in text
+    assert "and two had a speed that was `noisy`" in text
 
 
 def test_the_table_of_figures_is_what_the_records_hold():
@@ -404,11 +404,11 @@ def test_the_table_of_figures_is_what_the_records_hold():
         record(name) for name in ("mutants_cpu", "hardened_cost_cpu", "hardened_cost_h200")
     )
     judged = sum(row["rejected"] for row in mutants["exercises"])
-    told = {row[0]: row[2] for row in rows(section(ROOT / "docs" / "trust.md", "In figures"))}
+    shown = {row[0]: row[2] for row in rows(section(ROOT / "docs" / "trust.md", "In figures"))}
     assert mutants["ok"]
     assert cheats["ok"]
     assert there["ok"]
-    assert [*told.values()][:3] == [
+    assert [*shown.values()][:3] == [
         f"0 of {len(cheats['cheats'])} on a CPU, 0 of {len(there['cheats'])} on H200s",
         f"{honest['rejected']} of {len(honest['kernels'])} in {honest['runs']:,} runs on CPUs, "
         f"{honest_there['rejected']} of {len(honest_there['kernels'])} on H200s",
@@ -418,7 +418,7 @@ def test_the_table_of_figures_is_what_the_records_hold():
         one["compared"]["hardened"]["seconds_more_than_plain"] for one in (cost, cost_there)
     )
     bandwidth = cost_there["compared"]["hardened"]["bandwidth_against_plain"]
-    assert [*told.values()][4:] == [
+    assert [*shown.values()][4:] == [
         f"{seconds:.1f} on a CPU, {seconds_there:.1f} on an H200",
         f"{100 * bandwidth:.2f} %",
     ]
@@ -454,8 +454,8 @@ def test_the_kill_rates_of_mutants_were_measured():
     record = json.loads((ROOT / "bench" / "results" / "mutants_cpu.json").read_text())
     words = ("exercise", "mutants", "equivalent", "slower", "out_of_reach", "rejected", "survived")
     text = section(ROOT / "docs" / "trust.md", "Who tests the tests")
-    told = [row for row in rows(text) if len(row) == len(words)]
-    assert told == [[str(row[word]) for word in words] for row in record["exercises"]]
+    shown = [row for row in rows(text) if len(row) == len(words)]
+    assert shown == [[str(row[word]) for word in words] for row in record["exercises"]]
     most, rejected = (sum(row[word] for row in record["exercises"]) for word in words[1::4])
     assert f"of {most:,} mutants {most - rejected} are declared" in " ".join(text.split())
     assert record["ok"]
