@@ -32,7 +32,7 @@ from grader.sandbox.fork_server import START_S, ForkServer, Worker
 
 Call = Sequence[TensorRef | float]
 REPORT_S = 5.0  # beyond a call's limit, for a worker that stops the call itself to report on it
-# What torch and numba say when a check on the GPU failed, such as torch's of an index.
+# What libraries say when a check on the GPU failed, such as torch's of an index.
 DEVICE_ASSERT = ("device-side assert triggered", "CUDA_ERROR_ASSERT")
 
 

@@ -269,9 +269,9 @@ def test_a_check_on_the_cpu_ends_before_it_grades():
 )
 def test_numba_kernels_know_their_lines(decorator: str, lineinfo: bool):
     code = f"""
-from grader.worker import single_call as once
+from grader.backends.numba import plain_call
 from numba import cuda
-once._numba_array()
+plain_call.install(lines=True)
 @{decorator}
 def f(x): pass
 print(f.targetoptions["lineinfo"])
