@@ -28,7 +28,7 @@ def find(name: str) -> Backend:
             f"There is no backend {name!r}: kernels are written in {', '.join(known)}.",
             f"Did you mean {close[0]}?"
             if close
-            else "A backend is a folder: docs/authoring.md says how to add one.",
+            else "A backend is a folder: docs/extensions.md says how to add one.",
         )
     found = getattr(importlib.import_module(f"{__name__}.{name}"), "BACKEND", None)
     if not isinstance(found, Backend) or found.name != name:
