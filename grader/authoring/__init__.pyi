@@ -11,4 +11,5 @@ from .lint.records import Review as Review
 from .lint.review import RULES as RULES
 from .lint.rule import Rule as Rule
 from .new import Draft as Draft
+from .verify import Sample as Sample
 from .verify import Verified as Verified

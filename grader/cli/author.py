@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from grader.cli import options, say
 from grader.course import Exercise, stubs
 from grader.model import BrokenExercise, GraderError, UsageError, counted, save_file
+
+if TYPE_CHECKING:
+    from grader.authoring import Sample, Verified
 
 
 def make_new(
@@ -90,34 +93,20 @@ def verify(
         _propose_gates(names, every, runs, json)
     if runs is not None:
         raise UsageError("--runs is for --calibrate.", "Give both, or neither.")
-    if mutants not in (None, "all") and not (mutants.isascii() and mutants.isdigit()):
-        raise UsageError(f"--mutants {mutants!r} is no number.", "Give a number, or all.")
+    sample = _sample(mutants, seed)
     exercises = _with_solutions(names, every)
-    wanted = [exercise.name for exercise in exercises]
+    verified, broken = _verified(exercises, device, sample, junit)
     from pydantic import TypeAdapter
 
-    from grader.authoring import verify
-    from grader.reports import junit_verify, terminal
+    from grader.authoring import Verified
+    from grader.reports import terminal
 
-    count = None if mutants == "all" else int(mutants or verify.FEW.count or 0)
-    if junit is not None:  # as if nothing were found, which is what a run that is killed leaves
-        save_file(junit, junit_verify.junit(wanted, []))
-    broken: dict[str, GraderError] = {}
-
-    def note(exercise: Exercise, error: GraderError) -> None:
-        broken[exercise.name] = error
-
-    with say.progress() as progress:
-        sample = verify.Sample(count, seed or 0)
-        verified = verify.run(exercises, device.value, progress, sample, note)
-    if junit is not None:
-        faults = {name: error.message for name, error in broken.items()}
-        save_file(junit, junit_verify.junit(wanted, verified, faults))
     if json:
         for one in verified:
-            say.write_json(TypeAdapter(verify.Verified).dump_json(one, by_alias=True))
+            say.write_json(TypeAdapter(Verified).dump_json(one, by_alias=True))
     else:
         say.show(terminal.verification(verified, say.width()))
+    wanted = [exercise.name for exercise in exercises]
     for name in filter(broken.__contains__, wanted):
         say.tell(f"error: {name} cannot be verified: {broken[name].message}")
         if broken[name].next_step:
@@ -126,6 +115,39 @@ def verify(
     sound = complete and all(one.ok for one in verified)
     codes = [error.exit_code for error in broken.values()]
     raise typer.Exit(max([*codes, 0 if sound else BrokenExercise.exit_code]))
+
+
+def _sample(mutants: str | None, seed: int | None) -> Sample:
+    """Read which mutants are tried. Raises UsageError."""
+    from grader.authoring import verify
+
+    if mutants not in (None, "all") and not (mutants.isascii() and mutants.isdigit()):
+        raise UsageError(f"--mutants {mutants!r} is no number.", "Give a number, or all.")
+    count = None if mutants == "all" else int(mutants or verify.FEW.count or 0)
+    return verify.Sample(count, seed or 0)
+
+
+def _verified(
+    exercises: list[Exercise], device: options.Device, sample: Sample, junit: Path | None
+) -> tuple[list[Verified], dict[str, GraderError]]:
+    """Verify, and return what was found with the exercises that cannot be verified, by name."""
+    from grader.authoring import verify
+    from grader.reports import junit_verify
+
+    wanted = [exercise.name for exercise in exercises]
+    if junit is not None:  # as if nothing were found, which is what a run that is killed leaves
+        save_file(junit, junit_verify.junit(wanted, []))
+    broken: dict[str, GraderError] = {}
+
+    def note(exercise: Exercise, error: GraderError) -> None:
+        broken[exercise.name] = error
+
+    with say.progress() as progress:
+        verified = verify.run(exercises, device.value, progress, sample, note)
+    if junit is not None:
+        faults = {name: error.message for name, error in broken.items()}
+        save_file(junit, junit_verify.junit(wanted, verified, faults))
+    return verified, broken
 
 
 def _with_solutions(names: list[str] | None, every: bool) -> list[Exercise]:

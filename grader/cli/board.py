@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,12 +12,14 @@ import typer
 
 from grader.cli import options, say
 from grader.cli.deliver import make_folder
-from grader.model import counted, save_file
+from grader.model import UsageError, counted, save_file
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from grader.classroom import Collected
+    from grader.classroom import Collected, Site
+    from grader.grading import Request
+    from grader.model import Result
 
 keys = typer.Typer(help="Keys that a course is run with.", no_args_is_help=True)
 leaderboard = typer.Typer(help="The leaderboard of a class.", no_args_is_help=True)
@@ -33,6 +35,18 @@ Trust = Annotated[
     typer.Option(metavar="PUBLIC.pem", help="A key whose results rank; may be given again."),
 ]
 
+Wishes = Annotated[
+    Path | None, typer.Option(metavar="CSV", help="Who wants a nickname, or not to be shown.")
+]
+Baselines = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="BENCH.json", help="From `grader bench --json`; may be given again."),
+]
+WhoIsWho = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write here, for you alone, who is who, and all ids."),
+]
+
 
 @keys.command()
 def new(
@@ -41,7 +55,6 @@ def new(
     """Make the pair of keys that signs results, and the course key that pseudonyms come from."""
     from grader.classroom import signing
     from grader.classroom.board import people
-    from grader.model import UsageError
 
     files = [out / name for name in (PRIVATE, PUBLIC, COURSE)]
     for file in files:
@@ -64,18 +77,10 @@ def build(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the pages go.")],
     trust: Trust,
     course_key: Annotated[Path, typer.Option(metavar="FILE", help="Makes the pseudonyms.")],
-    people: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="Who wants a nickname, or not to be shown.")
-    ] = None,
+    people: Wishes = None,
     decisions: options.Decided = None,
-    baselines: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="BENCH.json", help="From `grader bench --json`; may be given again."),
-    ] = None,
-    who: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write here, for you alone, who is who, and all ids."),
-    ] = None,
+    baselines: Baselines = None,
+    who: WhoIsWho = None,
 ) -> None:
     """Make the pages of a leaderboard from the results of a class."""
     import json
@@ -86,15 +91,9 @@ def build(
     from grader.classroom.board import people as persons
     from grader.classroom.board import publish, site
     from grader.course import catalog, settings
-    from grader.model import UsageError
     from grader.reports import board as pages
 
-    publish.must_be_ours(out)
-    if who is not None and who.resolve().is_relative_to(out.resolve()):
-        raise UsageError(
-            f"{who} lies in {out}, which is published.",
-            "Name a file elsewhere: it says who is behind each pseudonym.",
-        )
+    _must_have_places(out, who)
     now = datetime.now(UTC)
     root = catalog.find_root()
     own = settings.read(root)
@@ -104,14 +103,7 @@ def build(
     reasons = decided.reasons(decisions)
     known = benchmarks.read(baselines or [])
     with _many_objects():
-        collected = _collected(results, trust, now)
-        if collected.problems and not collected.entries:
-            raise UsageError(
-                f"Nothing that was given can be used, for the reasons above; {out} was left as it "
-                "was.",
-                "Look whether --trust names the key that these results were signed with, and "
-                "whether they are of this course.",
-            )
+        collected = _some_collected(results, trust, now, out)
         logins = {entry.student for entry in collected.entries}
         named, unmet = persons.named(logins, key, wishes)
         forbidden = persons.Forbidden(logins | wishes.keys())
@@ -123,12 +115,40 @@ def build(
     found = {entry.id for entry in collected.entries}
     for sentence in (*unmet, *decided.unknown(decisions, reasons, found)):
         say.tell(sentence)
-    shown = sum(len(student.tried) for student in made.students)
-    typer.echo(
-        f"{out}: {counted(len(made.boards), 'boards')}, {counted(len(made.students), 'students')}, "
-        f"{counted(shown, 'attempts')}; "
-        f"{sum(problem.count for problem in collected.problems):,} left out"
+    left_out = sum(problem.count for problem in collected.problems)
+    typer.echo(f"{out}: {_contents(made)}; {left_out:,} left out")
+
+
+def _contents(made: Site) -> str:
+    attempts = sum(len(student.tried) for student in made.students)
+    return (
+        f"{counted(len(made.boards), 'boards')}, {counted(len(made.students), 'students')}, "
+        f"{counted(attempts, 'attempts')}"
     )
+
+
+def _must_have_places(out: Path, who: Path | None) -> None:
+    """Raise UsageError unless the board may be written, and says to nobody who is who."""
+    from grader.classroom.board import publish
+
+    publish.must_be_ours(out)
+    if who is not None and who.resolve().is_relative_to(out.resolve()):
+        raise UsageError(
+            f"{who} lies in {out}, which is published.",
+            "Name a file elsewhere: it says who is behind each pseudonym.",
+        )
+
+
+def _some_collected(results: list[Path], trust: list[Path], now: datetime, out: Path) -> Collected:
+    """Return what can be used. Raises UsageError where there are files and none can."""
+    collected = _collected(results, trust, now)
+    if collected.problems and not collected.entries:
+        raise UsageError(
+            f"Nothing that was given can be used, for the reasons above; {out} was left as it was.",
+            "Look whether --trust names the key that these results were signed with, and whether "
+            "they are of this course.",
+        )
+    return collected
 
 
 @leaderboard.command()
@@ -180,37 +200,19 @@ def verify(
     from grader.classroom.board import decisions as decided
     from grader.classroom.board import rerun
     from grader.course import catalog
-    from grader.grading import check
-    from grader.machine import devices
-    from grader.model import CannotGrade, UsageError
     from grader.reports import rerun as text
 
     if not sources.is_dir():
         raise UsageError(f"There is no folder {sources}.", "Name where the kernel files lie.")
-    try:
-        devices.choose_device("cuda")
-    except CannotGrade as error:
-        raise CannotGrade(error.message, "Run this on a machine with a CUDA GPU.") from None
+    _must_have_gpu()
     reasons = decided.reasons(decisions)
-    entries = [
-        entry
-        for entry in _collected(results, trust, datetime.now(UTC)).entries
-        if entry.id not in reasons
-    ]
+    collected = _collected(results, trust, datetime.now(UTC)).entries
+    entries = [entry for entry in collected if entry.id not in reasons]
     found, unusable = rerun.sources(sources)
     for line in documents.told(unusable):
         say.tell(line)
-    with say.progress() as progress:
-        told = rerun.rerun(
-            catalog.timed(catalog.find_root()),
-            entries,
-            top,
-            found,
-            rounds,
-            lambda requests: check.run(
-                requests, progress, lambda result: progress(f"graded {result.kernel.path}")
-            ),
-        )
+    timed = catalog.timed(catalog.find_root())
+    told = rerun.rerun(timed, entries, top, found, rounds, _graded)
     if not told:
         raise UsageError("No attempt ranks on any board.", "See what was left out, above.")
     for line in text.lines(told):
@@ -218,11 +220,28 @@ def verify(
     raise typer.Exit(0 if rerun.confirmed(told) else 1)
 
 
+def _must_have_gpu() -> None:
+    from grader.machine import devices
+    from grader.model import CannotGrade
+
+    try:
+        devices.choose_device("cuda")
+    except CannotGrade as error:
+        raise CannotGrade(error.message, "Run this on a machine with a CUDA GPU.") from None
+
+
+def _graded(requests: Sequence[Request]) -> list[Result]:
+    from grader.grading import check
+
+    with say.progress() as progress:
+        return check.run(
+            requests, progress, lambda result: progress(f"graded {result.kernel.path}")
+        )
+
+
 def _user() -> str:
     """Who runs this, where the variable USER does not say. Raises UsageError."""
     import getpass
-
-    from grader.model import UsageError
 
     try:
         return getpass.getuser()

@@ -22,19 +22,30 @@ from grader.model import UsageError, texts
 
 if TYPE_CHECKING:
     from grader.classroom import Place
+    from grader.classroom.ci import Target
+    from grader.grading import Options
     from grader.model import Result
     from grader.reports import Context, Report
 
 KEY = "GRADER_SIGNING_KEY"  # the variable that may hold a private key as PEM
+
+Hardened = Annotated[
+    bool, typer.Option("--hardened", help="Grade nothing where a kernel could reach too much.")
+]
+Formats = Annotated[
+    list[str] | None,
+    typer.Option(metavar="FORMAT[=PATH]", help="What to write; else what this system reads."),
+]
+Keyfile = Annotated[
+    Path | None, typer.Option(metavar="KEYFILE", help="The private key for signed results.")
+]
 
 
 def ci(
     names: options.Names = None,
     every: options.All = False,
     device: options.OnDevice = options.Device.AUTO,
-    hardened: Annotated[
-        bool, typer.Option("--hardened", help="Grade nothing where a kernel could reach too much.")
-    ] = False,
+    hardened: Hardened = False,
     submission: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Take the kernels from this repository.")
     ] = None,
@@ -44,13 +55,8 @@ def ci(
     submitted_at: Annotated[
         str | None, typer.Option(metavar="TIME", help="When they were handed in, ISO 8601.")
     ] = None,
-    report: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FORMAT[=PATH]", help="What to write; else what this system reads."),
-    ] = None,
-    sign: Annotated[
-        Path | None, typer.Option(metavar="KEYFILE", help="The private key for signed results.")
-    ] = None,
+    report: Formats = None,
+    sign: Keyfile = None,
     out_of: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Classroom 50: the sum of all points.")
     ] = None,
@@ -63,7 +69,7 @@ def ci(
     secret = os.environ.pop(KEY, None)
     from grader.classroom import ci as grading
     from grader.classroom import ci_systems
-    from grader.grading import Options, Request
+    from grader.grading import Options
     from grader.reports import Report
 
     exercises = options.selected(names, every or not names)
@@ -76,20 +82,10 @@ def ci(
     context = _context(here, exercises[0].root, submission, handed_in, now, out_of)
     context = _with_key(context, reports, sign, secret, hardened)
     targets = grading.plan(exercises, submission, here.system)
-
-    def request(target: grading.Target) -> Request:
-        return Request(
-            target.exercise, target.kernel, Options(device=device.value, hardened=hardened)
-        )
-
     printing = any(one.prints for one in reports)
-    with _unheard(here):
-        with _stopped_by_sigterm(), say.progress() as progress:
-            results = grading.run(targets, request, progress)
-        for target in targets:
-            for note in target.notes:
-                tell(f"note: {note}")
-        _show(results, to_stderr=printing or here.system is not ci_systems.System.SHELL)
+    to_stderr = printing or here.system is not ci_systems.System.SHELL
+    how = Options(device=device.value, hardened=hardened)
+    results = _graded(targets, how, here, to_stderr)
     course_settings = settings.read(exercises[0].root)
     made = grading.attempts_of(targets, results, course_settings, whose, handed_in)
     deliver([document for one in reports for document in one.make(made, context)])
@@ -209,6 +205,25 @@ def _with_key(
 
 
 # -- what a reader of the log sees
+
+
+def _graded(
+    targets: Sequence[Target], how: Options, here: Place, to_stderr: bool
+) -> Sequence[Result]:
+    from grader.classroom import ci as grading
+    from grader.grading import Request
+
+    def request(target: Target) -> Request:
+        return Request(target.exercise, target.kernel, how)
+
+    with _unheard(here):
+        with _stopped_by_sigterm(), say.progress() as progress:
+            results = grading.run(targets, request, progress)
+        for target in targets:
+            for note in target.notes:
+                tell(f"note: {note}")
+        _show(results, to_stderr)
+    return results
 
 
 @contextmanager

@@ -46,37 +46,42 @@ class Counting(StrEnum):
 # Those that have room for each attempt; in the others one counts for each exercise.
 _ALL_ATTEMPTS = (Exported.CSV_LONG, Exported.RESULT, Exported.ATTEMPT)
 
+Files = Annotated[
+    list[Path], typer.Argument(metavar="FILE...", help="Results, attempts, folders of them.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="PATH",
+        help="Write here, not to standard output; gradescope makes a folder of it for several "
+        "students, and fills one that is there.",
+    ),
+]
+Trust = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="PUBLIC.pem", help="Take only what is signed with this key."),
+]
+Total = Annotated[
+    str,
+    typer.Option(
+        metavar="COLUMN",
+        help="For canvas: the column for the sum, which is scaled to its Points Possible.",
+    ),
+]
+
 
 def export(
     form: Annotated[Exported, typer.Argument(metavar="FORMAT", show_default=False)],
-    files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Results, attempts, folders of them.")
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH",
-            help="Write here, not to standard output; gradescope makes a folder of it for several "
-            "students, and fills one that is there.",
-        ),
-    ] = None,
+    files: Files,
+    out: Out = None,
     gradebook: Annotated[
         Path | None, typer.Option(metavar="CSV", help="For canvas: the file that it exported.")
     ] = None,
-    total: Annotated[
-        str,
-        typer.Option(
-            metavar="COLUMN",
-            help="For canvas: the column for the sum, which is scaled to its Points Possible.",
-        ),
-    ] = "",
+    total: Total = "",
     keep: Annotated[
         Counting, typer.Option(help="Which of several attempts at one exercise counts.")
     ] = Counting.BEST,
-    trust: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="PUBLIC.pem", help="Take only what is signed with this key."),
-    ] = None,
+    trust: Trust = None,
     decisions: options.Decided = None,
 ) -> None:
     """Turn the kept results of a class into what other systems read, or into their autograder."""
@@ -88,7 +93,7 @@ def export(
     from grader.classroom import gradebook as kept
     from grader.classroom.board import decisions as decided
     from grader.course import catalog
-    from grader.reports import Context, Document, Report
+    from grader.reports import Context, Report
 
     context = context_of(catalog.find_root(), trust or (), datetime.now(UTC))
     reasons = decided.reasons(decisions)
@@ -101,16 +106,12 @@ def export(
         attempts = kept.chosen(attempts, kept.Keep(keep.value), reasons)
     if not attempts:
         _tell_left_out(told)
-        wanted = "attempts that are signed with this key" if trust else "results or attempts"
-        signed = "" if trust else "; for signed ones give --trust PUBLIC.pem, too"
-        raise UsageError("There is nothing to export.", f"Name files of {wanted}{signed}.")
-    if form is Exported.GRADESCOPE:
+        raise _nothing(signed=bool(trust))
+    if gradebook is not None:
+        documents, missing = _for_canvas(gradebook, attempts, total, out)
+        told += missing
+    elif form is Exported.GRADESCOPE:
         documents = _for_gradescope(attempts, out)
-    elif gradebook is not None:
-        filled = _filled(gradebook, attempts, total)
-        told += [f"{gradebook}: it has no student {name}" for name in filled.unknown_students]
-        told += [f"{gradebook}: it has no column {name}" for name in filled.unknown_exercises]
-        documents = [Document(out, filled.text)]
     else:
         documents = list(Report(form.value, out).make(attempts, Context()))
     _tell_left_out(told)
@@ -151,6 +152,24 @@ def _tell(lines: Iterable[str]) -> None:
 
     for line in lines:  # names of files are hostile text, too
         tell(texts.one_line(line, 500))
+
+
+def _nothing(signed: bool) -> UsageError:
+    wanted = "attempts that are signed with this key" if signed else "results or attempts"
+    more = "" if signed else "; for signed ones give --trust PUBLIC.pem, too"
+    return UsageError("There is nothing to export.", f"Name files of {wanted}{more}.")
+
+
+def _for_canvas(
+    gradebook: Path, attempts: Sequence[Attempt], total: str, out: Path | None
+) -> tuple[list[Document], list[str]]:
+    """Return the filled gradebook, and what it has no row or column for."""
+    from grader.reports import Document
+
+    filled = _filled(gradebook, attempts, total)
+    missing = [f"{gradebook}: it has no student {name}" for name in filled.unknown_students]
+    missing += [f"{gradebook}: it has no column {name}" for name in filled.unknown_exercises]
+    return [Document(out, filled.text)], missing
 
 
 def _filled(gradebook: Path, attempts: Sequence[Attempt], total: str) -> Filled:

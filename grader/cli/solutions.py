@@ -17,6 +17,7 @@ from grader.model import BrokenExercise, UsageError, counted
 if TYPE_CHECKING:
     from grader.classroom import Model, Shown
     from grader.course import Policy
+    from grader.model import Result
 
 app = typer.Typer(
     help="Publish the model solutions of a course.",
@@ -50,8 +51,7 @@ def publish(
     """Write solutions, commentary, figures and mistakes as Markdown and as web pages."""
     chosen = options.selected(only, every=not only)
     exercises = [one for one in catalog.exercises(chosen[0].root) if one in chosen]
-    from grader.classroom import documents
-    from grader.classroom.publish import evidence, folder, models, records
+    from grader.classroom.publish import folder, models, records
     from grader.course import settings
     from grader.reports import solutions as pages
 
@@ -65,17 +65,9 @@ def publish(
         say.tell(f"{out}: solutions come on {day} (UTC); until then the folder only says so")
         return
     folder.require_free(out, course_settings.name)
-    given = evidence.read(results or [], now)
-    useless = documents.told(given.problems)
-    if results and not given.found:
-        for problem in useless:
-            say.tell(f"warning: {problem}")
-        raise UsageError(
-            "None of what --results names is a result of a solution.",
-            "`grader check --all --solution --json` makes them; signed ones of students are none.",
-        )
-    published, left_out = models.collect(exercises, [result for _, result in given.found])
-    for problem in (*useless, *left_out):
+    given = _results(results or [], now)
+    published, left_out = models.collect(exercises, [result for _, result in given])
+    for problem in left_out:
         say.tell(f"warning: {problem}")
     if not published:
         raise UsageError(
@@ -83,19 +75,45 @@ def publish(
         )
     made = pages.published(course_settings, published)
     folder.write(out, made.files, made.record)
-    if not results:
+    _tell_what_is_not_measured(published, given if results else None)
+    say.tell(f"{out}: {counted(len(published), 'solutions')}, shown {_in_words(policy)}")
+    if len(published) < len(exercises):
+        raise typer.Exit(BrokenExercise.exit_code)
+
+
+def _results(files: list[Path], now: datetime) -> list[tuple[str, Result]]:
+    """Read results with their places, and name what is none. Raises UsageError for no result."""
+    from grader.classroom import documents
+    from grader.classroom.publish import evidence
+
+    given = evidence.read(files, now)
+    for problem in documents.told(given.problems):
+        say.tell(f"warning: {problem}")
+    if files and not given.found:
+        raise UsageError(
+            "None of what --results names is a result of a solution.",
+            "`grader check --all --solution --json` makes them; signed ones of students are none.",
+        )
+    return given.found
+
+
+def _tell_what_is_not_measured(
+    published: Sequence[Model], given: list[tuple[str, Result]] | None
+) -> None:
+    from grader.classroom import documents
+    from grader.classroom.publish import evidence
+
+    if given is None:
         say.tell(
             "note: nothing is measured on the pages: `grader check --all --solution --json` on a "
             "GPU makes results, and --results takes them"
         )
-    of_none = evidence.unused(given.found, {model.name: model.sha256 for model in published})
+        return
+    of_none = evidence.unused(given, {model.name: model.sha256 for model in published})
     for line in documents.told(of_none):
         say.tell(f"note: {line}")
-    for missing, names in _unmeasured(published).items() if results else ():
+    for missing, names in _unmeasured(published).items():
         say.tell(f"note: {', '.join(names)}: {missing}")
-    say.tell(f"{out}: {counted(len(published), 'solutions')}, shown {_in_words(policy)}")
-    if len(published) < len(exercises):
-        raise typer.Exit(BrokenExercise.exit_code)
 
 
 def _unmeasured(published: Sequence[Model]) -> dict[str, list[str]]:

@@ -87,6 +87,24 @@ def _share(speed: Speed) -> Plot:
         va="center",
         weight="bold",
     )
+    _draw_gates(axes, speed)
+    axes.set_ylim(-0.85, 1.1)
+    axes.set_xlim(0, end)
+    axes.set_yticks([])
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value * 100:.0f} %")
+    axes.set_xlabel("share of the ceiling")
+    between = f"{percent(speed.share_low)} to {percent(speed.share_high)}"
+    allowed = (
+        f"; its traffic allows {percent(speed.attainable)}" if speed.attainable is not None else ""
+    )
+    alt = (
+        f"Share of the ceiling: {percent(speed.share)}, 95 % interval {between}. "
+        f"{percent(speed.passing)} passes, {percent(speed.great)} is great{allowed}."
+    )
+    return _plot("share", "Share of this GPU's ceiling", figure, alt)
+
+
+def _draw_gates(axes: Axes, speed: Speed) -> None:
     # Labels of lines that lie close together go to different heights.
     lines = [(speed.passing, "pass"), (speed.great, "great")]
     if speed.attainable is not None:
@@ -109,20 +127,6 @@ def _share(speed: Speed) -> Plot:
             ha="right" if right else "left",
             va="center",
         )
-    axes.set_ylim(-0.85, 1.1)
-    axes.set_xlim(0, end)
-    axes.set_yticks([])
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value * 100:.0f} %")
-    axes.set_xlabel("share of the ceiling")
-    between = f"{percent(speed.share_low)} to {percent(speed.share_high)}"
-    allowed = (
-        f"; its traffic allows {percent(speed.attainable)}" if speed.attainable is not None else ""
-    )
-    alt = (
-        f"Share of the ceiling: {percent(speed.share)}, 95 % interval {between}. "
-        f"{percent(speed.passing)} passes, {percent(speed.great)} is great{allowed}."
-    )
-    return _plot("share", "Share of this GPU's ceiling", figure, alt)
 
 
 def _traffic(traffic: Sequence[Traffic]) -> Plot:

@@ -90,29 +90,37 @@ def _line(
             text.append(f"{margin}{GAP}\n", style=FAINT)
             continue
         part = range(row * columns, min((row + 1) * columns, size(array)))
-        left = below if row == rows[0] else ()
-        right = above if row == rows[-1] else ()
-        indent = margin if not left else INDENT
-        names = [
-            *(cell.outside for cell in left),
-            *map(str, part),
-            *(cell.outside for cell in right),
-        ]
-        line = indent + "".join(f" {name:^{wide}} " for name in names[: len(left)])
-        line += "".join(f"  {name:^{wide}}" + " " for name in names[len(left) :])
-        text.append(line.rstrip() + "\n", style=FAINT)
-        text.append(margin + _edge("┌┬┐", len(part), wide), style=FAINT)
-        text.append(indent)
-        for cell in left:
-            text.append(f" {cell.text:^{wide}} ", style=cell.style)
-        text.append_text(_row([cells.get(element, Cell()) for element in part], wide))
-        for cell in right:
-            text.append(f"  {cell.text:^{wide}} ", style=cell.style)
-        text.rstrip()
-        text.append("\n")
-        text.append(margin + _edge("└┴┘", len(part), wide), style=FAINT)
+        left = below if row == rows[0] else []
+        right = above if row == rows[-1] else []
+        boxes = [cells.get(element, Cell()) for element in part]
+        text.append_text(_line_row(part, boxes, (left, right), margin, wide))
     seen = {element for element in range(size(array)) if element // columns in rows}
     text.append(_left_out(array, len(seen), set(cells) <= seen), style=FAINT)
+    return text
+
+
+def _line_row(
+    part: range, boxes: list[Cell], beyond: tuple[list[Cell], list[Cell]], margin: str, wide: int
+) -> Text:
+    """Draw one row of boxes under the numbers of its elements, with what lies left and right."""
+    left, right = beyond
+    indent = INDENT if left else margin
+    names = [cell.outside for cell in left]
+    line = indent + "".join(f" {name:^{wide}} " for name in names)
+    names = [*map(str, part), *(cell.outside for cell in right)]
+    line += "".join(f"  {name:^{wide}} " for name in names)
+    text = Text()
+    text.append(line.rstrip() + "\n", style=FAINT)
+    text.append(margin + _edge("┌┬┐", len(part), wide), style=FAINT)
+    text.append(indent)
+    for cell in left:
+        text.append(f" {cell.text:^{wide}} ", style=cell.style)
+    text.append_text(_row(boxes, wide))
+    for cell in right:
+        text.append(f"  {cell.text:^{wide}} ", style=cell.style)
+    text.rstrip()
+    text.append("\n")
+    text.append(margin + _edge("└┴┘", len(part), wide), style=FAINT)
     return text
 
 

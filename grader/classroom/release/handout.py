@@ -27,6 +27,59 @@ _ON_PUSH = {
     "classroom50": "Classroom 50 checks your kernels when you submit.",
 }
 
+_README = """\
+# {title}
+
+Version {version}. You write GPU kernels; `grader check` says whether they are right and
+how fast they are. Without a GPU everything but speed is checked, in simulation.
+
+## Set up
+
+You need Linux (or WSL 2 on Windows) and Python 3.11, 3.12 or 3.13. In the folder of this
+repository:
+
+```sh
+python3 -m venv .venv
+. .venv/bin/activate
+python -m pip install -r requirements.txt
+```
+
+On a machine with an NVIDIA GPU install `requirements-{students}.txt` instead. `grader doctor` says
+what works there and what is missing. In a new terminal, `. .venv/bin/activate` is enough.
+
+## Work
+
+{commands}
+
+Each exercise is a folder with a lesson, `README.md`, and a file that you fill in, `kernel.py`. The
+first is [{first}]({shelf}/{first}/).
+Commit your kernel files as you go.{checked}
+
+## What is hidden, and what is not
+
+All that a kernel is held against is in this repository: the tests, the cases and the limits. A
+check draws its inputs anew each time; those of a run that counts are not known beforehand. Change
+nothing but the kernel files: where grades are made, the course's own copy of all others is used.
+
+{solutions}
+
+## When a newer version comes
+
+`grader update FROM` brings lessons, tests and new exercises, where FROM is the folder or the
+repository of the newer release. A kernel file that you have worked on is never touched. When it
+says that what is installed has changed:
+
+```sh
+python -m pip install --force-reinstall --no-deps -r requirements.txt
+python -m pip install -r requirements.txt
+```
+
+## Where to ask
+
+Ask whoever runs your course. For trouble with the set-up, send along what `grader doctor` prints;
+for a check that you do not understand, all that it printed.
+"""
+
 
 def requirements(grader: str, extra: str = "") -> str:
     """A pip requirements file for the grader, a wheel's path or a requirement.
@@ -57,68 +110,24 @@ def requirement_files(grader: str) -> dict[str, bytes]:
 
 
 def readme(settings: Settings, exercises: Sequence[Exercise], ci: str | None) -> str:
-    """What a student reads first. `exercises` are the released ones, at least one."""
+    """Return what a student reads first. `exercises` are the released ones, at least one."""
     first = exercises[0]
-    checked = f"\n{_ON_PUSH[ci]}" if ci is not None else ""
     shown = {
         "grader list": "what there is",
         f"grader show {first.name}": "what an exercise asks for",
         f"grader check {first.name}": "grade your kernel.py",
     }
     widest = max(map(len, shown))
-    commands = "\n".join(f"    {line:{widest}}   {what}" for line, what in shown.items())
-    return f"""\
-# {settings.title}
-
-Version {settings.version}. You write GPU kernels; `grader check` says whether they are right and
-how fast they are. Without a GPU everything but speed is checked, in simulation.
-
-## Set up
-
-You need Linux (or WSL 2 on Windows) and Python 3.11, 3.12 or 3.13. In the folder of this
-repository:
-
-```sh
-python3 -m venv .venv
-. .venv/bin/activate
-python -m pip install -r requirements.txt
-```
-
-On a machine with an NVIDIA GPU install `requirements-{STUDENTS}.txt` instead. `grader doctor` says
-what works there and what is missing. In a new terminal, `. .venv/bin/activate` is enough.
-
-## Work
-
-{commands}
-
-Each exercise is a folder with a lesson, `README.md`, and a file that you fill in, `kernel.py`. The
-first is [{first.name}]({first.folder.parent.name}/{first.name}/).
-Commit your kernel files as you go.{checked}
-
-## What is hidden, and what is not
-
-All that a kernel is held against is in this repository: the tests, the cases and the limits. A
-check draws its inputs anew each time; those of a run that counts are not known beforehand. Change
-nothing but the kernel files: where grades are made, the course's own copy of all others is used.
-
-{_solutions(settings)}
-
-## When a newer version comes
-
-`grader update FROM` brings lessons, tests and new exercises, where FROM is the folder or the
-repository of the newer release. A kernel file that you have worked on is never touched. When it
-says that what is installed has changed:
-
-```sh
-python -m pip install --force-reinstall --no-deps -r requirements.txt
-python -m pip install -r requirements.txt
-```
-
-## Where to ask
-
-Ask whoever runs your course. For trouble with the set-up, send along what `grader doctor` prints;
-for a check that you do not understand, all that it printed.
-"""
+    return _README.format(
+        title=settings.title,
+        version=settings.version,
+        students=STUDENTS,
+        commands="\n".join(f"    {line:{widest}}   {what}" for line, what in shown.items()),
+        first=first.name,
+        shelf=first.folder.parent.name,
+        checked=f"\n{_ON_PUSH[ci]}" if ci is not None else "",
+        solutions=_solutions(settings),
+    )
 
 
 def _solutions(settings: Settings) -> str:
