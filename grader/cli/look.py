@@ -37,11 +37,11 @@ def bench(
         from grader.reports import plots
 
         plots.writable(plot)
-    from grader.grading import bench
+    from grader.grading import bench, contenders
     from grader.reports import bench as rendered
     from grader.speed import profile as profiler
 
-    entrants = bench.contenders(exercise, kernel or exercise.kernel, against or [])
+    entrants = contenders(exercise, kernel or exercise.kernel, against or [])
     with say.progress() as progress:
         measured = bench.run(exercise, entrants, progress, options.in_bytes(gpu_memory))
         if profile:

@@ -1,8 +1,9 @@
 from . import bench as bench
 from . import check as check
-from .bench import WRONG as WRONG
-from .bench import Benchmark as Benchmark
-from .bench import Point as Point
+from .bench_contenders import contenders as contenders
+from .bench_record import WRONG as WRONG
+from .bench_record import Benchmark as Benchmark
+from .bench_record import Point as Point
 from .check import LARGEST_FILE as LARGEST_FILE
 from .options import Options as Options
 from .options import new_seed as new_seed

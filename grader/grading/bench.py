@@ -1,7 +1,7 @@
-"""`grader bench`: a kernel beside torch and the model solution, over a range of sizes.
+"""`grader bench`: time a kernel, torch and the model solution on a GPU, over a range of sizes.
 
-Nothing is graded here: each call is timed by CUDA events that its own worker records, and a worker
-that lies fools only who runs it. Outputs are checked all the same, once for each size.
+Nothing is graded: each worker records the CUDA events that time its own calls, and a worker that
+lies fools only the person who runs it. Each output is still checked, once for each size.
 """
 
 from __future__ import annotations
@@ -10,25 +10,22 @@ import math
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal
 
 import torch
-from pydantic import Field
 from torch import Tensor
 
 from grader import backends
 from grader.course import Exercise
+from grader.grading.bench_contenders import SIZES, Contender
+from grader.grading.bench_record import WRONG, Benchmark, Point, Size
 from grader.grading.session import ForkServers
 from grader.machine import choose_device, environment, gpu_lock, nvml
-from grader.model import CannotGrade, Environment, Record, Spec, UsageError
+from grader.model import CannotGrade, Spec
 from grader.sandbox import CudaArena, KernelFailure, WorkerLink, entry_of
 from grader.speed import (
     L2_MULTIPLE,
     MEMORY_SHARE,
     Gpu,
-    Profile,
     ReferenceKernel,
     SlotContents,
     Slots,
@@ -43,9 +40,8 @@ from grader.speed import (
 from grader.speed import sizes as tensor_sizes
 
 SMALLEST = 2**20  # bytes of arguments
-SIZES = 6
 BATCHES = 3
-# Calls of a go: the first is slower by the time it takes to launch it, and must not be the median.
+# Calls of a batch. The first includes the time to launch it, and must not be the median.
 LEAST_SLOTS, MOST_SLOTS = 4, 64
 ROW_MULTIPLE = 16  # elements of a 1-D argument, so that no kernel has an odd tail
 
@@ -64,121 +60,6 @@ LANES = {
     (12, 0): 128,
     (12, 1): 128,
 }
-WRONG = "wrong"
-
-
-@dataclass(frozen=True)
-class Contender:
-    """A kernel file under a name that a table and a picture can show."""
-
-    name: str
-    kernel: bytes
-
-
-class Size(Record):
-    """One size of the scored case, and how it is timed."""
-
-    rows: int = Field(description="of a matrix, or elements of a vector")
-    case: str
-    bytes: int = Field(description="the least that a call moves")
-    flops: int | None = Field(description="operations of a call; null where none are declared")
-    calls: int = Field(description="one after the other, each on memory of its own")
-    l2_multiple: float = Field(description="what these calls hold, in L2 caches")
-
-
-class Point(Record):
-    """One contender at one size: its median call, or why there is none."""
-
-    contender: str
-    case: str
-    bytes: int
-    seconds: float | None = None
-    bandwidth: float | None = Field(default=None, description="least bytes per second")
-    problem: str = Field(default="", description="`wrong`, or what went wrong")
-
-
-class Benchmark(Record):
-    """The record of one `grader bench`. Bandwidths are bytes per second."""
-
-    schema_: Literal["grader/bench/v1"] = Field(default="grader/bench/v1", alias="schema")
-    exercise: str
-    title: str
-    environment: Environment
-    ceiling: float = Field(description="of a trusted kernel of the same mix, at the largest size")
-    peak_flops: float | None = Field(
-        description="float32 operations per second at the highest clock; null: not known"
-    )
-    sizes: tuple[Size, ...]
-    contenders: tuple[str, ...]
-    points: tuple[Point, ...]
-    profile: Profile | None = Field(default=None, description="null where none was asked for")
-
-    @property
-    def ridge(self) -> float | None:
-        """Operations per byte at which memory and arithmetic limit a kernel alike."""
-        return None if self.peak_flops is None else self.peak_flops / self.ceiling
-
-
-def contenders(exercise: Exercise, kernel: Path, against: Sequence[Path]) -> list[Contender]:
-    """Who takes part. Raises UsageError when a named file cannot be read."""
-    is_solution = kernel.resolve() == exercise.solution.resolve()
-    found = [Contender("solution" if is_solution else "your kernel", _read(kernel))]
-    eager = exercise.folder / "eager.py"
-    if eager.exists():
-        text = eager.read_bytes()
-        found.append(Contender("torch eager", text))
-        found.append(Contender("torch.compile", text + compiled(exercise.spec).encode()))
-    if exercise.solution.exists() and not is_solution:
-        found.append(Contender("solution", exercise.solution.read_bytes()))
-    for path in dict.fromkeys(against):
-        taken = {"kernel", *(one.name for one in found)}
-        found.append(Contender(str(path) if path.stem in taken else path.stem, _read(path)))
-    return found
-
-
-def compiled(spec: Spec) -> str:
-    """What turns the text of an `eager.py` into its torch.compile form, put at its end.
-
-    An entry that takes a library's own arrays converts them first, which is no work for a compiler:
-    the function on tensors that it calls is compiled.
-    """
-    takes_tensors = backends.find(spec.backend).takes_tensors
-    name = spec.entry if takes_tensors else f"{spec.entry}_tensors"
-    return f"""
-
-import functools
-
-import torch._dynamo
-import torch._inductor.config
-
-torch._dynamo.config.recompile_limit = {2 * SIZES}
-torch._inductor.config.compile_threads = 1  # in this process: a pool would outlive the call
-_compiled = torch.compile({name})
-
-
-def _taken(argument):
-    if not isinstance(argument, torch.Tensor):
-        return argument  # a number: one compiled form serves all, as `dynamic=False` would not have
-    # With a storage of its own: the compiler does not take changes to one of several tensors of
-    # different types in one memory.
-    tensor = torch.from_dlpack(argument)
-    torch._dynamo.mark_static(tensor)  # each size is compiled for itself
-    return tensor
-
-
-@functools.wraps({name})
-def {name}(*arguments):
-    _compiled(*map(_taken, arguments))
-"""
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise UsageError(
-            f"The kernel file {path} cannot be read: {error.strerror}.", "Check its path."
-        ) from None
 
 
 def run(
@@ -189,7 +70,7 @@ def run(
 ) -> Benchmark:
     """Measure every contender at every size, in at most `gpu_memory` bytes of the GPU.
 
-    Raises CannotGrade without a CUDA GPU, or when another check holds it.
+    Raises CannotGrade without a CUDA GPU, or when another check holds the GPU.
     """
     require_gpu()
     with gpu_lock.exclusive_gpu(), closing(ForkServers()) as fork_servers:
@@ -221,7 +102,6 @@ def run(
 
 
 def require_gpu() -> None:
-    """Raises CannotGrade without a CUDA GPU."""
     try:
         choose_device("cuda")
     except CannotGrade as error:
@@ -232,10 +112,10 @@ def require_gpu() -> None:
 
 
 def plan(spec: Spec, gpu: Gpu) -> list[Size]:
-    """Sizes in geometric steps from SMALLEST bytes of arguments to those of the scored case.
+    """Space sizes geometrically, from SMALLEST bytes of arguments to those of the scored case.
 
-    A go is LEAST_SLOTS to MOST_SLOTS calls, each on memory of its own, and as many as exceed
-    L2_MULTIPLE L2 caches together where they and the free memory allow it.
+    A batch is LEAST_SLOTS to MOST_SLOTS calls, each on memory of its own. Within these limits and
+    the free memory, a batch uses more memory than L2_MULTIPLE L2 caches hold.
     """
     per_row = bytes_per_row(spec)
     largest = size(gpu, per_row, multiple=ROW_MULTIPLE, rounds=rounds(spec)).rows
@@ -268,7 +148,7 @@ def plan(spec: Spec, gpu: Gpu) -> list[Size]:
 def measured(
     spec: Spec, name: str, sizes: Sequence[Size], kernel: WorkerLink, memory: Tensor
 ) -> Iterator[Point]:
-    """One contender's points; after a failure of the call itself, the sizes left are not tried."""
+    """Yield a point for each size, up to the first at which the call itself fails."""
     for one in sizes:
         slots = Slots(spec, scored_case(spec, one.rows), one.calls, memory)
         try:
@@ -290,7 +170,7 @@ def measured(
 
 
 def _timed(kernel: WorkerLink, slots: Slots) -> tuple[float, bool]:
-    """Median seconds of a call, and whether the sampled outputs of the first go were right."""
+    """Return the median seconds of a call, and whether the first batch's spot checks were right."""
     calls, _ = slots.refill()
     kernel.call(calls)  # compiles, for which it has as long as for all calls
     calls, contents = slots.refill()
@@ -300,7 +180,7 @@ def _timed(kernel: WorkerLink, slots: Slots) -> tuple[float, bool]:
 
 
 def _ceiling(fork_servers: ForkServers, spec: Spec, largest: Size, arena: CudaArena) -> float:
-    """Bytes per second of the trusted kernel with the exercise's mix, at the largest size."""
+    """Return the reference kernel's bytes per second, of the same mix and the largest size."""
     slots = Slots(spec, scored_case(spec, largest.rows), largest.calls, arena.memory)
     slots.refill()
     fork_server = fork_servers.fork_server(backends.reference().name, "cuda", trusted=True)
@@ -309,7 +189,6 @@ def _ceiling(fork_servers: ForkServers, spec: Spec, largest: Size, arena: CudaAr
 
 
 def _peak_flops() -> float | None:
-    """float32 operations per second at the highest clock of the multiprocessors."""
     gpu = torch.cuda.get_device_properties(0)
     mhz = nvml.most_sm_mhz(gpu_lock.uuid())
     lanes = LANES.get((gpu.major, gpu.minor))
@@ -319,5 +198,5 @@ def _peak_flops() -> float | None:
 
 
 def peak_flops(multiprocessors: int, lanes: int, clock: float) -> float:
-    """float32 operations per second, from the clock in Hz: two for each fused multiply-add."""
+    """Return float32 operations per second, two for each fused multiply-add; `clock` is in Hz."""
     return multiprocessors * lanes * 2 * clock

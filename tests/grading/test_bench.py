@@ -30,17 +30,13 @@ from grader.grading.bench import (
     LEAST_SLOTS,
     MOST_SLOTS,
     ROW_MULTIPLE,
-    SIZES,
     SMALLEST,
-    Benchmark,
-    Point,
-    Size,
-    compiled,
-    contenders,
     measured,
     peak_flops,
     plan,
 )
+from grader.grading.bench_contenders import SIZES, Contender, compiled, contenders
+from grader.grading.bench_record import Benchmark, Point, Size
 from grader.model.errors import CannotGrade, UsageError
 from grader.model.exercise import Inputs, Spec
 from grader.model.messages import TensorRef
@@ -170,7 +166,7 @@ def test_the_least_bytes_are_those_of_the_tensors(name: str):
 # -- who takes part
 
 
-def names(found: Sequence[bench.Contender]) -> list[str]:
+def names(found: Sequence[Contender]) -> list[str]:
     return [one.name for one in found]
 
 

@@ -38,7 +38,7 @@ from grader.authoring.lint.review import RULES
 from grader.classroom.publish import records as publish
 from grader.course import catalog, manifest
 from grader.doctor import records as doctor
-from grader.grading.bench import Benchmark
+from grader.grading.bench_record import Benchmark
 from grader.model import attempts, errors, trace
 from grader.model.results import json_schema
 from grader.model.verdict import EXIT_CODES

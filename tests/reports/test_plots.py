@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.grading.bench import Benchmark, Point, Size
+from grader.grading.bench_record import Benchmark, Point, Size
 from grader.model.errors import UsageError
 from grader.model.results import Environment
 from grader.reports import plots
