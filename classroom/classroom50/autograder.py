@@ -1,9 +1,9 @@
-"""Grades a submission on Classroom 50, and leaves `result.json` in the student's checkout.
+"""Grade a submission on Classroom 50, and write `result.json` into the student's checkout.
 
-Its runner starts this file there. Beside it lies the course as `grader release` wrote it: of the
-checkout only the kernel files are taken. Where the course is not here, the checkout's own is used,
-which students may change: feedback, no grades. Exits with 0 where everything was graded, right or
-wrong, and leaves no `result.json` otherwise.
+Classroom 50's runner starts this file there. The course lies beside this file, as `grader release`
+wrote it, and only the kernel files come from the checkout. If the course is not here, the
+checkout's own is used, which students may change: that is feedback, not a grade. Exits with 0 if
+everything was graded, right or wrong; otherwise it writes no `result.json`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def main() -> int:
 
 
 def install(course: Path) -> None:
-    """A machine that has the grader already, such as one of yours with a GPU, skips this.
+    """Install the course's requirements; a machine that has the grader already skips this.
 
     TORCH_INDEX may name the index of PyTorch's builds without CUDA, which save some gigabytes: the
     page "Get Started" of pytorch.org names it.
@@ -51,10 +51,10 @@ def install(course: Path) -> None:
 
 
 def is_dated(tag: str) -> bool:
-    """Whether Classroom 50's tag says when it was handed in, which `grader ci` reads itself.
+    """Return true if Classroom 50's tag holds the time of submission: `grader ci` reads it then.
 
-    Such as `submit/2026-06-01T14-32-05Z-a1b2c3d`: the time that Classroom 50 itself goes by. A
-    commit has any time that its maker likes.
+    For example `submit/2026-06-01T14-32-05Z-a1b2c3d`, Classroom 50's own time. The time of a commit
+    comes from its author's clock, which can be set to any day.
     """
     try:
         datetime.strptime(tag[:27], "submit/%Y-%m-%dT%H-%M-%SZ")
@@ -64,14 +64,14 @@ def is_dated(tag: str) -> bool:
 
 
 def committed_at(checkout: Path) -> str:
-    """When the graded commit was made, as its maker's clock said; for where no tag tells better.
+    """Return the graded commit's own time, for a submission whose tag holds none.
 
-    It stays the same whenever the commit is graded again. Nothing where it is not known, or is yet
-    to come: the clock of who made it may be ahead.
+    It stays the same whenever the commit is graded again. It is empty if it is not known or lies in
+    the future, because the clock of the commit's author may be ahead.
     """
-    asked = ["git", "log", "-1", "--no-show-signature", "--format=%cI"]
+    command = ["git", "log", "-1", "--no-show-signature", "--format=%cI"]
     try:
-        when = subprocess.check_output(asked, cwd=checkout, text=True).strip()
+        when = subprocess.check_output(command, cwd=checkout, text=True).strip()
         return when if datetime.fromisoformat(when) <= datetime.now(UTC) else ""
     except (OSError, subprocess.CalledProcessError, ValueError):
         return ""

@@ -1,4 +1,4 @@
-"""Pages and lessons in plain words: phrases that nobody should have to read twice, and live paths."""
+"""Pages and lessons in plain words: no phrase that must be read twice, no path that is gone."""
 
 from __future__ import annotations
 
