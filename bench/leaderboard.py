@@ -34,7 +34,7 @@ from host import machine
 
 from grader.classroom import signing
 from grader.classroom.attempts import Context
-from grader.classroom.board import collect, people, publish, site
+from grader.classroom.board import collect, course_key, people, publish, site
 from grader.course import catalog, settings
 from grader.model import attempts
 from grader.model.attempts import Attempt
@@ -187,7 +187,7 @@ class Class:
         collected = timed("collect", lambda: collect.collect([self.results], context))
         assert not collected.problems, collected.problems[0]
         logins = {entry.student for entry in collected.entries}
-        secret = people.course_key(self.keys / "course.key")
+        secret = course_key.course_key(self.keys / "course.key")
         named, _ = timed("people", lambda: people.named(logins, secret, {}))
         group = site.Class(site.tasks(exercises), collected.entries, named)
         made = timed("assemble", lambda: site.assemble(own, group, (), now))

@@ -15,7 +15,7 @@ from pathlib import Path
 from grader.classroom import attempts as reader
 from grader.classroom import documents
 from grader.classroom.attempts import Context, Reader
-from grader.classroom.board.people import Forbidden
+from grader.classroom.board.forbidden import Forbidden
 from grader.model import EXIT_CODES, Attempt, Status, login_of, quoted, texts
 
 

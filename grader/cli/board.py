@@ -54,7 +54,7 @@ def new(
 ) -> None:
     """Make the pair of keys that signs results, and the course key that pseudonyms come from."""
     from grader.classroom import signing
-    from grader.classroom.board import people
+    from grader.classroom.board.course_key import new_course_key
 
     files = [out / name for name in (PRIVATE, PUBLIC, COURSE)]
     for file in files:
@@ -65,7 +65,7 @@ def new(
             )
     make_folder(out)
     name = signing.new_key(files[0], files[1])
-    people.new_course_key(files[2])
+    new_course_key(files[2])
     typer.echo(f"{files[0]}  signs results: keep it secret, and away from where kernels run")
     typer.echo(f"{files[1]}  lets anybody check them; its fingerprint is {name}")
     typer.echo(f"{files[2]}  makes pseudonyms: keep it secret, and keep it for the whole course")
@@ -89,7 +89,9 @@ def build(
     from grader.classroom.board import baselines as benchmarks
     from grader.classroom.board import decisions as decided
     from grader.classroom.board import people as persons
-    from grader.classroom.board import publish, site
+    from grader.classroom.board import publish, site, wishes
+    from grader.classroom.board.course_key import course_key as read_course_key
+    from grader.classroom.board.forbidden import Forbidden
     from grader.course import catalog, settings
     from grader.reports import board as pages
 
@@ -98,15 +100,15 @@ def build(
     root = catalog.find_root()
     own = settings.read(root)
     tasks = site.tasks(catalog.exercises(root))
-    key = persons.course_key(course_key)
-    wishes = {} if people is None else persons.wishes(people)
+    key = read_course_key(course_key)
+    wanted = {} if people is None else wishes.wishes(people)
     reasons = decided.reasons(decisions)
     known = benchmarks.read(baselines or [])
     with _many_objects():
         collected = _some_collected(results, trust, now, out)
         logins = {entry.student for entry in collected.entries}
-        named, unmet = persons.named(logins, key, wishes)
-        forbidden = persons.Forbidden(logins | wishes.keys())
+        named, unmet = persons.named(logins, key, wanted)
+        forbidden = Forbidden(logins | wanted.keys())
         group = site.Class(tasks, site.decided(collected.entries, reasons, forbidden), named)
         made = site.assemble(own, group, known, now)
         publish.write(out, {publish.DOCUMENT: publish.to_json(made), **pages.pages(made)})

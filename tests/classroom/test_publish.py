@@ -327,7 +327,7 @@ def test_an_argument_of_any_name_is_drawn(root):
 def test_a_figure_names_gpu_driver_versions_and_date(root):
     files = pages.published(settings_of(root), [model(root, results=lines(result(root)))]).files
     where = (
-        "Measured on NVIDIA H200 · driver 580.159.04 · torch 2.11.0 · Triton 3.6.0 · numba-cuda "
+        "Measured on NVIDIA H200 · driver 580.159.04 · torch 2.11.0 · triton 3.6.0 · numba-cuda "
         "0.30.4 · Python 3.12.3 · kernel-grader 0.1.0 · 20 November 2026"
     )
     page, markdown = (files[f"01_double/{name}"] for name in ("index.html", "README.md"))

@@ -11,7 +11,8 @@ from datetime import datetime
 from grader.classroom.board import baselines, rank
 from grader.classroom.board.baselines import Baseline
 from grader.classroom.board.entries import Entry
-from grader.classroom.board.people import Forbidden, Person
+from grader.classroom.board.forbidden import Forbidden
+from grader.classroom.board.people import Person
 from grader.classroom.board.records import Board, Row, Site, Standing, State, Student, Tried
 from grader.course import Exercise, Settings
 from grader.model import Gates, stamp, texts

@@ -11,8 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.classroom.board import people
-from grader.classroom.board.people import Forbidden, Wish, named
+from grader.classroom.board import course_key, pseudonyms
+from grader.classroom.board import wishes as wish_files
+from grader.classroom.board.forbidden import Forbidden
+from grader.classroom.board.people import named
+from grader.classroom.board.wishes import Wish
 from grader.classroom.board.words import ADJECTIVES, NOUNS
 from grader.model.errors import UsageError
 from grader.model.texts import clean_line
@@ -59,9 +62,9 @@ def test_a_class_of_two_thousand_has_two_thousand_names():
 
 
 def test_names_that_collide_are_told_apart_whoever_else_is_there(monkeypatch):
-    monkeypatch.setattr(people, "NUMBERS", 1)
-    monkeypatch.setattr(people, "ADJECTIVES", ["calm"])
-    monkeypatch.setattr(people, "NOUNS", ["otter", "heron"])
+    monkeypatch.setattr(pseudonyms, "NUMBERS", 1)
+    monkeypatch.setattr(pseudonyms, "ADJECTIVES", ["calm"])
+    monkeypatch.setattr(pseudonyms, "NOUNS", ["otter", "heron"])
     gave_way = set()
     for number in range(40):
         key = bytes([number]) * 32
@@ -85,7 +88,7 @@ def test_pages_cannot_be_told_from_logins_and_differ():
     keys = {person.key for person in found.values()}
     assert all(re.fullmatch(r"[0-9a-f]{20}", key) for key in keys)
     assert len(keys) == 2
-    assert people.page("ada", bytes(32)) != people.page("ada", KEY)
+    assert pseudonyms.page("ada", bytes(32)) != pseudonyms.page("ada", KEY)
 
 
 def test_a_nickname_is_opt_in_and_hiding_leaves_no_trace():
@@ -270,28 +273,28 @@ def test_reasons_lose_logins_and_addresses_and_nothing_else():
 
 def test_keys_are_made_once_and_read(tmp_path: Path):
     path = tmp_path / "course.key"
-    people.new_course_key(path)
+    course_key.new_course_key(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    key = people.course_key(path)
+    key = course_key.course_key(path)
     assert len(key) == 32
     with pytest.raises(UsageError, match=r"course\.key cannot be written: File exists"):
-        people.new_course_key(path)
-    assert people.course_key(path) == key
+        course_key.new_course_key(path)
+    assert course_key.course_key(path) == key
 
 
 @pytest.mark.parametrize("content", [b"", b"abc", b"g" * 64, b"\xff" * 64, b"a" * 66])
 def test_what_is_no_course_key_is_named(tmp_path: Path, content: bytes):
     (tmp_path / "k").write_bytes(content)
     with pytest.raises(UsageError, match="holds no course key: 64 hexadecimal digits"):
-        people.course_key(tmp_path / "k")
+        course_key.course_key(tmp_path / "k")
     with pytest.raises(UsageError, match="missing cannot be read: No such file"):
-        people.course_key(tmp_path / "missing")
+        course_key.course_key(tmp_path / "missing")
 
 
 def wishes(tmp_path: Path, text: str | bytes) -> dict[str, Wish]:
     path = tmp_path / "people.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return people.wishes(path)
+    return wish_files.wishes(path)
 
 
 def test_wishes_come_from_a_table(tmp_path: Path):

@@ -33,8 +33,9 @@ from hypothesis import strategies as st
 
 from grader.classroom.board import baselines, decisions, people, publish, site
 from grader.classroom.board.decisions import Invalidated
-from grader.classroom.board.people import Forbidden, Wish
+from grader.classroom.board.forbidden import Forbidden
 from grader.classroom.board.records import Site, State
+from grader.classroom.board.wishes import Wish
 from grader.course import catalog, settings
 from grader.model import attempts
 from grader.model.errors import UsageError
@@ -427,7 +428,7 @@ def test_the_whole_class_is_known_to_the_teacher_alone(tmp_path: Path):
     hidden = attempt(timed(0.7), student="bob")
     later = attempt(timed(0.4), student="ada", submitted_at="2026-11-21T10:00:01Z")
     entries = read(tmp_path, *map(signed, (best, hidden, later))).entries
-    named, _ = people.named(["ada", "bob"], SECRET, {"bob": people.Wish(hidden=True)})
+    named, _ = people.named(["ada", "bob"], SECRET, {"bob": Wish(hidden=True)})
     told = site.who_is_who(site.Class(TASKS, entries, named))
 
     def tried(made: attempts.Attempt, counts: bool) -> dict[str, object]:
