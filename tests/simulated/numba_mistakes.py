@@ -8,7 +8,7 @@ from numba import cuda, float32
 from grader.backends.numba.simulator import setup
 from grader.backends.numba.simulator.device_arrays import device_array
 from grader.backends.numba.simulator.launch_limits import LaunchRefused
-from grader.sandbox.failures import told
+from grader.sandbox.failures import from_fault
 from grader.worker.faults import describe
 from grader.worker.races import Race
 
@@ -187,7 +187,7 @@ def test_a_common_mistake_has_a_hint(kernel, grid, block, hint):
     array = device_array(np.zeros(4, np.float32), lambda size, what: None, "x")
     with pytest.raises((TypeError, ValueError, IndexError, LaunchRefused)) as caught:
         kernel[grid, block](array)
-    failure = told(describe(caught.value, __file__), "numba")
+    failure = from_fault(describe(caught.value, __file__), "numba")
     assert hint in (failure.hint or "")
 
 
@@ -233,7 +233,7 @@ def test_what_is_wrongly_called_has_the_name_by_which_it_was_called(kernel, mess
     array = device_array(np.zeros(4, np.float32), lambda size, what: None, "x")
     with pytest.raises((TypeError, AttributeError)) as caught:
         kernel[1, 1](array)
-    failure = told(describe(caught.value, __file__), "numba")
+    failure = from_fault(describe(caught.value, __file__), "numba")
     assert message in failure.message
     assert "Fake" not in failure.message
     assert hint in failure.hint
@@ -285,7 +285,7 @@ def test_a_barrier_is_advised_only_where_one_can_help(kernel, blocks, hint):
     array = device_array(np.zeros(4, np.float32), lambda size, what: None, "x")
     with pytest.raises(Race) as caught:
         kernel[blocks, 2](array)
-    given = told(describe(caught.value, __file__), "numba").hint
+    given = from_fault(describe(caught.value, __file__), "numba").hint
     assert hint in given
     assert (BARRIER in given) == (hint == BARRIER)
 
@@ -311,7 +311,7 @@ def test_a_constant_of_the_file_is_known_before_the_kernel_runs():
 
 
 def test_an_error_of_another_kind_has_none():
-    assert told(describe(KeyError("speed"), __file__), "numba").hint is None
+    assert from_fault(describe(KeyError("speed"), __file__), "numba").hint is None
 
 
 @cuda.jit

@@ -19,6 +19,24 @@ COMPILED = Library(
     ),
 )
 
+# What fails here is noted, and a worker does without.
+PRELOADED = Library(
+    TRITON,
+    (
+        *touchpoints(
+            "triton.backends.compiler",
+            "backends/triton/preload.py",
+            "GPUTarget(backend, arch, warp_size)",
+        ),
+        *touchpoints("triton.compiler", "backends/triton/preload.py", "ASTSource(fn, signature)"),
+        *touchpoints(
+            "triton", "backends/triton/preload.py", "knobs.cache.scope()", "knobs.cache.dir"
+        ),
+        *touchpoints("triton.backends.nvidia.driver", "backends/triton/preload.py", "CudaDriver()"),
+        *touchpoints("triton.runtime", "backends/triton/preload.py", "driver.set_active(driver)"),
+    ),
+)
+
 SIMULATED = Library(
     TRITON,
     (
@@ -47,7 +65,6 @@ SIMULATED = Library(
             "InterpreterBuilder.create_inline_asm",
             "InterpreterBuilder.create_extern_elementwise"
             "(self, libName, libPath, symbol, argList, retType, isPure)",
-            "TensorHandle(data, dtype)",
             *("_ir.MEM_SEMANTIC.ACQUIRE", "_ir.MEM_SEMANTIC.RELEASE"),
             *("_ir.MEM_SEMANTIC.ACQUIRE_RELEASE", "_ir.ROUNDING_MODE.RTZ"),
             "_ir.PADDING_OPTION.PAD_NAN",
@@ -70,10 +87,10 @@ SIMULATED = Library(
             f"{_SIMULATOR}/launch.py",
             "Autotuner.run(self, args, kwargs)",
         ),
+        *touchpoints(_INTERPRETER, f"{_SIMULATOR}/internals.py", "TensorHandle(data, dtype)"),
+        *touchpoints(_INTERPRETER, f"{_SIMULATOR}/setup.py", "FunctionRewriter.ast_transformer"),
         *touchpoints(
-            _INTERPRETER,
-            f"{_SIMULATOR}/logic.py",
-            *("FunctionRewriter.ast_transformer", "ASTTransformer.generic_visit(self, node)"),
+            _INTERPRETER, f"{_SIMULATOR}/logic.py", "ASTTransformer.generic_visit(self, node)"
         ),
         *touchpoints(
             _INTERPRETER,

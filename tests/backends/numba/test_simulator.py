@@ -24,7 +24,7 @@ def python(*arguments: str, simulated: bool) -> subprocess.CompletedProcess[str]
     )
 
 
-@pytest.mark.parametrize("file", ["numba_kernels.py", "logged_kernels.py", "numba_mistakes.py"])
+@pytest.mark.parametrize("file", ["numba_kernels.py", "logged_kernels.py"])
 def test_simulated_kernels(file: str):
     done = python(
         "-m", "pytest", "-q", "-p", "no:cacheprovider", str(INSIDE / file), simulated=True
