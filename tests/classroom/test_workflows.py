@@ -33,7 +33,7 @@ CLASSROOM = TESTS.parent / "classroom"
 WORKFLOWS = sorted((CLASSROOM / "github").glob("*.yml"))
 GITLAB = CLASSROOM / "gitlab" / "check.yml"
 AUTOGRADER = CLASSROOM / "classroom50" / "autograder.py"
-ZIP = TESTS.parent / "grader" / "gradescope"
+ZIP = TESTS.parent / "grader" / "classroom" / "gradescope"
 INDEX = "https://builds.example/without-cuda"
 SYSTEMS = ("GITHUB_", "GITLAB_", "CI", "CLASSROOM", "SUBMISSION_TAG", "GRADER_", "PIP_", "TORCH_")
 
