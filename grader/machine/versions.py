@@ -10,6 +10,8 @@ from grader import backends
 from grader.machine import nvml
 from grader.model import Environment
 
+_FIELDS = Environment.model_fields.keys()
+
 
 def environment(device: str) -> Environment:
     name, capability, driver = "cpu", None, None
@@ -29,7 +31,7 @@ def environment(device: str) -> Environment:
         driver=driver,
     )
     packages = (package for backend in backends.every() for package in backend.packages)
-    versions = {one.field: _version(one.name) for one in packages if one.field}
+    versions = {one.field: _version(one.name) for one in packages if one.field in _FIELDS}
     return found.model_copy(update=versions)
 
 

@@ -38,7 +38,7 @@ class Package:
     """A package that grading needs, the versions that the tests ran with, and pyproject's range.
 
     `gpu` packages are of no use without a GPU. `field` is the field of a result's environment that
-    holds the installed version.
+    holds the installed version, if it has one.
     """
 
     name: str

@@ -14,6 +14,7 @@ import pytest
 from grader import backends, cli
 from grader.classroom.release import contents
 from grader.course import catalog, extensions
+from grader.model.backend import Abilities
 from grader.model.errors import BrokenExercise
 from grader.sandbox import failures, fork_server
 
@@ -105,6 +106,32 @@ def test_lint_reads_kernels_by_its_names(course: Path):
     assert [one["rule"] for one in review["findings"]] == ["KG406"]
 
 
+def able_to(course: Path, abilities: str) -> None:
+    """Have the language be able to do this and nothing else."""
+    record = course / "extensions/backends/toy/__init__.py"
+    text = record.read_text()
+    assert "simulate=True, count_traffic=True" in text
+    record.write_text(text.replace("simulate=True, count_traffic=True", abilities))
+
+
+def test_what_cannot_be_simulated_cannot_be_graded_without_a_gpu(course: Path):
+    able_to(course, "")
+    done = command(course, "check", "p01", "--device", "cpu", "--solution")
+    assert done.returncode == 3
+    assert "Kernels in Toy cannot be simulated." in " ".join(done.stdout.split())
+
+
+def test_a_picture_needs_threads_that_can_be_traced(course: Path):
+    done = command(course, "show", "p01", "--trace", "--solution")
+    assert done.returncode == 2
+    assert "it is written in Toy, whose kernels have no threads" in done.stderr
+
+
+def test_what_is_counted_is_simulated():
+    with pytest.raises(ValueError, match="simulate must be True"):
+        Abilities(trace_threads=True)
+
+
 # -- from the course that grades, and from nowhere else
 
 
@@ -138,7 +165,7 @@ def test_what_lies_beside_a_kernel_file_is_never_imported(course: Path, tmp_path
 
 def test_a_name_that_is_taken_is_refused(course: Path):
     (course / "extensions/backends/toy").rename(course / "extensions/backends/numba")
-    with pytest.raises(BrokenExercise, match="there is a numba already"):
+    with pytest.raises(BrokenExercise, match="but numba exists already"):
         extensions.use_extensions(course)
     assert "toy" not in backends.names()
 
