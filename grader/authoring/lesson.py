@@ -17,7 +17,7 @@ _ROLES = {
     "in": "read only",
     "out": "filled by the kernel",
     "inout": "read and overwritten",
-    "scalar": "a Python float",
+    "scalar": "a Python number",
 }
 
 

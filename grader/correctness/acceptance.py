@@ -10,10 +10,10 @@ and a row when the root mean square of its errors is at most
     max(4 · rms of torch's errors, accumulation · rms of magnitude)  +  max(0.6 · r · rms ulp, tiny)
 
 Torch's own error is that of the same formula in float32. `ulp` is the spacing of the output's dtype
-at the answer, and r is 1 for float32 outputs and 2 for 16-bit ones: an honest kernel may round an
-intermediate to the output's dtype, as torch's own operators do. `magnitude` is the condition of the
-output (`spec.Tolerance`). `tiny` is what a GPU may flush to zero: answers below float32's smallest
-normal number. Every other part scales with the answer, so zeros never pass.
+at the answer, and r is 1, and 2 for 16-bit outputs: an honest kernel may round an intermediate to
+the output's dtype, as torch's own operators do, but none computes in 8 bits. `magnitude` is the
+condition of the output (`spec.Tolerance`). `tiny` is what a GPU may flush to zero: answers below
+float32's smallest normal number. Every other part scales with the answer, so zeros never pass.
 
 `accumulation` is what float32 sums lose, for the n terms of one output:
 
@@ -29,6 +29,8 @@ normal number. Every other part scales with the answer, so zeros never pass.
   A longer permission would hide a sum in float16, which is off by 2⁻¹² and more.
 
 At n = 131,072 that is 1.8e-4, far below what skipping 1 % of the terms costs.
+
+Outputs of whole numbers (bool among them) accept no error: they are compared in int64.
 """
 
 from __future__ import annotations
@@ -36,13 +38,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from grader.correctness.inputs import DTYPES
-from grader.model import BrokenExercise, Case, Inputs, Spec
+from grader.correctness.dtypes import (
+    DTYPES,
+    NAMES,
+    has_unused_nan,
+    is_whole,
+    rounded,
+    smallest,
+    widened,
+)
+from grader.model import LARGEST, Argument, BrokenExercise, Case, Inputs, Spec
 
 UNIT_ROUNDOFF = 2.0**-24  # of float32, in which kernels accumulate
 SAFETY = 8.0
@@ -63,6 +74,7 @@ class Mismatch:
     wrong: int
     total: int
     where: str
+    dtype: torch.dtype = torch.float32
 
     @property
     def message(self) -> str:
@@ -77,21 +89,31 @@ class Mismatch:
     def got_text(self) -> str:
         if self.kind == "never_written":
             return "what was there before the call"
-        return _number(self.got)
+        return number_text(self.got, self.dtype)
 
     @property
     def expected_text(self) -> str:
-        slack = f" ± {self.limit:.2g}" if self.kind == "value" and self.limit else ""
-        return _number(self.expected) + slack
+        limit = self.limit if self.kind == "value" else 0.0
+        return expected_text(self.expected, limit, self.dtype)
 
 
-def _number(value: float) -> str:
-    return f"{value:.7g}"
+def expected_text(value: float, limit: float, dtype: torch.dtype) -> str:
+    return number_text(value, dtype) + (f" ± {limit:.2g}" if limit else "")
+
+
+def number_text(value: float, dtype: torch.dtype = torch.float32) -> str:
+    """Return a number of an output of this dtype as a person reads it."""
+    if dtype == torch.bool:
+        return str(bool(value)) if value in (0, 1) else f"a byte of {value}, no bool"
+    return str(value) if is_whole(dtype) else f"{value:.7g}"
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What the kernel should have written, and by how much it may miss it; all in float64."""
+    """The output that a kernel should write, and by how much it may miss it.
+
+    All in float64, but for an `answer` of whole numbers, which is in int64.
+    """
 
     answer: Mapping[str, Tensor]
     own: Mapping[str, Tensor]
@@ -112,6 +134,8 @@ def expect(spec: Spec, case: Case, inputs: Inputs) -> Expected:
             "Tell whoever wrote the exercise; your kernel is not at fault.",
         )
     own = spec.reference(_computed_in(torch.float32, inputs))
+    kinds = {a.name: output_dtype(a, inputs) for a in spec.arguments if a.filled}
+    answer = {name: _in_range(name, value, kinds[name]) for name, value in answer.items()}
     sizes = {name: value.abs() for name, value in answer.items()}
     if spec.tolerance.magnitude is not None:
         sizes |= spec.tolerance.magnitude(wide, answer)
@@ -122,6 +146,35 @@ def expect(spec: Spec, case: Case, inputs: Inputs) -> Expected:
         terms=spec.tolerance.terms(case),
         exact=case.draw in spec.tolerance.exact,
     )
+
+
+def output_dtype(argument: Argument, inputs: Inputs) -> torch.dtype:
+    """Return the dtype of an argument that the kernel fills."""
+    if argument.dtype is not None:
+        return DTYPES[argument.dtype]
+    like = inputs[argument.name if argument.role == "inout" else argument.like or ""]
+    assert isinstance(like, Tensor)
+    return like.dtype
+
+
+def _in_range(name: str, answer: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return what the reference says of an output of this dtype in float64, or in int64.
+
+    Raises BrokenExercise for a number that no output of the dtype could hold.
+    """
+    if not is_whole(dtype):
+        return answer if answer.is_floating_point() else widened(answer).double()
+    whole = answer.long() if answer.is_floating_point() else widened(answer)
+    unfit = (whole < smallest(dtype)) | (whole > LARGEST[NAMES[dtype]])
+    if answer.is_floating_point():
+        unfit |= whole.double() != answer
+    if bool(unfit.any()):
+        first = answer.flatten()[int(unfit.flatten().byte().argmax())].item()
+        raise BrokenExercise(
+            f"The exercise is broken: the reference gives {name} a {first}, and it is {dtype}.",
+            "Draw smaller numbers, or compute in the output's dtype, where sums wrap around.",
+        )
+    return whole
 
 
 def _computed_in(dtype: torch.dtype, inputs: Inputs) -> dict[str, Tensor | float]:
@@ -169,11 +222,11 @@ def shares_right(
     """
     for name, answer in expected.answer.items():
         limit = _limit(expected, name, got[name])
-        takes_work = answer.abs() > limit
+        takes_work = answer.abs() > limit if answer.is_floating_point() else answer != 0
         came_in = inputs.get(name)
         if isinstance(came_in, Tensor):
-            takes_work &= (came_in.double() - answer).abs() > limit
-        right = (got[name].double() - answer).abs() <= limit
+            takes_work &= ~_close(widened(came_in), answer, limit)
+        right = _close(widened(got[name]), answer, limit)
         if name in unwritten:
             right &= ~unwritten[name]
         yield name, int((right & takes_work).sum()) / max(1, int(takes_work.sum()))
@@ -187,15 +240,31 @@ def right_elements(expected: Expected, got: Mapping[str, Tensor]) -> Iterator[tu
 
 def right_of(expected: Expected, name: str, got: Tensor) -> Tensor:
     """Which elements of one filled argument are right, each taken by itself."""
-    candidate, answer = got.double(), expected.answer[name]
-    same = (candidate == answer) | (candidate.isnan() & answer.isnan())
-    return same | ((candidate - answer).abs() <= _limit(expected, name, got))
+    return _close(widened(got), expected.answer[name], _limit(expected, name, got))
+
+
+def is_nearest(expected: Expected, name: str, got: Tensor) -> bool:
+    """Return whether each element is the answer in the output's dtype, or both are nearly 0."""
+    answer = expected.answer[name]
+    if is_whole(got.dtype):
+        return bool((widened(got) == answer).all())
+    values, tiny = got.double(), flushed_below(got.dtype)
+    both_tiny = (values.abs() < tiny) & (answer.abs() < tiny)
+    return bool(((values == rounded(answer, got.dtype).double()) | both_tiny).all())
+
+
+def _close(values: Tensor, answer: Tensor, limit: Tensor) -> Tensor:
+    """Mark the elements that miss the answer by no more than the limit."""
+    if not answer.is_floating_point():
+        return values == answer
+    same = (values == answer) | (values.isnan() & answer.isnan())
+    return same | ((values - answer).abs() <= limit)
 
 
 def _limit(expected: Expected, name: str, got: Tensor) -> Tensor:
     """How far each element of an argument may be off."""
     answer = expected.answer[name]
-    if expected.exact or not got.is_floating_point():
+    if expected.exact or is_whole(got.dtype):
         return torch.zeros_like(answer)
     own, size = expected.own[name].double(), expected.magnitude[name]
     limit, _ = limits(got.dtype, answer, own, size, expected.terms)
@@ -216,29 +285,36 @@ def compare(
     """The worst element of `got` that is not acceptable, or None.
 
     `got` has the output's dtype; `answer`, `own` (torch's float32 answer) and `magnitude` are
-    float64 of the same shape. Integers accept no error.
+    float64 of the same shape. Whole numbers accept no error, and their answer is int64.
     """
-    candidate = got.double()
-    if unwritten is not None and bool(unwritten.any()):
-        return _mismatch(argument, "never_written", unwritten, unwritten, candidate, answer)
+    candidate = widened(got)
+    report = partial(_mismatch, argument, got.dtype, candidate, answer)
     same = (candidate == answer) | (candidate.isnan() & answer.isnan())
-    strange = ~same & (~candidate.isfinite() | ~answer.isfinite())
-    if bool(strange.any()):
-        return _mismatch(argument, "not_finite", strange, strange, candidate, answer)
-    if exact or not got.is_floating_point():
-        limit, rms_limit = torch.zeros_like(answer), None
+    error = torch.where(same, 0.0, (candidate.double() - answer.double()).abs())
+    if is_whole(got.dtype):  # of which two different ones may be the same float64
+        error = torch.where(same, 0.0, error.clamp(min=1.0))
+    if exact or is_whole(got.dtype):
+        limit, rms_limit = torch.zeros_like(error), None
     else:
         limit, rms_limit = limits(got.dtype, answer, own, magnitude, terms)
-    error = torch.where(same, 0.0, (candidate - answer).abs())
+    if unwritten is not None:
+        missing = unwritten
+        if not has_unused_nan(got.dtype):  # so that a kernel may write the pattern by right
+            missing = unwritten & ((error > limit) | candidate.isnan())
+        if bool(missing.any()):
+            return report("never_written", missing, missing)
+    strange = ~same & (~candidate.isfinite() | ~answer.isfinite())
+    if bool(strange.any()):
+        return report("not_finite", strange, strange)
     wrong = error > limit
     if bool(wrong.any()):
         badness = torch.where(wrong, error / (limit + magnitude * UNIT_ROUNDOFF + 1e-300), 0.0)
-        return _mismatch(argument, "value", wrong, badness, candidate, answer, limit)
+        return report("value", wrong, badness, limit)
     if rms_limit is None:
         return None
     bad_rows = (_rms(error) > rms_limit).expand_as(error)
     if bool(bad_rows.any()):
-        return _mismatch(argument, "rms", bad_rows, error * bad_rows, candidate, answer, limit)
+        return report("rms", bad_rows, error * bad_rows, limit)
     return None
 
 
@@ -246,7 +322,7 @@ def limits(
     dtype: torch.dtype, answer: Tensor, own: Tensor, magnitude: Tensor, terms: int
 ) -> tuple[Tensor, Tensor]:
     """The limit of each element's error, and of each row's root mean square."""
-    roundings = 1.0 if dtype == torch.float32 else 2.0
+    roundings = 2.0 if dtype.itemsize == 2 else 1.0
     accumulation = UNIT_ROUNDOFF * max(SAFETY * math.sqrt(terms), 0.375 * min(terms, LONGEST_CHAIN))
     spacing = roundings * ulp(answer, dtype)
     tiny = flushed_below(dtype)
@@ -278,20 +354,22 @@ def ulp(values: Tensor, dtype: torch.dtype) -> Tensor:
 def flushed_below(dtype: torch.dtype) -> float:
     """Answers smaller than this may come out as zero.
 
-    float32 arithmetic on a GPU may flush subnormals; float16 subnormals are ordinary float32
-    numbers, so only the rounding to the smallest of them is lost.
+    float32 arithmetic on a GPU may flush subnormals; those of float16 and of 8-bit floats are
+    ordinary float32 numbers, so only the rounding to the smallest of them is lost.
     """
     info = torch.finfo(dtype)
-    return info.smallest_normal * (info.eps if dtype == torch.float16 else 1.0)
+    ordinary = info.smallest_normal > torch.finfo(torch.float32).smallest_normal
+    return info.smallest_normal * (info.eps if ordinary else 1.0)
 
 
 def _mismatch(
     argument: str,
+    dtype: torch.dtype,
+    got: Tensor,
+    answer: Tensor,
     kind: str,
     wrong: Tensor,
     badness: Tensor,
-    got: Tensor,
-    answer: Tensor,
     limit: Tensor | None = None,
 ) -> Mismatch:
     flat = int(badness.double().argmax())
@@ -300,12 +378,13 @@ def _mismatch(
         argument=argument,
         kind=kind,
         index=index,
-        expected=float(answer[index]),
-        got=float(got[index]),
+        expected=answer[index].item(),
+        got=got[index].item(),
         limit=0.0 if limit is None else float(limit[index]),
         wrong=int(wrong.sum()),
         total=wrong.numel(),
         where=describe_where(wrong),
+        dtype=dtype,
     )
 
 

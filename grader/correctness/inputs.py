@@ -15,15 +15,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from grader.correctness.dtypes import DTYPES, NAMES, is_whole, rounded, smallest
 from grader.model import LARGEST, Case
-
-DTYPES = {
-    "float32": torch.float32,
-    "float16": torch.float16,
-    "bfloat16": torch.bfloat16,
-    "int64": torch.int64,
-}
-NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 
 class CaseDraw:
@@ -39,24 +32,28 @@ class CaseDraw:
         self, shape: tuple[int, ...], *, dtype: str | None = None, extreme: float | None = None
     ) -> Tensor:
         """See `spec.Draw`. Raises ValueError when the case names an unknown distribution."""
-        name = dtype or self._case.dtype
-        try:
-            distribution = DISTRIBUTIONS[self._case.draw]
-        except KeyError:
+        if self._case.draw not in DISTRIBUTIONS:
             raise ValueError(
                 f"{self._case.draw!r} is not a distribution: use {', '.join(DISTRIBUTIONS)}"
-            ) from None
-        rows = math.prod(shape[:-1])
-        limit = LARGEST[name]
-        values = distribution(rows, shape[-1], self._random, min(extreme or limit, limit), name)
-        rounded = values.to(DTYPES[name]).reshape(shape)
+            )
+        values = self._values(shape, dtype or self._case.dtype, extreme)
         pad = self._case.pad
         if pad:
             # Another row stride for each: a kernel that uses one for two of them is wrong. Outputs
             # are 2 further apart than the input that they are like (remote.destinations).
             pad += 3 * self._padded
             self._padded += 1
-        return with_layout(rounded, pad, self._case.offset, self._device)
+        return with_layout(values, pad, self._case.offset, self._device)
+
+    def _values(self, shape: tuple[int, ...], dtype: str, extreme: float | None) -> Tensor:
+        rows, columns, limit = math.prod(shape[:-1]), shape[-1], LARGEST[dtype]
+        if is_whole(DTYPES[dtype]):
+            numbers = WHOLE_NUMBERS[self._case.draw]
+            values = numbers(rows, columns, self._random, *_range(dtype, extreme))
+            return values.to(DTYPES[dtype]).reshape(shape)
+        most = min(extreme or limit, limit)
+        values = DISTRIBUTIONS[self._case.draw](rows, columns, self._random, most, dtype)
+        return rounded(values, DTYPES[dtype]).reshape(shape)
 
     def indices(self, count: int, below: int, ignored: int | None = None) -> Tensor:
         values = torch.randint(below, (count,), generator=self._random)
@@ -70,18 +67,26 @@ class CaseDraw:
         value = math.exp(math.log(low) + share * (math.log(high) - math.log(low)))
         return torch.tensor(value, dtype=torch.float32).item()
 
+    def integer(self, low: int, high: int) -> int:
+        return int(_integer(low, high, (), self._random))
 
+    def truth(self) -> bool:
+        return self.integer(0, 1) == 1
+
+
+EXACT_IN_FLOAT32 = 2**24  # it holds each whole number up to this
 SPIKES = 16  # in a vector, or in each row, of the scored case; and up to as many again
 
 
 class LargeDraw:
     """Draws the scored case on the GPU itself, in place and in the case's own dtype.
 
-    Of the distributions only `rows`; no target is ignored, so that the least traffic is exact.
+    Whole numbers and floats of 8 bits are drawn in float32 and rounded. Of the distributions only
+    `rows`; no target is ignored, so that the least traffic is exact.
     Spikes keep a part from standing for the whole, as it does among many like numbers: each weighs
     as much as a quarter of all that are none, in a sum of products (vectors) or of exponentials
     (rows), which is more than the rounding of so long a sum is permitted to cost. Who knew their
-    number could stop looking for them at the last.
+    number could stop looking for them at the last. Whole numbers accept no error and need none.
     """
 
     def __init__(self, case: Case, device: torch.device | str, seed: int) -> None:
@@ -96,25 +101,37 @@ class LargeDraw:
     ) -> Tensor:
         name = dtype or self._case.dtype
         limit = min(extreme or math.inf, LARGEST[name])
-        values = torch.empty(shape, dtype=DTYPES[name], device=self._device)
+        final = DTYPES[name]
+        whole = is_whole(final)
+        drawn_in = torch.float32 if whole or final.itemsize == 1 else final
+        values = torch.empty(shape, dtype=drawn_in, device=self._device)
         values.normal_(generator=self._random)
         of_rows = (*shape[:-1], 1)
         low, high = math.log(0.05), math.log(20.0)
         scale = self._uniform(of_rows, low, high).exp().to(values.dtype)
         shift = self._uniform(of_rows, -8.0, 8.0).to(values.dtype)
         torch.addcmul(shift, values, scale, out=values)
-        where = self._below(shape[-1], (*shape[:-1], 2 * SPIKES))
-        weight = max(1.0, shape[-1] / 4)
+        if whole:
+            most = min(limit, EXACT_IN_FLOAT32)
+            values = values.round_().clamp_(max(smallest(final), -most), most).to(final)
+        else:
+            values = rounded(self._with_spikes(values, limit), final)
+        self.drawn.append(values)
+        return values
+
+    def _with_spikes(self, values: Tensor, limit: float) -> Tensor:
+        *rows, columns = values.shape
+        where = self._below(columns, (*rows, 2 * SPIKES))
+        weight = max(1.0, columns / 4)
         plain = values.gather(-1, where).double()
-        spikes = plain * weight if len(shape) == 1 else plain + math.log(weight)
+        spikes = plain * weight if not rows else plain + math.log(weight)
         chosen = self._below(2, where.shape).bool()
         chosen[..., :SPIKES] = True
         # Who is not chosen gives way to the first, which is: of two that fall on one place either
         # may be written last.
         where = torch.where(chosen, where, where[..., :1])
         spikes = torch.where(chosen, spikes, spikes[..., :1]).clamp(-limit, limit)
-        self.drawn.append(values.scatter_(-1, where, spikes.to(values.dtype)))
-        return values
+        return values.scatter_(-1, where, spikes.to(values.dtype))
 
     def _below(self, limit: int, shape: tuple[int, ...]) -> Tensor:
         return torch.randint(limit, shape, generator=self._random, device=self._device)
@@ -128,6 +145,12 @@ class LargeDraw:
     def number(self, low: float, high: float) -> float:
         value = math.exp(self._numbers.uniform(math.log(low), math.log(high)))
         return torch.tensor(value, dtype=torch.float32).item()
+
+    def integer(self, low: int, high: int) -> int:
+        return self._numbers.randint(low, high)
+
+    def truth(self) -> bool:
+        return self._numbers.random() < 0.5
 
 
 class NumberDraw(LargeDraw):
@@ -161,13 +184,16 @@ def with_layout(
 ) -> Tensor:
     """The same values, rows `pad` elements apart and `offset` elements past a 16-byte boundary.
 
-    What lies between the rows is NaN, so that reading it shows.
+    NaN lies between the rows, so that reading it shows; of whole numbers the largest.
     """
     stride = values.shape[-1] + (pad if values.ndim > 1 else 0)
     rows = values.numel() // values.shape[-1]
     extent = (offset + rows * stride,)
-    home = torch.full(extent, math.nan, dtype=torch.float32, device=values.device)
-    home = home.to(device=device, dtype=values.dtype)
+    if is_whole(values.dtype):
+        home = torch.full(extent, LARGEST[NAMES[values.dtype]], dtype=values.dtype, device=device)
+    else:
+        home = torch.full(extent, math.nan, dtype=torch.float32, device=values.device)
+        home = home.to(device=device, dtype=values.dtype)
     strides = [stride] * values.ndim
     strides[-1] = 1
     for axis in range(values.ndim - 3, -1, -1):
@@ -270,6 +296,79 @@ DISTRIBUTIONS: dict[str, Distribution] = {
     "denormals": _denormals,
     "integers": _integers,
     "spikes": _spikes,
+}
+
+
+# The same for whole numbers from `low` to `high`, as int64: float64 would not hold all of them.
+WholeNumbers = Callable[[int, int, torch.Generator, int, int], Tensor]
+
+
+def _range(dtype: str, extreme: float | None) -> tuple[int, int]:
+    """The least and the greatest number that may be drawn, both included."""
+    low, high = smallest(DTYPES[dtype]), int(LARGEST[dtype])
+    if extreme is None or extreme >= high:
+        return low, high
+    return max(low, -int(extreme)), int(extreme)
+
+
+def _integer(low: int, high: int, shape: tuple[int, ...], random: torch.Generator) -> Tensor:
+    """Uniform in [low, high]; of int64 without the greatest, for torch takes no bound beyond it."""
+    return torch.randint(low, min(high + 1, 2**63 - 1), shape, generator=random)
+
+
+def _near_0(low: int, high: int, size: int) -> tuple[int, int]:
+    """The part of a range that lies within `size` of 0."""
+    return max(low, -size), min(high, size)
+
+
+def _rows_of_whole(rows: int, columns: int, random: torch.Generator, low: int, high: int) -> Tensor:
+    """Row scale log-uniform in [1, 20], row shift in [-8, 8]; unsigned ones lie around 50."""
+    scale = _uniform((rows, 1), 0.0, math.log(20.0), random).exp()
+    shift = _uniform((rows, 1), -8.0, 8.0, random) + (0 if low < 0 else min(high, 100) / 2)
+    values = _normal(rows, columns, random) * scale + shift
+    return values.round().long().clamp(low, high)
+
+
+def _ties_of_whole(rows: int, columns: int, random: torch.Generator, low: int, high: int) -> Tensor:
+    palette = _integer(*_near_0(low, high, 6), (rows, 4), random)
+    return palette.gather(1, torch.randint(4, (rows, columns), generator=random))
+
+
+def _constant_whole(
+    rows: int, columns: int, random: torch.Generator, low: int, high: int
+) -> Tensor:
+    return _integer(*_near_0(low, high, 100), (rows, 1), random).expand(rows, columns)
+
+
+def _extreme_whole(rows: int, columns: int, random: torch.Generator, low: int, high: int) -> Tensor:
+    """A quarter each of `low`, `high`, numbers anywhere between, and numbers near 0."""
+    shape = rows, columns
+    kind = torch.randint(4, shape, generator=random)
+    anywhere = _integer(low, high, shape, random)
+    near = _integer(*_near_0(low, high, 3), shape, random)
+    ends = torch.where(kind == 2, high, low)
+    return torch.where(kind == 0, near, torch.where(kind == 1, anywhere, ends))
+
+
+def _small_whole(rows: int, columns: int, random: torch.Generator, low: int, high: int) -> Tensor:
+    return _integer(*_near_0(low, high, 1), (rows, columns), random)
+
+
+def _spiky_whole(rows: int, columns: int, random: torch.Generator, low: int, high: int) -> Tensor:
+    """-1, 0 and 1, and 120 where `spikes` has it."""
+    small = _small_whole(rows, columns, random, low, min(high, 120) - 1)
+    places = columns - 1 - torch.arange(rows) * columns // rows
+    return small.scatter_(1, places.unsqueeze(1), min(high, 120))
+
+
+WHOLE_NUMBERS: dict[str, WholeNumbers] = {
+    "rows": _rows_of_whole,
+    "ties": _ties_of_whole,
+    "constant": _constant_whole,
+    "extremes": _extreme_whole,
+    "denormals": _small_whole,
+    "integers": _small_whole,
+    "spikes": _spiky_whole,
 }
 
 

@@ -21,9 +21,13 @@ def _misfits(spec: Spec, backend: Backend) -> Iterator[str]:
     for dtype in _dtypes(spec):
         if dtype not in backend.dtypes:
             yield f"{backend.title} takes no {dtype}: its dtypes are {', '.join(backend.dtypes)}"
-    scalars = [argument.name for argument in spec.arguments if argument.role == "scalar"]
-    if scalars and not backend.scalars:
-        yield f"{backend.title} takes no numbers as arguments, and {scalars[0]} is one"
+    for argument in spec.arguments:
+        if argument.role == "scalar" and argument.dtype not in backend.scalars:
+            kinds = ", ".join(backend.scalars) or "none"
+            yield (
+                f"{backend.title} takes no {argument.dtype} as a number, and {argument.name} is "
+                f"one: its numbers are {kinds}"
+            )
     if spec.budgets and not backend.can.trace_threads:
         yield f"budgets need counts of single threads, and nothing traces those of {backend.title}"
 
@@ -35,4 +39,5 @@ def _dtypes(spec: Spec) -> Iterator[str]:
         yield spec.pictured.dtype
     if spec.scored is not None:
         yield spec.scored.dtype
-    yield from (argument.dtype for argument in spec.arguments if argument.dtype)
+    tensors = (argument for argument in spec.arguments if argument.role != "scalar")
+    yield from (argument.dtype for argument in tensors if argument.dtype)

@@ -6,7 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from torch import Tensor
 
-from grader.correctness import expect, first_mismatch, mistakes, reseeded, right_elements
+from grader.correctness import (
+    expect,
+    first_mismatch,
+    mistakes,
+    number_text,
+    reseeded,
+    right_elements,
+    widened,
+)
 from grader.grading.session import Grading
 from grader.grading.steps.correctness import failure_from, trusted
 from grader.model import (
@@ -91,10 +99,13 @@ def _places(marked: Tensor) -> tuple[int, ...]:
 
 
 def _wrong(bad: Tensor, answer: Tensor, got: Tensor) -> tuple[Wrong, ...]:
-    expected, found = answer.flatten(), got.flatten()
+    expected, found = answer.flatten(), widened(got).flatten()
+
+    def text(value: Tensor) -> str:
+        return number_text(value.item(), got.dtype)
+
     return tuple(
-        Wrong(element=at, expected=f"{float(expected[at]):.7g}", got=f"{float(found[at]):.7g}")
-        for at in _places(bad)
+        Wrong(element=at, expected=text(expected[at]), got=text(found[at])) for at in _places(bad)
     )
 
 

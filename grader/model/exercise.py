@@ -20,8 +20,33 @@ Role = Literal["in", "out", "inout", "scalar"]
 Inputs = Mapping[str, "Tensor | float"]
 Shape = tuple[int, ...]
 
-ITEMSIZE = {"float32": 4, "float16": 2, "bfloat16": 2, "int64": 8}  # bytes per element
-LARGEST = {"float32": 3.4e38, "float16": 65504.0, "bfloat16": 3.38e38}  # at most the largest finite
+ITEMSIZE = {  # bytes per element
+    "float32": 4,
+    "float16": 2,
+    "bfloat16": 2,
+    "float8_e4m3fn": 1,
+    "float8_e5m2": 1,
+    "int8": 1,
+    "int16": 2,
+    "int32": 4,
+    "int64": 8,
+    "uint8": 1,
+    "bool": 1,
+}
+LARGEST: dict[str, float] = {  # at most the largest finite number
+    "float32": 3.4e38,
+    "float16": 65504.0,
+    "bfloat16": 3.38e38,
+    "float8_e4m3fn": 448.0,
+    "float8_e5m2": 57344.0,
+    "int8": 2**7 - 1,
+    "int16": 2**15 - 1,
+    "int32": 2**31 - 1,
+    "int64": 2**63 - 1,
+    "uint8": 2**8 - 1,
+    "bool": 1,
+}
+Scalar = Literal["float", "int", "bool"]
 
 
 # What `Case.draw` may be; `grader.correctness.inputs` has the distributions.
@@ -36,7 +61,8 @@ class Argument:
     between memory and the chip; bytes follow from them and the tensor's size. `most_reads` and
     `most_writes` are the most that the traffic step lets pass; None lets any number pass.
     An `out` has the shape and dtype of the argument named by `like`, unless given here. A shape
-    that follows from those of the inputs is a function of them.
+    that follows from those of the inputs is a function of them. The `dtype` of a scalar is the
+    Python type of the number: float, int or bool.
     """
 
     name: str
@@ -85,9 +111,9 @@ def updates(name: str, *, reads_at_most: int = 1) -> Argument:
     )
 
 
-def scalar(name: str) -> Argument:
-    """A Python float."""
-    return Argument(name=name, role="scalar")
+def scalar(name: str, kind: Scalar = "float") -> Argument:
+    """Return a Python number: a float unless said otherwise, an int or a bool."""
+    return Argument(name=name, role="scalar", dtype=kind)
 
 
 @dataclass(frozen=True)
@@ -142,7 +168,7 @@ class Case:
         if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*)*", shape):
             raise ValueError(f"a case starts with its shape, such as 2x1025, not {shape!r}")
         if dtype not in ITEMSIZE:
-            raise ValueError(f"{dtype!r} is not a dtype: use float32, float16 or bfloat16")
+            raise ValueError(f"{dtype!r} is not a dtype: use one of {', '.join(ITEMSIZE)}")
         case = cls(shape=tuple(map(int, shape.split("x"))), dtype=dtype)
         for part in filter(None, rest.split(",")):
             name, _, value = part.partition("=")
@@ -172,7 +198,8 @@ class Draw(Protocol):
         """Finite values of the case's distribution, rounded to `dtype` (the case's own).
 
         In the distribution `extremes` they reach ±`extreme` (the dtype's largest finite value):
-        a spec lowers it so that the correctly rounded answer stays finite.
+        a spec lowers it so that the correctly rounded answer stays finite. Whole numbers lie
+        between -`extreme` and `extreme`, unsigned ones from 0 on.
         """
 
     def indices(self, count: int, below: int, ignored: int | None = None) -> Tensor:
@@ -180,6 +207,12 @@ class Draw(Protocol):
 
     def number(self, low: float, high: float) -> float:
         """A float, log-uniform in [low, high], that float32 holds exactly."""
+
+    def integer(self, low: int, high: int) -> int:
+        """An int, uniform in [low, high]."""
+
+    def truth(self) -> bool:
+        """True or False, as likely."""
 
 
 @dataclass(frozen=True, kw_only=True)

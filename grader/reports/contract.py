@@ -16,7 +16,7 @@ _ROLES = {
     "in": "read, must not change",
     "out": "filled by the kernel",
     "inout": "read and overwritten",
-    "scalar": "a Python float",
+    "scalar": "a Python number",
 }
 
 
@@ -175,7 +175,7 @@ def tensor_bytes(spec: Spec, case: Case) -> dict[str, int]:
     shapes: dict[str, tuple[tuple[int, ...], str]] = {}
     inputs = spec.inputs(case, CaseDraw(case))
     for name, value in inputs.items():
-        if not isinstance(value, float):
+        if not isinstance(value, float | int):
             shapes[name] = (tuple(value.shape), NAMES[value.dtype])
     for argument in spec.arguments:
         if argument.role == "out":

@@ -10,10 +10,11 @@ from .arena import view as view
 from .fork_server import ForkServer as ForkServer
 from .fork_server import NoWorker as NoWorker
 from .fork_server import describe_end as describe_end
+from .poison import Poison as Poison
 from .pretender import ANSWERS as ANSWERS
 from .pretender import Pretender as Pretender
-from .remote_kernel import Poison as Poison
 from .remote_kernel import RemoteKernel as RemoteKernel
+from .remote_kernel import check_scalars as check_scalars
 from .remote_kernel import destinations as destinations
 from .worker_link import Call as Call
 from .worker_link import Entry as Entry

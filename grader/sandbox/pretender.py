@@ -11,13 +11,20 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor
 
+from grader.correctness import is_whole, widened
 from grader.model import Failure, Inputs, Spec, TensorRef, Traced
 from grader.sandbox.arena import Arena, view
 from grader.sandbox.worker_link import Call, Counts
 
 # Bits of significand that survive in the next lower precision: float32 through float16, float16
-# through bfloat16, bfloat16 through half of its own.
-LOWER_BITS = {torch.float32: 11, torch.float16: 8, torch.bfloat16: 4}
+# through bfloat16, others through about half of their own.
+LOWER_BITS = {
+    torch.float32: 11,
+    torch.float16: 8,
+    torch.bfloat16: 4,
+    torch.float8_e4m3fn: 2,
+    torch.float8_e5m2: 1,
+}
 
 Answer = Callable[[Spec, Inputs, Mapping[str, Tensor]], None]
 
@@ -33,13 +40,14 @@ def ones(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
 
 
 def nan(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
+    """Whole numbers have none: they get the 0 that a GPU makes of it."""
     for out in outputs.values():
-        out.fill_(torch.nan)
+        out.fill_(0 if is_whole(out.dtype) else torch.nan)
 
 
 def first_input(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
     """Every output holds the first input's elements, in order and from the first again."""
-    source = next(v for v in inputs.values() if isinstance(v, Tensor)).flatten()
+    source = widened(next(v for v in inputs.values() if isinstance(v, Tensor)).flatten())
     for out in outputs.values():
         times = -(-out.numel() // source.numel())
         out.copy_(source.repeat(times)[: out.numel()].reshape(out.shape))
@@ -52,7 +60,7 @@ def untouched(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None
 def constant_mean(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
     """Each row of an output holds the mean of its right answers, all over."""
     for name, answer in spec.reference(_in_float64(inputs)).items():
-        outputs[name].copy_(answer.mean(-1, keepdim=True).expand_as(answer))
+        outputs[name].copy_(widened(answer).double().mean(-1, keepdim=True).expand_as(answer))
 
 
 def lower_precision(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:

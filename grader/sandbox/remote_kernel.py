@@ -7,51 +7,19 @@ itself at what changed: outputs are read from the arena, everything else there m
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import torch
 from torch import Tensor
 
-from grader.correctness import DTYPES, CaseDraw, with_layout
-from grader.model import Argument, Case, Failure, Spec, Traced
+from grader.correctness import CaseDraw, bits, output_dtype, with_layout
+from grader.model import Argument, BrokenExercise, Case, Failure, Inputs, Spec, Traced
 from grader.sandbox.arena import Arena, Placed, place, view
+from grader.sandbox.poison import Poison
 from grader.sandbox.worker_link import Call, Counts, Executor, KernelFailure
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Poison:
-    """The bit pattern that outputs hold before a call: a NaN that no arithmetic makes."""
-
-    bits: int  # of a float32 NaN, of which 16-bit dtypes take the upper half
-
-    @classmethod
-    def fresh(cls) -> Poison:
-        # A quiet NaN with random payload, so that nobody can write the pattern on purpose. Of the
-        # upper half, which 16-bit dtypes take, one bit is set and one is clear: the NaNs that
-        # arithmetic makes have all payload bits clear on a CPU, and all set on a GPU.
-        payload = random.SystemRandom().randrange(1 << 22) & ~(1 << 17) | 1 << 16
-        return cls(0x7FC00000 | payload)
-
-    def fill(self, view: Tensor) -> None:
-        bits, pattern = self._as_bits(view)
-        bits.fill_(pattern)
-
-    def left_in(self, view: Tensor) -> Tensor:
-        """Which elements still hold the pattern."""
-        bits, pattern = self._as_bits(view)
-        return bits == pattern
-
-    def _as_bits(self, view: Tensor) -> tuple[Tensor, int]:
-        if view.dtype == torch.float32:
-            return view.view(torch.int32), self.bits
-        if view.dtype == torch.float16:
-            return view.view(torch.int16), 0x7E00 | (self.bits >> 16) & 0x1FF
-        return view.view(torch.int16), self.bits >> 16
 
 
 class RemoteKernel:
@@ -76,7 +44,9 @@ class RemoteKernel:
         """The inputs that the exercise draws for a case."""
         if self._too_long is None:  # or the case that took too long stays the one to tell
             self.last_case = case
-        return dict(self.spec.inputs(case, CaseDraw(case, self.device)))
+        inputs = dict(self.spec.inputs(case, CaseDraw(case, self.device)))
+        check_scalars(self.spec, inputs)
+        return inputs
 
     def run(self, inputs: dict[str, Tensor | float]) -> dict[str, Tensor]:
         """Call the entry on these inputs; returns every argument that it fills.
@@ -159,7 +129,8 @@ class RemoteKernel:
             self._check_untouched(region, before, placed)
         for argument, value in tensors:
             if argument.filled:
-                value.copy_(next(p.view for p in placed if p.argument is argument))
+                there = next(p.view for p in placed if p.argument is argument)
+                bits(value).copy_(bits(there))  # a copy of bools would make True of other bytes
         return done
 
     def _within_time(self, work: Callable[[], T]) -> T:
@@ -203,10 +174,22 @@ class RemoteKernel:
         after = region.clone()
         for place_ in placed:
             if place_.argument.filled:
-                view(after, place_.ref).copy_(view(before, place_.ref))
+                bits(view(after, place_.ref)).copy_(bits(view(before, place_.ref)))
         changed = (after != before).nonzero().flatten()
         if len(changed):
             raise KernelFailure(_explain_stray_write(int(changed[0]), placed))
+
+
+def check_scalars(spec: Spec, inputs: Inputs) -> None:
+    """Raise BrokenExercise unless each number that is drawn has the type that the spec gives."""
+    for argument in spec.arguments:
+        drawn = type(inputs.get(argument.name)).__name__
+        if argument.role == "scalar" and drawn != argument.dtype:
+            raise BrokenExercise(
+                f"The exercise is broken: {argument.name} is declared as {argument.dtype}, and "
+                f"`inputs` draws {drawn}.",
+                f'Declare it as scalar("{argument.name}", "{drawn}"), or draw another number.',
+            )
 
 
 def destinations(
@@ -225,13 +208,11 @@ def _destination(
         return torch.empty_strided(
             source.shape, source.stride(), dtype=source.dtype, device=device
         ).copy_(source)
-    shape = argument.shape_for(inputs)
+    shape, dtype = argument.shape_for(inputs), output_dtype(argument, inputs)
     if shape is not None:
-        assert argument.dtype is not None
-        return torch.zeros(shape, dtype=DTYPES[argument.dtype], device=device)
+        return torch.zeros(shape, dtype=dtype, device=device)
     like = inputs[argument.like or ""]
     assert isinstance(like, Tensor)
-    dtype = DTYPES[argument.dtype] if argument.dtype else like.dtype
     pad = like.stride(-2) - like.shape[-1] if like.ndim > 1 else 0
     # Another row stride than the input's: a kernel that uses one for both is wrong.
     zeros = torch.zeros(like.shape, dtype=dtype, device=like.device)

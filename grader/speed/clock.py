@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 
 import torch
 
+from grader.correctness import expected_text, number_text, widened
 from grader.model import CannotGrade, Failure
 from grader.sandbox import Call, KernelFailure, WorkerLink
 from grader.speed.reserved_memory import available
@@ -264,12 +265,12 @@ def wrong_output(contents: SlotContents) -> Failure:
         error = check.error()
         wrong = ~(error <= check.limit)
         if bool(wrong.any()):
-            at = int(wrong.nonzero()[0])
+            at, dtype = int(wrong.nonzero()[0]), check.memory.dtype
             return Failure(
                 kind="wrong_at_scale",
                 message="the kernel is wrong on large cases, though right on small ones",
-                expected=f"{float(check.answer[at]):.7g} ± {float(check.limit[at]):.2g}",
-                got=f"{float(check.memory[check.index[at]]):.7g}",
+                expected=expected_text(check.answer[at].item(), check.limit[at].item(), dtype),
+                got=number_text(widened(check.held()[at]).item(), dtype),
                 where=f"{int(wrong.sum()):,} of {wrong.numel():,} sampled elements",
                 hint="Does an offset overflow 32 bits, or does the grid have a fixed size?",
             )

@@ -178,7 +178,7 @@ def _job(spec: Spec, kernel: Path, rows: int) -> dict[str, Any]:
     for argument in spec.arguments:
         value = one[argument.name]
         if not isinstance(value, Tensor):
-            described.append({"value": float(value)})
+            described.append({"value": value})
             continue
         # A tensor with an extent of `few` grows with the rows; the output of a reduction does not.
         shape = [rows if n == few else n for n in value.shape[:1]] + list(value.shape[1:])

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from grader.correctness import LargeDraw
 from grader.model import Case, Spec
-from grader.sandbox import REDZONE, destinations
+from grader.sandbox import REDZONE, check_scalars, destinations
 
 FEW = 64  # rows of a case from which the bytes of one row follow
 SPARE_ROWS = 16  # of the warm-up call: some megabytes, too few to hide anything there
@@ -25,6 +25,7 @@ def arguments(spec: Spec, case: Case, draw: LargeDraw) -> dict[str, Tensor | flo
     half a second and gigabytes of the host's memory.
     """
     inputs = {name: _without_memory(value) for name, value in spec.inputs(case, draw).items()}
+    check_scalars(spec, inputs)
     return inputs | destinations(spec, inputs, torch.device("meta"))
 
 

@@ -17,7 +17,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from grader.correctness import LargeDraw, NumberDraw, expect, limits
+from grader.correctness import WORDS, LargeDraw, NumberDraw, bits, expect, is_whole, limits
 from grader.model import Argument, Case, Spec
 from grader.sandbox import Call, Placed, Poison, place
 from grader.speed.mixes import Stream, large, stream_on
@@ -37,7 +37,6 @@ SAMPLED_SLOTS = 8
 # Places of each tensor that must stay as they were left. A kernel that writes to a hundredth of one
 # tensor hits one of them with a probability of 1 - 0.99^256 = 92 %.
 CANARIES = 256
-WORDS = {2: torch.int16, 4: torch.int32, 8: torch.int64}  # by their bytes
 
 T = TypeVar("T")
 # Tensors of places and values, flat, by the dtype that the places are counted in.
@@ -105,7 +104,7 @@ class Slots:
         numbers: dict[str, float] = {}
         if any(a.role == "scalar" for a in self.spec.arguments):
             inputs = self.spec.inputs(case, NumberDraw(case, seed))
-            numbers = {name: value for name, value in inputs.items() if isinstance(value, float)}
+            numbers = {k: v for k, v in inputs.items() if not isinstance(v, Tensor)}
         return [refs.get(a.name) or numbers[a.name] for a in self.spec.arguments]
 
     def fill(self, plan: Plan) -> SlotContents:
@@ -117,10 +116,12 @@ class Slots:
             draw = self._draw(self.case, seed)
             inputs = dict(self.spec.inputs(self.case, draw))
             withheld = self._withhold(inputs, draw.drawn, slot)
+            poison = Poison.fresh()
             if slot in sampled:
                 for placed, piece in self._sampled(inputs, withheld, slot):
-                    spot_checks[placed.view.dtype].append(piece)
-            poison = Poison.fresh()
+                    before = _before(placed, piece[0], inputs, poison)
+                    checked = _in_arena(placed, piece[0]), *piece[1:], before
+                    spot_checks[placed.view.dtype].append(checked)
             for placed in slot:
                 name = placed.argument.name
                 if name in withheld:
@@ -148,14 +149,10 @@ class Slots:
         places = self._random_places(placed.view.numel(), CANARIES)
         if placed.argument.role == "out":
             poison.fill(placed.view)
-            left = torch.empty(CANARIES, dtype=dtype, device=self._memory.device)
-            poison.fill(left)
         else:
-            value = _tensor(inputs[placed.argument.name])
-            placed.view.copy_(value)
-            left = value.reshape(-1)[places]
-        word = WORDS[dtype.itemsize]
-        return word, (_in_arena(placed, places), left.view(word))
+            placed.view.copy_(_tensor(inputs[placed.argument.name]))
+        left = _before(placed, places, inputs, poison)
+        return WORDS[dtype.itemsize], (_in_arena(placed, places), left)
 
     def _by_dtype(self, kind: Callable[..., T], pieces: Pieces) -> list[T]:
         return [
@@ -201,17 +198,16 @@ class Slots:
         placed_by_name = {placed.argument.name: placed for placed in slot}
         for name, answer in expected.answer.items():
             placed = placed_by_name[name]
-            own = expected.own[name].double()
-            limit, _ = limits(
-                placed.view.dtype, answer, own, expected.magnitude[name], expected.terms
-            )
+            limit = torch.zeros_like(answer)
+            if not is_whole(placed.view.dtype):
+                own, size = expected.own[name].double(), expected.magnitude[name]
+                limit, _ = limits(placed.view.dtype, answer, own, size, expected.terms)
             index = rows
             if answer.ndim > 1:
                 columns = self._sampled_columns(answer.shape[-1], rows, inputs, withheld)
                 index = rows[:, None] * answer.shape[-1] + columns
                 answer, limit = answer.gather(1, columns), limit.gather(1, columns)
-            there = _in_arena(placed, index.flatten())
-            yield placed, (there, answer.flatten(), limit.flatten())
+            yield placed, (index.flatten(), answer.flatten(), limit.flatten())
 
     def _sampled_rows(self, withheld: Mapping[str, Withheld]) -> Tensor:
         length, *columns = self.case.shape
@@ -241,6 +237,18 @@ class Slots:
         Raises BrokenExercise when no ceiling has that mix.
         """
         return stream_on(self._slots)
+
+
+def _before(
+    placed: Placed, elements: Tensor, inputs: Mapping[str, Tensor | float], poison: Poison
+) -> Tensor:
+    """Return the bits of some elements, counted row by row, before a call: input, or poison.
+
+    They come from the judge's own memory.
+    """
+    if placed.argument.role == "out":
+        return poison.at(placed.view, elements)
+    return bits(_tensor(inputs[placed.argument.name]).reshape(-1)[elements])
 
 
 def _no_pieces() -> Pieces:

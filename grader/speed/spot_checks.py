@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from grader.correctness import bits, widened
 from grader.speed.withheld_inputs import PendingInput
 
 
@@ -33,25 +34,39 @@ class Canary:
 class SpotCheck:
     """Some places of one dtype in the arena, with their expected values and tolerances.
 
-    `index` counts elements of the dtype from the arena's start; answers and limits are float64.
+    `index` counts elements of the dtype from the arena's start; answers and limits are float64, and
+    of whole numbers int64. `before` holds the bits that lay there before the call.
     """
 
     index: Tensor
     answer: Tensor
     limit: Tensor
+    before: Tensor
     memory: Tensor  # the arena, in that dtype
 
     def right(self) -> Tensor:
         return (self.error() <= self.limit).all()
 
     def share_right(self) -> float:
-        """Return the share of right places, from 0 to 1, among those where a zero is wrong."""
+        """Return the share of right places, from 0 to 1, among those where a zero is wrong.
+
+        Places that hold the same as before the call count as wrong: nothing was done there.
+        """
         takes_work = self.answer.abs() > self.limit
-        right = (self.error() <= self.limit) & takes_work
+        changed = bits(self.held()) != self.before
+        right = (self.error() <= self.limit) & takes_work & changed
         return int(right.sum()) / max(1, int(takes_work.sum()))
 
     def error(self) -> Tensor:
-        return (self.memory[self.index].double() - self.answer).abs()
+        """Return the absolute error of each place; of whole numbers 1 where they differ."""
+        values = widened(self.held())
+        if not values.is_floating_point():
+            return (values != self.answer).long()
+        return (values - self.answer).abs()
+
+    def held(self) -> Tensor:
+        """Return the contents of the places now, in their dtype."""
+        return bits(self.memory)[self.index].view(self.memory.dtype)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from grader.correctness import bits, widened
+
 SPAN = 16384  # elements of a vector that count as a row
 # Elements of a row that may be withheld: the greatest always is, each other by the toss of a coin.
 # A kernel that has found this many may stop looking: in an eighth of the rows, after four fifths of
@@ -49,7 +51,7 @@ class PendingInput:
     memory: Tensor
 
     def write(self) -> None:
-        self.memory[self.index] = self.values
+        bits(self.memory)[self.index] = bits(self.values)
 
 
 def withhold(values: Tensor, random: torch.Generator) -> Withheld:
@@ -57,23 +59,25 @@ def withhold(values: Tensor, random: torch.Generator) -> Withheld:
 
     Rows lie along the last axis. Changes some floating-point numbers to be nearly as great as the
     greatest of their rows, because no sum would show that a small one was missing. Integers stay as
-    they are, because they may be indices. Only drawn values may replace them.
+    they are, because they may be indices. Only drawn values may replace them, and of a bool its
+    opposite.
     """
     rows = _rows(values)
     # In a sum of products the largest magnitude matters; in one of exponentials, the largest value.
-    place = (rows.abs() if values.ndim == 1 else rows).argmax(dim=1, keepdim=True)
+    ordered = rows if rows.dtype.itemsize > 1 else widened(rows).float()
+    place = (ordered.abs() if values.ndim == 1 else ordered).argmax(dim=1, keepdim=True)
     columns = torch.cat((place, _random_columns(rows, MAX_WITHHELD - 1, random)), dim=1)
-    drawn = rows.gather(1, columns)
-    others = rows.gather(1, _random_columns(rows, MAX_WITHHELD, random))
+    drawn = _gather(rows, columns)
+    others = _gather(rows, _random_columns(rows, MAX_WITHHELD, random))
     coin = torch.rand(columns.shape, generator=random, device=values.device) < 0.5
     if values.is_floating_point():
         before = _nearly_as_great(rows, columns, coin, others, random)
     else:
         coin[:, 0] = True
-        before = torch.where(coin, others, drawn)
+        before = torch.where(coin, ~drawn if rows.dtype == torch.bool else others, drawn)
     first = torch.arange(len(rows), device=values.device)[:, None] * rows.shape[1]
     # Read again: of two values for the same place, either may have been written last.
-    return Withheld(first + columns, rows.gather(1, columns), before)
+    return Withheld(first + columns, _gather(rows, columns), before)
 
 
 def _nearly_as_great(
@@ -83,15 +87,20 @@ def _nearly_as_great(
 
     Returns the placeholders for all columns.
     """
-    drawn = rows.gather(1, columns).float()
+    drawn = _gather(rows, columns).float()
     greatest, small = drawn[:, :1], drawn[:, 1:]
     # A mean of two looks like an element; a copy of one could be searched for.
     instead = others[:, :2].float().mean(dim=1, keepdim=True)
     short = torch.rand(small.shape, generator=random, device=rows.device)
     near = torch.lerp(greatest, small, NEAR * short)
     changed = torch.where(coin[:, 1:] & near.isfinite(), near, small)
-    rows.scatter_(1, columns[:, 1:], changed.to(rows.dtype))
+    bits(rows).scatter_(1, columns[:, 1:], bits(changed.to(rows.dtype)))
     return torch.where(columns == columns[:, :1], instead, drawn).to(rows.dtype)
+
+
+def _gather(rows: Tensor, columns: Tensor) -> Tensor:
+    """Return the elements in these columns of each row; torch gathers no floats of 8 bits."""
+    return bits(rows).gather(1, columns).view(rows.dtype)
 
 
 def _random_columns(rows: Tensor, count: int, random: torch.Generator) -> Tensor:
@@ -100,7 +109,7 @@ def _random_columns(rows: Tensor, count: int, random: torch.Generator) -> Tensor
 
 
 def write_placeholders(values: Tensor, withheld: Withheld) -> None:
-    values.view(-1)[withheld.places] = withheld.before
+    bits(values).view(-1)[withheld.places] = bits(withheld.before)
 
 
 def _rows(values: Tensor) -> Tensor:

@@ -37,12 +37,17 @@ def _argument(
     described: Mapping[str, Any], below: int, generator: torch.Generator
 ) -> torch.Tensor | float:
     if "value" in described:
-        return float(described["value"])
+        number: float = described["value"]
+        return number
     dtype = getattr(torch, described["dtype"])
-    tensor = torch.empty(described["shape"], dtype=dtype, device=generator.device)
     if dtype.is_floating_point:
-        return tensor.normal_(generator=generator)
-    return tensor.random_(0, below, generator=generator)
+        # Torch draws no floats of 8 bits.
+        drawn_in = dtype if dtype.itemsize > 1 else torch.float32
+        tensor = torch.empty(described["shape"], dtype=drawn_in, device=generator.device)
+        return tensor.normal_(generator=generator).to(dtype)
+    most = 2 if dtype == torch.bool else torch.iinfo(dtype).max
+    tensor = torch.empty(described["shape"], dtype=dtype, device=generator.device)
+    return tensor.random_(0, min(below, most), generator=generator)
 
 
 if __name__ == "__main__":

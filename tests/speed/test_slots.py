@@ -411,7 +411,8 @@ def test_the_share_that_is_right_is_that_of_the_work_done(name: str):
 def test_places_where_zero_is_right_take_no_work():
     answer, limit = torch.tensor([0.0, 1e-9, 2.0, 3.0]), torch.full((4,), 1e-6)
     memory = torch.tensor([0.0, 0.0, 2.0, 0.0])
-    check = SpotCheck(torch.arange(4), answer.double(), limit.double(), memory)
+    before = torch.full((4,), torch.nan).view(torch.int32)
+    check = SpotCheck(torch.arange(4), answer.double(), limit.double(), before, memory)
     assert check.share_right() == 0.5
 
 

@@ -21,6 +21,7 @@ from grader.correctness import (
     cases,
     expect,
     first_mismatch,
+    has_unused_nan,
     mistakes,
     no_kernel,
     reseeded,
@@ -154,7 +155,10 @@ def failure_from(mismatch: Mismatch, backend: str) -> Failure:
     hint = None
     if mismatch.kind == "never_written":
         reached = backends.find(backend).hints.reached
-        hint = f"{reached} An output begins as NaN, which stays NaN whatever is added to it."
+        begins = "random bits"
+        if has_unused_nan(mismatch.dtype):
+            begins = "NaN, which stays NaN whatever is added to it"
+        hint = f"{reached} An output begins as {begins}."
     elif math.isnan(mismatch.got):
         hint = (
             "A NaN comes from 0 / 0, inf / inf, inf - inf, 0 * inf, or memory that was never "

@@ -16,6 +16,7 @@ import triton
 import triton.language as tl
 from numpy.typing import NDArray
 
+from grader.backends.triton.simulator import float8
 from grader.backends.triton.simulator.bfloat16 import (
     from_bfloat16,
     is_bfloat16,
@@ -139,6 +140,11 @@ class Builder(interpreter.InterpreterBuilder):
     def create_fp_to_fp(self, src: Any, dst_type: Any, rounding: Any) -> Any:
         """Casts with a rounding mode, those from and to 8-bit floats, and between 16-bit ones."""
         src, target = widen(src), dst_type.scalar
+        if float8.known(src.dtype):
+            src = Handle(float8.from_float8(src.data, src.dtype), tl.float32)
+        if float8.known(target):
+            nearest = rounding != interpreter._ir.ROUNDING_MODE.RTZ
+            return Handle(float8.to_float8(src.data, target, nearest), target)
         small = src.dtype.scalar.is_fp8() or target.is_fp8()
         nearest = rounding != interpreter._ir.ROUNDING_MODE.RTZ
         if target != tl.bfloat16:

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 import torch
+import triton.language as tl
 
-from grader.backends.triton.simulator.internals import autotuner, interpreter
+from grader.backends.triton.simulator.internals import Handle, autotuner, interpreter
 from grader.backends.triton.simulator.language import already_patched
 from grader.backends.triton.simulator.races import Programs
 from grader.worker.bounds import Span
@@ -53,7 +54,16 @@ class GridExecutor(interpreter.GridExecutor):
     # The tensors are in host memory already: Triton would copy each one's whole storage.
 
     def _init_args_hst(self, args: Any, kwargs: Any) -> Any:
-        return args, kwargs
+        named = zip(self.arg_names, args, strict=False)
+        return [self._in_kernel(*one) for one in named], {
+            name: self._in_kernel(name, value) for name, value in kwargs.items()
+        }
+
+    def _in_kernel(self, name: str, value: object) -> object:
+        """Make a bool what a GPU makes of it: Triton's interpreter would give it 32 bits."""
+        if type(value) is not bool or name in self.constexprs:
+            return value
+        return tl.tensor(Handle(np.array([value]), tl.int1), tl.int1)
 
     def _restore_args_dev(self, *args_and_copies: Any) -> None:
         pass

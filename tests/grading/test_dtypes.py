@@ -1,0 +1,164 @@
+"""Exercises of every dtype that a backend takes, graded by the steps in simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from grader.backends import find
+from grader.course.catalog import Exercise
+from grader.grading import vacuity
+from grader.grading.options import Options
+from grader.grading.session import ForkServers, Grading
+from grader.grading.steps.correctness import correctness, try_case, without_kernels
+from grader.grading.steps.traffic import traffic
+from grader.grading.tracing import trace_of
+from grader.model.exercise import DRAWS, Case
+from grader.model.outcomes import Outcome
+from grader.sandbox.pretender import ANSWERS
+
+COURSE = Path(__file__).parents[1] / "courses" / "dtypes" / "exercises"
+TRITON, NUMBA = (Exercise(COURSE / name) for name in ("01_triton", "02_numba"))
+PAIRS = [(one, dtype) for one in (TRITON, NUMBA) for dtype in find(one.spec.backend).dtypes]
+each_dtype = pytest.mark.parametrize(
+    ("exercise", "dtype"), PAIRS, ids=[f"{one.spec.backend}-{dtype}" for one, dtype in PAIRS]
+)
+# The same sums by torch, without a kernel.
+WITHOUT = """
+import torch
+
+def add(x, acc, out, shift, keep):
+    a = torch.roll(torch.as_tensor(x), -shift)
+    kind = torch.float32 if a.is_floating_point() else a.dtype
+    total = (a.to(kind) + torch.as_tensor(acc).to(kind)).to(a.dtype)
+    out.copy_(total)
+    acc.copy_(a if keep else total)
+"""
+
+
+@pytest.fixture(scope="module")
+def fork_servers() -> Iterator[ForkServers]:
+    made = ForkServers()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def grading_of(fork_servers: ForkServers, tmp_path: Path) -> Iterator[Callable[..., Grading]]:
+    """Makes a grading of an exercise's own kernel, or of one in which a text is replaced."""
+    made: list[Grading] = []
+
+    def make(exercise: Exercise, old: str = "", new: str = "", **options: object) -> Grading:
+        source = (exercise.folder / "kernel.py").read_text()
+        assert old in source
+        (tmp_path / "kernel.py").write_text(source.replace(old, new) if old else source)
+        chosen = Options(**{"device": "cpu", "shrink": False, "seed": 1} | options)
+        made.append(Grading(exercise, tmp_path / "kernel.py", chosen, fork_servers))
+        return made[-1]
+
+    yield make
+    for grading in made:
+        grading.close()
+
+
+@each_dtype
+def test_right_kernels_pass_with_every_distribution(grading_of, exercise: Exercise, dtype: str):
+    grading = grading_of(exercise)
+    for number, draw in enumerate(DRAWS):
+        case = Case((70,), dtype, draw=draw, offset=number % 2, seed=number + 1)
+        assert try_case(grading, case) is None
+
+
+@each_dtype
+def test_elements_that_are_never_written_are_named(grading_of, exercise: Exercise, dtype: str):
+    inside = "at < n" if exercise is TRITON else "i < out.size"
+    grading = grading_of(exercise, inside, inside.replace("<", "< -1 +"))
+    failure = try_case(grading, Case((70,), dtype, seed=3))
+    assert failure is not None
+    assert (failure.kind, failure.message) == ("never_written", "out[69] was never written")
+    begins_as_nan = "float" in dtype and "float8" not in dtype
+    assert ("begins as NaN" in failure.hint) == begins_as_nan
+
+
+@pytest.mark.parametrize(
+    ("dtype", "by"), [("int8", 1), ("int32", -1), ("uint8", 1), ("int64", 2**61)]
+)
+def test_a_wrong_number_is_shown_as_a_number(grading_of, dtype: str, by: int):
+    grading = grading_of(NUMBA, "total = a + acc[i]", f"total = a + acc[i] + (i == 5) * {by}")
+    failure = try_case(grading, Case((70,), dtype, seed=3))
+    assert failure is not None
+    assert (failure.kind, failure.message) == ("value", "out[5] is wrong")
+    assert int(failure.got) == int(failure.expected) + by
+
+
+def test_bools_are_shown_as_such_and_in_pictures_too(grading_of):
+    grading = grading_of(NUMBA, "total = a + acc[i]", "total = a and acc[i]")
+    failure = try_case(grading, Case((70,), "bool", seed=3))
+    assert failure is not None
+    assert (failure.kind, failure.expected, failure.got) == ("value", "True", "False")
+    trace = trace_of(grading, Case((30,), "bool", seed=3))
+    assert {(one.expected, one.got) for one in trace.wrong["out"]} == {("True", "False")}
+
+
+@each_dtype
+def test_traffic_counts_elements_of_every_size(grading_of, exercise: Exercise, dtype: str):
+    grading = grading_of(exercise)
+    grading.spec = replace(grading.spec, counted=Case((1000,), dtype))
+    found = traffic(grading)
+    assert found.outcome is Outcome.PASS
+    assert [(one.argument, one.reads, one.writes) for one in found.traffic] == [
+        *(("x", 1.0, 0.0), ("acc", 1.0, 1.0), ("out", 0.0, 1.0)),
+    ]
+
+
+@each_dtype
+@pytest.mark.parametrize("length", [1, 70])
+def test_an_honest_kernel_is_wrong_without_its_launches(
+    grading_of, exercise: Exercise, dtype: str, length: int
+):
+    """By chance, too: a bool that nobody wrote would be right half of the time."""
+    grading = grading_of(exercise)
+    grading.spec = replace(grading.spec, counted=Case((length,), dtype))
+    assert [without_kernels(grading) for _ in range(6)] == [None] * 6
+
+
+@pytest.mark.parametrize("dtype", find("triton").dtypes)
+def test_sums_by_torch_are_found_to_need_no_kernel(
+    fork_servers: ForkServers, tmp_path: Path, dtype: str
+):
+    (tmp_path / "kernel.py").write_text(WITHOUT)
+    options = Options(device="cpu", shrink=False, seed=1)
+    grading = Grading(TRITON, tmp_path / "kernel.py", options, fork_servers)
+    grading.spec = replace(grading.spec, counted=Case((70,), dtype, draw="ties"))
+    assert try_case(grading, Case((70,), dtype, seed=3)) is None
+    failure = without_kernels(grading)
+    assert failure is not None
+    assert failure.kind == "no_kernel"
+    grading.close()
+
+
+@each_dtype
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_an_answer_that_is_no_work_is_rejected(
+    grading_of, exercise: Exercise, dtype: str, answer: str
+):
+    grading = grading_of(exercise, pretend=answer)
+    cases = [Case((1,), dtype), Case((129,), dtype, draw="extremes")]
+    cases += [Case((70,), dtype, seed=seed) for seed in (1, 2, 3)]
+    grading.spec = replace(grading.spec, edges=tuple(cases), counted=Case((200,), dtype))
+    found = vacuity.every_case(grading)
+    assert found.outcome is Outcome.FAIL, found.summary
+
+
+def test_a_number_of_another_type_is_the_exercises_fault(grading_of):
+    grading = grading_of(NUMBA)
+    drawn = grading.spec.inputs
+    grading.spec = replace(
+        grading.spec, inputs=lambda case, draw: drawn(case, draw) | {"shift": 1.0}
+    )
+    grading.remote.spec = grading.spec
+    with pytest.raises(Exception, match="shift is declared as int, and `inputs` draws float"):
+        correctness(grading)
