@@ -66,14 +66,14 @@ def _argument(argument: Argument) -> str:
 
 def _graded(spec: Spec) -> str:
     said = {
-        "load": ": the file is imported and has the entry.",
-        "correctness": f": {TODO} which sizes and values. The answer is computed in float64.",
+        "load": ": imports the file and finds the entry.",
+        "correctness": f": {TODO} which sizes and values, compared with float64.",
         "properties": f": {TODO} what the tests of `test_kernel.py` hold, in words.",
         "traffic": f": {_moves(spec)}on average over the elements; counted in simulation.",
         "counts": f": see the table below; counted in simulation for {spec.counted.headline}.",
         "memory": ": beyond its arguments a call may hold what `grader show` says.",
         "speed": f" (on a GPU): {_scored(spec)}, far larger than the GPU's cache, compared with "
-        "what a trusted kernel reaches on the same GPU in the same run, the **ceiling**.",
+        "a reference kernel on the same GPU in the same run, the **ceiling**.",
     }
     steps = "".join(
         _filled(f"{number}. **{step}**{said[step]}", "   ")

@@ -1,4 +1,4 @@
-"""The files that a release adds for students: README, requirements, what git is told."""
+"""The files that a release adds for students: README, requirements, settings of git."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _README = """\
 # {title}
 
 Version {version}. You write GPU kernels; `grader check` says whether they are right and
-how fast they are. Without a GPU everything but speed is checked, in simulation.
+how fast they are. Without a GPU it checks all but the speed, in simulation.
 
 ## Set up
 
@@ -44,7 +44,7 @@ python3 -m venv .venv
 python -m pip install -r requirements.txt
 ```
 
-On a machine with an NVIDIA GPU install `requirements-{students}.txt` instead. `grader doctor` says
+On a machine with an NVIDIA GPU install `requirements-{students}.txt` instead. `grader doctor` lists
 what works there and what is missing. In a new terminal, `. .venv/bin/activate` is enough.
 
 ## Work
@@ -57,17 +57,17 @@ Commit your kernel files as you go.{checked}
 
 ## What is hidden, and what is not
 
-All that a kernel is held against is in this repository: the tests, the cases and the limits. A
-check draws its inputs anew each time; those of a run that counts are not known beforehand. Change
-nothing but the kernel files: where grades are made, the course's own copy of all others is used.
+Nothing that grades a kernel is hidden: the tests, the cases and the limits are in this repository.
+Each check draws new inputs; nobody knows those of a run that counts beforehand. Change only the
+kernel files: the runs that count use the course's own copy of all others.
 
 {solutions}
 
 ## When a newer version comes
 
-`grader update FROM` brings lessons, tests and new exercises, where FROM is the folder or the
-repository of the newer release. A kernel file that you have worked on is never touched. When it
-says that what is installed has changed:
+`grader update FROM` brings lessons, tests and new exercises. FROM is the folder or the repository
+of the newer release. It never touches a kernel file that you have worked on. If it prints that the
+installed packages have changed:
 
 ```sh
 python -m pip install --force-reinstall --no-deps -r requirements.txt
@@ -76,8 +76,8 @@ python -m pip install -r requirements.txt
 
 ## Where to ask
 
-Ask whoever runs your course. For trouble with the set-up, send along what `grader doctor` prints;
-for a check that you do not understand, all that it printed.
+Ask your instructor. For trouble with the set-up, attach the output of `grader doctor`; for a check
+that you do not understand, attach its whole output.
 """
 
 
