@@ -99,13 +99,13 @@ def verify(
     from pydantic import TypeAdapter
 
     from grader.authoring import Verified
-    from grader.reports import terminal
+    from grader.reports import verification
 
     if json:
         for one in verified:
             say.write_json(TypeAdapter(Verified).dump_json(one, by_alias=True))
     else:
-        say.show(terminal.verification(verified, say.width()))
+        say.show(verification.verification(verified, say.width()))
     wanted = [exercise.name for exercise in exercises]
     for name in filter(broken.__contains__, wanted):
         say.tell(f"error: {name} cannot be verified: {broken[name].message}")

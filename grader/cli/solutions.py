@@ -239,7 +239,7 @@ def _require_passed(exercise: Exercise) -> None:
     """Exits with the check's own code where the learner's kernel does not pass."""
     from grader.grading import Options, check
     from grader.model import Status, verdict
-    from grader.reports import terminal
+    from grader.reports import next_step
 
     say.tell(f"{exercise.name} is shown to whoever passes; your kernel.py is checked first")
     with say.progress() as progress:
@@ -258,5 +258,5 @@ def _require_passed(exercise: Exercise) -> None:
     else:
         say.tell(f'Whether your kernel passes could not be decided: the check ended as "{ended}".')
     say.tell(f"next: `grader check {exercise.name}` shows the whole report;")
-    say.tell(f"      {terminal.next_step(result)}")
+    say.tell(f"      {next_step(result)}")
     raise typer.Exit(verdict.exit_code([result]))

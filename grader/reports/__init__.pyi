@@ -14,6 +14,8 @@ from . import solutions as solutions
 from . import terminal as terminal
 from . import trace_html as trace_html
 from . import trace_terminal as trace_terminal
+from . import verification as verification
+from .advice import next_step as next_step
 from .formats.canvas import Filled as Filled
 from .formats.registry import Context as Context
 from .formats.registry import Document as Document

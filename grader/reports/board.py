@@ -8,44 +8,20 @@ hash. Without JavaScript the tables stand there, sorted.
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
-
-from markupsafe import Markup, escape
 
 from grader import backends
 from grader.classroom import Board, Row, Site, State, Student, Tried, parallel
 from grader.reports import board_plots as plots
-from grader.reports.webpage import Filters, Own, file, page_templates
+from grader.reports.board_attempts import attempt_rows, progress
+from grader.reports.board_values import FILTERS, MEANINGS, WORDS, model
+from grader.reports.webpage import Own, file, page_templates
 
-WORDS = {
-    State.RANKED: "ranked",
-    State.SOLVED: "solved",
-    State.UNVERIFIED: "unverified",
-    State.NOT_TIMED: "not timed",
-    State.FAILED: "not passed",
-    State.NOISY: "disturbed",
-    State.IMPOSSIBLE: "impossible",
-    State.INVALIDATED: "taken back",
-    State.BASELINE: "baseline",
-}
-# Why a row does not rank, where its note says nothing.
-MEANINGS = {
-    State.SOLVED: "right; its speed is not graded",
-    State.UNVERIFIED: "no trusted run made it",
-    State.NOT_TIMED: "right, on a machine without a GPU",
-    State.FAILED: "wrong, or not finished",
-    State.NOISY: "something on the machine disturbed the measurement",
-    State.IMPOSSIBLE: "faster than the bytes that it has to move allow",
-    State.INVALIDATED: "taken back by a teacher",
-}
 WORTH_PROCESSES = 10_000  # attempts whose pages one process makes in less than a second
 PAGES_AT_ONCE = 8  # that a process is asked for
-LONGEST_NAME = 64  # characters that are shown of a nickname
 
 
 def pages(site: Site) -> dict[str, str]:
@@ -105,7 +81,7 @@ def _index(site: Site, render: Render) -> str:
         attempts=sum(len(student.tried) for student in site.students),
         classes=[(board, plots.ranked_shares(board)) for board in site.boards],
         labels=_labels([board.exercise for board in site.boards]),
-        gpus=[_model(gpu) for gpu in gpus],
+        gpus=[model(gpu) for gpu in gpus],
         indices={
             standing.gpus: " ".join(numbers[gpu] for gpu in standing.gpus)
             for standing in site.standings
@@ -132,7 +108,7 @@ def _exercise(site: Site, number: int, render: Render) -> str:
         rows=rows,
         any_ranked=any(row.rank is not None for row in board.rows),
         others=[row for row in board.rows if row.rank is None and row.state is not State.BASELINE],
-        models=[_model(gpu) for gpu in board.gpus],
+        models=[model(gpu) for gpu in board.gpus],
         shared=_shared(row.rank for row in board.rows),
         links=_links(site, "../students/"),
         order=_order(row.who for row in board.rows),
@@ -159,75 +135,18 @@ def _student(
         gates=None,
         student=student,
         titles=[titles.get(name, name) for name in names],
-        rows=_attempts(student.tried, {name: titles.get(name, name) for name in names}),
+        rows=attempt_rows(student.tried, {name: titles.get(name, name) for name in names}),
         plots=[
             (
                 board,
                 *places.get(board.exercise, (None, False)),
                 tried,
-                plots.attempts_plot(tried, board, scale, _progress(board.title, tried)),
+                plots.attempts_plot(tried, board, scale, progress(board.title, tried)),
             )
             for board in site.boards
             if (tried := by_exercise.get(board.exercise))
         ],
         **standing,
-    )
-
-
-def _attempts(tried: Sequence[Tried], titles: Mapping[str, str]) -> Markup:
-    """The rows of a student's table, newest first; `titles` are in the order of the filter.
-
-    Put together here and not in the template: a large class has a hundred thousand of them.
-    """
-    of_exercise = {
-        name: (
-            f'<tr data-g="{number}">',
-            f'<th scope="row" class="who" data-v="{number}">{escape(title)}</th>',
-        )
-        for number, (name, title) in enumerate(titles.items())
-    }
-    rows = []
-    for each in reversed(tried):
-        begin, name = of_exercise[each.exercise]
-        if each.share is None:
-            share = '<td class="n share">–</td>'
-        else:
-            share = (
-                f'<td class="n share" data-v="{_key(each.share)}"><b>{plots.percent(each.share)}'
-                f"</b> <span>{_span(each.share_low, each.share_high)}</span></td>"
-            )
-        rows.append(
-            f"{begin}{_handed_in(each.when)}{name}{STATE_CELLS[each.state]}"
-            f'<td class="n points" data-v="{each.points}">{each.points}'
-            f" <small>of {each.max_points}</small></td>{share}"
-            f'<td class="gpu">{_text(_model(each.gpu))}</td>'
-            f'<td class="why">{_text(each.note)}</td></tr>'
-        )
-    return Markup("\n".join(rows))
-
-
-def _handed_in(when: str) -> str:
-    moment = _moment(when)
-    if moment is None:
-        return f'<td class="when">{escape(when)}</td>'
-    return f'<td class="when" data-v="{_since_1970(moment)}">{_to_the_minute(moment)}</td>'
-
-
-STATE_CELLS = {
-    state: f'<td class="state {plots.MARK_OF[state]}" data-v="{number}">{word}</td>'
-    for number, (state, word) in enumerate(WORDS.items())
-}
-
-
-def _progress(title: str, tried: Sequence[Tried]) -> str:
-    """What the plot of a student's attempts shows, for those who do not see it."""
-    shares = [each.share for each in tried if each.state is State.RANKED and each.share is not None]
-    count = f"{len(tried)} {'attempt' if len(tried) == 1 else 'attempts'}"
-    if not shares:
-        return f"{title}: {count}, none of them ranked. The table has each."
-    return (
-        f"{title}: {count}, {len(shares)} of them ranked, the first with {plots.percent(shares[0])}"
-        f" and the best with {plots.percent(max(shares))} of the ceiling. The table has each."
     )
 
 
@@ -281,109 +200,3 @@ def _labels(names: Sequence[str]) -> list[str]:
     if len(set(numbers)) == len(numbers) and all(each.isdigit() for each in numbers):
         return numbers
     return [str(number) for number in range(1, len(names) + 1)]
-
-
-# -- filters of the templates: figures and moments as they are shown
-
-
-_text = lru_cache(maxsize=1024)(escape)  # the same few sentences stand in many rows
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
-
-
-def _span(low: float | None, high: float | None) -> str:
-    """`91.2–93.0`, an interval in percent."""
-    return "" if low is None or high is None or low == high else f"{low * 100:.1f}–{high * 100:.1f}"
-
-
-def _whole(figure: float | None) -> str:
-    return "–" if figure is None else f"{figure:,.0f}"
-
-
-def _digits(figure: float | None) -> str:
-    """Three digits that count: `0.183`, `12.3`, `4,711`."""
-    if figure is None:
-        return "–"
-    before = math.floor(math.log10(figure)) if figure > 0 else 0
-    return f"{figure:,.{min(max(2 - before, 0), 6)}f}"
-
-
-def _key(figure: float) -> str:
-    """A figure to sort by: exact enough for that, and short."""
-    return f"{figure:.6g}"
-
-
-def _figure(share: float | None, board: Board, label: str) -> Markup:
-    """The cell of one exercise in the overall board; `label` is shown where there is no header."""
-    if share is None:
-        return Markup(f'<td class="f" data-n="{escape(label)}">–</td>')
-    level = " great" if share >= board.great else " passing" if share >= board.passing else ""
-    return Markup(
-        f'<td class="f{level}" data-n="{escape(label)}" data-v="{share:.4g}">{share * 100:.0f}</td>'
-    )
-
-
-def _model(gpu: str) -> str:
-    return gpu.removeprefix("NVIDIA ")
-
-
-def _moment(text: str) -> datetime | None:
-    """None where the text is no moment; one without a zone is UTC."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-
-
-def _minute(text: str) -> str:
-    """`21 Nov 2026, 15:04`; what is no moment stands as it came."""
-    moment = _moment(text)
-    return text if moment is None else _to_the_minute(moment)
-
-
-def _day(text: str) -> str:
-    """`21 Nov 2026`."""
-    moment = _moment(text)
-    return text if moment is None else _to_the_day(moment)
-
-
-def _seconds(text: str) -> int | None:
-    """To sort by: since 1970."""
-    moment = _moment(text)
-    return None if moment is None else _since_1970(moment)
-
-
-def _to_the_minute(moment: datetime) -> str:
-    return f"{_to_the_day(moment)}, {moment.hour:02}:{moment.minute:02}"
-
-
-def _to_the_day(moment: datetime) -> str:
-    return f"{moment.day} {MONTHS[moment.month - 1]} {moment.year}"
-
-
-def _since_1970(moment: datetime) -> int:
-    return int(moment.timestamp())
-
-
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-
-
-FILTERS: Filters = {
-    "short": _short,
-    "percent": plots.percent,
-    "gate": plots.gate,
-    "span": _span,
-    "whole": _whole,
-    "digits": _digits,
-    "key": _key,
-    "figure": _figure,
-    "model": _model,
-    "minute": _minute,
-    "day": _day,
-    "seconds": _seconds,
-    "bar": plots.bar,
-    "strip": plots.strip,
-}

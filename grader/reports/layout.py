@@ -1,4 +1,4 @@
-"""Wrapping text for a terminal.
+"""Lines for a terminal: wrapped, indented and labelled.
 
 Lines are wrapped here and not by rich, so that a command stays in one piece to be copied: print
 what is made from them with `soft_wrap=True`.
@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Iterator
 
+DETAIL = " " * 6  # before what belongs to the line above
+_LABEL = 10  # characters of a label such as `expected`, with the space after it
 WIDEST = 100  # characters; longer lines are hard to read
 MOST_LINES = 30  # of one text; a compiler can write hundreds
-_NO_BREAK = "\N{NO-BREAK SPACE}"
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 
 # What a terminal gets that lacks the character, each as wide as what it stands for.
@@ -43,3 +45,21 @@ def wrap(text: str, width: int) -> list[str]:
         )
         lines += [part.replace(_NO_BREAK, " ") for part in wrapped] or [""]
     return lines or [""]
+
+
+def labelled(label: str, text: str) -> str:
+    return f"{DETAIL}{label:<{_LABEL}}{text}"
+
+
+def row(label: str, text: str | None, width: int) -> str:
+    """Return a labelled line, wrapped under its own start; nothing when there is no text."""
+    if not text:
+        return ""
+    return filled(text, width, labelled("", ""), first=labelled(label, ""))
+
+
+def once(label: str) -> Iterator[str]:
+    """Yield a label for the first of several rows, and none for the others."""
+    yield label
+    while True:
+        yield ""

@@ -6,18 +6,18 @@ It is right without colours. What does not fit is left out, and said to be.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from math import prod
 
 from rich.text import Text
 
 from grader.model import Access, Array, Kind, Trace, at, frames, stage, steps, touched, writers
 from grader.reports.layout import filled
-from grader.reports.trace_boxes import BAD, FAINT, Cell, Room, boxes, fit
+from grader.reports.trace_boxes import BAD, FAINT, Cell, Room, boxes
+from grader.reports.trace_labels import cell_of, cells_of, legend
 from grader.reports.trace_words import (
     ALL_WELL,
     MARKS,
-    MEANINGS,
     MORE_CASES,
     ROLES,
     launched,
@@ -29,13 +29,11 @@ from grader.reports.trace_words import (
 WIDTH = 80
 MOST_LINES = 6  # of boxes, for an array of one dimension
 BRIEF_LINES = 3
-MOST_NAMED = 3  # threads in one box
 MOST_STEPS = 4  # when no step is chosen
 BRIEF_STEPS = 2  # below a report, which is not to be pushed out of sight
 MOST_BLOCKS = 3  # whose shared memory is drawn
 
 PAST = {"read": "read", "write": "written", "update": "updated"}
-BLOCKS = ("cyan", "yellow", "magenta", "blue", "green")  # colours, taken in turn
 
 
 def drawing(
@@ -81,7 +79,7 @@ def drawing(
     if trace.cut:
         lacking = f"{trace.cut:,} accesses are not drawn: only the first of this case were kept."
         picture.append("\n" + filled(lacking, width))
-    picture.append_text(_legend(trace, picture.plain, width))
+    picture.append_text(legend(trace, picture.plain, width))
     picture.append_text(_found(trace, width, brief))
     return picture
 
@@ -174,7 +172,7 @@ def _answer(trace: Trace, array: Array, room: Room) -> Text:
     wrong = {each.element for each in trace.wrong.get(array.name, ())}
     missing = set(trace.unwritten.get(array.name, ()))
     last = writers(trace, array.name)
-    cells = {element: _cell(trace, [access]) for element, access in last.items()}
+    cells = {element: cell_of(trace, [access]) for element, access in last.items()}
     for element in wrong:
         who = cells.get(element, Cell()).text
         cells[element] = Cell(f"{who} {MARKS['wrong']}".strip(), BAD)
@@ -196,75 +194,18 @@ def _grid(
         role += f" of block {numbered(block, trace.launches[some[0].launch].grid)}"
     text = Text(f"\n  {array.name} ({role}), {PAST[kind]} by\n")
     by_element = touched(some, number)
-    cells = _cells(trace, array, by_element, room) if by_element else {}
+    cells = cells_of(trace, array, by_element, room) if by_element else {}
     faulty = {access.element for access in some if access.element is not None and access.fault}
     outside: dict[tuple[int, ...], list[Access]] = {}
     for access in some:
         if access.element is None:
             outside.setdefault(access.index, []).append(access)
     beyond = [
-        Cell(_cell(trace, each, short=True).text, BAD, ", ".join(map(str, index)))
+        Cell(cell_of(trace, each, short=True).text, BAD, ", ".join(map(str, index)))
         for index, each in outside.items()
     ]
     text.append_text(boxes(array, cells, beyond, faulty or set(cells), room))
     return text
-
-
-def _cells(
-    trace: Trace, array: Array, by_element: Mapping[int, Sequence[Access]], room: Room
-) -> dict[int, Cell]:
-    """Who is in each box: with all names where the array then fits as well, else shorter."""
-    full = {element: _cell(trace, some) for element, some in by_element.items()}
-    if fit(array, full, room):
-        return full
-    return {element: _cell(trace, some, short=True) for element, some in by_element.items()}
-
-
-def _cell(trace: Trace, accesses: Sequence[Access], short: bool = False) -> Cell:
-    """Who touched one element, and what was wrong with it."""
-    launch = trace.launches[accesses[0].launch]
-    blocks = {access.block for access in accesses}
-    faults = [kind for kind in MARKS if kind in {access.fault for access in accesses}]
-    label = _label(trace, accesses, short)
-    if faults:
-        return Cell(f"{label} {''.join(MARKS[kind] for kind in faults)}", BAD)
-    if prod(launch.grid) == 1 or len(blocks) > 1:
-        return Cell(label)
-    return Cell(label, BLOCKS[min(blocks) % len(BLOCKS)])
-
-
-def _label(trace: Trace, accesses: Sequence[Access], short: bool) -> str:
-    """The threads by name, those with a fault first; `short`: of the others one stands for all."""
-    launch = trace.launches[accesses[0].launch]
-    # A drawing of shared memory says above it which block's it is.
-    shared = trace.arrays[accesses[0].array].space == "shared"
-    several = prod(launch.grid) > 1 and not shared
-    on_a_line = launch.block[1] == launch.block[2] == 1
-    faulty = {(access.block, access.thread) for access in accesses if access.fault}
-    others = {(access.block, access.thread) for access in accesses} - faulty
-    who = [*sorted(faulty), *sorted(others)]
-    block, thread = who[0]
-    names = []
-    for number, each in enumerate(who):
-        name = f"t{numbered(each[1], launch.block, ',')}"
-        if several and (number == 0 or each[0] != who[number - 1][0]):
-            name = f"b{numbered(each[0], launch.grid, ',')} {name}"
-        names.append(name)
-    if not (faulty and others):
-        if len(who) > 1 and len(who) == prod(launch.grid) * prod(launch.block):
-            return "all"
-        if len(who) > 2 and on_a_line and who == [(block, thread + n) for n in range(len(who))]:
-            return f"{names[0]}–{who[-1][1]}"
-    if len(who) == 1:
-        return names[0] + (f"×{len(accesses)}" if len(accesses) > 1 else "")
-    # An index of two numbers has a comma in it.
-    comma = "," if on_a_line else " "
-    all_named = len(who) <= MOST_NAMED and not short
-    named = names if all_named else names[: 2 if len(faulty) > 1 else 1]
-    if len(named) == len(who):
-        return comma.join(named)
-    more = "…" if short else f"& {len(who) - len(named)} more"
-    return f"{comma.join(named)} {more}"
 
 
 def _found(trace: Trace, width: int, brief: bool) -> Text:
@@ -290,36 +231,3 @@ def _found(trace: Trace, width: int, brief: bool) -> Text:
             code = trace.source[access.line - 1].strip()
             text.append(filled(f"{access.line}  {code}", width, " " * 6), style=FAINT)
     return text
-
-
-def _legend(trace: Trace, drawn: str, width: int) -> Text:
-    """What the marks and short names mean that were drawn."""
-    found = {kind for kind, _, _ in problems(trace)}
-    # The rows of boxes and what lies beyond: there the short names stand.
-    boxes = "".join(line for line in drawn.splitlines() if "│" in line or "outside:" in line)
-    flat = all(launch.block[1] == launch.block[2] == 1 for launch in trace.launches)
-    parts = []
-    if thread := re.search(r"\bt([\d,]+)", boxes):
-        x, *rest = thread[1].split(",")
-        parts.append(
-            f"t{x}: thread {x}"
-            if flat or not rest
-            else f"t{thread[1]}: the thread with x = {x}, y = {rest[0]}"
-        )
-    if block := re.search(r"\bb([\d,]+) t", boxes):
-        parts.append(f"b{block[1]}: block {block[1]}")
-    if pair := re.search(r"\bt(\d+),t(\d+)", boxes):
-        parts.append(f"{pair[0]}: threads {pair[1]} and {pair[2]}")
-    if run := re.search(r"\bt(\d+)–(\d+)", boxes):
-        parts.append(f"{run[0]}: threads {run[1]} to {run[2]}")
-    if some := re.search(r"\bt[\d,]+ …", boxes):
-        parts.append(f"{some[0]}: this thread and others")
-    if times := re.search(r"×(\d+)", boxes):
-        parts.append(f"×{times[1]}: {times[1]} times")
-    if re.search(r"\ball\b", boxes):
-        parts.append("all: every thread")
-    parts += [f"{mark} {MEANINGS[kind]}" for kind, mark in MARKS.items() if kind in found]
-    legend = Text()
-    if parts:
-        legend.append("\n" + filled(" · ".join(parts), width), style=FAINT)
-    return legend

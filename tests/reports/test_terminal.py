@@ -26,7 +26,9 @@ from grader.model.results import (
     parse_result,
 )
 from grader.reports import contract, terminal
+from grader.reports.advice import next_step
 from grader.reports.layout import MOST_LINES, PLAIN, filled, wrap
+from grader.reports.verification import verification
 
 COURSES = Path(__file__).parents[1] / "courses"
 SMALL = COURSES / "small"
@@ -424,7 +426,7 @@ def test_great_speed_is_said():
 
 @pytest.mark.parametrize("status", Status)
 def test_every_status_has_a_word_and_a_next_step(status: Status):
-    assert terminal.next_step(changed(PASSED, status=status))
+    assert next_step(changed(PASSED, status=status))
     report = terminal.check_report(changed(PASSED, status=status)).plain
     assert status.value.replace("_", " ") in report.lower()
 
@@ -435,9 +437,9 @@ def test_who_moves_too_much_in_a_puzzle_is_led_to_its_picture(name: str):
     bad = failed(changed(CORRECTNESS, name=name), MASK)
     puzzle = changed(PASSED, status=Status.FAIL, steps=(bad,))
     draws = "`grader show 01_double --trace` draws what each thread does"
-    assert draws in terminal.next_step(puzzle)
+    assert draws in next_step(puzzle)
     timed = next(step for step in PASSED.steps if step.name == "speed")
-    assert draws not in terminal.next_step(changed(puzzle, steps=(bad, timed)))
+    assert draws not in next_step(changed(puzzle, steps=(bad, timed)))
 
 
 @pytest.mark.parametrize(
@@ -449,7 +451,7 @@ def test_nobody_is_led_to_a_picture_that_does_not_show_the_fault(count: str, dra
     within = Count(count="barriers", value=1, most=1, best=1)
     step = changed(CORRECTNESS, name="counts", counts=(within, over))
     puzzle = changed(PASSED, status=Status.FAIL, steps=(failed(step, MASK),))
-    said = terminal.next_step(puzzle)
+    said = next_step(puzzle)
     assert said.startswith("change the kernel and check again; ")
     assert ("--trace" in said) == drawn
     assert "--hints 1" in said
@@ -540,7 +542,7 @@ def test_a_verification_reads_like_this():
         verified("02_row_sum", "wrong", "wrong_sum", "properties", "properties"),
     ]
     assert (
-        terminal.verification([*sound("01_double"), *unsound]).plain
+        verification([*sound("01_double"), *unsound]).plain
         == """\
 ✔ 01_double  stub ok · solution passes · 2 wrong kernels rejected · 1 degenerate answer rejected
 ✘ 02_row_sum  stub not ok · solution does not pass · 1 of 2 wrong kernels rejected

@@ -19,7 +19,8 @@ import sites
 
 from grader.classroom.board.records import Row, Site, State, Tried
 from grader.reports import board_plots
-from grader.reports.board import LONGEST_NAME, WORDS, pages
+from grader.reports.board import pages
+from grader.reports.board_values import LONGEST_NAME, WORDS
 
 # Those that differ in what is on the pages, not in how much.
 SMALL = {name: sites.ALL[name] for name in sites.ALL if name not in ("class_of_40", "large")}

@@ -1,0 +1,140 @@
+"""Values as the pages of a board show them: states in words, figures, moments."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from functools import lru_cache
+
+from markupsafe import Markup, escape
+
+from grader.classroom import Board, State
+from grader.model import utc
+from grader.reports import board_plots as plots
+from grader.reports.webpage import Filters
+
+WORDS = {
+    State.RANKED: "ranked",
+    State.SOLVED: "solved",
+    State.UNVERIFIED: "unverified",
+    State.NOT_TIMED: "not timed",
+    State.FAILED: "not passed",
+    State.NOISY: "disturbed",
+    State.IMPOSSIBLE: "impossible",
+    State.INVALIDATED: "taken back",
+    State.BASELINE: "baseline",
+}
+# Why a row does not rank, where its note says nothing.
+MEANINGS = {
+    State.SOLVED: "right; its speed is not graded",
+    State.UNVERIFIED: "no trusted run made it",
+    State.NOT_TIMED: "right, on a machine without a GPU",
+    State.FAILED: "wrong, or not finished",
+    State.NOISY: "something on the machine disturbed the measurement",
+    State.IMPOSSIBLE: "faster than the bytes that it has to move allow",
+    State.INVALIDATED: "taken back by a teacher",
+}
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+LONGEST_NAME = 64  # characters that are shown of a nickname
+
+
+escaped = lru_cache(maxsize=1024)(escape)  # the same few sentences stand in many rows
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+
+
+def span(low: float | None, high: float | None) -> str:
+    """Write an interval in percent: `91.2–93.0`."""
+    return "" if low is None or high is None or low == high else f"{low * 100:.1f}–{high * 100:.1f}"
+
+
+def _whole(figure: float | None) -> str:
+    return "–" if figure is None else f"{figure:,.0f}"
+
+
+def _digits(figure: float | None) -> str:
+    """Write three digits that count: `0.183`, `12.3`, `4,711`."""
+    if figure is None:
+        return "–"
+    before = math.floor(math.log10(figure)) if figure > 0 else 0
+    return f"{figure:,.{min(max(2 - before, 0), 6)}f}"
+
+
+def key(figure: float) -> str:
+    """Write a figure to sort by: exact enough for that, and short."""
+    return f"{figure:.6g}"
+
+
+def _figure(share: float | None, board: Board, label: str) -> Markup:
+    """Make the cell of one exercise in the overall board.
+
+    `label` is shown where there is no header.
+    """
+    if share is None:
+        return Markup(f'<td class="f" data-n="{escape(label)}">–</td>')
+    level = " great" if share >= board.great else " passing" if share >= board.passing else ""
+    return Markup(
+        f'<td class="f{level}" data-n="{escape(label)}" data-v="{share:.4g}">{share * 100:.0f}</td>'
+    )
+
+
+def model(gpu: str) -> str:
+    return gpu.removeprefix("NVIDIA ")
+
+
+def moment_of(text: str) -> datetime | None:
+    """Return None where the text is no moment; one without a zone is UTC."""
+    try:
+        return utc(text)
+    except ValueError:
+        return None
+
+
+def _minute(text: str) -> str:
+    """Write `21 Nov 2026, 15:04`; what is no moment stays as it came."""
+    moment = moment_of(text)
+    return text if moment is None else to_the_minute(moment)
+
+
+def _day(text: str) -> str:
+    """Write `21 Nov 2026`; what is no moment stays as it came."""
+    moment = moment_of(text)
+    return text if moment is None else to_the_day(moment)
+
+
+def _seconds(text: str) -> int | None:
+    """Return seconds since 1970, to sort by."""
+    moment = moment_of(text)
+    return None if moment is None else since_1970(moment)
+
+
+def to_the_minute(moment: datetime) -> str:
+    return f"{to_the_day(moment)}, {moment.hour:02}:{moment.minute:02}"
+
+
+def to_the_day(moment: datetime) -> str:
+    return f"{moment.day} {MONTHS[moment.month - 1]} {moment.year}"
+
+
+def since_1970(moment: datetime) -> int:
+    return int(moment.timestamp())
+
+
+FILTERS: Filters = {
+    "short": _short,
+    "percent": plots.percent,
+    "gate": plots.gate,
+    "span": span,
+    "whole": _whole,
+    "digits": _digits,
+    "key": key,
+    "figure": _figure,
+    "model": model,
+    "minute": _minute,
+    "day": _day,
+    "seconds": _seconds,
+    "bar": plots.bar,
+    "strip": plots.strip,
+}

@@ -1,0 +1,76 @@
+"""What a step measured or counted, as labelled lines for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from grader.model import Count, Resources, Speed, percent
+from grader.reports.layout import DETAIL, once, row
+
+RAISED = 1.005  # times that the judge's clock raised by less are no news
+
+
+def speed_rows(speed: Speed, width: int) -> Text:
+    measured = (
+        f"{speed.time_ms:.3g} ms per call · {speed.bandwidth_gbps:,.0f} GB/s · "
+        f"{percent(speed.share)} of this GPU's ceiling ({speed.ceiling_gbps:,.0f} GB/s)"
+    )
+    interval = f"{percent(speed.share_low)} to {percent(speed.share_high)} with 95 % confidence"
+    gates = f"pass {percent(speed.passing)}, great {percent(speed.great)}"
+    start = (
+        f"first call {speed.first_call_s:.1f} s, with compiling · "
+        f"{speed.latency_case} takes {speed.latency_us:.1f} µs"
+    )
+    rows = [("measured", measured), ("interval", interval), ("gates", gates), ("start", start)]
+    if speed.raised >= RAISED:
+        longer = percent(speed.raised - 1)
+        clock = (
+            f"calls took {longer} longer by the judge's clock than by CUDA events: the processor "
+            "is busy, or some work is not in the events"
+        )
+        rows.append(("clock", clock))
+    rows += zip(once("limit"), speed.explanation, strict=False)
+    rows += zip(once("compiled"), map(_resources, speed.resources), strict=False)
+    return Text("".join(row(label, text, width) for label, text in rows))
+
+
+def counts_table(counts: Sequence[Count]) -> Text:
+    """A small table: what was counted, what is allowed, and the best that is known."""
+    rows = [("", "yours", "allowed", "best known")]
+    rows += [
+        (one.count.replace("_", " "), f"{one.value:,}", f"{one.most:,}", f"{one.best:,}")
+        for one in counts
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    table = Text()
+    for cells, count in zip(rows, (None, *counts), strict=True):
+        name, *numbers = (
+            f"{cell:<{width}}" if number == 0 else f"{cell:>{width}}"
+            for number, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        )
+        over = count is not None and count.value > count.most
+        style = "dim" if count is None else "red" if over else ""
+        table.append(f"{DETAIL}{'   '.join((name, *numbers))}\n", style=style)
+    return table
+
+
+def _resources(kernel: Resources) -> str:
+    """Such as `_softmax_kernel: 48 registers, 0 spilled, 4 KiB shared, 256 threads, …`."""
+    if kernel.spills is None:
+        spilled = "spills unknown"
+    else:
+        spilled = f"{kernel.spills} bytes spilled" if kernel.spills else "none spilled"
+    shared = f"{_size(kernel.shared_bytes)} shared" if kernel.shared_bytes else "no shared memory"
+    fits = "unknown" if kernel.occupancy is None else percent(kernel.occupancy)
+    times = f", launched {kernel.launches} times" if kernel.launches > 1 else ""
+    return (
+        f"{kernel.kernel}: {kernel.registers} registers, {spilled}, {shared}, "
+        f"{kernel.threads} threads, occupancy {fits}{times}"
+    )
+
+
+def _size(size: int) -> str:
+    """Such as `32 bytes` or `4 KiB`."""
+    return f"{size / 1024:.1f}".removesuffix(".0") + " KiB" if size >= 1024 else f"{size} bytes"

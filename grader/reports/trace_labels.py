@@ -1,0 +1,114 @@
+"""The threads that touched an element, by short names in its box, and what these names mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from rich.text import Text
+
+from grader.model import Access, Array, Trace
+from grader.reports.layout import filled
+from grader.reports.trace_boxes import BAD, FAINT, Cell, Room, fit
+from grader.reports.trace_words import MARKS, MEANINGS, numbered, problems
+
+MOST_NAMED = 3  # threads in one box
+BLOCKS = ("cyan", "yellow", "magenta", "blue", "green")  # colours, taken in turn
+
+
+def cells_of(
+    trace: Trace, array: Array, by_element: Mapping[int, Sequence[Access]], room: Room
+) -> dict[int, Cell]:
+    """Return the boxes with all names where the array then fits as well, else with short ones."""
+    full = {element: cell_of(trace, some) for element, some in by_element.items()}
+    if fit(array, full, room):
+        return full
+    return {element: cell_of(trace, some, short=True) for element, some in by_element.items()}
+
+
+def cell_of(trace: Trace, accesses: Sequence[Access], short: bool = False) -> Cell:
+    """Name who touched one element, and mark what was wrong with it."""
+    launch = trace.launches[accesses[0].launch]
+    blocks = {access.block for access in accesses}
+    faults = [kind for kind in MARKS if kind in {access.fault for access in accesses}]
+    label = _label(trace, accesses, short)
+    if faults:
+        return Cell(f"{label} {''.join(MARKS[kind] for kind in faults)}", BAD)
+    if prod(launch.grid) == 1 or len(blocks) > 1:
+        return Cell(label)
+    return Cell(label, BLOCKS[min(blocks) % len(BLOCKS)])
+
+
+def _label(trace: Trace, accesses: Sequence[Access], short: bool) -> str:
+    """Name the threads, those with a fault first; `short` names one in place of the others."""
+    launch = trace.launches[accesses[0].launch]
+    on_a_line = launch.block[1] == launch.block[2] == 1
+    faulty = {(access.block, access.thread) for access in accesses if access.fault}
+    others = {(access.block, access.thread) for access in accesses} - faulty
+    who = [*sorted(faulty), *sorted(others)]
+    block, thread = who[0]
+    names = _names(trace, accesses[0], who)
+    if not (faulty and others):
+        if len(who) > 1 and len(who) == prod(launch.grid) * prod(launch.block):
+            return "all"
+        if len(who) > 2 and on_a_line and who == [(block, thread + n) for n in range(len(who))]:
+            return f"{names[0]}–{who[-1][1]}"
+    if len(who) == 1:
+        return names[0] + (f"×{len(accesses)}" if len(accesses) > 1 else "")
+    # An index of two numbers has a comma in it.
+    comma = "," if on_a_line else " "
+    all_named = len(who) <= MOST_NAMED and not short
+    named = names if all_named else names[: 2 if len(faulty) > 1 else 1]
+    if len(named) == len(who):
+        return comma.join(named)
+    more = "…" if short else f"& {len(who) - len(named)} more"
+    return f"{comma.join(named)} {more}"
+
+
+def _names(trace: Trace, access: Access, who: Sequence[tuple[int, int]]) -> list[str]:
+    """Name threads, each with its block where that is another one than the thread before has."""
+    launch = trace.launches[access.launch]
+    # A drawing of shared memory says above it which block's it is.
+    shared = trace.arrays[access.array].space == "shared"
+    several = prod(launch.grid) > 1 and not shared
+    names = []
+    for number, (block, thread) in enumerate(who):
+        name = f"t{numbered(thread, launch.block, ',')}"
+        if several and (number == 0 or block != who[number - 1][0]):
+            name = f"b{numbered(block, launch.grid, ',')} {name}"
+        names.append(name)
+    return names
+
+
+def legend(trace: Trace, drawn: str, width: int) -> Text:
+    """Explain the marks and short names that were drawn."""
+    found = {kind for kind, _, _ in problems(trace)}
+    # The rows of boxes and what lies beyond: there the short names stand.
+    boxes = "".join(line for line in drawn.splitlines() if "│" in line or "outside:" in line)
+    flat = all(launch.block[1] == launch.block[2] == 1 for launch in trace.launches)
+    parts = []
+    if thread := re.search(r"\bt([\d,]+)", boxes):
+        x, *rest = thread[1].split(",")
+        parts.append(
+            f"t{x}: thread {x}"
+            if flat or not rest
+            else f"t{thread[1]}: the thread with x = {x}, y = {rest[0]}"
+        )
+    if block := re.search(r"\bb([\d,]+) t", boxes):
+        parts.append(f"b{block[1]}: block {block[1]}")
+    if pair := re.search(r"\bt(\d+),t(\d+)", boxes):
+        parts.append(f"{pair[0]}: threads {pair[1]} and {pair[2]}")
+    if run := re.search(r"\bt(\d+)–(\d+)", boxes):
+        parts.append(f"{run[0]}: threads {run[1]} to {run[2]}")
+    if some := re.search(r"\bt[\d,]+ …", boxes):
+        parts.append(f"{some[0]}: this thread and others")
+    if times := re.search(r"×(\d+)", boxes):
+        parts.append(f"×{times[1]}: {times[1]} times")
+    if re.search(r"\ball\b", boxes):
+        parts.append("all: every thread")
+    parts += [f"{mark} {MEANINGS[kind]}" for kind, mark in MARKS.items() if kind in found]
+    text = Text()
+    if parts:
+        text.append("\n" + filled(" · ".join(parts), width), style=FAINT)
+    return text

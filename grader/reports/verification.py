@@ -1,0 +1,60 @@
+"""What `grader verify` found, as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from rich.text import Text
+
+from grader.authoring import Verified
+from grader.model import counted
+from grader.reports.layout import DETAIL, WIDEST, row
+
+# What is counted of each kind, and what became of it.
+_KINDS = {
+    "wrong": ("wrong kernels", " rejected"),
+    "no_work": ("degenerate answers", " rejected"),
+    "mutant": ("mutants", " rejected"),
+    "equivalent": ("equivalent", ""),
+    "slower": ("only slower", ""),
+    "out_of_reach": ("out of reach", ""),
+}
+
+
+def verification(verified: Sequence[Verified], width: int = WIDEST) -> Text:
+    """Return a line for each exercise, and under it what went wrong."""
+    width = min(width, WIDEST)
+    report = Text()
+    for exercise, group in groupby(verified, key=lambda one: one.exercise):
+        kernels = list(group)
+        sound = all(one.ok for one in kernels)
+        report.append("✔ " if sound else "✘ ", style="green" if sound else "red")
+        report.append(exercise, style="bold")
+        report.append("  " + " · ".join(_tally(kernels)) + "\n")
+        for one in kernels:
+            if not one.ok:
+                report.append(f"{DETAIL}{one.kernel}\n", style="red")
+                for number, line in enumerate(one.change.splitlines()):
+                    report.append(row("" if number else "change", line, width))
+                report.append(row("expected", one.expected, width))
+                report.append(row("actual", one.actual, width))
+                report.append(row("detail", one.detail, width))
+                report.append(row("next", one.advice, width))
+    return report
+
+
+def _tally(kernels: Sequence[Verified]) -> Iterator[str]:
+    """Count the kernels of each kind that did as they must."""
+    for kind, kernels_of_kind in groupby(kernels, key=lambda one: one.kind):
+        group = list(kernels_of_kind)
+        good = sum(one.ok for one in group)
+        match kind:
+            case "stub":
+                yield "stub ok" if good else "stub not ok"
+            case "solution":
+                yield "solution passes" if good else "solution does not pass"
+            case _:
+                some = f"{good} of " if good != len(group) else ""
+                what, became = _KINDS[kind]
+                yield f"{some}{counted(len(group), what)}{became}"
