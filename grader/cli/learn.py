@@ -1,4 +1,4 @@
-"""The commands of a learner at work: list, show, check."""
+"""The commands that a learner works with: list, show, check."""
 
 from __future__ import annotations
 
@@ -17,54 +17,50 @@ if TYPE_CHECKING:
     from grader.model import Result, Trace
 
 
+Solution = Annotated[bool, typer.Option("--solution", help="Grade the model solution instead.")]
+KernelFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Grade this file instead.")]
+Require = Annotated[
+    options.Demand | None, typer.Option(help="Exit with 3 where speed cannot be measured.")
+]
+Seed = Annotated[int | None, typer.Option(min=0, max=2**63 - 1, help="Draw the same cases again.")]
+OnlyCase = Annotated[
+    str | None,
+    typer.Option(metavar="REPRO", help="Only this case, such as 1x1025,float16,seed=7."),
+]
+Sanitize = Annotated[
+    bool, typer.Option("--sanitize", help="Also look for races and stray accesses, on a GPU.")
+]
+Hardened = Annotated[
+    bool, typer.Option("--hardened", help="Exit with 3 where a kernel could reach too much.")
+]
+Debug = Annotated[
+    bool, typer.Option("--debug", help="Print the traceback of a fault of the grader.")
+]
+
+
 def check(
     names: options.Names = None,
     every: options.All = False,
-    solution: Annotated[
-        bool, typer.Option("--solution", help="Grade the model solution instead.")
-    ] = False,
-    kernel: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Grade this file instead.")
-    ] = None,
+    solution: Solution = False,
+    kernel: KernelFile = None,
     device: options.OnDevice = options.Device.AUTO,
-    require: Annotated[
-        options.Demand | None, typer.Option(help="Exit with 3 where speed cannot be measured.")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, max=2**63 - 1, help="Draw the same cases again.")
-    ] = None,
-    case: Annotated[
-        str | None,
-        typer.Option(metavar="REPRO", help="Only this case, such as 1x1025,float16,seed=7."),
-    ] = None,
+    require: Require = None,
+    seed: Seed = None,
+    case: OnlyCase = None,
     gpu_memory: options.GpuMemory = None,
-    sanitize: Annotated[
-        bool,
-        typer.Option("--sanitize", help="Also look for races and stray accesses, on a GPU."),
-    ] = False,
-    hardened: Annotated[
-        bool, typer.Option("--hardened", help="Exit with 3 where a kernel could reach too much.")
-    ] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Print the traceback of a fault of the grader.")
-    ] = False,
+    sanitize: Sanitize = False,
+    hardened: Hardened = False,
+    debug: Debug = False,
     json: options.Json = False,
 ) -> None:
     """Grade kernels: are they right, and how fast are they?"""
     exercises = options.selected(names, every)
-    if solution and kernel:
-        raise UsageError("--solution and --kernel each name the file to grade.", "Give only one.")
     if hardened and sanitize:
         raise UsageError(
             "--sanitize runs the kernel under a tool that works behind no walls.",
             "Leave out --hardened or --sanitize.",
         )
-    if len(exercises) > 1 and (kernel or case):
-        raise UsageError(
-            f"{'--kernel' if kernel else '--case'} belongs to one exercise, not to "
-            f"{len(exercises)}.",
-            "Name that one exercise.",
-        )
+    _require_one_file(len(exercises), kernel, solution, case)
     from grader.grading import Options, Request, new_seed
 
     how = Options(
@@ -83,6 +79,18 @@ def check(
         for exercise in exercises
     ]
     raise typer.Exit(_check(requests, json))
+
+
+def _require_one_file(
+    exercises: int, kernel: Path | None, solution: bool, case: str | None
+) -> None:
+    if solution and kernel:
+        raise UsageError("--solution and --kernel each name the file to grade.", "Give only one.")
+    if exercises > 1 and (kernel or case):
+        raise UsageError(
+            f"{'--kernel' if kernel else '--case'} belongs to one exercise, not to {exercises}.",
+            "Name that one exercise.",
+        )
 
 
 def _check(requests: Sequence[Request], json: bool) -> int:
@@ -113,14 +121,14 @@ def _check(requests: Sequence[Request], json: bool) -> int:
 
 
 def _incomplete(graded: Sequence[Result]) -> int:
-    """The exit code where kernels were left out: that of an interruption, or a fault of ours."""
+    """Return an exit code that is no pass: some kernels were left out."""
     from grader.model import verdict
 
     return max(verdict.exit_code(graded), BrokenExercise.exit_code)
 
 
 def list_exercises() -> None:
-    """The exercises of this course."""
+    """List the exercises of this course."""
     from grader.reports import contract
 
     exercises = catalog.exercises(catalog.find_root())
@@ -152,7 +160,7 @@ def show(
         str | None, typer.Option(metavar="REPRO", help="With --trace: draw this case.")
     ] = None,
 ) -> None:
-    """What an exercise asks for, or what the threads of a kernel do."""
+    """Show what an exercise asks for, or draw what the threads of a kernel do."""
     exercise = catalog.find(catalog.find_root(), name)
     if trace:
         _show_trace(exercise, options.kernel_file(exercise, kernel, solution), case, html)

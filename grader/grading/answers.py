@@ -1,6 +1,6 @@
-"""What a judge answers: one JSON object a line, whose `kind` says which of these records it is.
+"""The answers of a judge: one JSON object a line, whose `kind` names one of these records.
 
-Every other line is refused, so that only a whole result of this version can be a verdict.
+The reader refuses every other line: only a whole result of this version can be a verdict.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class ResultAnswer(_Line):
 
 
 class TraceAnswer(_Line):
-    """What each thread did, in the case that was asked for or in the one that failed."""
+    """The accesses of each thread, in the case that was asked for or in the one that failed."""
 
     kind: Literal["trace"] = "trace"
     trace: Trace
@@ -54,7 +54,7 @@ def write(answer: Answer) -> bytes:
 
 
 def read(line: bytes) -> Answer:
-    """Raises GraderError for a line that is too long, or is no answer."""
+    """Parse one line. Raises GraderError for a line that is too long, or is no answer."""
     if len(line) > LONGEST_LINE:
         raise _fault(f"a line of more than {LONGEST_LINE:,} bytes")
     try:

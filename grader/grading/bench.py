@@ -175,8 +175,8 @@ def _timed(kernel: WorkerLink, slots: Slots) -> tuple[float, bool]:
     kernel.call(calls)  # compiles, for which it has as long as for all calls
     calls, contents = slots.refill()
     _, right = time_calls(kernel, calls, slots.spare, contents)
-    goes = [time_calls(kernel, calls, slots.spare, SlotContents())[0] for _ in range(BATCHES)]
-    return statistics.median(one.claimed_s for one in goes) / len(calls), right
+    batches = [time_calls(kernel, calls, slots.spare, SlotContents())[0] for _ in range(BATCHES)]
+    return statistics.median(one.claimed_s for one in batches) / len(calls), right
 
 
 def _ceiling(fork_servers: ForkServers, spec: Spec, largest: Size, arena: CudaArena) -> float:

@@ -80,7 +80,7 @@ def trace(request: Request) -> Trace:
 
 
 def must_have_threads(exercise: Exercise) -> None:
-    """Raises UsageError for an exercise whose threads no simulator tells of one by one."""
+    """Raise UsageError for an exercise whose threads no simulator traces."""
     backend = backends.find(exercise.spec.backend)
     if not backend.can.trace_threads:
         raise UsageError(
@@ -91,7 +91,7 @@ def must_have_threads(exercise: Exercise) -> None:
 
 
 def must_be_gradable(request: Request) -> None:
-    """Raises, before anything starts, what `run` would for the kernel file or for the spec."""
+    """Raise, before anything starts, what `run` would raise for the kernel file or the spec."""
     _must_be_readable(request)
     _ = request.exercise.spec
 
@@ -121,7 +121,6 @@ def _must_be_readable(request: Request) -> None:
 
 
 def _instead_of_a_file(path: Path) -> str:
-    """What is at a path at which no plain file is."""
     if path.is_dir():
         return "is a folder, not a kernel file"
     if path.exists():

@@ -62,7 +62,6 @@ def main(argv: list[str]) -> int:
 
 
 def _error_answer(error: Exception, *, debug: bool) -> Answer:
-    """Say whose fault it is that the judge cannot go on."""
     from grader.grading.answers import ErrorAnswer
 
     if isinstance(error, GraderError):
@@ -129,8 +128,8 @@ def _import_all(early: ForkServer | None, interrupted: bool) -> None:
     signal.signal(signal.SIGINT, leave)
     if interrupted:
         leave()
-    # Nothing of it becomes garbage: to look for some takes an eighth of these seconds, and a part
-    # of all that come after.
+    # None of it becomes garbage. To look for some would take an eighth of these seconds, and time
+    # in all that follows.
     gc.disable()
     import grader.grading.answers
     import grader.grading.plugin
@@ -148,7 +147,7 @@ def _interrupt(*_: object) -> None:
 
 
 def _answer(request: Request, send: Send, fork_servers: ForkServers) -> Status | None:
-    """Grade or trace one kernel file; the status where it is graded."""
+    """Grade one kernel file and return its status, or trace it."""
     from grader.grading import plugin, tracing
     from grader.grading.answers import ResultAnswer, TraceAnswer
     from grader.machine import choose_device
@@ -189,7 +188,7 @@ def _graded(gradings: Gradings, grading: Grading) -> Result:
 
 
 def _draw(grading: Grading, result: Result, send: Send) -> None:
-    """Send a trace of the case that failed, where it shows why: the verdict stands without it."""
+    """Trace the case that failed, where that shows why. The result is sent already."""
     from grader.grading import picture, tracing
     from grader.grading.answers import TraceAnswer
 

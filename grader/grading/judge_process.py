@@ -35,7 +35,7 @@ INTERRUPTED = 130  # the exit status of a judge after Ctrl-C
 
 
 def ask(requests: Sequence[Request], hear: Callable[[Answer], None]) -> None:
-    """Have one judge answer the requests in their order; `hear` gets each answer as it comes.
+    """Have one judge answer the requests in their order; pass each answer to `hear` at once.
 
     Raises what a judge says it cannot do (CannotGrade, GraderError), and GraderError for a judge
     that says anything else, or that ends before its end.
@@ -92,9 +92,9 @@ def _hear_all(
 
 
 def _settles(answer: Answer, requests: Sequence[Request], settled: int) -> bool:
-    """Whether it answers the next request; a picture only adds to the request before.
+    """Return True for the answer to the next request, False for a picture to the one before.
 
-    Raises GraderError for an answer to neither.
+    Raises GraderError for any other answer.
     """
     if settled < len(requests) and answer.kind == SETTLED_BY[requests[settled].task]:
         return True
@@ -108,7 +108,7 @@ def _settles(answer: Answer, requests: Sequence[Request], settled: int) -> bool:
 
 
 def _environment() -> dict[str, str]:
-    """Return the judge's. PYTEST_ADDOPTS and its kin would choose tests and plugins there."""
+    """Return ours without pytest's variables, which could choose tests and plugins."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     return own | ENVIRONMENT
 

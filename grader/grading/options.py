@@ -1,4 +1,4 @@
-"""How to grade: one record that the command line, the judge and the session share."""
+"""The options of a check: one record that the command line, the judge and the session share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def new_seed() -> int:
 
 @dataclass(frozen=True)
 class Options:
-    """A new option is one line here. `device` is cpu, cuda or auto, which the judge settles."""
+    """The choices for one check. `device` is cpu, cuda or auto; the judge settles auto."""
 
     seed: int = field(default_factory=new_seed)
     device: str = "cpu"

@@ -17,7 +17,7 @@ from grader.model import Failure, Outcome
 
 
 def run(gradings: plugin.Gradings, grading: Grading) -> tuple[pytest.ExitCode | int, str]:
-    """Carry out every step of the grading; return how pytest ended, and what it printed."""
+    """Run every step of the grading. Return how pytest ended, and what it printed."""
     exercise, printed = grading.exercise, io.StringIO()
     with (
         contextlib.redirect_stdout(printed),
@@ -77,6 +77,5 @@ class _Watch:
 
 
 def last_error(printed: str) -> str:
-    """Return what was raised, out of pytest's account of it."""
     raised = [line[1:].strip() for line in printed.splitlines() if line.startswith("E ")]
     return raised[-1] if raised else "see the output of pytest"

@@ -1,4 +1,4 @@
-"""What a judge is asked: one JSON object a line, whose `kind` says what to do."""
+"""The requests to a judge: one JSON object a line, whose `kind` names the task."""
 
 from __future__ import annotations
 

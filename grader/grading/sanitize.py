@@ -1,8 +1,7 @@
 """`grader check --sanitize`: one small call under compute-sanitizer, once for each of its tools.
 
-The kernel's arguments lie in allocations of their own, each exactly as large as the argument, so
-that memcheck sees an access past the end of one. What comes out is a help for the learner: it
-earns no points.
+Each argument has an allocation of its own, exactly as large as the argument, so that memcheck sees
+an access past its end. The findings help the learner and earn no points.
 """
 
 from __future__ import annotations
@@ -31,15 +30,15 @@ TOOLS = {
     "memcheck": ("--padding", "65536", "--report-api-errors", "no"),
     "racecheck": ("--racecheck-report", "analysis"),
 }
-# Host frames are the grader's and the libraries'; a hundred entries say all that a thousand do.
+# Host frames belong to the grader and the libraries. A hundred entries are enough.
 COMMON = ("--show-backtrace", "device", "--print-limit", "100")
-KEPT_REPORT = 8192  # characters of the tool's own words
+KEPT_REPORT = 8192  # characters of the tool's own report
 MOST_REPORT = 1 << 20  # bytes of a report that are read
 FEWEST_ELEMENTS = 1025  # more than one block of most kernels
 
 
 def require(device: str) -> Path:
-    """compute-sanitizer. Raises CannotGrade without it, or when kernels will be simulated."""
+    """Find compute-sanitizer. Raises CannotGrade without it, or where kernels are simulated."""
     if device != "cuda":
         raise CannotGrade(
             "--sanitize needs a CUDA GPU: compute-sanitizer watches compiled kernels.",
@@ -56,9 +55,9 @@ def require(device: str) -> Path:
 
 
 def small_case(spec: Spec) -> Case:
-    """The smallest edge case of several blocks with an odd tail, at the start of its memory.
+    """Return the smallest edge case of several blocks with an odd tail, or else `spec.counted`.
 
-    At least FEWEST_ELEMENTS elements, rows of an odd length, no offset; or else `spec.counted`.
+    It has at least FEWEST_ELEMENTS elements, rows of an odd length, and no offset.
     """
     fitting = [
         case
@@ -69,7 +68,7 @@ def small_case(spec: Spec) -> Case:
 
 
 def sanitize(grading: Grading, program: Path) -> tuple[Sanitized, ...]:
-    """Run both tools on one case: the one that was asked for, or else `small_case`."""
+    """Run both tools on the case that was asked for, or else on `small_case`."""
     case = grading.options.case or reseeded(small_case(grading.spec), grading.options.seed)
     load = grading.steps.get("load")
     begun = all(step.outcome is not Outcome.NOT_STARTED for step in grading.steps.values())
@@ -136,8 +135,8 @@ def _judged(
         )
     if done.status != 0 or not read.complete or read.unknown:
         said = [*read.unknown, *done.output.strip().splitlines()[-1:]]
-        told = f", and said: {said[0]}" if said else ""
-        return Outcome.CANNOT_GRADE, f"{case.headline}: {tool} came to no answer{told}"
+        detail = f", and said: {said[0]}" if said else ""
+        return Outcome.CANNOT_GRADE, f"{case.headline}: {tool} came to no answer{detail}"
     summary = f"{case.headline}: nothing found"
     if read.elsewhere:
         summary += (
@@ -148,9 +147,7 @@ def _judged(
 
 
 def _write_call(spec: Spec, case: Case, home: Path) -> None:
-    """What `grader.worker.single_call` needs to make the call: call.json, and one file for each
-    tensor.
-    """
+    """Write call.json and a file for each tensor, which `grader.worker.single_call` reads."""
     inputs = dict(spec.inputs(case, CaseDraw(case)))
     values: Mapping[str, Tensor | float] = inputs | destinations(spec, inputs, torch.device("cpu"))
     arguments: list[dict[str, object]] = []
@@ -189,12 +186,12 @@ def _start_of(file: Path) -> str:
 
 
 def _addresses(file: Path, spec: Spec) -> dict[int, str]:
-    """The argument that begins at each address, as far as the learner's process told."""
+    """Map addresses to the arguments that begin there, as the learner's process reports them."""
     try:
-        told = json.loads(_start_of(file))
+        reported = json.loads(_start_of(file))
     except (ValueError, RecursionError):
         return {}
-    if not isinstance(told, dict):
+    if not isinstance(reported, dict):
         return {}
     names = [argument.name for argument in spec.arguments]
-    return {told[name]: name for name in names if type(told.get(name)) is int}
+    return {reported[name]: name for name in names if type(reported.get(name)) is int}

@@ -1,4 +1,4 @@
-"""From what compute-sanitizer reports to errors on the learner's own lines.
+"""Read compute-sanitizer's report as errors on the learner's own lines.
 
 The form of the report is that of NVIDIA's manual "Compute Sanitizer", chapters 3 (memcheck) and 4
 (racecheck); versions before and after 2024 write the place of an access differently, and both
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from grader.model import Frame, SanitizerError, counted
 
-MOST_ERRORS = 8  # different ones that are told
+MOST_ERRORS = 8  # different ones that are reported
 
 _PREFIX = "========="
 _LONGEST_LINE = 2000  # characters; the rest of a longer one is not read
@@ -52,7 +52,7 @@ _VERBS = {"read": "reads", "write": "writes", "atomic": "updates"}
 
 @dataclass(frozen=True)
 class Report:
-    """What one run of the tool found.
+    """The findings of one run of the tool.
 
     `elsewhere` counts races between lines of libraries, which are not the learner's; `unknown`
     holds the first lines of entries that could not be read; a report without its summary is not
@@ -67,7 +67,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Place:
-    """Where in the compiled code an access stands; without line information only its function."""
+    """The place of an access in the compiled code; without line information only its function."""
 
     function: str
     file: str | None = None
@@ -82,7 +82,7 @@ class KernelFile:
     text: str
 
     def frame(self, place: Place) -> Frame | None:
-        """The learner's line at this place, or None when it is not in their file."""
+        """Return the learner's line at this place, or None when it is not in their file."""
         lines = self.text.splitlines()
         if place.file is None or not 1 <= place.line <= len(lines):
             return None
@@ -92,7 +92,7 @@ class KernelFile:
 
 
 def read(report: str, kernel: KernelFile, arrays: Mapping[int, str]) -> Report:
-    """`arrays` names the argument that begins at an address."""
+    """Read a report; `arrays` names the argument that begins at an address."""
     errors: list[SanitizerError] = []
     unknown: list[str] = []
     elsewhere, complete = 0, False
@@ -139,7 +139,7 @@ def _place(text: str) -> Place:
 
 
 def _bare(function: str) -> str:
-    """A function without its module, its parameters and the marks that a compiler adds."""
+    """Strip a function's module, its parameters and the marks that a compiler adds."""
     return _MARKS.sub("", function).split("(", 1)[0].rpartition("::")[2].strip()
 
 
@@ -186,7 +186,6 @@ def _relative(nearest: re.Match[str] | None, arrays: Mapping[int, str]) -> str:
 
 
 def _sides(head: re.Match[str], rest: Sequence[str]) -> list[tuple[str, Place]]:
-    """The accesses that race: what each does, and where."""
     sides = [(head["access"].lower(), _place(head["at"].strip()))]
     others = (_OTHER_ACCESS.match(line) for line in rest)
     return sides + [(o["access"].lower(), _place(o["at"].strip())) for o in others if o]
@@ -210,7 +209,7 @@ def _race(head: re.Match[str], rest: Sequence[str], kernel: KernelFile) -> Sanit
 
 
 def _merged(errors: Sequence[SanitizerError]) -> tuple[SanitizerError, ...]:
-    """The first of each kind on each line, with how many there were."""
+    """Keep the first error of each kind on each line, with the count of all."""
     groups: dict[object, list[SanitizerError]] = {}
     for error in errors:
         verb = error.message.split()[0]

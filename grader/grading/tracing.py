@@ -1,4 +1,4 @@
-"""From a kernel file and a case to the record of what each thread did, for pictures of it."""
+"""Trace one call of a kernel: the accesses of each thread, from which pictures are drawn."""
 
 from __future__ import annotations
 
@@ -41,14 +41,13 @@ FAULTS: tuple[TraceFault, ...] = ("", "out_of_bounds", "race", "uninitialised", 
 
 
 def pictured(spec: Spec) -> Case:
-    """The case that is drawn unless another is asked for."""
     return spec.pictured or min(spec.edges, key=lambda case: case.elements)
 
 
 def trace_of(grading: Grading, case: Case | None = None) -> Trace:
-    """Call the kernel once, in simulation, on `case` or the one `pictured`; tell of every access.
+    """Call the kernel once, in simulation, on `case` or the one `pictured`, and log every access.
 
-    What goes wrong with the kernel is in the trace. Elements are held against the reference only
+    A failure of the kernel is part of the trace. Elements are compared with the reference only
     after a call that came to its end. The backend must be able to trace threads.
     """
     spec, kernel = grading.spec, grading.simulated
@@ -65,9 +64,11 @@ def trace_of(grading: Grading, case: Case | None = None) -> Trace:
         expected = trusted(lambda: expect(spec, case, inputs), "the reference", case)
         mismatch = first_mismatch(expected, outputs, missing)
         if mismatch is not None:
-            told = failure_from(mismatch, spec.backend)
-            failure = Failure(kind=told.kind, message=told.message)
-        unwritten = {name: _places(marked) for name, marked in missing.items() if marked.any()}
+            found = failure_from(mismatch, spec.backend)
+            failure = Failure(kind=found.kind, message=found.message)
+        unwritten = {
+            name: _first_places(marked) for name, marked in missing.items() if marked.any()
+        }
         for name, right in right_elements(expected, outputs):
             bad = ~right & ~missing[name] if name in missing else ~right
             if bad.any():
@@ -93,8 +94,7 @@ def trace_of(grading: Grading, case: Case | None = None) -> Trace:
     )
 
 
-def _places(marked: Tensor) -> tuple[int, ...]:
-    """The first elements that are marked, in C order."""
+def _first_places(marked: Tensor) -> tuple[int, ...]:
     return tuple(marked.flatten().nonzero().flatten()[:MOST_ACCESSES].tolist())
 
 
@@ -105,15 +105,15 @@ def _wrong(bad: Tensor, answer: Tensor, got: Tensor) -> tuple[Wrong, ...]:
         return number_text(value.item(), got.dtype)
 
     return tuple(
-        Wrong(element=at, expected=text(expected[at]), got=text(found[at])) for at in _places(bad)
+        Wrong(element=at, expected=text(expected[at]), got=text(found[at]))
+        for at in _first_places(bad)
     )
 
 
 def _arrays(
-    spec: Spec, values: Mapping[str, Tensor | float], told: Sequence[ArrayRef]
+    spec: Spec, values: Mapping[str, Tensor | float], logged: Sequence[ArrayRef]
 ) -> tuple[tuple[Array, ...], list[int]]:
-    """The arguments, then what else the kernel uses; and which of them each array that was told of
-    is."""
+    """List the arguments, then the kernel's other arrays; number those of the worker's log."""
     arrays = []
     for argument in spec.arguments:
         value = values[argument.name]
@@ -128,14 +128,14 @@ def _arrays(
             )
     places = {(array.name, array.shape): number for number, array in enumerate(arrays)}
     numbers = []
-    for ref in told:
+    for ref in logged:
         known = places.get((ref.name, ref.shape)) if ref.space == "argument" else None
         if known is None:
             known = len(arrays)
             shared = ref.space == "shared"
             arrays.append(
                 Array(
-                    name=_unused(ref.name, {array.name for array in arrays}),
+                    name=_unused_name(ref.name, {array.name for array in arrays}),
                     space="shared" if shared else "global",
                     shape=ref.shape,
                     role="shared" if shared else "scratch",
@@ -145,8 +145,7 @@ def _arrays(
     return tuple(arrays), numbers
 
 
-def _unused(name: str, used: set[str]) -> str:
-    """The name, or with a number behind it if there is one like it."""
+def _unused_name(name: str, used: set[str]) -> str:
     unused, number = name, 2
     while unused in used:
         unused, number = f"{name} {number}", number + 1
@@ -154,7 +153,7 @@ def _unused(name: str, used: set[str]) -> str:
 
 
 def _accesses(traced: Traced, numbers: Sequence[int], lines: int, blamed: int) -> Iterable[Access]:
-    """An index below 0 is a fault where it is blamed: bit n of `blamed` is that of the n-th."""
+    """Yield the accesses. An index below 0 is a fault where its bit in `blamed` is set."""
     for place, row in enumerate(traced.accesses):
         launch, step, block, thread, array, element, kind, line, fault = row
         if fault == FROM_END and not blamed >> place & 1:
