@@ -125,7 +125,7 @@ LOOPS = (
     "work needs."
 )
 BOUNDS = (
-    "Most crashes are accesses out of bounds: check each index, and each mask or `if` that guards "
+    "Most crashes are accesses out of bounds: check each index, and the mask or `if` that guards "
     "it."
 )
 MASK = "Each access needs a mask that says which of its indices lie inside the array."
@@ -966,7 +966,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         ),
         (
             {"capability": (7, 0)},
-            "The GPU is too old: its compute capability is 7.0, and 7.5 is needed.",
+            "The GPU is too old: its compute capability is 7.0; kernels need 7.5.",
         ),
     ],
     ids=["built without", "none", "too old"],
