@@ -334,8 +334,8 @@ class WorkerLink:
 
 
 def _of_queued_work(fault: Fault) -> bool:
-    """Whether the GPU stopped work of the file's: it says so only once all work is waited for."""
-    stopped = any(said in fault.message for said in DEVICE_ASSERT)
+    """Report whether the GPU stopped the file's queued work; the fault shows at the wait for it."""
+    stopped = any(text in fault.message for text in DEVICE_ASSERT)
     return stopped or fault.kind == "out_of_bounds"
 
 

@@ -1,1 +1,1 @@
-"""Everything that runs in the untrusted process: load the kernel file, call it, tell."""
+"""The untrusted process that loads a kernel file, calls its entry, and reports to the judge."""

@@ -1,10 +1,10 @@
 """The parent of all workers: imports the heavy libraries once, then forks a worker on request.
 
 Started by `grader.sandbox.fork_server` as `python -I -m grader.worker CONTROL_FD BACKEND DEVICE
-HOME WITHOUT`: BACKEND is a backend's folder, HOME lies in a folder that goes with it, and WITHOUT
-names walls not to build, with commas between them. It never runs a learner's code itself. When its
-worker ends, or when the judge goes away, it kills whatever the worker left behind: it adopts its
-descendants' orphans, so that none can escape by forking.
+HOME WITHOUT`. BACKEND is a backend's folder. HOME lies in a folder that is removed with the parent.
+WITHOUT names walls to leave out, separated by commas. The parent never runs a learner's code
+itself. When its worker ends, or when the judge goes away, it kills every process that the worker
+left behind: it adopts its descendants' orphans, so none can escape by forking.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from grader.model import CannotGrade
 from grader.worker import confine, loop, pids
 from grader.worker.worker_home import UNUSED_USERS, Place
 
-STOP_S = 1.0  # to see all that a worker started stopped; it takes a millisecond
-PATIENCE_S = 1.0  # that a worker which hung up gets to end by itself
+STOP_S = 1.0  # seconds for all processes of a worker to stop; it takes a millisecond
+PATIENCE_S = 1.0  # seconds for a worker that hung up to end by itself
 
 
 def main(argv: list[str]) -> None:
@@ -37,7 +37,7 @@ def main(argv: list[str]) -> None:
     backend, device, home, walls = argv[1:]
     without = walls.split(",")
     if "pids" not in without:
-        pids.go_on_inside()
+        pids.enter_pid_namespace()
     processes.adopt_orphans()
     # The judge decides when this process ends, by closing its socket.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -47,7 +47,7 @@ def main(argv: list[str]) -> None:
         except CannotGrade as error:
             _send(control, refused=[error.message, error.next_step])
             return
-        # The judge may be gone by now, or go while it is being answered.
+        # The judge may have ended by now, or may end during an answer.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             place = Place(Path(home), device, random.choice(UNUSED_USERS))
             _obey(control, toolbox, _Walls(place, without))
@@ -58,7 +58,7 @@ def main(argv: list[str]) -> None:
 
 @dataclass(frozen=True)
 class _Walls:
-    """What to build around each worker."""
+    """The walls to build around each worker."""
 
     place: Place
     without: list[str]
@@ -73,9 +73,9 @@ class _Walls:
 def _obey(control: socket.socket, toolbox: loop.Toolbox, walls: _Walls) -> None:
     """Fork a worker for each `f`; end it at each `k`, and at a `w` after it had time to end itself.
 
-    Answers with the worker's pid, or with its wait status, which is None if it had to be killed.
-    At an `s` the worker and all that it started are stopped, and the answer says whether that was
-    seen; at a `c`, which has no answer, they go on.
+    Answers with the worker's pid, or with its wait status, which is None if it had to be killed. At
+    an `s`, stops the worker and every process that it started, and answers whether all were seen
+    stopped. At a `c`, lets them run again, without an answer.
     """
     woken, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(waker)
@@ -113,14 +113,14 @@ def _obey(control: socket.socket, toolbox: loop.Toolbox, walls: _Walls) -> None:
 
 
 def _send(control: socket.socket, **message: list[str]) -> None:
-    """Report to the judge, once, how the imports went; until now nothing of a learner's ran."""
+    """Report the outcome of the imports to the judge, before any learner's code has run."""
     control.sendall(json.dumps(message).encode() + b"\n")
 
 
 def _fork(toolbox: loop.Toolbox, walls: _Walls, descriptors: list[int], own: list[int]) -> int:
     """Start a worker; its descriptors are its socket, its output and the host arena, if any.
 
-    `own` are this process's, which are no business of the worker's.
+    `own` are this process's descriptors, which the worker closes.
     """
     sock, output, *arena = descriptors
     pid = os.fork()
@@ -152,7 +152,7 @@ def _fork(toolbox: loop.Toolbox, walls: _Walls, descriptors: list[int], own: lis
 
 
 def _reap(worker: int) -> int | None:
-    """The worker's wait status when it has ended; then nothing of it is left either."""
+    """Return the worker's wait status once it has ended; then kill all that is left of it."""
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -166,8 +166,7 @@ def _reap(worker: int) -> int | None:
 
 
 def _wait(worker: int) -> int | None:
-    """The worker's wait status if it ends within PATIENCE_S."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + PATIENCE_S  # for it to end by itself
     while (status := _reap(worker)) is None and time.monotonic() < deadline:
         time.sleep(0.01)
     return status

@@ -12,21 +12,21 @@ from grader.worker.bounds import Span
 
 
 def map_arena(ticket: Mapping[str, Any], fd: int | None) -> torch.Tensor:
-    """The arena that a ticket of `grader.sandbox.arena` describes, as one uint8 tensor."""
+    """Map the arena that a ticket of `grader.sandbox.arena` describes, as one uint8 tensor."""
     size = ticket["size"]
     assert fd is not None
     if ticket["kind"] == "host":
         return torch.frombuffer(mmap.mmap(fd, size), dtype=torch.uint8)
     from grader.machine import SharedMemory
 
-    torch.cuda.synchronize()  # which makes the CUDA context
+    torch.cuda.synchronize()  # creates the CUDA context
     return torch.as_tensor(SharedMemory.open(fd, size), device="cuda")
 
 
 class Views:
-    """What an entry receives for each place in the arena: `wrap` of the tensor there.
+    """The entry's argument for each place in the arena: `wrap` of the tensor there.
 
-    Each is made once, because making one anew would be timed.
+    Each argument is made once, because making it would be timed.
     """
 
     def __init__(self, memory: torch.Tensor, wrap: Callable[[torch.Tensor], object]) -> None:
@@ -35,7 +35,7 @@ class Views:
         self._made: dict[tuple[object, ...], object] = {}
 
     def at(self, ref: Mapping[str, Any]) -> object:
-        """The argument for a `wire.TensorRef`."""
+        """Return the argument for a `TensorRef`."""
         key = (ref["offset"], ref["dtype"], *ref["shape"], *ref["strides"])
         if key not in self._made:
             self._made[key] = self._wrap(tensor_at(self._memory, ref))
@@ -43,7 +43,6 @@ class Views:
 
 
 def tensor_at(memory: torch.Tensor, ref: Mapping[str, Any]) -> torch.Tensor:
-    """The tensor of a `wire.TensorRef`."""
     dtype = getattr(torch, ref["dtype"])
     shape, strides = ref["shape"], ref["strides"]
     extent = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
@@ -53,7 +52,7 @@ def tensor_at(memory: torch.Tensor, ref: Mapping[str, Any]) -> torch.Tensor:
 
 
 def span_of(ref: Mapping[str, Any], tensor: torch.Tensor) -> Span:
-    """The addresses of `tensor`, which is that of a `wire.TensorRef`."""
+    """Return the addresses of a ref's tensor."""
     return Span.of(
         ref["name"], tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.element_size()
     )

@@ -1,4 +1,4 @@
-"""Import the modules of a backend from its folder, which may lie beside a course."""
+"""The import of a backend's modules from its folder, which may lie beside a course."""
 
 from __future__ import annotations
 

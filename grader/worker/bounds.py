@@ -1,6 +1,6 @@
-"""Which addresses a simulated kernel may touch.
+"""The addresses that a simulated kernel may touch.
 
-A simulated kernel reads and writes this process's own memory, so an address outside the arguments
+A simulated kernel reads and writes this process's own memory. An address outside the arguments
 would corrupt the process, or read a neighbour that a GPU need not have put there.
 """
 
@@ -29,7 +29,7 @@ _VERBS: dict[Access, str] = {
 
 
 class OutOfBounds(Refused):
-    """The kernel touched memory, or used an index, outside the arrays that it was given."""
+    """The kernel touched memory, or used an index, outside of its arrays."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,10 @@ class Span:
     def of(
         cls, name: str, start: int, shape: Sequence[int], strides: Sequence[int], itemsize: int
     ) -> Span:
-        """Of an array: from its first byte to its last, gaps between rows included. `strides` are
-        in elements."""
+        """Return the span of an array from its first byte to its last, gaps between rows included.
+
+        `strides` are in elements.
+        """
         extent = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
         return cls(start, start + extent * itemsize, name)
 
@@ -54,11 +56,11 @@ class Span:
 
 
 class AddressGuard:
-    """Holds the spans of the current call's arguments, and refuses every other address.
+    """The spans of the current call's arguments; every other address is refused.
 
-    `arena` is the memory in which the judge lays out all arguments of a call. Inside it, only what
-    `allow` names may be touched, although torch reports the arena as the storage of each argument.
-    `observer`, if there is one, is told every access that is let pass.
+    The judge lays out all arguments of a call in the memory `arena`. Inside it only the spans of
+    `allow` may be touched, although torch reports the whole arena as the storage of each argument.
+    `observer`, if set, receives every permitted access.
     """
 
     def __init__(self, arena: Span | None = None) -> None:
@@ -67,18 +69,18 @@ class AddressGuard:
         self.allow([])
 
     def allow(self, spans: Iterable[Span]) -> None:
-        """From now on exactly these spans may be touched. They may overlap."""
+        """Permit exactly these spans from now on. They may overlap."""
         self._spans = sorted(spans, key=lambda span: span.start)
         self._starts = [span.start for span in self._spans]
-        # Entry i is how far the first i spans reach: an access is inside one of them exactly when
-        # it ends no later than the reach of all spans that start at or below it.
+        # Entry i is the furthest end of the first i spans. An access lies inside a span exactly
+        # when it ends no later than the furthest end of all spans that start at or below it.
         self._reach = list(accumulate((span.stop for span in self._spans), max, initial=0))
 
     @contextmanager
     def launch(self, scratch: Iterable[Span]) -> Iterator[list[Span]]:
-        """While one kernel runs, the memory that the learner allocated for it is allowed too.
+        """Permit, while one kernel runs, the memory that the learner allocated for it, too.
 
-        Gives all that is allowed, the arguments first.
+        Yields all permitted spans, the arguments first.
         """
         arguments = self._spans
         own = [span for span in scratch if self.arena is None or not span.overlaps(self.arena)]
@@ -107,7 +109,7 @@ class AddressGuard:
         starts = np.array(self._starts, dtype=np.uint64)
         reach = np.array(self._reach, dtype=np.uint64)
         stop = reach[np.searchsorted(starts, lanes, side="right")]
-        # Written so that neither side can wrap around at 0 or 2**64.
+        # In this form neither side can wrap around at 0 or 2**64.
         outside = lanes[(lanes >= stop) | (stop - lanes < itemsize)]
         if outside.size:
             raise OutOfBounds(self._explain(outside, lanes.size, itemsize, what))

@@ -1,8 +1,9 @@
-"""Build the walls around a worker, in the worker itself, before anything of the learner's is read.
+"""Build the walls around a worker, in the worker itself, before it reads a learner's file.
 
-Each wall is tried; what the kernel of this machine refuses is left out without a word, for
-`grader.worker.walls` tries afterwards what holds. The order counts: each needs rights that a later
-one takes away. Linux only; the calls that Python has no name for are made through ctypes.
+The worker tries to build each wall and silently leaves out what this machine's kernel refuses:
+`grader.worker.walls` tries afterwards which walls hold. The order matters, because each wall needs
+rights that a later one takes away. Linux only; system calls without a Python function go through
+ctypes.
 """
 
 from __future__ import annotations
@@ -32,17 +33,17 @@ from grader.worker.linux import (
     own_user_namespace,
 )
 from grader.worker.mounts import mounts
-from grader.worker.worker_home import Place, devices, existing, of_gpus, python, readable
+from grader.worker.worker_home import Place, devices, existing, gpu_devices, python, readable
 
 
 def build(place: Place, without: Collection[str] = ()) -> tuple[str, ...]:
-    """Build all of WALLS that this machine allows, but those named; returns which were built."""
+    """Build all WALLS that this machine allows, except `without`; return the built ones' names."""
     return tuple(
-        name for name, wall in WALLS.items() if name not in without and _built(wall, place)
+        name for name, wall in WALLS.items() if name not in without and _try_to_build(wall, place)
     )
 
 
-def _built(wall: Callable[[Place], None], place: Place) -> bool:
+def _try_to_build(wall: Callable[[Place], None], place: Place) -> bool:
     try:
         wall(place)
     except OSError:
@@ -59,13 +60,13 @@ def user(place: Place) -> None:
     Raises OSError where such a user could not read Python, or not use the GPU.
     """
     if os.geteuid() != 0:
-        raise OSError("only root becomes somebody else")
+        raise OSError("only root can become another user")
     groups = os.getgroups()
     os.setgroups([])
     os.setegid(place.user)
     os.seteuid(place.user)
     try:
-        _must_be_able_to_work(place)
+        _require_access(place)
     except OSError:
         os.seteuid(0)
         os.setegid(0)
@@ -75,17 +76,17 @@ def user(place: Place) -> None:
     os.chown(place.home, place.user, place.user, follow_symlinks=False)
     os.setresgid(place.user, place.user, place.user)
     os.setresuid(place.user, place.user, place.user)
-    # Linux takes both away from who becomes somebody else.
+    # Linux takes both away from a process that becomes another user.
     must(LIBC.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0))
     processes.die_with_parent(signal.SIGKILL)
     _limit_processes()
 
 
-def _must_be_able_to_work(place: Place) -> None:
+def _require_access(place: Place) -> None:
     for path in existing(python()):
         if not os.access(path, os.R_OK, effective_ids=True):
             raise OSError(f"{path} cannot be read")
-    cards = of_gpus() if place.device == "cuda" else ()
+    cards = gpu_devices() if place.device == "cuda" else ()
     for path in map(Path, cards):
         if path.is_char_device() and not os.access(path, os.R_OK | os.W_OK, effective_ids=True):
             raise OSError(f"{path} cannot be used")
@@ -93,33 +94,34 @@ def _must_be_able_to_work(place: Place) -> None:
 
 # -- namespaces: another user to the judge's process, no network, no System V shared memory
 
-MOST_PROCESSES = 4096  # threads count too, and a simulator may make one for each of a block's
+MAX_PROCESSES = 4096  # threads count, too, and a simulator may make one for each of a block's
 
 
 def namespaces(place: Place) -> None:
-    """A user namespace where this process keeps its own number and every other one is nobody.
+    """Enter a user namespace where this process keeps its user number and all others are nobody.
 
     A process in it can neither read the memory of one outside nor trace it, even of the same user.
-    Its network has no devices. The number of its processes is limited, which only counts in it.
+    Its network has no devices. The number of its processes is limited; the count is the namespace's
+    own.
     """
-    _must_not_need_rights()
+    _require_python_without_rights()
     own_user_namespace(CLONE_NEWNET | CLONE_NEWIPC)
     _limit_processes()
 
 
 def _limit_processes() -> None:
-    """Linux counts them for each user of each user namespace; those of root it never limits."""
-    limit = _at_most(resource.RLIMIT_NPROC, MOST_PROCESSES)
+    # Linux counts them for each user of each user namespace; it never limits those of root.
+    limit = _at_most(resource.RLIMIT_NPROC, MAX_PROCESSES)
     resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
 
 
-def _at_most(kind: int, wanted: int) -> int:
-    """The limit that is wanted, or the one that stands, if that is lower."""
+def _at_most(kind: int, limit: int) -> int:
+    """Return this limit, or the present one if that is lower."""
     hard = resource.getrlimit(kind)[1]
-    return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    return limit if hard == resource.RLIM_INFINITY else min(limit, hard)
 
 
-# -- rights: those of an administrator are given up, and no program gives new ones
+# -- rights: give up an administrator's rights; no program gives new ones
 
 # linux/prctl.h, linux/capability.h
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
@@ -127,9 +129,8 @@ CAPABILITY_VERSION_3 = 0x20080522
 
 
 def rights(place: Place) -> None:
-    """Give up all capabilities; a set-user-ID program gives none back."""
-    must(LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-    _must_not_need_rights()
+    must(LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))  # nor does a set-user-ID program give any
+    _require_python_without_rights()
     LIBC.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
     must(LIBC.capset(_CAPABILITIES_OF_THIS, bytes(24)))
 
@@ -137,10 +138,10 @@ def rights(place: Place) -> None:
 _CAPABILITIES_OF_THIS = struct.pack("=Ii", CAPABILITY_VERSION_3, 0)
 
 
-def _must_not_need_rights() -> None:
-    """Raises OSError where Python can be read only by the rights of an administrator.
+def _require_python_without_rights() -> None:
+    """Raise OSError where Python can be read only with the rights of an administrator.
 
-    As in a container, whose administrator finds there the folders of somebody else.
+    In a container, for example, the administrator finds folders of another user there.
     """
     held = ctypes.create_string_buffer(24)  # twice effective, permitted, inheritable: 32 bits each
     must(LIBC.capget(_CAPABILITIES_OF_THIS, held))
@@ -154,7 +155,7 @@ def _must_not_need_rights() -> None:
         must(LIBC.capset(_CAPABILITIES_OF_THIS, held))
 
 
-# -- Landlock: which files exist for this process, no TCP, no signals to processes outside
+# -- Landlock: few files, no TCP, no signals to processes outside
 
 # linux/landlock.h; the numbers of the system calls are the same on every processor.
 LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 446
@@ -169,9 +170,9 @@ FIRST_USABLE = 2  # the first version cannot allow moving a file to another fold
 
 
 def files(place: Place) -> None:
-    """Reads the system, Python and its packages, writes its home; nothing else can be opened.
+    """Permit reading the system, Python and its packages, and writing the home; nothing else.
 
-    On a GPU machine NVIDIA's devices besides, and the driver's shared memory.
+    On a GPU machine NVIDIA's devices and the driver's shared memory are permitted, too.
     """
     version = LIBC.syscall(LANDLOCK_CREATE_RULESET, None, 0, LANDLOCK_CREATE_RULESET_VERSION)
     if version < FIRST_USABLE:
@@ -201,7 +202,7 @@ def files(place: Place) -> None:
 
 
 def _allow(ruleset: int, path: Path, access: int) -> None:
-    """These rights on a file, or on a folder and all below it."""
+    """Grant these rights on a file, or on a folder and all below it."""
     if not path.is_dir():
         access &= OF_FILES
     descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
@@ -229,7 +230,7 @@ NAMESPACES = (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLON
 
 @dataclass(frozen=True)
 class Processor:
-    """The numbers of system calls: in `denied` those that fail, by name."""
+    """The numbers of a processor's system calls; `denied` maps those that fail by name."""
 
     audit: int
     clone: int
@@ -238,7 +239,7 @@ class Processor:
     denied: dict[str, int]
 
 
-# The same on all processors: whatever came after the numbers were made one.
+# The same on all processors, because Linux numbers newer calls alike everywhere.
 CLONE3 = 435
 NEWER = {
     "io_uring_setup": 425,
@@ -299,10 +300,10 @@ PROCESSORS = {
 
 
 def calls(place: Place) -> None:
-    """Tracing, mounting, new namespaces, kernel modules and sockets to anywhere fail with EPERM."""
+    """Make tracing, mounting, namespaces, kernel modules and network sockets fail with EPERM."""
     processor = PROCESSORS.get(os.uname().machine)
     if processor is None:
-        raise OSError("the numbers of this processor's system calls are not known here")
+        raise OSError("the grader lacks the numbers of this processor's system calls")
     code = program(processor)
     held = ctypes.create_string_buffer(code, len(code))
     # struct sock_fprog: the number of instructions, and where they lie.
@@ -312,7 +313,7 @@ def calls(place: Place) -> None:
 
 
 def program(processor: Processor) -> bytes:
-    """The filter: 8 bytes an instruction, each an operation, two distances to jump, and a value."""
+    """Return the filter: 8 bytes an instruction (operation, two jump distances, value)."""
     lines = [
         (LOAD, 0, 0, ARCHITECTURE),
         (EQUAL, 1, 0, processor.audit),
@@ -323,7 +324,7 @@ def program(processor: Processor) -> bytes:
     ]
     for number in processor.denied.values():
         lines += [(EQUAL, 0, 1, number), (RETURN, 0, 0, ERRNO | EPERM)]
-    # Its flags lie in memory, where a filter cannot look; the C library then uses clone.
+    # Its flags lie in memory, which a filter cannot read; the C library then uses clone.
     lines += [(EQUAL, 0, 1, CLONE3), (RETURN, 0, 0, ERRNO | ENOSYS)]
     for number, argument, test in (
         (processor.clone, FIRST_ARGUMENT, (ANY_BIT, 0, 1, NAMESPACES)),
@@ -350,7 +351,7 @@ WALLS: dict[str, Callable[[Place], None]] = {
     "files": files,
     "calls": calls,
 }
-# All that can be left out; the first is built once, for the parent of all workers (pids.py).
+# All walls that can be left out; pids.py builds the first once, for the parent of all workers.
 NAMES = ("pids", *WALLS)
-# Those that do not go together with a device are named here, and never built for it.
+# Walls that break a device; they are never built for it.
 IMPOSSIBLE: dict[str, frozenset[str]] = {"cpu": frozenset(), "cuda": frozenset()}

@@ -1,11 +1,11 @@
-"""Private names of torch that what runs beside a submission relies on."""
+"""Private names of torch that workers rely on."""
 
 from __future__ import annotations
 
 from grader.model import Package
 from grader.worker.requirements import Library, touchpoints
 
-# As `grader doctor` has it, whose room no worker imports.
+# The same as in `grader doctor`, whose room no worker imports.
 TORCH = Package(name="torch", tested=("2.13.0", "2.11.0"), needs=">=2.11,<2.14")
 _OPERATIONS = "worker/torch_operations.py"
 

@@ -1,4 +1,4 @@
-"""An end to a call of the learner's that the worker sets itself, so that it can report on it."""
+"""A time limit for a learner's call that the worker sets itself, so that it can report on it."""
 
 from __future__ import annotations
 

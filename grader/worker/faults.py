@@ -1,4 +1,4 @@
-"""From an exception in the worker to what the learner should read: a sentence and their lines."""
+"""From an exception in the worker to the learner's message: a sentence and their lines."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from grader.model import LARGEST_COUNT, LONGEST_TEXT, MOST_FRAMES, Fault
 from grader.worker.deadline import OutOfTime
 from grader.worker.load import LoadError
 
-# From here on torch tells how to find the call that an error belongs to. The judge waits for each
-# call to end: it is known.
+# From here on torch explains how to find the call of an error. The judge waits for each call to
+# end, so the call is known.
 TORCH_ON_DEBUGGING = "CUDA kernel errors might be asynchronously reported"
-# What only a simulator raises: by name, for their modules are imported for one backend each.
+# Errors that only a simulator raises: by name, because each module is imported for one backend.
 _SIMULATORS = {
     "OutOfBounds": "out_of_bounds",
     "Race": "race",
@@ -30,7 +30,7 @@ _SIMULATORS = {
 def describe(error: BaseException, file: str) -> Fault:
     """Describe an error that came out of the kernel file `file`.
 
-    Only the learner's own lines are kept; the libraries' are noise to them.
+    Only the learner's own lines remain: a library's would not help a learner.
     """
     frames = _own_frames(error, file)
     return Fault(
@@ -41,9 +41,9 @@ def describe(error: BaseException, file: str) -> Fault:
 
 
 def _unreadable(error: BaseException, file: str) -> TypeGuard[SyntaxError]:
-    """Whether Python cannot read the file itself, rather than some text that its code evaluates.
+    """Report whether Python cannot read the file itself, rather than text that its code evaluates.
 
-    What the file's own code raises may hold anything where Python's holds a line.
+    An exception of the file's own code may hold anything where Python's holds a line.
     """
     return (
         isinstance(error, SyntaxError)
@@ -80,13 +80,13 @@ def _kind(error: BaseException, file: str, frames: list[tuple[int, str, str]]) -
 
 
 def _raised_in(error: BaseException, file: str) -> bool:
-    """Whether a `raise` in the file did it, rather than a library that the file calls."""
+    """Report whether a `raise` in the file raised it, rather than a library that the file calls."""
     innermost = _frames(error.__traceback__)[-1:]
     return any(where == file and _line(file, at).startswith("raise ") for where, at, _ in innermost)
 
 
 def _is_out_of_memory(error: BaseException) -> bool:
-    """Python's, numpy's and torch's errors; torch on the CPU has none of its own."""
+    """Recognize Python's, numpy's and torch's errors; torch on the CPU has none of its own."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
     text = _text(error)
@@ -94,7 +94,7 @@ def _is_out_of_memory(error: BaseException) -> bool:
 
 
 def _is_illegal_access(error: BaseException) -> bool:
-    """Return whether a GPU stopped a kernel, which libraries say with the driver's words."""
+    """Recognize a kernel that the GPU stopped, by the driver's words."""
     text = _text(error)
     return "illegal memory access" in text or "CUDA_ERROR_ILLEGAL_ADDRESS" in text
 
@@ -121,8 +121,8 @@ def _message(error: BaseException, file: str) -> str:
     if isinstance(error, SystemExit):
         return f"the code called sys.exit({_text(error)})"
     if _is_out_of_memory(error):
-        asked = re.search(r"[Uu]nable to allocate [\d.]+ \w+|[Tt]ried to allocate [\d.]+ \w+", text)
-        return "the kernel asked for more memory than it gets" + (f": {asked[0]}" if asked else "")
+        size = re.search(r"[Uu]nable to allocate [\d.]+ \w+|[Tt]ried to allocate [\d.]+ \w+", text)
+        return "the kernel asked for more memory than it gets" + (f": {size[0]}" if size else "")
     if _SIMULATORS.get(type(error).__name__, "not_simulated") != "not_simulated":
         return text
     if _is_illegal_access(error):
@@ -134,7 +134,7 @@ def _message(error: BaseException, file: str) -> str:
 
 
 def _text(error: BaseException) -> str:
-    """What an exception says; the learner's own may fail at it."""
+    """Return the text of an exception; a learner's own may fail to make one."""
     try:
         return str(error)
     except Exception:
@@ -149,7 +149,7 @@ def _own_frames(error: BaseException, file: str) -> list[tuple[int, str, str]]:
         for where, number, name in _frames(error.__traceback__)
         if where == file
     ]
-    # What the compiler was looking at is not a Python frame: the exception holds it.
+    # The compiler's position is no Python frame: the exception holds it.
     for each in _compile_errors(error):
         own += _compiled_line(each.src, each.node, file)
     return own
@@ -165,7 +165,7 @@ def _compiled_line(source: str | None, node: Any, file: str) -> list[tuple[int, 
 
 
 def _frames(innermost_last: TracebackType | None) -> list[tuple[str, int, str]]:
-    """File, line and function of each call. Unlike `traceback.extract_tb`, it reads no file."""
+    """List file, line and function of each call. Unlike `traceback.extract_tb`, reads no file."""
     return [
         (frame.f_code.co_filename, number or 0, frame.f_code.co_name)
         for frame, number in traceback.walk_tb(innermost_last)
@@ -178,7 +178,7 @@ def _line(file: str, number: int) -> str:
 
 
 def _lines(file: str) -> list[str]:
-    """The lines of a file, or none where they cannot be read.
+    """Return the lines of a file, or none where they cannot be read.
 
     `linecache` lets errors of some codecs through: a file may run although its lines cannot be read
     one after the other.

@@ -1,4 +1,4 @@
-"""What the workers of both libraries do alike on a GPU: map the arena, time, leave counting out."""
+"""A worker's handling of arena and time on a GPU, the same for all backends."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from grader.worker.traffic_counter import Ledger
 
 
 class OnGpu:
-    """Kernels are compiled for this GPU. A worker beside this one, in simulation, counts.
+    """Kernels are compiled for this GPU. A second worker, in simulation, counts.
 
-    `wrap` makes of a tensor in the arena what an entry receives.
+    `wrap` turns a tensor in the arena into the entry's argument.
     """
 
     def __init__(self, wrap: Callable[[torch.Tensor], object]) -> None:
@@ -42,7 +42,7 @@ class OnGpu:
         return nullcontext()
 
     def mark(self) -> torch.cuda.Event:
-        """A point in time on the stream that kernels are launched on by default."""
+        """Mark a point in time on the stream that kernels are launched on by default."""
         event = torch.cuda.Event(enable_timing=True)
         event.record()
         return event

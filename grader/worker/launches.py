@@ -1,4 +1,4 @@
-"""Records of the kernels that one call launches, or would launch, whatever language they are in."""
+"""Records of the kernels that one call launches, or would launch, in any language."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Launches:
     def most_launched(self) -> tuple[Launched, ...]:
         """Return at most MOST_KERNELS kernels, the most launched first.
 
-        To be called after the launches: some figures exist only once a kernel is loaded.
+        Call it after the launches: some figures exist only once a kernel is loaded.
         """
-        found = []
+        listed = []
         for (kernel, threads, shared), launches in self._seen.most_common(MOST_KERNELS):
             with suppress(AttributeError):  # a kernel that was never loaded has no figures
-                found.append(self._read(kernel, threads, shared, launches))
-        return tuple(found)
+                listed.append(self._read(kernel, threads, shared, launches))
+        return tuple(listed)
 
 
 @dataclass

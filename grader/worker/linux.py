@@ -1,4 +1,4 @@
-"""What the walls ask of Linux: calls of the C library that Python has no name for."""
+"""Linux calls for the walls: functions of the C library that Python has no name for."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MNT_DETACH = 2
 
 
 def must(result: int) -> int:
-    """What a call of the C library returned. Raises OSError when that is -1."""
+    """Return the result of a C library call. Raises OSError when it is -1."""
     if result == -1:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
@@ -31,9 +31,9 @@ def must(result: int) -> int:
 
 
 def own_user_namespace(others: int = 0) -> None:
-    """Enter a user namespace where this process keeps its own number and every other is nobody.
+    """Enter a user namespace where this process keeps its user number and all others are nobody.
 
-    `others` are flags of namespaces that are made with it, and belong to it.
+    `others` are flags of further namespaces to make; they belong to the user namespace.
     """
     uid, gid = os.geteuid(), os.getegid()
     must(LIBC.unshare(CLONE_NEWUSER | others))
@@ -46,8 +46,10 @@ def own_user_namespace(others: int = 0) -> None:
 
 
 def own_mounts(others: int = 0) -> None:
-    """Enter a mount namespace whose changes nobody else sees: with an administrator's rights, or
-    else in a user namespace too."""
+    """Enter a mount namespace with changes of its own.
+
+    Without an administrator's rights, enters a user namespace, too.
+    """
     if LIBC.unshare(CLONE_NEWNS | others):
         own_user_namespace(CLONE_NEWNS | others)
     must(LIBC.mount(None, b"/", None, ctypes.c_ulong(MS_REC | MS_PRIVATE), None))
@@ -56,7 +58,6 @@ def own_mounts(others: int = 0) -> None:
 def mount(
     source: str | Path, target: str | Path, kind: str = "", flags: int = 0, data: str = ""
 ) -> None:
-    """mount(2)."""
     must(
         LIBC.mount(
             os.fsencode(source),
@@ -69,11 +70,11 @@ def mount(
 
 
 def make_read_only(path: str | Path, below: bool = True) -> None:
-    """Let nothing be written through this mount, nor set-user-ID count; `below`, for all in it."""
+    """Forbid writing and set-user-ID through this mount; with `below`, through all mounts in it."""
     attributes = (ctypes.c_uint64 * 4)(MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID, 0, 0, 0)
-    how = AT_RECURSIVE if below else 0
+    flags = AT_RECURSIVE if below else 0
     must(
         LIBC.syscall(
-            MOUNT_SETATTR, AT_FDCWD, os.fsencode(path), how, attributes, ctypes.c_size_t(32)
+            MOUNT_SETATTR, AT_FDCWD, os.fsencode(path), flags, attributes, ctypes.c_size_t(32)
         )
     )

@@ -22,37 +22,37 @@ class LoadError(Exception):
 
 
 def load_entry(path: Path, entry: str, parameters: Sequence[str]) -> Callable[..., object]:
-    """The function `entry` of the file, which must take these parameters.
+    """Import the file and return its function `entry`, which must take these parameters.
 
-    Raises LoadError, or whatever the file's own code raises while it is imported.
+    Raises LoadError, or any error of the file's own code during the import.
     """
-    # A name of its own, so that no installed module is shadowed and none is reused.
+    # A unique name shadows no installed module, and reuses none.
     name = f"learner_kernel_{next(_numbers)}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    if b"\0" in path.read_bytes():  # which Python before 3.11.4 reports as a ValueError
+    if b"\0" in path.read_bytes():  # Python before 3.11.4 would raise a ValueError
         raise SyntaxError("source code string cannot contain null bytes")
     spec.loader.exec_module(module)
-    found = getattr(module, entry, None)
-    if found is None:
+    function = getattr(module, entry, None)
+    if function is None:
         raise LoadError("missing_entry", _missing(entry, parameters, vars(module)))
-    if not callable(found):
+    if not callable(function):
         raise LoadError(
             "not_callable",
-            f"{entry} is of type {type(found).__name__} and cannot be called. "
+            f"{entry} is of type {type(function).__name__} and cannot be called. "
             f"Define it as: def {entry}({', '.join(parameters)}):",
         )
-    if hasattr(type(found), "__getitem__"):  # where a kernel takes its grid
+    if hasattr(type(function), "__getitem__"):  # a kernel takes its grid there
         raise LoadError(
             "not_callable",
-            f"{entry} is a kernel, which needs a grid. Give it another name, and write "
-            f"def {entry}({', '.join(parameters)}): to launch it; that is what the grader calls.",
+            f"{entry} is a kernel, which needs a grid. Give it another name, and launch it in "
+            f"def {entry}({', '.join(parameters)}): the grader calls that function.",
         )
-    _check_parameters(found, entry, parameters)
-    return found  # type: ignore[no-any-return]
+    _check_parameters(function, entry, parameters)
+    return function  # type: ignore[no-any-return]
 
 
 def _missing(entry: str, parameters: Sequence[str], names: dict[str, object]) -> str:
@@ -68,12 +68,12 @@ def _check_parameters(
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
-        return  # nothing to read; the first call will tell
+        return  # no signature to check; the first call will show
     try:
         signature.bind(*parameters)
     except TypeError:
         raise LoadError(
             "parameters",
-            f"{entry}{signature} cannot take the {len(parameters)} arguments that it is called "
-            f"with. Write: def {entry}({', '.join(parameters)}):",
+            f"{entry}{signature} cannot take the {len(parameters)} arguments of the grader's "
+            f"call. Write: def {entry}({', '.join(parameters)}):",
         ) from None

@@ -1,7 +1,7 @@
-"""The worker's loop: map the arena, load the kernel file, call its entry, say what happened.
+"""The worker's loop: map the arena, load the kernel file, call its entry, report.
 
-Whatever it says is only a hint: the judge looks at the arena. This module runs in the same process
-as the learner's code and holds nothing that must be trusted.
+Its reports are only hints: the judge looks at the arena. This module runs in the same process as
+the learner's code, and holds nothing that must be trusted.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Log(Protocol):
-    """Every access of every thread of one call; a backend that traces threads keeps one."""
+    """Every access of every thread of one call, from a backend that traces threads."""
 
     def counts(self, file: str) -> dict[str, int]:
         """Return each of `grader.model.exercise.COUNTS`, by names such as `counts.barriers`."""
@@ -44,52 +44,52 @@ class Log(Protocol):
 
 
 class Kernels(Protocol):
-    """How kernels of one backend meet the arena, on the CPU or on a GPU."""
+    """The link between one backend's kernels and the arena, on the CPU or on a GPU."""
 
     def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
-        """Make the arena's memory reachable."""
+        pass
 
     def argument(self, ref: Mapping[str, Any]) -> object:
-        """The tensor that the entry receives for a `wire.TensorRef`."""
+        """Return the entry's tensor for a `TensorRef`."""
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
-        """Told which tensors the next call gets."""
+        """Prepare for a call with these tensors."""
 
     allocations: Allocations
 
     def watching(self) -> AbstractContextManager[object]:
-        """Take down in `allocations` what is allocated meanwhile; a GPU takes nothing down."""
+        """Record the allocations made meanwhile in `allocations`; on a GPU nothing is recorded."""
 
     def counting(self, refs: list[Mapping[str, Any]]) -> AbstractContextManager[Ledger]:
-        """Count what is read and written of these tensors meanwhile; a GPU counts nothing."""
+        """Count the reads and writes of these tensors meanwhile; on a GPU nothing is counted."""
 
     def logging(self) -> AbstractContextManager[Log | None]:
-        """Take down every access of every thread meanwhile, where the backend traces threads."""
+        """Record every access of every thread meanwhile, where the backend traces threads."""
 
     def mark(self) -> Any:
-        """A point in the GPU's work, to be timed by; None in simulation, where no time counts."""
+        """Mark a point in the GPU's work, for timing; None in simulation, where no time counts."""
 
     def observing(self) -> AbstractContextManager[Launches | None]:
-        """Note which kernels are launched meanwhile, where they are compiled."""
+        """Record the kernels launched meanwhile, where they are compiled."""
 
     def without_kernels(self) -> AbstractContextManager[Withheld]:
-        """Leave every launch of a kernel without effect on memory, and count them."""
+        """Disable every kernel launch meanwhile, and count them."""
 
     def synchronize(self) -> None:
-        """Wait until all started work is done; raises what it raised."""
+        """Wait until all started work is done; raise its errors."""
 
     def settle(self) -> None:
-        """Give back the GPU memory that the libraries hold unused; a simulator holds none."""
+        """Release GPU memory that the libraries hold unused; a simulator holds none."""
 
     def root_cause(self, error: BaseException) -> BaseException:
-        """The learner's error inside whatever the library wrapped around it."""
+        """Return the learner's error from inside the library's errors around it."""
 
 
 @dataclass(frozen=True)
 class Toolbox:
-    """What the parent of all workers has imported once.
+    """The imports of the parent of all workers.
 
-    `notes` say what it could not load: a worker loads that itself, when it needs it.
+    `notes` report what it could not load: a worker loads that itself, when it needs it.
     """
 
     make_kernels: Callable[[], Kernels]
@@ -98,14 +98,14 @@ class Toolbox:
 
 
 def prepare(backend: Path, device: str) -> Toolbox:
-    """Import what workers of the backend in this folder need, before any is forked.
+    """Import the modules that workers of this backend need, before any worker is forked.
 
     Raises CannotGrade when an installed library does not fit.
     """
     sys.dont_write_bytecode = True
     simulated = device == "cpu"
-    # The libraries' objects stay. To look for garbage among them takes an eighth of the imports,
-    # and a quarter of a launch that makes some thousand records of accesses.
+    # The libraries' objects stay. Collecting garbage among them would take an eighth of the time
+    # of the imports, and a quarter of a launch that records some thousand accesses.
     gc.disable()
     module = backend_module(backend, "simulated" if simulated else "compiled")
     make_kernels = module.install()
@@ -121,8 +121,8 @@ LIMITS = {
     resource.RLIMIT_NOFILE: 4096,
     resource.RLIMIT_CPU: 3600,  # seconds, of each process; far beyond the limits of all calls
 }
-STAND_BY_S = 1.0  # after which it may sleep: the judge is about to say go
-HOST_MEMORY = 8 << 30  # bytes that a process may take beyond what the libraries hold at the start
+STAND_BY_S = 1.0  # then it may sleep; the judge sends `go` much sooner
+HOST_MEMORY = 8 << 30  # bytes that a process may take beyond those of the libraries at the start
 
 
 def serve(toolbox: Toolbox, sock: socket.socket, arena_fd: int | None) -> None:
@@ -141,7 +141,7 @@ def serve(toolbox: Toolbox, sock: socket.socket, arena_fd: int | None) -> None:
         try:
             reply = replace(reply, **worker.do(message))
         except BaseException as error:
-            # A KeyboardInterrupt or SystemExit that the learner's code raises is a fault like any.
+            # A KeyboardInterrupt or SystemExit of the learner's code is a fault like any other.
             reply = replace(reply, fault=worker.fault(error))
         _flush()
         try:
@@ -153,20 +153,19 @@ def serve(toolbox: Toolbox, sock: socket.socket, arena_fd: int | None) -> None:
 
 
 def _flush() -> None:
-    """Pass on what was printed without an end of line, unless the learner closed the stream."""
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception):  # the learner may have closed the stream
             stream.flush()
 
 
 def limit_resources(simulated: bool) -> None:
-    """What this process may take of the machine from now on."""
+    """Limit the machine's resources for this process from now on."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    for kind, most in LIMITS.items():
+    for kind, limit in LIMITS.items():
         hard = resource.getrlimit(kind)[1]
-        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(kind, (most, most))
-    # On a GPU the driver reserves address space by the hundred gigabytes, little of it private.
+        limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+        resource.setrlimit(kind, (limit, limit))
+    # On a GPU the driver reserves hundreds of GB of address space, little of it private.
     kind, field = (resource.RLIMIT_AS, 0) if simulated else (resource.RLIMIT_DATA, 5)
     held = int(Path("/proc/self/statm").read_text().split()[field]) * resource.getpagesize()
     resource.setrlimit(kind, (held + HOST_MEMORY, held + HOST_MEMORY))
@@ -178,16 +177,16 @@ class Worker:
         self._arena_fd = arena_fd
         self._entry: Callable[..., object] | None = None
         self._prepared: list[tuple[list[Mapping[str, Any]], list[object]]] = []
-        self._marks: list[Any] = []  # before the first call of the last go, and after each
+        self._marks: list[Any] = []  # before the first call of the last batch, and after each
         self._file = ""
 
     def do(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Carry one message out; returns the fields of the reply that it fills."""
+        """Carry out one message; return the fields of the reply that it fills."""
         return self.operations[message["op"]](message)
 
     @property
     def operations(self) -> dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]]:
-        """What each message does: docs/formats.md has them in a table."""
+        """The method for each message: docs/formats.md describes them in a table."""
         return {
             "walls": self._walls,
             "map": self._map,
@@ -210,7 +209,7 @@ class Worker:
         return faults.describe(error, self._file)
 
     def _walls(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        return {"walls": walls.tried(message["targets"])}
+        return {"walls": walls.try_all(message["targets"])}
 
     def _map(self, message: Mapping[str, Any]) -> dict[str, Any]:
         self._kernels.map(message["ticket"], self._arena_fd)
@@ -223,30 +222,28 @@ class Worker:
         return {}
 
     def _call(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Call the entry once for each argument list, then wait for all the work."""
         self._prepare(message)
         return self._go(message)
 
     def _prepare(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Take the argument lists of the next go, so that reading them is not timed."""
+        """Take the argument lists of the next batch, so that reading them is not timed."""
         self._prepared = [(_refs(call), self._arguments(call)) for call in message["calls"]]
         return {}
 
     def _stand_by(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Do once what a go does, to be as quick to begin as who has just worked.
+        """Do the work of a batch once, so that the next batch starts without delay.
 
-        A process that rested finds neither the file's code nor the library's in the processor's
-        caches, and one library loses more by that than another.
+        An idle process finds neither the file's code nor the library's in the processor's caches,
+        and one library loses more by that than another.
         """
         self._kernels.mark()
-        self._once(message)
+        self._call_once(message)
         return {}
 
     def _go(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Call the entry once for each prepared argument list, then wait for all the work."""
         assert self._entry is not None
-        # Nothing but the calls and the marks between them: whatever else a go did would be counted
-        # as the clock's overhead, and a worker that left it out would be believed to be faster.
+        # Only the calls and the marks between them: the clock would count any other work as
+        # overhead, and a worker that left it out would seem faster.
         self._marks = [self._kernels.mark()]
         for refs, arguments in self._prepared:
             self._kernels.before_call(refs)
@@ -256,14 +253,14 @@ class Worker:
         return {}
 
     def _times(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """How long each call of the last go took. Asked for apart: the go's own answer is timed."""
+        """Report the seconds of each call, apart from `go`, because the answer to `go` is timed."""
         marks = [mark for mark in self._marks if mark is not None]
         return {"seconds": tuple(a.elapsed_time(b) / 1e3 for a, b in pairwise(marks))}
 
     def _count(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Call the entry once; what it reads and writes, and what the file allocated so far.
+        """Call the entry once; report reads, writes, and the file's allocations so far.
 
-        With `threads`, also what single threads and warps do.
+        With `threads`, also report the work of single threads and warps.
         """
         assert self._entry is not None
         call = message["call"]
@@ -283,7 +280,7 @@ class Worker:
         return {"counts": counts, "peak": self._kernels.allocations.peak}
 
     def _trace(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Call the entry once; what each thread did, and what went wrong if something did."""
+        """Call the entry once; report each thread's work, and the fault if there was one."""
         assert self._entry is not None
         call = message["call"]
         arguments = self._arguments(call)
@@ -299,27 +296,25 @@ class Worker:
         return {"traced": replace(log.traced(self._file), fault=fault)}
 
     def _settle(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Give back what the calls so far have left unused."""
         gc.collect()
         self._kernels.settle()
         return {}
 
     def _resources(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Call the entry once, and say what it launched."""
         with self._kernels.observing() as launches:
-            self._once(message)
+            self._call_once(message)
         return {"launched": () if launches is None else launches.most_launched()}
 
     def _without_kernels(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Call the entry once with launches withheld; how many were, and what the file raised.
+        """Call the entry once with launches withheld; report their number and the file's error.
 
-        The judge must know the one from the other: only an exception out of the entry, or out of
-        the wait for its work, can come from kernels without effect.
+        The judge must distinguish two errors: only an exception out of the entry, or out of the
+        wait for its work, can come from kernels without effect.
         """
         record, fault, broken = Withheld(), None, ""
         try:
             with self._kernels.without_kernels() as record:
-                entry = self._ready(message)
+                entry = self._bound_entry(message)
                 try:
                     with stopped_after(message["stop_after"]):
                         entry()
@@ -331,13 +326,11 @@ class Worker:
         report = WithoutKernels(record.launches, fault, broken or record.broken)
         return {"without_kernels": report}
 
-    def _once(self, message: Mapping[str, Any]) -> None:
-        """Call the entry with the message's argument list, then wait for all the work."""
-        self._ready(message)()
+    def _call_once(self, message: Mapping[str, Any]) -> None:
+        self._bound_entry(message)()
         self._kernels.synchronize()
 
-    def _ready(self, message: Mapping[str, Any]) -> Callable[[], object]:
-        """Return the entry, bound to the message's argument list."""
+    def _bound_entry(self, message: Mapping[str, Any]) -> Callable[[], object]:
         assert self._entry is not None
         call = message["call"]
         arguments = self._arguments(call)

@@ -1,7 +1,7 @@
-"""Give a worker a file system of its own, in which nothing is but what it needs.
+"""A file system of the worker's own that holds only the files it needs.
 
-The folders that it reads are there, read-only; its home, writable; a few devices; an empty `/tmp`
-and shared memory of its own. What else the machine holds has no name in it.
+It has the folders that the worker reads, read-only; its home, writable; a few devices; an empty
+`/tmp` and shared memory of its own. Other files of the machine have no name in it.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ SHARED_MEMORY = 1 << 30  # bytes of /dev/shm; the driver of a GPU takes a few
 
 
 def mounts(place: Place) -> None:
-    """Make such a file system, and enter it. Raises OSError where the machine does not allow it."""
+    """Make such a file system, and enter it. Raises OSError where the machine forbids that."""
     own_mounts()
-    root = place.home.parent / "root"  # where no kernel file can have put anything in the way
+    root = place.home.parent / "root"  # no kernel file can put anything in the way here
     root.mkdir(exist_ok=True)
     mount("none", root, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m")
-    seen = {path for each in readable() for path in (each, each.resolve())}
-    for path in sorted(seen):  # a folder before those in it, which may be mounts of their own
+    shown = {path for each in readable() for path in (each, each.resolve())}
+    for path in sorted(shown):  # a folder comes before those in it, which may be mounts
         _show(path, root)
         make_read_only(_inside(root, path))
     # Of /proc this process's own folder stays writable: the driver names its threads there.
@@ -59,7 +59,7 @@ def _inside(root: Path, path: Path) -> Path:
 
 
 def _show(path: Path, root: Path) -> None:
-    """Let a file or a folder, with all that is mounted in it, be in the new file system too."""
+    """Mount a file, or a folder with all mounts in it, into the new file system."""
     target = _inside(root, path)
     if path.is_dir():
         target.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def _show(path: Path, root: Path) -> None:
 
 
 def _enter(root: Path) -> None:
-    """Make `root` the root, and let go of the old one: pivot_root(2), its last example."""
+    """Make `root` the root, and detach the old one: the last example in pivot_root(2)."""
     os.chdir(root)
     must(LIBC.pivot_root(b".", b"."))
     must(LIBC.umount2(b".", MNT_DETACH))

@@ -1,7 +1,7 @@
-"""Put the parent of all workers into a PID namespace of its own.
+"""A PID namespace for the parent of all workers.
 
-What it starts sees, and can signal, none of the machine's other processes; and when it ends, Linux
-ends them all.
+Its processes see, and can signal, no other process of the machine. When the parent ends, Linux ends
+them all.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import NoReturn
 from grader.machine import processes
 from grader.worker.linux import CLONE_NEWPID, MS_NODEV, MS_NOEXEC, MS_NOSUID, mount, own_mounts
 
-KILLED = 128  # and the number of a signal: how a process tells that one ended it, as shells do
+KILLED = 128  # exit status of a process ended by signal n: 128 + n, as in shells
 
 
-def go_on_inside() -> bool:
-    """Go on as the second process of a new PID namespace, with a /proc of its own.
+def enter_pid_namespace() -> bool:
+    """Continue as the second process of a new PID namespace, with a /proc of its own.
 
-    This process and the first one of the namespace only wait, and end as the second does; for the
-    first Linux ignores most signals, so that nothing could tell how it ended. False where the
-    machine allows no such namespace: this process then goes on as it was.
+    This process and the first one of the namespace only wait, and end as the second does. Linux
+    ignores most signals to the first, so it could not report how it ended. Returns False where the
+    machine allows no such namespace: this process then continues as it was.
     """
     if not _allowed():
         return False
@@ -40,7 +40,7 @@ def go_on_inside() -> bool:
 
 
 def _outlive(second: int) -> NoReturn:
-    """Take leave of whatever ends, and of this process with the second."""
+    """Reap every process that ends, and exit with the second's status when that ends."""
     while True:
         pid, status = os.wait()
         if pid == second:
@@ -53,18 +53,17 @@ def _own_proc() -> None:
 
 
 def _allowed() -> bool:
-    """Whether all of it works: tried in a child, for a process cannot go back."""
-    return _gets_through(_try)
+    """Report whether all of it works. A child tries it, because a process cannot go back."""
+    return _child_succeeds(_try)
 
 
 def _try() -> None:
     own_mounts(CLONE_NEWPID)
-    if not _gets_through(_own_proc):
+    if not _child_succeeds(_own_proc):
         raise OSError("no /proc for it")
 
 
-def _gets_through(work: Callable[[], None]) -> bool:
-    """Whether a child does this work, and nothing goes wrong."""
+def _child_succeeds(work: Callable[[], None]) -> bool:
     child = os.fork()
     if child == 0:
         try:

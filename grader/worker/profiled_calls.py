@@ -1,6 +1,6 @@
 """Call a kernel once under a profiler: `python -I -m grader.worker.profiled_calls job.json`.
 
-The job says which file and entry, and what the arguments are. The first call compiles; only the
+The job names the file and the entry, and describes the arguments. The first call compiles; only the
 second lies between cudaProfilerStart and cudaProfilerStop.
 """
 

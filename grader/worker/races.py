@@ -1,13 +1,13 @@
-"""What both simulators know of races: the errors, the words, and who has heard of whose writes.
+"""Races in both simulators: the errors, their words, and vector clocks of published writes.
 
-A simulator runs the threads of a block, or the programs of a launch, one after the other. So a race
-is not seen in the answer but in the accesses: two of them to one element, by two parties that
-nothing orders, of which at least one writes without being atomic. Whoever is second is refused,
-every time, whatever the answer would have been. Two that write the same bits are let pass, as
-compute-sanitizer's racecheck does ("WAW hazards ... writing the same value", its manual).
+A simulator runs the threads of a block, or the programs of a launch, one after the other. A race
+therefore shows in the accesses and not in the output: two accesses to one element, by two parties
+that nothing orders, at least one of which writes without being atomic. The simulator always refuses
+the second access, whatever the output would have been. Two writes of the same bits are permitted,
+as in compute-sanitizer's racecheck ("WAW hazards ... writing the same value", its manual).
 
-Every access gets a moment, a number that only grows. What a party did itself is what happened since
-its begin, so that comparing moments tells whose access an older one was.
+Every access gets a moment, a number that only grows. A party's own accesses are those since it
+began, so the moment of an older access shows whose it was.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Index = tuple[int, int, int]  # of a block or program in its grid
 
 
 class Race(Refused):
-    """Two threads or programs use one element, and nothing says which of them comes first."""
+    """Two threads or programs use one element, and nothing orders them."""
 
 
 class DivergentBarrier(Refused):
@@ -30,37 +30,38 @@ class DivergentBarrier(Refused):
 
 
 class DivergentShuffle(Refused):
-    """A thread exchanges values with one of its warp that does not take part."""
+    """A thread exchanges values with a thread of its warp that does not take part."""
 
 
 class Uninitialised(Refused):
-    """A thread reads shared memory that no thread of its block wrote."""
+    """A thread reads shared memory that no thread of its block has written."""
 
 
-def called(index: Sequence[int], extents: Sequence[int]) -> str:
-    """A thread, block or program as its author thinks of it: `5`, and `(5, 1)` along two axes."""
+def index_text(index: Sequence[int], extents: Sequence[int]) -> str:
+    """Write the index of a thread, block or program: `5`, or `(5, 1)` on two axes."""
     along = max((axis + 1 for axis, extent in enumerate(extents) if extent > 1), default=1)
     return str(index[0]) if along == 1 else str(tuple(map(int, index[:along])))
 
 
 def runs_backwards(shapes: Iterable[Sequence[int]]) -> bool:
-    """Whether launches of a call with arguments of these shapes start with their last block.
+    """Report whether launches with arguments of these shapes start with their last block.
 
-    So do the threads of a block. For one half of all shapes, always the same: a kernel whose last
-    block takes for granted that all others are done is right in one of the two orders, and refused
-    in the other; and so is one that hands out places in the order in which threads come.
+    The threads of a block follow the same order. It is fixed for each shape, and backwards for half
+    of them. A kernel whose last block assumes that all others are done is right in one of the two
+    orders, and refused in the other; so is one that hands out places in the order in which threads
+    arrive.
     """
     return zlib.crc32(repr([tuple(shape) for shape in shapes]).encode()) % 2 == 1
 
 
 def mirrored(index: Index, extents: Index) -> Index:
-    """Where a block or program is when all of a launch are counted from the last."""
+    """Return the index of a block or program counted from the last of the launch."""
     x, y, z = (extent - 1 - at for at, extent in zip(index, extents, strict=True))
     return x, y, z
 
 
 class Moments:
-    """The moments of one launch, and which party each belongs to."""
+    """The moments of one launch, and the party that each belongs to."""
 
     def __init__(self) -> None:
         self.now = 1
@@ -68,50 +69,50 @@ class Moments:
         self._parties: list[object] = []
 
     def begin(self, party: object) -> int:
-        """From now on, `party` acts; it is told as `str(party)`. Returns its first moment."""
+        """Let `party` act from now on, under the name `str(party)`; return its first moment."""
         self.now += 1
         self._begins.append(self.now)
         self._parties.append(party)
         return self.now
 
     def number(self, moment: int) -> int:
-        """Parties are numbered in the order in which they began."""
+        """Return the number of the party at this moment; parties are numbered as they began."""
         return bisect_right(self._begins, moment) - 1
 
     def party(self, moment: int) -> object:
         return self._parties[self.number(moment)]
 
 
-Heard = dict[int, int]  # for each party, up to which moment its writes are known of
+VectorClock = dict[int, int]  # for each party, the moment up to which its writes are visible
 
 
 class Order:
-    """Which writes of others a party may rely on, because an atomic operation told it of them.
+    """The writes of others that a party may rely on, because it acquired them.
 
-    A party that makes its writes visible and then updates an element atomically publishes them
-    there; whoever updates that element later has heard of them, and of all that the first had heard
-    of (release and acquire: PTX ISA, "Memory Consistency Model"). So "the last block adds up what
-    the others left" and locks are no races.
+    A party that makes its writes visible and then updates an element atomically releases them
+    there. Whoever updates that element later acquires them, and all that the first had acquired
+    (release and acquire: PTX ISA, "Memory Consistency Model"). Therefore "the last block adds up
+    what the others left", and locks, are no races.
     """
 
     def __init__(self) -> None:
-        self.heard: Heard = {}  # by the party that acts; what it has made visible itself, too
-        self._published: dict[int, Heard] = {}  # by the address of the atomic
+        self.acquired: VectorClock = {}  # of the acting party; with its own visible writes
+        self._released: dict[int, VectorClock] = {}  # by the address of the atomic
 
-    def exchange(self, address: int, publishes: bool = True, hears: bool = True) -> None:
-        """The party that acts updates `address`, or looks at it."""
-        there = self._published.get(address)
-        if hears and there:
-            merge(self.heard, there)
-        if publishes and self.heard:
-            merge(self._published.setdefault(address, {}), self.heard)
+    def exchange(self, address: int, releases: bool = True, acquires: bool = True) -> None:
+        """Let the acting party update `address`, or read it."""
+        there = self._released.get(address)
+        if acquires and there:
+            merge(self.acquired, there)
+        if releases and self.acquired:
+            merge(self._released.setdefault(address, {}), self.acquired)
 
     def before(self, party: int, moment: int) -> bool:
-        """Whether the acting party has heard of what another did at this moment."""
-        return moment <= self.heard.get(party, 0)
+        """Report whether another party's work at this moment is visible to the acting party."""
+        return moment <= self.acquired.get(party, 0)
 
 
-def merge(into: Heard, more: Heard) -> None:
+def merge(into: VectorClock, more: VectorClock) -> None:
     for party, moment in more.items():
         if moment > into.get(party, 0):
             into[party] = moment

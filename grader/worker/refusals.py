@@ -1,13 +1,13 @@
-"""What a simulator has refused in this call: a file that catches the error does not undo it.
+"""The errors that a simulator raised in this call: a file that catches one does not undo it.
 
-A GPU raises nothing for a race or an access out of bounds, so that nothing can be caught there.
+A GPU raises nothing for a race or an access out of bounds, so there is nothing to catch.
 """
 
 from __future__ import annotations
 
 
 class Refused(Exception):
-    """A simulated kernel did what on a GPU would go wrong without a word."""
+    """A simulated kernel did something that would silently go wrong on a GPU."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -18,11 +18,11 @@ _refused: list[Refused] = []
 
 
 def begin() -> None:
-    """A call begins, in which nothing is refused yet."""
+    """Forget the errors of earlier calls."""
     _refused.clear()
 
 
 def settle() -> None:
-    """The call has come to its end. Raises the first that was refused, if the file caught it."""
+    """Raise the first error of the call, which has ended, if the file caught it."""
     if _refused:
         raise _refused[0]

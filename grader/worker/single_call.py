@@ -1,7 +1,7 @@
-"""One call of one entry in plain GPU allocations, for a tool of NVIDIA's to watch.
+"""Call one entry once in plain GPU allocations, for one of NVIDIA's tools to watch.
 
 Started as `python -I -m grader.worker.single_call FOLDER`, where `grader.grading.sanitize` has put
-kernel.py, call.json and each tensor's bytes. Writes addresses.json: where each argument begins.
+kernel.py, call.json and each tensor's bytes. Writes the start of each argument to addresses.json.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def main(folder: Path) -> None:
 
 
 def tensor_of(folder: Path, argument: Mapping[str, Any], device: str) -> torch.Tensor:
-    """The tensor of one entry of call.json, in an allocation that ends with its last element."""
+    """Make the tensor of an entry of call.json; its allocation ends with its last element."""
     data = bytearray((folder / f"{argument['name']}.bin").read_bytes())
-    # Copied as it is: a kernel of torch's would be watched too.
+    # A plain copy: the tool would watch a kernel of torch's, too.
     memory = torch.frombuffer(data, dtype=getattr(torch, argument["dtype"])).to(device)
     return memory.as_strided(argument["shape"], argument["strides"], argument["offset"])
 

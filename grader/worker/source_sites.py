@@ -1,4 +1,4 @@
-"""Where in a kernel file an instruction stands, and what the text says there."""
+"""The place of an instruction in a kernel file, and the text there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Place = tuple[object, ...]  # a file, its first line and last, the first column 
 
 
 def learners_site(libraries: tuple[str, ...]) -> Site:
-    """The instruction that called, of the innermost frame that lies outside of these folders."""
+    """Return the calling instruction of the innermost frame outside of these folders."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(libraries):
         frame = frame.f_back
@@ -25,17 +25,17 @@ def line_of(site: Site) -> int:
 
 
 def place_of(site: Site) -> Place:
-    """The part of the text that an instruction is written in.
+    """Return the part of the text that an instruction is written in.
 
-    Python may compile one part twice, such as the condition of a loop, and an instruction that it
-    has specialised counts as another offset than it did before.
+    Python may compile one part twice, for example the condition of a loop. An instruction that it
+    has specialised has another offset than before.
     """
     code, offset = site
     return (code.co_filename, *list(code.co_positions())[offset // 2])
 
 
 def text_of(site: Site) -> str:
-    """The text that an instruction is compiled from, in brackets; "" where it is not known."""
+    """Return the source text of an instruction, in brackets; "" where it is unknown."""
     file, first, last, begin, end = place_of(site)
     lines = linecache.getlines(str(file))
     if not isinstance(first, int) or not isinstance(last, int) or not lines[first - 1 : last]:
@@ -49,7 +49,7 @@ def text_of(site: Site) -> str:
 
 
 def quoted(site: Site) -> str:
-    """`line 12 (tile[t] = x[i])`."""
+    """Quote the line of an instruction: `line 12 (tile[t] = x[i])`."""
     line = line_of(site)
     text = linecache.getline(site[0].co_filename, line).strip()
     return f"line {line} ({text})" if text else f"line {line}"

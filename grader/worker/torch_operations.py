@@ -1,4 +1,4 @@
-"""What torch operations of a simulated call allocate and move, each seen as it is carried out."""
+"""Memory and traffic of torch operations in a simulated call, seen as each is carried out."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from grader.worker.traffic_counter import Ledger
 
 
 class Dispatched(TorchDispatchMode):
-    """A mode that torch's compiler is not told to leave out.
+    """A mode that torch's compiler need not leave out.
 
-    To tell it torch would import it, which takes a second of every check.
+    To mark it for that, torch would import its compiler, which takes a second of every check.
     """
 
     def __init__(self) -> None:
@@ -29,9 +29,9 @@ class Dispatched(TorchDispatchMode):
 
 
 class Allocating(Dispatched):
-    """Notes the memory of every tensor that a torch operation makes while it is entered.
+    """Records the memory of every tensor that a torch operation makes while it is entered.
 
-    Tensors that lie in the arena are arguments, and nothing that the kernel file holds.
+    Tensors in the arena are arguments, and do not belong to the kernel file.
     """
 
     def __init__(self, allocations: Allocations, arena: Span) -> None:
@@ -47,9 +47,9 @@ class Allocating(Dispatched):
         return result
 
     def see(self, storage: torch.UntypedStorage) -> None:
-        """Some memory that may have been made without a torch operation."""
+        """Record memory that may have been allocated without a torch operation."""
         if not self._arena.start <= storage.data_ptr() < self._arena.stop:
-            # A weak reference to the storage itself: Python's object for it comes and goes.
+            # A weak reference to the storage itself: Python's object for it may not last.
             reference = StorageWeakRef(storage)
             self._allocations.see(
                 reference.cdata,
@@ -59,7 +59,7 @@ class Allocating(Dispatched):
 
 
 class Moving(Dispatched):
-    """Notes what torch reads and writes of a call's arguments while it is entered."""
+    """Records reads and writes of a call's arguments by torch while it is entered."""
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__()
@@ -79,18 +79,18 @@ class Moving(Dispatched):
         return result
 
 
-_OVERWRITES = ("aten::copy_", "aten::fill_", "aten::zero_")  # in place, without a look at the old
+_OVERWRITES = ("aten::copy_", "aten::fill_", "aten::zero_")  # in place, without reading old values
 
 
 def _moves(schema: Any) -> bool:
-    """Whether an operation touches memory: a view does not, nor what only takes over a shape."""
+    """Report whether an operation touches memory: views and operations on shapes do not."""
     takes_shape = schema.name.startswith("aten::new_") or schema.name.endswith("_like")
     views = any(p.alias_info and not p.alias_info.is_write for p in schema.arguments)
     return not takes_shape and not views
 
 
 def _use(parameter: Any, schema: Any) -> Access:
-    """What an operation that moves memory does with a tensor that it gets."""
+    """Classify the access of an operation that moves memory to one of its tensors."""
     if parameter.alias_info is None:
         return "load"
     return "store" if parameter.is_out or schema.name in _OVERWRITES else "atomic"

@@ -1,7 +1,7 @@
-"""Which walls hold, tried from within a worker that has read nothing of a learner's yet.
+"""Trials of the walls, from within a worker that has read nothing of a learner's yet.
 
-Each trial does what a hostile kernel file would do and says whether it was stopped.
-`grader.sandbox.walls` tells what there is to reach, has this run, and keeps the answers.
+Each trial does what a hostile kernel file would do, and returns True when the wall stopped it.
+`grader.sandbox.walls` provides the targets, runs the trials and stores the results.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from resource import RLIMIT_AS, RLIMIT_CORE, RLIMIT_CPU, RLIMIT_DATA
 from typing import Any
 
 LARGE = 1 << 30
-MOST_PROCESSES = 1 << 16
+MAX_PROCESSES = 1 << 16
 MANY_FILES, LONG_S = 1 << 14, 3600
-PATIENCE_S = 1.0  # for the network; this machine's own answers at once
+PATIENCE_S = 1.0  # for the network; this machine's own replies at once
 # linux/sched.h, linux/prctl.h, linux/ptrace.h
 CLONE_NEWUSER, PR_SET_NAME = 0x10000000, 15
 PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT, WAIT_FOR_ALL = 17, 0x4206, 0x4207, 0x40000000
@@ -33,10 +33,10 @@ PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT, WAIT_FOR_ALL = 17, 0x4206, 0x4207
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-def tried(targets: Mapping[str, Any]) -> dict[str, bool]:
-    """Whether each wall of TRIALS holds. `targets` is what `grader.sandbox.walls.targets` makes.
+def try_all(targets: Mapping[str, Any]) -> dict[str, bool]:
+    """Return for each wall of TRIALS whether it holds. `grader.sandbox.walls` makes the targets.
 
-    A process is left running under the name `targets["left"]`, for the judge to look for.
+    One process keeps running under the name `targets["left"]`, for the judge to look for.
     """
     held = {name: trial(targets) for name, trial in TRIALS.items()}
     _leave_a_process(targets["left"])
@@ -57,7 +57,7 @@ def home(targets: Mapping[str, Any]) -> bool:
 
 
 def file_size(targets: Mapping[str, Any]) -> bool:
-    """Whether no file may grow to LARGE bytes, none of which take space."""
+    """Try to let a file grow to LARGE bytes, none of which take space."""
     path = Path(os.environ["HOME"], "large")
     try:
         with path.open("wb") as file:
@@ -71,9 +71,9 @@ def file_size(targets: Mapping[str, Any]) -> bool:
 
 
 def memory(targets: Mapping[str, Any]) -> bool:
-    """Whether a limit of address space or of private memory stands, and counts."""
+    """Try to exceed the limit of address space or of private memory."""
     limits = [resource.getrlimit(kind)[0] for kind in (RLIMIT_AS, RLIMIT_DATA)]
-    known = [most for most in limits if most != resource.RLIM_INFINITY]
+    known = [limit for limit in limits if limit != resource.RLIM_INFINITY]
     if not known:
         return False
     try:
@@ -84,9 +84,9 @@ def memory(targets: Mapping[str, Any]) -> bool:
 
 
 def processes(targets: Mapping[str, Any]) -> bool:
-    """Whether a limit stands, and counts: a process that may have no child fails to make one."""
+    """Try to fork beyond the limit of processes."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NPROC)
-    if not 0 <= soft <= MOST_PROCESSES:
+    if not 0 <= soft <= MAX_PROCESSES:
         return False
     resource.setrlimit(resource.RLIMIT_NPROC, (1, hard))
     try:
@@ -102,7 +102,7 @@ def processes(targets: Mapping[str, Any]) -> bool:
 
 
 def limits(targets: Mapping[str, Any]) -> bool:
-    """Whether opening files comes to an end, computing would, and no core file is written."""
+    """Try to open files without end; check the limits of computing time and core files."""
     seconds, size = (resource.getrlimit(kind)[1] for kind in (RLIMIT_CPU, RLIMIT_CORE))
     return _runs_out_of_files() and 0 <= seconds <= LONG_S and size == 0
 
@@ -121,7 +121,7 @@ def _runs_out_of_files() -> bool:
 
 
 def other_processes(targets: Mapping[str, Any]) -> bool:
-    """Looks for the judge's command line among those of all processes."""
+    """Search for the judge's command line among those of all processes."""
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
             if file.read_bytes().decode(errors="replace") == targets["command"]:
@@ -130,10 +130,10 @@ def other_processes(targets: Mapping[str, Any]) -> bool:
 
 
 def judge_memory(targets: Mapping[str, Any]) -> bool:
-    """Reads a secret of the judge's at its address, and offers to trace the judge."""
+    """Try to read a secret of the judge's at its address, and to trace the judge."""
     judge, address, size = targets["judge"], targets["address"], targets["size"]
-    found = (_read_file(judge, address, size), _read_call(judge, address, size))
-    read = any(hashlib.sha256(secret).hexdigest() == targets["digest"] for secret in found)
+    taken = (_read_file(judge, address, size), _read_call(judge, address, size))
+    read = any(hashlib.sha256(secret).hexdigest() == targets["digest"] for secret in taken)
     return not read and not (_same_processes(targets) and _traces(judge))
 
 
@@ -155,7 +155,7 @@ def _read_call(pid: int, address: int, size: int) -> bytes:
 
 
 def _traces(pid: int) -> bool:
-    """Whether a process can be traced; if so, it is let go at once."""
+    """Try to trace a process; if that works, release it at once."""
     if LIBC.ptrace(PTRACE_SEIZE, pid, None, None):
         return False
     LIBC.ptrace(PTRACE_INTERRUPT, pid, None, None)
@@ -165,7 +165,7 @@ def _traces(pid: int) -> bool:
 
 
 def judge_process(targets: Mapping[str, Any]) -> bool:
-    """Signal 0 only asks whether a signal could be sent."""
+    """Try whether a signal could be sent to the judge, with signal 0."""
     if not _same_processes(targets):
         return True
     try:
@@ -176,7 +176,7 @@ def judge_process(targets: Mapping[str, Any]) -> bool:
 
 
 def _same_processes(targets: Mapping[str, Any]) -> bool:
-    """Whether the judge's number means the judge here."""
+    """Report whether the judge's process number means the judge here."""
     try:
         return bool(os.readlink("/proc/self/ns/pid") == targets["processes"])
     except OSError:
@@ -188,7 +188,7 @@ def course(targets: Mapping[str, Any]) -> bool:
 
 
 def files(targets: Mapping[str, Any]) -> bool:
-    """Whether a file cannot be read, nor the names in folders: an empty stand-in tells none."""
+    """Try to read files, and the names in folders: an empty folder mounted over one has none."""
     return not any(map(_readable, targets["files"])) and not any(
         set(names) <= _names_in(folder) for folder, names in targets["folders"].items()
     )
@@ -232,7 +232,7 @@ def _writable(folder: str) -> bool:
 
 
 def network(targets: Mapping[str, Any]) -> bool:
-    """Whether neither a connection nor a datagram leaves, be it to this machine itself."""
+    """Try to send a connection and a datagram, to this machine itself."""
     here = "127.0.0.1"
     return not (
         _reaches(socket.AF_INET, socket.SOCK_STREAM, (here, targets["tcp"]))
@@ -241,7 +241,7 @@ def network(targets: Mapping[str, Any]) -> bool:
 
 
 def sockets(targets: Mapping[str, Any]) -> bool:
-    """Whether no program of this machine is reached by the name of a socket, or by its file."""
+    """Try to reach a program of this machine by the name of a socket, and by its file."""
     return not (
         _reaches(socket.AF_UNIX, socket.SOCK_STREAM, "\0" + targets["socket"])
         or _reaches(socket.AF_UNIX, socket.SOCK_STREAM, targets["socket_file"])
@@ -260,12 +260,12 @@ def _reaches(family: int, kind: int, address: Any) -> bool:
 
 
 def privileges(targets: Mapping[str, Any]) -> bool:
-    """Whether it has none of an administrator's rights, and gets none, be it in a namespace."""
+    """Try to gain an administrator's rights in a namespace; check that there are none before."""
     status = Path("/proc/self/status").read_text()
-    told = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
-    if told["NoNewPrivs"] != "1" or int(told["CapPrm"], 16):
+    fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+    if fields["NoNewPrivs"] != "1" or int(fields["CapPrm"], 16):
         return False
-    refused: int = LIBC.unshare(CLONE_NEWUSER)  # or else this process, soon to end, is in one
+    refused: int = LIBC.unshare(CLONE_NEWUSER)  # if it works: this process ends soon
     return bool(refused)
 
 

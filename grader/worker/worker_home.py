@@ -1,4 +1,4 @@
-"""Which files a worker needs: the system's, Python's, the GPU's, and its own home."""
+"""The files that a worker needs: the system's, Python's, the GPU's, and its own home."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import grader
 
-# Asked before any namespace is made: in one whose numbers may not be set, everybody is nobody.
+# Read before any namespace is made: in one without user numbers, everybody is nobody.
 USER = os.getuid()
 
 SYSTEM = (
@@ -20,14 +20,14 @@ SYSTEM = (
     *("/nix/store", "/run/opengl-driver"),
 )
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
-# Those that systemd gives to services without a user of their own: systemd.exec(5), DynamicUser.
+# systemd gives these to services without a user of their own: systemd.exec(5), DynamicUser.
 UNUSED_USERS = range(61184, 65520)
 PATHS = ("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH")
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a worker runs: its private folder, `cpu` or `cuda`, and a user number nobody has."""
+    """A worker's private folder, its device (`cpu` or `cuda`), and a user number without a user."""
 
     home: Path
     device: str
@@ -35,14 +35,15 @@ class Place:
 
 
 def existing(paths: Iterable[str | Path]) -> Iterator[Path]:
-    # Path.exists raises for a folder that may not be entered: one such on PATH, and no wall stood.
+    # Path.exists raises for a folder that may not be entered: one on PATH would cost all walls.
     return (Path(path) for path in paths if os.path.exists(path))
 
 
 def python() -> Iterator[str]:
-    """Where Python and its packages lie. Of the folder that holds the grader, the grader alone:
+    """Yield the folders of Python and its packages, and the grader's package.
 
-    where it was installed from a copy of the course, that folder holds the course.
+    Of the folder around the grader's package it yields that package alone: after an installation
+    from a copy of the course, the folder holds the course.
     """
     package = Path(grader.__file__).parent
     yield from (sys.prefix, sys.base_prefix, str(package))
@@ -50,7 +51,7 @@ def python() -> Iterator[str]:
 
 
 def tools() -> Iterator[Path]:
-    """What the environment names: CUDA, and where a compiler may be installed."""
+    """Yield the folders that the environment names: CUDA, and places of a compiler."""
     for name in PATHS:
         yield from (Path(path) for path in os.environ.get(name, "").split(":") if path)
     private = {Path("/"), *_users_folders()}
@@ -65,16 +66,16 @@ def _users_folders() -> Iterator[Path]:
         yield from (home, home / ".local", *home.parents)
 
 
-def of_gpus() -> Iterator[Path]:
+def gpu_devices() -> Iterator[Path]:
     yield from Path("/dev").glob("nvidia*")
     yield from (Path("/dev/dri"), Path("/dev/dxg"), Path("/dev/shm"))
 
 
 def readable() -> Iterator[Path]:
-    """What a worker reads, and may not change."""
+    """Yield the files and folders that a worker may read but not change."""
     yield from existing((*SYSTEM, *python(), *tools()))
 
 
 def devices(place: Place) -> Iterator[Path]:
-    """What a worker reads and writes besides its home."""
-    yield from existing((*DEVICES, *(of_gpus() if place.device == "cuda" else ())))
+    """Yield the devices that a worker reads and writes besides its home."""
+    yield from existing((*DEVICES, *(gpu_devices() if place.device == "cuda" else ())))

@@ -185,13 +185,13 @@ TRITON = (
     Bad(
         "entry_is_jitted.py",
         *(LOAD, "not_callable"),
-        "copy is a kernel, which needs a grid. Give it another name, and write def copy(x, out): "
-        "to launch it; that is what the grader calls.",
+        "copy is a kernel, which needs a grid. Give it another name, and launch it in "
+        "def copy(x, out): the grader calls that function.",
     ),
     Bad(
         "three_parameters.py",
         *(LOAD, "parameters"),
-        "copy(x, out, n) cannot take the 2 arguments that it is called with. "
+        "copy(x, out, n) cannot take the 2 arguments of the grader's call. "
         "Write: def copy(x, out):",
     ),
     Bad("raises_at_import.py", LOAD, "exception", "KeyError: 'float16'", lines=(3,)),
@@ -378,8 +378,8 @@ NUMBA = (
     Bad(
         "numba_entry_is_jitted.py",
         *(LOAD, "not_callable"),
-        "copy is a kernel, which needs a grid. Give it another name, and write def copy(x, out): "
-        "to launch it; that is what the grader calls.",
+        "copy is a kernel, which needs a grid. Give it another name, and launch it in "
+        "def copy(x, out): the grader calls that function.",
     ),
     Bad(
         "numba_raises.py",

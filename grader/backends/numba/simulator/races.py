@@ -26,7 +26,7 @@ from grader.backends.numba.simulator.source_text import (
     parted_in_a_turn,
     uncalled_barrier,
 )
-from grader.worker.races import Heard, Moments, Order, Race, Uninitialised, merge
+from grader.worker.races import Moments, Order, Race, Uninitialised, VectorClock, merge
 from grader.worker.source_sites import Site, line_of, quoted
 
 
@@ -51,7 +51,7 @@ Done = tuple[int, Site]  # one access: its moment and its place
 # Accesses of one kind to one element, as far as a later one may race with them: the last; the last
 # before it by another thread of the same block; the last by another block.
 Lately = tuple[Done, Done | None, Done | None]
-Paused = tuple[int, Heard]  # a turn: its number, and whose writes are known of in it
+Paused = tuple[int, VectorClock]  # a turn: its number, and whose writes are known of in it
 
 
 class Threads(Moments):
@@ -70,39 +70,39 @@ class Threads(Moments):
         self._blocks: list[int] = []  # the moments at which they began
         self._indices: list[object] = []
         self._numbers: list[int] = []  # of each turn: that of its first part
-        self._heard_before: Heard = {}  # by any thread of the block before the last barrier
-        self._heard_since: Heard = {}
+        self._acquired_before: VectorClock = {}  # by the block's threads before the last barrier
+        self._acquired_since: VectorClock = {}
 
     def begin_block(self, index: object) -> None:
         self.block = self.now + 1
         self._blocks.append(self.block)
         self._indices.append(index)
-        self._order.heard, self._heard_before, self._heard_since = {}, {}, {}
+        self._order.acquired, self._acquired_before, self._acquired_since = {}, {}, {}
 
     def begin_interval(self) -> None:
         """All threads of the block have passed a barrier: each knows what any of them knew."""
         self.interval = self.now + 1
-        merge(self._heard_since, self._order.heard)
-        merge(self._heard_before, self._heard_since)
-        self._order.heard, self._heard_since = {}, {}
+        merge(self._acquired_since, self._order.acquired)
+        merge(self._acquired_before, self._acquired_since)
+        self._order.acquired, self._acquired_since = {}, {}
 
     def begin_turn(self, thread: object) -> None:
         self._numbers.append(len(self._numbers))
         self.turn = self.begin(thread)
-        if self._order.heard or self._heard_before:
-            merge(self._heard_since, self._order.heard)
-            self._order.heard = dict(self._heard_before)
+        if self._order.acquired or self._acquired_before:
+            merge(self._acquired_since, self._order.acquired)
+            self._order.acquired = dict(self._acquired_before)
 
     def pause(self) -> Paused:
         """The thread that acts waits for others, but at no barrier."""
-        heard, self._order.heard = self._order.heard, {}
-        merge(self._heard_since, heard)
-        return self.number(self.turn), heard
+        acquired, self._order.acquired = self._order.acquired, {}
+        merge(self._acquired_since, acquired)
+        return self.number(self.turn), acquired
 
     def resume(self, paused: Paused) -> None:
         """A thread that paused since the last barrier goes on."""
-        merge(self._heard_since, self._order.heard)
-        number, self._order.heard = paused
+        merge(self._acquired_since, self._order.acquired)
+        number, self._order.acquired = paused
         self._numbers.append(number)
         self.turn = self.begin(self._parties[number])
 
@@ -122,8 +122,8 @@ class Threads(Moments):
 
     def fence(self) -> None:
         """All can see what this thread wrote, and what its block did before the last barrier."""
-        self._order.heard[self.number(self.turn)] = self.now
-        self._order.heard[self._block_key(self.turn)] = self.interval - 1
+        self._order.acquired[self.number(self.turn)] = self.now
+        self._order.acquired[self._block_key(self.turn)] = self.interval - 1
         self.now += 1
 
     def exchange(self, address: int) -> None:

@@ -30,7 +30,7 @@ class Index(Dim3):
         self._extents = extents
 
     def __str__(self) -> str:
-        return races.called((self.x, self.y, self.z), self._extents)
+        return races.index_text((self.x, self.y, self.z), self._extents)
 
 
 # What a greenlet does not inherit from who starts it: a GPU does not stop at Inf and NaN.

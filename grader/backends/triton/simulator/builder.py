@@ -110,8 +110,8 @@ class Builder(interpreter.InterpreterBuilder):
                 addresses,
                 itemsize,
                 learners_site(_LIBRARIES),
-                publishes=both or sem == order.RELEASE,
-                hears=both or sem == order.ACQUIRE,
+                releases=both or sem == order.RELEASE,
+                acquires=both or sem == order.ACQUIRE,
             )
 
     def _checked(self, ptrs: Any, mask: Any, itemsize: int, what: Access) -> Addresses:

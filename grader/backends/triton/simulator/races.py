@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.worker.bounds import Addresses, Span
-from grader.worker.races import Index, Moments, Order, Race, called
+from grader.worker.races import Index, Moments, Order, Race, index_text
 from grader.worker.source_sites import Site, quoted
 
 Moment = NDArray[np.int32]
@@ -116,8 +116,8 @@ class Programs:
 
     def enter(self, index: Index, grid: Index) -> None:
         """From now on, the program of this index in the grid runs."""
-        self._order.heard = {}
-        self._begin = self._moments.begin(f"program {called(index, grid)}")
+        self._order.acquired = {}
+        self._begin = self._moments.begin(f"program {index_text(index, grid)}")
         self._wrote = 0
 
     def load(self, addresses: Addresses, itemsize: int, site: Site) -> None:
@@ -140,26 +140,26 @@ class Programs:
             self._wrote = self._moments.now
 
     def update(
-        self, addresses: Addresses, itemsize: int, site: Site, publishes: bool, hears: bool
+        self, addresses: Addresses, itemsize: int, site: Site, releases: bool, acquires: bool
     ) -> None:
         """An atomic operation. Programs meet at one of a single element, if it orders memory."""
         for region, lanes, at in self._touched(addresses, itemsize, site):
             self._refuse(region, "wrote", at, lanes, itemsize, "updates")
             self._refuse(region, "read", at, lanes, itemsize, "updates")
             region.mark("updated", at, self._begin, self._moments.now)
-        self._meet(addresses, publishes, hears)
+        self._meet(addresses, releases, acquires)
 
     def look(self, addresses: Addresses, itemsize: int, site: Site) -> None:
-        """A volatile or atomic load: no race with an atomic update, and a way to hear of others."""
+        """A volatile or atomic load: races with no atomic update, and acquires others' writes."""
         for region, lanes, at in self._touched(addresses, itemsize, site):
             self._refuse(region, "wrote", at, lanes, itemsize, "reads")
-        self._meet(addresses, publishes=False, hears=True)
+        self._meet(addresses, releases=False, acquires=True)
 
-    def _meet(self, addresses: Addresses, publishes: bool, hears: bool) -> None:
+    def _meet(self, addresses: Addresses, releases: bool, acquires: bool) -> None:
         if addresses.size == 1:
-            if publishes:
-                self._order.heard[self._moments.number(self._begin)] = self._wrote
-            self._order.exchange(int(addresses.ravel()[0]), publishes, hears)
+            if releases:
+                self._order.acquired[self._moments.number(self._begin)] = self._wrote
+            self._order.exchange(int(addresses.ravel()[0]), releases, acquires)
 
     def _touched(
         self, addresses: Addresses, itemsize: int, site: Site
@@ -202,15 +202,17 @@ class Programs:
         if not others.any():
             return
         before = others.reshape(lanes.size, -1).max(axis=1)  # for each lane, of its pieces
-        unheard = np.array([moment for moment in np.unique(before) if not self._heard_of(moment)])
-        racing = np.isin(before, unheard)
+        invisible = np.array(
+            [moment for moment in np.unique(before) if not self._is_visible(moment)]
+        )
+        racing = np.isin(before, invisible)
         if values is not None:
             racing &= ~region.holds(lanes, values)
         if racing.any():
             lane = int(np.argmax(racing))
             raise Race(self._explain(int(lanes[lane]), int(before[lane]), itemsize, kind, verb))
 
-    def _heard_of(self, moment: int) -> bool:
+    def _is_visible(self, moment: int) -> bool:
         return moment == 0 or self._order.before(self._moments.number(moment), int(moment))
 
     def _explain(self, address: int, other: int, itemsize: int, kind: Kind, verb: str) -> str:
