@@ -24,11 +24,13 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from grader.course import catalog
 from grader.course.catalog import Exercise
+from grader.grading.plan import with_step
 
 ROOT = Path(__file__).parents[1]
 STREAMS = ROOT / "grader" / "backends" / "triton" / "reference_kernels.py"
@@ -68,11 +70,15 @@ def tell(figures: dict[str, Any]) -> int:
 def speed_step(exercise: Exercise, kernel: Path) -> dict[str, Any]:
     """The speed step alone, of one kernel file: the same code, in the same kind of process."""
     from grader.grading.options import Options
-    from grader.grading.session import Finding, ForkServers, Grading
-    from grader.grading.steps import speed
+    from grader.grading.recording import run
+    from grader.grading.session import Grading
+    from grader.grading.step import Finding
+    from grader.grading.steps import every
+    from grader.grading.steps.speed import measure
     from grader.machine import processes
     from grader.machine.versions import environment
     from grader.model.outcomes import Outcome
+    from grader.sandbox.fork_servers import ForkServers
     from grader.sandbox.worker_link import KernelFailure
 
     processes.raise_priority()
@@ -81,11 +87,11 @@ def speed_step(exercise: Exercise, kernel: Path) -> dict[str, Any]:
     fork_servers.fork_server("triton", "cuda", trusted=True)
     grading = Grading(exercise, kernel, Options(seed=1, device="cuda"), fork_servers)
     grading.executor.load()  # as the steps before have: what follows is no start-up
-    grading.run("traffic", lambda _: Finding(""))  # its counts only explain the speed
-    grading.run("memory", lambda _: Finding(""))
+    for name in ("traffic", "memory"):  # their figures only explain the speed
+        run(grading, replace(every()[name], run=lambda _: Finding("")))
     began = time.monotonic()
     try:
-        found = speed.measure(grading)
+        found = measure.measure(grading)
     except KernelFailure as error:
         found = Finding("", error.failure, Outcome.FAIL)
     duration_s = time.monotonic() - began
@@ -207,7 +213,7 @@ def measured(only: Sequence[str], repeated: str, runs: int) -> dict[str, Any]:
 
 def events() -> dict[str, Any]:
     rows, steps = [], []
-    for exercise in catalog.timed(ROOT):
+    for exercise in with_step(catalog.exercises(ROOT), "speed"):
         step = graded(exercise.name, exercise.solution)
         plain = fresh("--plain", exercise.name)
         published = step["speed"]["bandwidth_gbps"]

@@ -35,6 +35,7 @@ from grader.course import catalog
 from grader.course.catalog import Exercise
 from grader.grading import check
 from grader.grading.options import Options
+from grader.grading.plan import with_step
 from grader.model.errors import GraderError, UsageError
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Result
@@ -124,7 +125,7 @@ def corpus(root: Path, names: Sequence[str] = ()) -> list[Honest]:
     """
     known = [
         Honest(exercise, path)
-        for exercise in catalog.timed(root)
+        for exercise in with_step(catalog.exercises(root), "speed")
         for path in sorted((root / CORPUS / exercise.name).glob("*.py"))
     ]
     for name in names:

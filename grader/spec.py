@@ -1,5 +1,6 @@
 """The authors' API: everything that a `spec.py` is written with. The records live in `model`."""
 
+from grader.model.base_spec import BaseSpec, Limits
 from grader.model.exercise import (
     ITEMSIZE,
     LARGEST,
@@ -9,8 +10,6 @@ from grader.model.exercise import (
     Draw,
     Gates,
     Inputs,
-    Limits,
-    Points,
     Scored,
     Shape,
     Spec,
@@ -26,13 +25,13 @@ __all__ = [
     "ITEMSIZE",
     "LARGEST",
     "Argument",
+    "BaseSpec",
     "Budget",
     "Case",
     "Draw",
     "Gates",
     "Inputs",
     "Limits",
-    "Points",
     "Scored",
     "Shape",
     "Spec",

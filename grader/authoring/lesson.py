@@ -7,23 +7,21 @@ spec, so that a lesson and its spec agree from the first day on.
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
+from typing import Any
 
-from grader.model import Argument, Spec
+from grader.course import Exercise
+from grader.grading import Step, kind_of, steps_of
+from grader.model import BaseSpec, Spec
 
 TODO = "TODO(author):"
 WIDTH = 100  # characters of a line
 TIMES = {1: "once", 2: "twice", 3: "three times"}
-_ROLES = {
-    "in": "read only",
-    "out": "filled by the kernel",
-    "inout": "read and overwritten",
-    "scalar": "a Python number",
-}
 
 
-def skeleton(name: str, spec: Spec) -> str:
-    """The text of README.md for the exercise `name`. Without a scored case it is a puzzle's."""
-    puzzle = spec.scored is None
+def skeleton(exercise: Exercise, spec: BaseSpec) -> str:
+    """Write the text of README.md. A puzzle's has one idea and no sources."""
+    name, puzzle = exercise.name, exercise.shelf == "puzzles"
     opening = _idea() if puzzle else _why()
     closing = "" if puzzle else f"\n## Sources\n\n{TODO} where this can be read about.\n"
     return (
@@ -45,41 +43,47 @@ def _why() -> str:
     )
 
 
-def _task(name: str, spec: Spec) -> str:
-    rows = [("entry", f"`{spec.signature}`")]
-    rows += [(f"`{argument.name}`", _argument(argument)) for argument in spec.arguments]
-    rows += [("dtypes", ", ".join(spec.dtypes)), ("returns", "nothing")]
-    table = "".join(f"| {left} | {right} |\n" for left, right in rows)
+def _task(name: str, spec: BaseSpec) -> str:
+    kind = kind_of(spec)
+    rows = "".join(f"| {left} | {right} |\n" for left, right in kind.lesson(spec))
+    table = f"| | |\n| --- | --- |\n{rows}\n" if rows else ""
     return (
-        f"## The task\n\n{TODO} which part of `kernel.py` is to be filled in.\n\n"
-        f"| | |\n| --- | --- |\n{table}\n"
+        f"## The task\n\n{TODO} which part of `{kind.file}` is to be filled in.\n\n{table}"
         f"    grader show {name}      the contract and what is graded\n"
-        f"    grader check {name}     grade your kernel.py\n"
+        f"    grader check {name}     grade your {kind.file}\n"
     )
 
 
-def _argument(argument: Argument) -> str:
-    like = f", shape of `{argument.like}`" if argument.like else ""
-    dtype = f", {argument.dtype}" if argument.dtype else ""
-    return f"{_ROLES[argument.role]}{like}{dtype}"
-
-
-def _graded(spec: Spec) -> str:
-    said = {
-        "load": ": imports the file and finds the entry.",
-        "correctness": f": {TODO} which sizes and values, compared with float64.",
-        "properties": f": {TODO} what the tests of `test_kernel.py` hold, in words.",
-        "traffic": f": {_moves(spec)}on average over the elements; counted in simulation.",
-        "counts": f": see the table below; counted in simulation for {spec.counted.headline}.",
-        "memory": ": beyond its arguments a call may hold what `grader show` says.",
-        "speed": f" (on a GPU): {_scored(spec)}, far larger than the GPU's cache, compared with "
-        "a reference kernel on the same GPU in the same run, the **ceiling**.",
-    }
+def _graded(spec: BaseSpec) -> str:
+    order = steps_of(spec)
     steps = "".join(
-        _filled(f"{number}. **{step}**{said[step]}", "   ")
-        for number, step in enumerate(spec.steps, start=1)
+        _filled(f"{number}. **{step.name}**{_of_step(step, spec)}", "   ")
+        for number, step in enumerate(order, start=1)
     )
-    return f"## How it is graded\n\n{steps}{_budgets(spec)}{_gates(spec)}"
+    tables = "".join(_TABLES[step.name](spec) for step in order if step.name in _TABLES)
+    return f"## How it is graded\n\n{steps}{tables}"
+
+
+def _of_step(step: Step, spec: Any) -> str:
+    known = _SENTENCES.get(step.name)
+    return f": {step.title}." if known is None else known(spec)
+
+
+# What a lesson says of a step, where that is more than its title.
+_SENTENCES: dict[str, Callable[[Any], str]] = {
+    "load": lambda spec: ": imports the file and finds the entry.",
+    "correctness": lambda spec: f": {TODO} which sizes and values, compared with float64.",
+    "properties": lambda spec: f": {TODO} what the tests of `test_kernel.py` hold, in words.",
+    "traffic": lambda spec: f": {_moves(spec)}on average over the elements; counted in simulation.",
+    "counts": lambda spec: (
+        f": see the table below; counted in simulation for {spec.counted.headline}."
+    ),
+    "memory": lambda spec: ": beyond its arguments a call may hold what `grader show` says.",
+    "speed": lambda spec: (
+        f" (on a GPU): {_scored(spec)}, far larger than the GPU's cache, compared with "
+        "a reference kernel on the same GPU in the same run, the **ceiling**."
+    ),
+}
 
 
 def _moves(spec: Spec) -> str:
@@ -94,27 +98,28 @@ def _moves(spec: Spec) -> str:
 
 
 def _scored(spec: Spec) -> str:
-    if spec.scored is None:
-        return ""
-    rows = f" with rows of {spec.scored.columns:,} columns" if spec.scored.columns else ""
-    return f"{spec.scored.dtype}{rows}"
+    scored, _ = spec.timed
+    rows = f" with rows of {scored.columns:,} columns" if scored.columns else ""
+    return f"{scored.dtype}{rows}"
 
 
 def _budgets(spec: Spec) -> str:
     rows = [f"| {b.count.replace('_', ' ')} | {b.most:,} | {b.best:,} |\n" for b in spec.budgets]
-    return "".join(["\n| count | allowed | best |\n| --- | --- | --- |\n", *rows]) if rows else ""
+    return "".join(["\n| count | allowed | best |\n| --- | --- | --- |\n", *rows])
 
 
 def _gates(spec: Spec) -> str:
-    if spec.gates is None:
-        return ""
+    _, gates = spec.timed
     return (
         "\n| gate | share of the ceiling |\n| --- | --- |\n"
-        f"| pass | {spec.gates.passing:.2f} |\n| great | {spec.gates.great:.2f} |\n"
+        f"| pass | {gates.passing:.2f} |\n| great | {gates.great:.2f} |\n"
     )
 
 
-def _hints(spec: Spec) -> str:
+_TABLES: dict[str, Callable[[Any], str]] = {"counts": _budgets, "speed": _gates}
+
+
+def _hints(spec: BaseSpec) -> str:
     return "## Hints\n\n" + "".join(
         f"<details><summary>Hint {number}</summary>\n\n{_filled(hint)}\n</details>\n"
         for number, hint in enumerate(spec.hints, start=1)

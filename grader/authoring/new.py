@@ -19,6 +19,7 @@ from pathlib import Path
 from grader.authoring import lesson
 from grader.authoring.lesson import TODO
 from grader.course import Exercise, catalog, stubs
+from grader.grading import kind_of
 from grader.model import BrokenExercise, UsageError, fill_folder, replacing_folder
 
 LONGEST = 64  # characters of a name: it stands in tables and at the head of every report
@@ -64,14 +65,14 @@ def draft(root: Path, name: str, like: str | None) -> Draft:
     exercise = Exercise(root / shelf / name)
     _must_be_free(exercise)
     title = name.partition("_")[2].replace("_", " ").strip().capitalize()
-    spec = replace(model.spec, title=title)
-    stubs.stub_of(model)  # or what is wrong with its solution
-    files = dict(_copied(model.folder, model, exercise, title, ("kernel.py", "README.md")))
+    spec, kind = replace(model.any_spec, title=title), kind_of(model.any_spec)
+    stubs.stub_of(model, kind.stub)  # or what is wrong with its solution
+    files = dict(_copied(model.folder, model, exercise, title, (kind.file, "README.md")))
     # A commentary is about the model's solution alone.
     answers = dict(_copied(model.answers, model, exercise, title, (model.commentary.name,)))
-    solution = answers[Path("kernel.py")].decode()
-    files[Path("kernel.py")] = stubs.make_stub(solution, name, str(model.solution)).encode()
-    files[Path("README.md")] = lesson.skeleton(name, spec).encode()
+    solution = answers[Path(kind.file)].decode()
+    files[Path(kind.file)] = kind.stub(solution, name, str(model.solution)).encode()
+    files[Path("README.md")] = lesson.skeleton(exercise, spec).encode()
     return Draft(exercise, model, title, files, answers)
 
 
@@ -186,7 +187,7 @@ def _renewed(path: Path, content: bytes, model: Exercise, made: Exercise, title:
         return f"{_mark(path)}{text}".encode()
     if path.suffix != ".py":
         return text.encode()  # in other files # may be no comment
-    text = _retitled(text, model.spec.title, title)
+    text = _retitled(text, model.any_spec.title, title)
     if path == model.solution:
         (first, *_) = stubs.regions(text, str(path))
         return _with_lines(text, first.first, _mark(path, first.indent)).encode()

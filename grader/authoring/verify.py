@@ -20,30 +20,19 @@ from pathlib import Path
 
 from grader.authoring import mutants, survivors
 from grader.authoring.mutants import Mutant
-from grader.course import Exercise, make_stub, needs_simulator, rejected_at, text_of
-from grader.grading import Options, check
+from grader.course import Exercise, needs_simulator, rejected_at, text_of
+from grader.grading import Options, check, has_step, kind_of, steps_of
 from grader.machine import devices
 from grader.model import (
     BrokenExercise,
     GraderError,
     Outcome,
     Result,
-    Spec,
     Status,
     counted,
     first_problem,
 )
 
-# Names of grader.sandbox.pretender.ANSWERS, which is not imported here: it needs torch.
-NO_WORK = (
-    "zeros",
-    "ones",
-    "nan",
-    "constant_mean",
-    "first_input",
-    "untouched",
-    "lower_precision",
-)
 NO_WORK_SEED = 20  # any: what is found of these answers must not change from run to run
 BATCH = 32  # trials that one judge serves: its start takes about as long as three of them
 REJECTED = "rejected"  # expected of a mutant: which step does it is no matter
@@ -188,10 +177,11 @@ def _all_trials(exercise: Exercise, device: str, sample: Sample, scratch: Path) 
         )
     source = text_of(exercise.solution)
     scratch.mkdir()
-    stub = scratch / "kernel.py"
-    stub.write_text(make_stub(source, exercise.name, str(exercise.solution)), encoding="utf-8")
-    mutants_of_it = _mutant_trials(exercise, source, sample, scratch)
-    return [*_trials(exercise, device, stub), *mutants_of_it]
+    kind = kind_of(exercise.any_spec)
+    stub = scratch / kind.file
+    stub.write_text(kind.stub(source, exercise.name, str(exercise.solution)), encoding="utf-8")
+    trials = _trials(exercise, device, stub)
+    return trials + _mutant_trials(exercise, source, sample, scratch) if kind.mutants else trials
 
 
 def _trials(exercise: Exercise, device: str, stub: Path) -> list[_Trial]:
@@ -200,26 +190,31 @@ def _trials(exercise: Exercise, device: str, stub: Path) -> list[_Trial]:
 
     def wrong(kernel: Path) -> _Trial:
         where = "cpu" if needs_simulator(kernel) else device
-        return _Trial("wrong", kernel.stem, rejected_at(kernel), ask(kernel, where))
+        return _Trial("wrong", kernel.stem, _rejecting_step(exercise, kernel), ask(kernel, where))
 
     def no_work(answer: str) -> _Trial:
         options = Options(seed=NO_WORK_SEED, device=device, shrink=False, pretend=answer)
         request = check.Request(exercise, exercise.solution, options)
         return _Trial("no_work", answer, "correctness", request)
 
+    kind = kind_of(exercise.any_spec)
     return [
         _Trial("stub", "stub", "not_started", ask(stub)),
         _Trial("solution", "solution", "pass", ask(exercise.solution)),
         *(wrong(kernel) for kernel in exercise.wrong_kernels),
-        *(no_work(answer) for answer in _no_work(exercise.spec)),
+        *(no_work(answer) for answer in kind.no_work(exercise.any_spec)),
     ]
 
 
-def _no_work(spec: Spec) -> list[str]:
-    """The answers to try. The mean of a row of one number is that number, which is right."""
-    filled = [argument for argument in spec.arguments if argument.filled]
-    numbers = all(isinstance(a.shape, tuple) and a.shape[-1] == 1 for a in filled)
-    return [name for name in NO_WORK if not (numbers and name == "constant_mean")]
+def _rejecting_step(exercise: Exercise, kernel: Path) -> str:
+    """Raises BrokenExercise for a file that names none of the exercise's steps."""
+    name = rejected_at(kernel)
+    if not has_step(exercise.any_spec, name):
+        raise BrokenExercise(
+            f"{kernel} is to be rejected at {name!r}, which is none of its exercise's steps.",
+            f"They are {', '.join(step.name for step in steps_of(exercise.any_spec))}.",
+        )
+    return name
 
 
 def _mutant_trials(exercise: Exercise, source: str, sample: Sample, scratch: Path) -> list[_Trial]:

@@ -22,6 +22,7 @@ from pydantic import ValidationError
 from grader.classroom import signing
 from grader.classroom.documents import Problem, Unusable, schema_of
 from grader.course import catalog, settings
+from grader.grading import has_step
 from grader.model import (
     Attempt,
     Result,
@@ -76,7 +77,7 @@ def context_of(root: Path, keys: Sequence[Path], now: datetime) -> Context:
     return Context(
         course=own.name,
         version=own.version,
-        timed={one.name: one.spec.scored is not None for one in catalog.exercises(root)},
+        timed={one.name: has_step(one.any_spec, "speed") for one in catalog.exercises(root)},
         trusted={signing.fingerprint(key): key for key in public},
         now=now,
     )

@@ -17,7 +17,7 @@ from pathlib import Path
 import grader
 from grader.classroom.ci_systems import System
 from grader.course import SHELVES, Exercise, ReleasedFile, Settings, catalog, manifest
-from grader.grading import check
+from grader.grading import check, points_of
 from grader.model import (
     Attempt,
     CannotGrade,
@@ -291,8 +291,8 @@ def _without(target: Target, status: Status, message: str) -> Result:
     title, most = target.exercise.name, 0
     own = target.kernel == target.exercise.kernel
     try:
-        spec = target.exercise.spec
-        title, most = spec.title, sum(spec.worth.values())
+        spec = target.exercise.any_spec
+        title, most = spec.title, sum(points_of(spec).values())
     except GraderError as error:
         status, message = Status.ERROR, _whole(error)
     return Result(

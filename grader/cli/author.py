@@ -44,7 +44,7 @@ def write_stubs(
     """Make each kernel.py, or those named, from the solutions."""
     exercises = options.selected(names, every=not names)
     if check:
-        drifted = [exercise.name for exercise in exercises if stubs.drifted(exercise)]
+        drifted = [one.name for one in exercises if stubs.drifted(one, _maker(one))]
         if drifted:
             raise BrokenExercise(
                 f"{', '.join(drifted)}: kernel.py is not the stub that the solution makes.",
@@ -55,7 +55,7 @@ def write_stubs(
     refused = []
     for exercise in exercises:
         try:
-            written = stubs.write(exercise, force)
+            written = stubs.write(exercise, force, _maker(exercise))
         except UsageError as error:
             refused.append(error)
         else:
@@ -65,6 +65,12 @@ def write_stubs(
             "\n       ".join(error.message for error in refused),
             "\n      ".join(error.next_step for error in refused),
         )
+
+
+def _maker(exercise: Exercise) -> stubs.StubMaker:
+    from grader.grading import kind_of
+
+    return kind_of(exercise.any_spec).stub
 
 
 def verify(
@@ -181,11 +187,12 @@ def _must_stand_alone(device: options.Device, given: Mapping[str, object]) -> No
 
 def _propose_gates(names: list[str] | None, every: bool, runs: int | None, json: bool) -> NoReturn:
     from grader.authoring import calibrate
+    from grader.grading import with_step
     from grader.reports import calibration
 
     exercises = _with_solutions(names, every)
     if every:  # of the puzzles, speed is not graded
-        exercises = [exercise for exercise in exercises if exercise.spec.scored is not None]
+        exercises = with_step(exercises, "speed")
     if not exercises:
         raise UsageError("The speed of no exercise of this course is graded.", "Add a scored case.")
     with say.progress() as progress:

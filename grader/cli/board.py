@@ -202,6 +202,7 @@ def verify(
     from grader.classroom.board import decisions as decided
     from grader.classroom.board import rerun
     from grader.course import catalog
+    from grader.grading import with_step
     from grader.reports import rerun as text
 
     if not sources.is_dir():
@@ -213,7 +214,7 @@ def verify(
     found, unusable = rerun.sources(sources)
     for line in documents.told(unusable):
         say.tell(line)
-    timed = catalog.timed(catalog.find_root())
+    timed = with_step(catalog.exercises(catalog.find_root()), "speed")
     told = rerun.rerun(timed, entries, top, found, rounds, _graded)
     if not told:
         raise UsageError("No attempt ranks on any board.", "See what was left out, above.")

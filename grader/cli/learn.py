@@ -129,6 +129,7 @@ def _incomplete(graded: Sequence[Result]) -> int:
 
 def list_exercises() -> None:
     """List the exercises of this course."""
+    from grader.grading import points_of
     from grader.reports import contract
 
     exercises = catalog.exercises(catalog.find_root())
@@ -136,7 +137,9 @@ def list_exercises() -> None:
         raise UsageError("This course has no exercises yet.", "Add a folder with a spec.py.")
     say.show(contract.course_list(exercises))
     for exercise in exercises:
-        _ = exercise.spec  # raises BrokenExercise, after the table has shown the others
+        _ = points_of(
+            exercise.any_spec
+        )  # raises BrokenExercise, after the table has shown the others
 
 
 def show(
@@ -174,9 +177,7 @@ def show(
     if hints is not None:
         say.show(contract.hints(exercise, hints, say.width()))
         return
-    sample = contract.sample_case(exercise.spec)
-    sizes = contract.tensor_bytes(exercise.spec, sample)
-    say.show(contract.contract(exercise, sizes, sample, say.width()))
+    say.show(contract.contract(exercise, say.width()))
 
 
 def _show_trace(exercise: Exercise, kernel: Path, case: str | None, page: Path | None) -> None:

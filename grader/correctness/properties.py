@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from grader.correctness.acceptance import eps, place_in
-from grader.course import load_spec
+from grader.course import Exercise
 from grader.model import Case, Spec
 
 __all__ = ["assert_within", "cases", "cases_of", "eps"]
@@ -54,7 +54,7 @@ def cases_of(test_file: str) -> st.SearchStrategy[Case]:
     scope = SCOPE.get()
     if scope.only is not None:
         return st.just(scope.only)
-    return cases(load_spec(Path(test_file).with_name("spec.py")), roomy=scope.roomy)
+    return cases(Exercise(Path(test_file).parent).spec, roomy=scope.roomy)
 
 
 def cases(

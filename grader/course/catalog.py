@@ -16,7 +16,7 @@ from pathlib import Path
 
 from grader.course.backend_fit import misfit
 from grader.course.extensions import use_extensions
-from grader.model import BrokenExercise, Spec, UsageError
+from grader.model import BaseSpec, BrokenExercise, Spec, UsageError
 
 SHELVES = ("exercises", "puzzles")
 COMMENTARY = "commentary.md"  # beside a solution, and where it is published
@@ -38,9 +38,14 @@ class Exercise:
         return self.folder.parent.parent
 
     @property
+    def shelf(self) -> str:
+        """The one of SHELVES that it stands on."""
+        return self.folder.parent.name
+
+    @property
     def kernel(self) -> Path:
-        """The learner's file."""
-        return self.folder / "kernel.py"
+        """The learner's file. Raises BrokenExercise, for the spec says how it is called."""
+        return self.folder / self.any_spec.file
 
     @property
     def tests(self) -> Path:
@@ -53,11 +58,11 @@ class Exercise:
 
     @property
     def solution(self) -> Path:
-        return self.answers / "kernel.py"
+        return self.answers / self.any_spec.file
 
     @property
     def wrong_kernels(self) -> list[Path]:
-        return sorted(self.answers.glob("wrong_*.py"))
+        return sorted(self.answers.glob(f"wrong_*{Path(self.any_spec.file).suffix}"))
 
     @property
     def survivors(self) -> Path:
@@ -70,16 +75,29 @@ class Exercise:
         return self.answers / COMMENTARY
 
     @cached_property
-    def spec(self) -> Spec:
-        """The SPEC in spec.py. Raises BrokenExercise when it is missing or not valid.
+    def any_spec(self) -> BaseSpec:
+        """The SPEC in spec.py, of whatever kind. Raises BrokenExercise when it is missing or wrong.
 
         Reading it also loads the course's `extensions/`.
         """
         use_extensions(self.root)
         return load_spec(self.folder / "spec.py")
 
+    @property
+    def spec(self) -> Spec:
+        """The SPEC of an exercise whose kind is `kernel`.
 
-def load_spec(path: Path) -> Spec:
+        Raises BrokenExercise as `any_spec` does, and UsageError for an exercise of another kind.
+        """
+        if not isinstance(self.any_spec, Spec):
+            raise UsageError(
+                f"{self.name} is an exercise of the kind {self.any_spec.kind}: it has no kernel.",
+                "Name an exercise whose `grader show` names a backend.",
+            )
+        return self.any_spec
+
+
+def load_spec(path: Path) -> BaseSpec:
     """Load the SPEC of a spec.py, which is trusted code. Raises BrokenExercise."""
     name = "grader_spec_" + re.sub(r"\W", "_", path.parent.name)
     source = importlib.util.spec_from_file_location(name, path)
@@ -95,12 +113,13 @@ def load_spec(path: Path) -> Spec:
             "Tell whoever wrote the exercise; your kernel is not at fault.",
         ) from error
     spec = getattr(module, "SPEC", None)
-    if not isinstance(spec, Spec):
+    if not isinstance(spec, BaseSpec):
         raise BrokenExercise(
             f"The exercise {path.parent.name} is broken: {path} has no SPEC = Spec(...)",
             "Tell whoever wrote the exercise; your kernel is not at fault.",
         )
-    _must_fit(spec, path)
+    if isinstance(spec, Spec):
+        _must_fit(spec, path)
     return spec
 
 
@@ -143,11 +162,6 @@ def exercises(root: Path) -> list[Exercise]:
     ]
 
 
-def timed(root: Path) -> list[Exercise]:
-    """Those whose memory and speed are graded, too: all but the puzzles."""
-    return [exercise for exercise in exercises(root) if exercise.spec.scored is not None]
-
-
 def following(exercise: Exercise) -> Exercise | None:
     """Return the next exercise of the course, if there is one."""
     known = exercises(exercise.root)
@@ -162,7 +176,7 @@ def find(root: Path, wanted: str) -> Exercise:
     """
     known = exercises(root)
     for exercise in known:
-        if wanted == exercise.name or Path(wanted).resolve() in (exercise.folder, exercise.kernel):
+        if wanted == exercise.name or _is_path_of(exercise, Path(wanted).resolve()):
             return exercise
     short = [e for e in known if e.name.split("_")[0] == wanted]
     if len(short) == 1:
@@ -176,6 +190,12 @@ def find(root: Path, wanted: str) -> Exercise:
         f"There is no exercise named {wanted!r}.",
         f"Did you mean {' or '.join(close)}?" if close else "`grader list` shows them all.",
     )
+
+
+def _is_path_of(exercise: Exercise, path: Path) -> bool:
+    if path.parent == exercise.folder:  # only then: it takes the spec to know the learner's file
+        return path == exercise.kernel
+    return path == exercise.folder
 
 
 def needs_simulator(kernel: Path) -> bool:

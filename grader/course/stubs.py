@@ -20,7 +20,7 @@ import json
 import os
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tokenize import TokenInfo
@@ -72,7 +72,11 @@ def make_stub(source: str, name: str, path: str = "kernel.py") -> str:
     return stub
 
 
-def stub_of(exercise: Exercise) -> str:
+# Makes a stub from a solution's source, the exercise's name, and the path that messages show.
+StubMaker = Callable[[str, str, str], str]
+
+
+def stub_of(exercise: Exercise, make: StubMaker = make_stub) -> str:
     """Make an exercise's stub. Raises BrokenExercise, and UsageError without a solution."""
     if not exercise.solution.is_file():
         raise UsageError(
@@ -80,23 +84,23 @@ def stub_of(exercise: Exercise) -> str:
             "A learner's copy of a course has no solutions: copy kernel.py again from the course.",
         )
     source = text_of(exercise.solution)
-    return make_stub(source, exercise.name, str(exercise.solution))
+    return make(source, exercise.name, str(exercise.solution))
 
 
-def drifted(exercise: Exercise) -> bool:
+def drifted(exercise: Exercise, make: StubMaker = make_stub) -> bool:
     """Report whether kernel.py is missing or differs from the stub of its solution."""
-    stub = stub_of(exercise)
+    stub = stub_of(exercise, make)
     return not exercise.kernel.is_file() or exercise.kernel.read_bytes() != stub.encode()
 
 
-def write(exercise: Exercise, force: bool = False) -> bool:
+def write(exercise: Exercise, force: bool = False, make: StubMaker = make_stub) -> bool:
     """Write kernel.py; return False when it was right already.
 
     Raises UsageError where the path is no file. Unless `force`, raises it also when the file holds
     something else, because that is somebody's work.
     """
-    stub = stub_of(exercise)
-    if not drifted(exercise):
+    stub = stub_of(exercise, make)
+    if not drifted(exercise, make):
         return False
     if os.path.lexists(exercise.kernel) and not exercise.kernel.is_file():
         # Reading a pipe would wait for ever.

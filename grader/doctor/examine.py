@@ -26,6 +26,7 @@ from grader.doctor.records import (
     problem,
     without_secrets,
 )
+from grader.grading import points_of
 from grader.model import BrokenExercise, UsageError, counted
 from grader.sandbox import describe_end
 
@@ -153,7 +154,7 @@ def exercises() -> list[Finding]:
     broken = []
     for exercise in found:
         try:
-            _ = exercise.spec
+            _ = points_of(exercise.any_spec)
         except BrokenExercise as error:
             broken.append(problem(Group.COURSE, exercise.name, error.message, error.next_step))
     if not found:

@@ -5,6 +5,14 @@ from .bench_record import WRONG as WRONG
 from .bench_record import Benchmark as Benchmark
 from .bench_record import Point as Point
 from .check import LARGEST_FILE as LARGEST_FILE
+from .kind import Kind as Kind
+from .kinds import kind_of as kind_of
 from .options import Options as Options
 from .options import new_seed as new_seed
+from .plan import has_step as has_step
+from .plan import points_of as points_of
+from .plan import steps_of as steps_of
+from .plan import with_step as with_step
 from .requests import Request as Request
+from .step import Finding as Finding
+from .step import Step as Step

@@ -18,10 +18,9 @@ from grader import backends
 from grader.course import Exercise
 from grader.grading.bench_contenders import SIZES, Contender
 from grader.grading.bench_record import WRONG, Benchmark, Point, Size
-from grader.grading.session import ForkServers
 from grader.machine import choose_device, environment, gpu_lock, nvml
 from grader.model import CannotGrade, Spec
-from grader.sandbox import CudaArena, KernelFailure, WorkerLink, entry_of
+from grader.sandbox import CudaArena, ForkServers, KernelFailure, WorkerLink, entry_of
 from grader.speed import (
     L2_MULTIPLE,
     MEMORY_SHARE,

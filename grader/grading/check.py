@@ -12,6 +12,7 @@ from grader import backends
 from grader.course import Exercise, stubs
 from grader.grading import judge_process
 from grader.grading.options import Options as Options
+from grader.grading.plan import points_of
 from grader.grading.requests import Request as Request
 from grader.model import Status, UsageError
 
@@ -93,7 +94,7 @@ def must_have_threads(exercise: Exercise) -> None:
 def must_be_gradable(request: Request) -> None:
     """Raise, before anything starts, what `run` would raise for the kernel file or the spec."""
     _must_be_readable(request)
-    _ = request.exercise.spec
+    _ = points_of(request.exercise.any_spec)
 
 
 def _must_be_readable(request: Request) -> None:

@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader.grading import requests
+from grader.grading.kinds import kind_of
 from grader.grading.requests import Request
 from grader.machine import devices, processes
 from grader.model import CannotGrade, GraderError, Status
@@ -27,8 +28,9 @@ from grader.sandbox import ForkServer
 if TYPE_CHECKING:
     from grader.grading.answers import Answer
     from grader.grading.plugin import Gradings
-    from grader.grading.session import ForkServers, Grading
+    from grader.grading.session import Grading
     from grader.model import Result
+    from grader.sandbox import ForkServers
 
 Send = Callable[["Answer"], None]
 
@@ -90,7 +92,7 @@ def _answer_all(asked: Sequence[Request], send: Send, noted: threading.Event) ->
     try:
         _import_all(early, noted.is_set())
         signal.signal(signal.SIGINT, _interrupt)
-        from grader.grading.session import ForkServers
+        from grader.sandbox import ForkServers
 
         with contextlib.closing(ForkServers()) as fork_servers:
             if early is not None:
@@ -110,10 +112,12 @@ def _early_fork_server(first: Request) -> ForkServer | None:
     if device == "auto":
         device = "cuda" if devices.has_driver() else "cpu"
     with contextlib.suppress(GraderError):  # a broken spec is reported when it is graded
-        spec = first.exercise.spec
-        fork_server = ForkServer(spec.backend, device)
-        fork_server.start()
-        return fork_server
+        spec = first.exercise.any_spec
+        backend = kind_of(spec).backend(spec)
+        if backend is not None:
+            fork_server = ForkServer(backend, device)
+            fork_server.start()
+            return fork_server
     return None
 
 
@@ -133,8 +137,8 @@ def _import_all(early: ForkServer | None, interrupted: bool) -> None:
     gc.disable()
     import grader.grading.answers
     import grader.grading.plugin
-    import grader.grading.session
-    import grader.grading.steps.correctness  # noqa: F401
+    import grader.grading.result
+    import grader.grading.steps.correctness.compare  # noqa: F401
 
     gc.freeze()
     gc.enable()
@@ -155,7 +159,8 @@ def _answer(request: Request, send: Send, fork_servers: ForkServers) -> Status |
 
     device = choose_device(request.options.device)
     options, exercise = replace(request.options, device=device, judged=True), request.exercise
-    if options.hardened:
+    runs_code = kind_of(exercise.any_spec).backend(exercise.any_spec) is not None
+    if options.hardened and runs_code:
         for where in {device, "cpu"}:  # a GPU's kernels are simulated too
             walls.require(fork_servers.walls(exercise, where))
     gradings = plugin.Gradings(fork_servers, options, request.kernel)
@@ -166,7 +171,7 @@ def _answer(request: Request, send: Send, fork_servers: ForkServers) -> Status |
         return None
     result = _graded(gradings, grading)
     send(ResultAnswer(result=result))
-    if options.picture:
+    if options.picture and runs_code:
         _draw(grading, result, send)
     return result.status
 
@@ -175,13 +180,16 @@ def _graded(gradings: Gradings, grading: Grading) -> Result:
     import pytest
 
     from grader.grading import pytest_run, sanitize
+    from grader.grading.result import result_of
 
     options = grading.options
     sanitizer = sanitize.require(options.device) if options.sanitize else None
     code, printed = pytest_run.run(gradings, grading)
     interrupted = code == pytest.ExitCode.INTERRUPTED
     found = () if sanitizer is None or interrupted else sanitize.sanitize(grading, sanitizer)
-    result = grading.result(interrupted, found)
+    result = result_of(grading, interrupted, found)
+    if options.debug:
+        print(*grading.tracebacks, sep="\n", file=sys.stderr)
     if result.status is Status.UNFINISHED:  # a fault of ours: pytest knows more
         print(printed if options.debug else pytest_run.last_error(printed), file=sys.stderr)
     return result

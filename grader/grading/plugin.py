@@ -18,9 +18,10 @@ from grader.model import GraderError, Outcome
 
 if TYPE_CHECKING:
     from grader.grading.options import Options
-    from grader.grading.session import ForkServers, Grading
+    from grader.grading.session import Grading
+    from grader.grading.step import Step
     from grader.model import Failure
-    from grader.sandbox import RemoteKernel
+    from grader.sandbox import ForkServers, RemoteKernel
 
 GRADINGS = pytest.StashKey["Gradings"]()
 
@@ -64,9 +65,9 @@ def _gradings(config: pytest.Config) -> Gradings:
     """What a judge has prepared, or what the command line of a plain pytest asks for."""
     if GRADINGS not in config.stash:
         from grader.grading.options import Options, new_seed
-        from grader.grading.session import ForkServers
         from grader.machine import choose_device
         from grader.model import Case
+        from grader.sandbox import ForkServers
 
         kernel, case = config.getoption("--kernel"), config.getoption("--case")
         seed = config.getoption("--grader-seed")
@@ -114,31 +115,8 @@ class SpecFile(pytest.File):
     """An exercise's spec.py, collected as the built-in steps."""
 
     def collect(self) -> Generator[StepItem, None, None]:
-        from grader.grading import vacuity
-        from grader.grading.steps import correctness, counts, memory, traffic
-
-        gradings = _gradings(self.config)
-        pretends = gradings.options.pretend is not None
-        built_in = {
-            "load": correctness.load,
-            "correctness": vacuity.every_case if pretends else correctness.correctness,
-            "traffic": traffic.traffic,
-            "counts": counts.counts,
-            "memory": memory.memory,
-            "speed": correctness.speed,
-        }
-        has = gradings.of(self.path.parent).spec.steps
-        for name, work in built_in.items():
-            if name in has:
-                yield StepItem.from_parent(self, name=name, step=name, work=work)
-
-
-def _count_ahead(grading: Grading) -> None:
-    """On a GPU, simulate for the traffic step while the GPU is busy with the other steps."""
-    from grader.grading.steps import traffic
-
-    if grading.options.device == "cuda" and grading.options.case is None:
-        grading.count_ahead(traffic.count)
+        for step in _gradings(self.config).of(self.path.parent).order:
+            yield StepItem.from_parent(self, name=step.name, step=step)
 
 
 class StepFailed(Exception):
@@ -146,17 +124,16 @@ class StepFailed(Exception):
 
 
 class StepItem(pytest.Item):
-    def __init__(self, *, step: str, work: Any, **kwargs: Any) -> None:
+    """One step of a check."""
+
+    def __init__(self, *, step: Step, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.step, self.work = step, work
+        self.step = step
 
     def runtest(self) -> None:
-        grading = _gradings(self.config).of(self.path.parent)
-        if "properties" not in grading.steps and self.step == "traffic":
-            grading.settle_properties()
-        done = grading.run(self.step, self.work)
-        if self.step == "load" and done.outcome is Outcome.PASS:
-            _count_ahead(grading)
+        from grader.grading.recording import run
+
+        done = run(_gradings(self.config).of(self.path.parent), self.step)
         if done.outcome in (Outcome.SKIP, Outcome.NOT_RUN):
             pytest.skip(done.summary)
         if done.outcome is not Outcome.PASS:
@@ -181,16 +158,16 @@ def _told(failure: Failure) -> str:
     return "\n".join(lines)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Within an exercise: load, correctness, its own tests, traffic, counts, memory, speed."""
-    order = ["load", "correctness", "properties", "traffic", "counts", "memory", "speed"]
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put an exercise's steps in their order, and its tests before the step that judges them."""
 
-    def rank(item: pytest.Item) -> int:
-        step = item.step if isinstance(item, StepItem) else "properties"
-        return order.index(step)
+    def rank(item: pytest.Item) -> tuple[str, int, bool]:
+        order = _gradings(config).of(item.path.parent).order
+        at = [s is item.step if isinstance(item, StepItem) else s.runs_tests for s in order]
+        return str(item.path.parent), at.index(True), isinstance(item, StepItem)
 
     ours = [i for i, item in enumerate(items) if is_exercise(item.path.parent)]
-    ranked = sorted((items[i] for i in ours), key=lambda i: (str(i.path.parent), rank(i)))
+    ranked = sorted((items[i] for i in ours), key=rank)
     for position, item in zip(ours, ranked, strict=True):
         items[position] = item
 
@@ -204,8 +181,11 @@ def kernel(request: pytest.FixtureRequest) -> RemoteKernel:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if isinstance(item, StepItem) or not is_exercise(item.path.parent):
         return
+    from grader.grading.recording import unmet_need
+
     grading = _gradings(item.config).of(item.path.parent)
-    needed = grading.needs("properties")
+    judged_by = next(step for step in grading.order if step.runs_tests)
+    needed = unmet_need(grading, judged_by)
     if needed is not None:
         pytest.skip(f"needs {needed}")
 
@@ -218,10 +198,12 @@ def pytest_runtest_makereport(
     if isinstance(item, StepItem) or not is_exercise(item.path.parent):
         return report
     if call.when == "call" or (call.when == "setup" and report.failed):
+        from grader.grading.session import TestRun
+
         grading = _gradings(item.config).of(item.path.parent)
         error = call.excinfo.value if call.excinfo else None
         outcome, failure = _judged(item, grading, error)
-        grading.record_property(_title(item), call.duration, outcome, failure)
+        grading.tests.append(TestRun(_title(item), call.duration, outcome, failure))
     return report
 
 
@@ -231,8 +213,8 @@ def _judged(
     """Whose fault a test's exception is, and what to tell."""
     from hypothesis.errors import Flaky
 
-    from grader.grading.session import outcome_of
-    from grader.grading.steps.correctness import with_case
+    from grader.grading.recording import outcome_of
+    from grader.grading.trials import with_case
     from grader.machine import gpu_is_lost, lost_gpu
     from grader.model import Failure
     from grader.sandbox import KernelFailure

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from grader.grading import plugin
-from grader.grading.session import Grading
+from grader.grading.session import Grading, TestRun
 from grader.model import Failure, Outcome
 
 
@@ -73,7 +73,7 @@ class _Watch:
                 message=f"{report.nodeid} is broken: {last_error(report.longreprtext)}",
                 hint="Tell whoever wrote the exercise; your kernel is not at fault.",
             )
-            self._grading.record_property(report.nodeid, 0.0, Outcome.ERROR, failure)
+            self._grading.tests.append(TestRun(report.nodeid, 0.0, Outcome.ERROR, failure))
 
 
 def last_error(printed: str) -> str:

@@ -16,7 +16,7 @@ from grader.correctness import (
     widened,
 )
 from grader.grading.session import Grading
-from grader.grading.steps.correctness import failure_from, trusted
+from grader.grading.trials import failure_from, trusted
 from grader.model import (
     FROM_END,
     MOST_ACCESSES,

@@ -15,6 +15,9 @@ from .backend import Package as Package
 from .backend import SourceNames as SourceNames
 from .backend import ThreadNames as ThreadNames
 from .backend import Trial as Trial
+from .base_spec import BaseSpec as BaseSpec
+from .base_spec import Limits as Limits
+from .discovery import discover as discover
 from .errors import BrokenExercise as BrokenExercise
 from .errors import CannotGrade as CannotGrade
 from .errors import GraderError as GraderError
@@ -25,7 +28,6 @@ from .exercise import Argument as Argument
 from .exercise import Case as Case
 from .exercise import Gates as Gates
 from .exercise import Inputs as Inputs
-from .exercise import Limits as Limits
 from .exercise import Spec as Spec
 from .files import create_file as create_file
 from .files import fill_folder as fill_folder

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from grader.model.base_spec import BaseSpec
 from grader.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -269,42 +270,13 @@ class Budget:
 class Scored:
     """The case whose speed is scored. Its size follows from the GPU, so only its form is here.
 
-    `columns` is the length of a row, or None for 1-D arguments.
+    `columns` is the length of a row, or None for 1-D arguments. `bound` names what the speed is
+    held against: a module of `grader.speed.bounds`.
     """
 
     dtype: str
     columns: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """Seconds of wall clock after which the worker is killed.
-
-    `check_s` is for all that one check has a worker do: it makes a hundred calls and more.
-    """
-
-    load_s: float = 60.0
-    call_s: float = 30.0
-    check_s: float = 300.0
-
-
-_STEPS = ("load", "correctness", "properties", "traffic", "counts", "memory", "speed")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Points:
-    """Points per step, of those that an exercise has.
-
-    Loading earns none, or an untouched stub would score.
-    """
-
-    load: int = 0
-    correctness: int = 3
-    properties: int = 2
-    traffic: int = 1
-    counts: int = 1
-    memory: int = 1
-    speed: int = 3
+    bound: str = "bandwidth"
 
 
 def a_hundredth(case: Case) -> int:
@@ -316,14 +288,14 @@ def a_hundredth(case: Case) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spec:
-    """One exercise.
+class Spec(BaseSpec):
+    """One exercise whose kind is `kernel`: the learner writes a function that launches kernels.
 
     `edges` are cases that every check tries, smallest first; `cases` bounds what Hypothesis draws
     beyond them: `dimensions` extents, each at most the matching entry of `largest`, whose product
     is at most `most_elements` when simulated.
     `counted` is the case whose reads and writes are counted in simulation: rows of several blocks.
-    `scored` and `gates` are there where memory and speed are graded, and for a puzzle they are not.
+    `scored` and `gates` are there where memory and speed are graded, and None where they are not.
     `budgets` hold counts of the counted case down; `pictured` is a case small enough to be drawn.
     `memory_budget(case)` is how many bytes one call may hold beyond its arguments.
     `reference(inputs)` returns every filled argument, computed in the dtype that it is given: the
@@ -335,8 +307,7 @@ class Spec:
     counts once. The roofline of `grader bench` is drawn from it; nothing is judged by it.
     """
 
-    title: str
-    summary: str
+    kind: str = "kernel"
     backend: str
     entry: str
     arguments: tuple[Argument, ...]
@@ -349,7 +320,6 @@ class Spec:
     reference: Callable[[Inputs], Mapping[str, Tensor]]
     tolerance: Tolerance
     counted: Case
-    hints: tuple[str, ...]
     scored: Scored | None = None
     gates: Gates | None = None
     budgets: tuple[Budget, ...] = ()
@@ -358,11 +328,10 @@ class Spec:
     strided: bool = False
     independent_rows: bool = True
     kernels: bool = True
-    points: Points = Points()
-    limits: Limits = Limits()
     flops: Callable[[Case], int] | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         faults = [
             (not self.entry.isidentifier(), f"entry {self.entry!r} is not a Python name"),
             (not self.arguments, "arguments is empty"),
@@ -394,22 +363,18 @@ class Spec:
         """What the speed step grades. Raises UsageError where there is none."""
         if self.scored is None or self.gates is None:
             raise UsageError(
-                f"The speed of {self.title!r} is not graded: it is a puzzle.",
-                "`grader list` shows the exercises behind the puzzles.",
+                f"The speed of {self.title!r} is not graded: its spec has no scored case.",
+                "`grader show NAME` lists what is graded of an exercise.",
             )
         return self.scored, self.gates
 
     @property
-    def steps(self) -> tuple[str, ...]:
-        """The steps of a check of this exercise, in their order."""
-        left_out = set() if self.scored else {"memory", "speed"}
-        left_out |= set() if self.budgets else {"counts"}
-        return tuple(name for name in _STEPS if name not in left_out)
-
-    @property
-    def worth(self) -> Mapping[str, int]:
-        """The points of each of its steps."""
-        return {name: getattr(self.points, name) for name in self.steps}
+    def sample_case(self) -> Case:
+        """The scored case, small enough for any machine: one row of it. Or the counted case."""
+        if self.scored is None:
+            return self.counted
+        columns = self.scored.columns or 65_536
+        return Case((*(1,) * (len(self.largest) - 1), columns), self.scored.dtype)
 
     @property
     def signature(self) -> str:

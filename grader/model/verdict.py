@@ -23,13 +23,16 @@ _GRAVEST_FIRST = (130, 4, 3, 2, 1, 0)
 
 
 def status_of(
-    steps: Sequence[Step], needed: Collection[str], sanitized: Sequence[Sanitized] = ()
+    steps: Sequence[Step],
+    needed: Collection[str],
+    may_skip: Collection[str],
+    sanitized: Sequence[Sanitized] = (),
 ) -> Status:
-    """The status of a check whose steps are these, and what a sanitizer said where it was asked.
+    """Decide the status of a check from its steps, and from a sanitizer's where one was asked.
 
-    A check passes only when every step that the exercise needs is there and passed; traffic and
-    counts may be skipped by a kernel that no simulator knows, and speed on a machine without a GPU.
-    An error that a sanitizer found fails the check as a wrong answer does.
+    A check passes only when every step that the exercise needs is there and passed; those in
+    `may_skip` may be skipped instead, such as speed on a machine without a GPU. An error that a
+    sanitizer found fails the check as a wrong answer does.
     """
     outcomes = {step.outcome for step in steps} | {one.outcome for one in sanitized}
     for outcome, status in (
@@ -44,14 +47,14 @@ def status_of(
     if {step.name for step in steps} != set(needed):
         return Status.UNFINISHED
     sound = all(one.outcome is Outcome.PASS for one in sanitized)
-    if sound and all(_counts_as_passed(step) for step in steps):
+    if sound and all(_counts_as_passed(step, may_skip) for step in steps):
         return Status.PASS
     return Status.UNFINISHED
 
 
-def _counts_as_passed(step: Step) -> bool:
-    may_skip = step.name in ("traffic", "counts", "speed")
-    return step.outcome is Outcome.PASS or (may_skip and step.outcome is Outcome.SKIP)
+def _counts_as_passed(step: Step, may_skip: Collection[str]) -> bool:
+    skipped = step.outcome is Outcome.SKIP and step.name in may_skip
+    return skipped or step.outcome is Outcome.PASS
 
 
 def exit_code(results: Iterable[Result]) -> int:

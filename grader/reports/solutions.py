@@ -33,7 +33,8 @@ from grader.classroom import (
     digest,
     started,
 )
-from grader.course import COMMENTARY, Settings
+from grader.course import COMMENTARY, SHELVES, Settings
+from grader.grading import has_step, points_of
 from grader.model import Memory, Result, percent, texts
 from grader.reports.libraries import libraries
 from grader.reports.solution_plots import Plot, plots
@@ -123,8 +124,8 @@ def _common(settings: Settings) -> dict[str, Any]:
 
 def _index_page(settings: Settings, models: Sequence[Model]) -> str:
     sections = [
-        (title, [model for model in models if (model.spec.scored is None) is puzzles])
-        for title, puzzles in (("Puzzles", True), ("Exercises", False))
+        (shelf.capitalize(), [model for model in models if model.shelf == shelf])
+        for shelf in reversed(SHELVES)
     ]
     return str(
         _template("solutions.html").render(
@@ -145,7 +146,7 @@ def _told_in_short(model: Model) -> str:
         return f"{share} of the ceiling, {result.environment.device}"
     if result is None:
         return "nothing measured"
-    return "counted in simulation" if model.spec.scored is None else "speed not measured"
+    return "speed not measured" if has_step(model.spec, "speed") else "counted in simulation"
 
 
 def _page(
@@ -161,7 +162,7 @@ def _page(
             **_common(settings),
             model=model,
             backend=backends.title(model.spec.backend),
-            points=sum(model.spec.worth.values()),
+            points=sum(points_of(model.spec).values()),
             commentary=markdown(model.commentary),
             lines=list(enumerate(_coloured(model.source).split("\n"), start=1)),
             result=result,

@@ -10,6 +10,7 @@ from .arena import view as view
 from .fork_server import ForkServer as ForkServer
 from .fork_server import NoWorker as NoWorker
 from .fork_server import describe_end as describe_end
+from .fork_servers import ForkServers as ForkServers
 from .poison import Poison as Poison
 from .pretender import ANSWERS as ANSWERS
 from .pretender import Pretender as Pretender

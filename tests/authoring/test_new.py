@@ -14,6 +14,7 @@ from grader.authoring import new, verify
 from grader.authoring.lesson import TODO
 from grader.course import catalog, stubs
 from grader.course.catalog import Exercise
+from grader.grading.plan import steps_of
 from grader.model import files
 from grader.model.errors import BrokenExercise, UsageError
 from grader.reports import drafted
@@ -112,7 +113,7 @@ def test_the_lesson_says_what_the_spec_says(model: Exercise, tmp_path: Path):
     hints = re.findall(r"<summary>Hint \d+</summary>(.*?)</details>", text, re.DOTALL)
     assert [words(hint) for hint in hints] == [words(hint) for hint in spec.hints]
     numbered = re.findall(r"^(\d)\. \*\*(\w+)\*\*", text, re.MULTILINE)
-    assert [step for _, step in numbered] == list(spec.steps)
+    assert [step for _, step in numbered] == [step.name for step in steps_of(spec)]
     assert set(re.findall(r"grader (?:show|check) (\w+)", text)) == {new_name(model)}
     traffic = re.search(r"\*\*traffic\*\*(.*?)on average", words(text))
     assert traffic is not None

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from grader.authoring import verify
-from grader.authoring.verify import NO_WORK, Verified
+from grader.authoring.verify import Verified
 from grader.course.catalog import Exercise
+from grader.grading.kinds.kernel import NO_WORK
 from grader.model.errors import BrokenExercise, GraderError
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Result, parse_result

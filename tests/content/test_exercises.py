@@ -10,21 +10,25 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader.authoring.verify import NO_WORK
 from grader.correctness.acceptance import expect
 from grader.correctness.inputs import CaseDraw
 from grader.course import catalog
 from grader.course.catalog import Exercise
+from grader.grading import steps
+from grader.grading.kinds.kernel import NO_WORK
 from grader.grading.options import Options
-from grader.grading.session import ForkServers, Grading
-from grader.grading.steps.correctness import correctness, load
+from grader.grading.plan import points_of
+from grader.grading.recording import run
+from grader.grading.session import Grading
 from grader.model.exercise import Case
 from grader.model.outcomes import Outcome
 from grader.sandbox.arena import HostArena
+from grader.sandbox.fork_servers import ForkServers
 from grader.sandbox.pretender import ANSWERS, Pretender
 from grader.sandbox.remote_kernel import RemoteKernel
 from grader.sandbox.worker_link import KernelFailure
 
+STEPS = steps.every()
 ROOT = Path(__file__).parents[2]
 EXERCISES = [e for e in catalog.exercises(ROOT) if e.folder.parent.name == "exercises"]
 EDGES = (1, 2, 3, 127, 128, 129, 1023, 1024, 1025)
@@ -196,7 +200,7 @@ def test_simulated_cases_are_small_enough(exercise: Exercise):
 
 @each
 def test_ten_points_for_an_exercise_and_none_for_loading(exercise: Exercise):
-    worth = exercise.spec.worth
+    worth = points_of(exercise.any_spec)
     assert worth["load"] == 0
     assert sum(worth.values()) == 10 or exercise.spec.scored is None
 
@@ -227,8 +231,8 @@ def test_an_answer_without_work_is_rejected(exercise: Exercise, answer: str):
     options = Options(seed=1, pretend=answer, shrink=False)
     grading = Grading(exercise, exercise.solution, options, ForkServers())
     try:
-        assert grading.run("load", load).outcome is Outcome.PASS
-        step = grading.run("correctness", correctness)
+        assert run(grading, STEPS["load"]).outcome is Outcome.PASS
+        step = run(grading, STEPS["correctness"])
     finally:
         grading.close()
     assert (step.outcome, step.points) == (Outcome.FAIL, 0)

@@ -26,6 +26,7 @@ from grader.correctness.inputs import (
     with_layout,
 )
 from grader.course import catalog
+from grader.grading.plan import with_step
 from grader.model.exercise import LARGEST, Case
 from grader.speed.scored_case import scored_case
 
@@ -230,7 +231,9 @@ def test_a_number_is_in_its_range_and_a_float32(seed: int):
 # -- the scored case, here drawn on the CPU
 
 
-@pytest.mark.parametrize("exercise", catalog.timed(ROOT), ids=lambda e: e.name)
+@pytest.mark.parametrize(
+    "exercise", with_step(catalog.exercises(ROOT), "speed"), ids=lambda e: e.name
+)
 def test_the_scored_case_is_drawn_in_place_and_finite(exercise: catalog.Exercise):
     case = scored_case(exercise.spec, 3)
     drawn = exercise.spec.inputs(case, LargeDraw(case, "cpu", seed=1))

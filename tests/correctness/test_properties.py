@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from grader.correctness.properties import SCOPE, Scope, assert_within, cases, cases_of, eps
 from grader.course import catalog
+from grader.grading.plan import with_step
 from grader.model.exercise import Case, Spec
 
 ROOT = Path(__file__).parents[2]
-EXERCISES = catalog.timed(ROOT)
+EXERCISES = with_step(catalog.exercises(ROOT), "speed")
 SOFTMAX = catalog.find(ROOT, "04_online_softmax").spec
 
 

@@ -37,6 +37,7 @@ from grader.grading.bench import (
 )
 from grader.grading.bench_contenders import SIZES, Contender, compiled, contenders
 from grader.grading.bench_record import Benchmark, Point, Size
+from grader.grading.plan import with_step
 from grader.model.errors import CannotGrade, UsageError
 from grader.model.exercise import Inputs, Spec
 from grader.model.messages import TensorRef
@@ -54,7 +55,7 @@ from grader.speed.spot_checks import SlotContents
 from grader.worker.arena_mapping import Views
 
 ROOT = Path(__file__).parents[2]
-EXERCISES = {exercise.name: exercise for exercise in catalog.timed(ROOT)}
+EXERCISES = {exercise.name: exercise for exercise in with_step(catalog.exercises(ROOT), "speed")}
 SPECS = {name: exercise.spec for name, exercise in EXERCISES.items()}
 ADD, DOT = EXERCISES["01_vector_add"], EXERCISES["02_dot_reduction"]
 EAGER = [name for name in EXERCISES if (ROOT / "exercises" / name / "eager.py").exists()]

@@ -10,14 +10,16 @@ import pytest
 
 from grader.backends import find
 from grader.course.catalog import Exercise
-from grader.grading import vacuity
 from grader.grading.options import Options
-from grader.grading.session import ForkServers, Grading
-from grader.grading.steps.correctness import correctness, try_case, without_kernels
+from grader.grading.session import Grading
+from grader.grading.steps.correctness import no_work
+from grader.grading.steps.correctness.compare import correctness, without_kernels
 from grader.grading.steps.traffic import traffic
 from grader.grading.tracing import trace_of
+from grader.grading.trials import try_case
 from grader.model.exercise import DRAWS, Case
 from grader.model.outcomes import Outcome
+from grader.sandbox.fork_servers import ForkServers
 from grader.sandbox.pretender import ANSWERS
 
 COURSE = Path(__file__).parents[1] / "courses" / "dtypes" / "exercises"
@@ -149,7 +151,7 @@ def test_an_answer_that_is_no_work_is_rejected(
     cases = [Case((1,), dtype), Case((129,), dtype, draw="extremes")]
     cases += [Case((70,), dtype, seed=seed) for seed in (1, 2, 3)]
     grading.spec = replace(grading.spec, edges=tuple(cases), counted=Case((200,), dtype))
-    found = vacuity.every_case(grading)
+    found = no_work.every_case(grading)
     assert found.outcome is Outcome.FAIL, found.summary
 
 

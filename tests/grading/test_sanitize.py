@@ -19,17 +19,19 @@ from grader.course.catalog import Exercise
 from grader.grading import check, sanitize
 from grader.grading.check import Request
 from grader.grading.options import Options
-from grader.grading.session import ForkServers, Grading
+from grader.grading.plan import with_step
+from grader.grading.session import Grading
 from grader.model.errors import CannotGrade
 from grader.model.exercise import Case
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Result, Sanitized, parse_result
 from grader.sandbox import fork_server
+from grader.sandbox.fork_servers import ForkServers
 from grader.worker import single_call
 
 ROOT = Path(__file__).parents[2]
 COURSES = Path(__file__).parents[1] / "courses"
-EXERCISES = {exercise.name: exercise for exercise in catalog.timed(ROOT)}
+EXERCISES = {exercise.name: exercise for exercise in with_step(catalog.exercises(ROOT), "speed")}
 ADD, DOT = EXERCISES["01_vector_add"], EXERCISES["02_dot_reduction"]
 LOADED = parse_result((COURSES / "result.json").read_bytes()).steps[0]
 CASE = Case((1025,), "float32", seed=7)

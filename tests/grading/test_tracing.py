@@ -13,7 +13,7 @@ from grader.course.catalog import Exercise
 from grader.grading import check
 from grader.grading.check import Request
 from grader.grading.options import Options
-from grader.grading.session import ForkServers, Grading
+from grader.grading.session import Grading
 from grader.grading.tracing import pictured, trace_of
 from grader.model.errors import UsageError
 from grader.model.exercise import Case
@@ -32,6 +32,7 @@ from grader.model.messages import (
     WireError,
 )
 from grader.model.trace import Trace, touched
+from grader.sandbox.fork_servers import ForkServers
 from grader.sandbox.worker_link import WorkerLink
 
 ROOT = Path(__file__).parents[2]

@@ -9,17 +9,23 @@ from textwrap import dedent, indent
 
 import pytest
 import torch
+from specs import with_spec
 
 from grader.course import catalog
 from grader.course.catalog import Exercise
+from grader.grading import steps
 from grader.grading.options import Options
-from grader.grading.session import ForkServers, Grading
-from grader.grading.steps import correctness
+from grader.grading.recording import run
+from grader.grading.session import Grading
+from grader.grading.steps.correctness.compare import without_kernels
+from grader.grading.trials import try_case
+from grader.model.base_spec import Limits
 from grader.model.errors import GraderError
-from grader.model.exercise import Limits
 from grader.model.outcomes import Outcome
 from grader.model.results import Failure
+from grader.sandbox.fork_servers import ForkServers
 
+STEPS = steps.every()
 ROOT = catalog.find_root(Path(__file__).parents[1])
 SMALL = Path(__file__).parents[1] / "courses" / "small"
 DOUBLE = catalog.find(SMALL, "01_double")
@@ -48,8 +54,8 @@ def graded(fork_servers: ForkServers, tmp_path: Path) -> Iterator[Callable[..., 
         path = tmp_path / "kernel.py" if isinstance(kernel, str) else kernel
         if isinstance(kernel, str):
             path.write_text(kernel, encoding="utf-8")
-        grading = Grading(exercise, path, Options(seed=1, device=device), fork_servers)
-        grading.spec = replace(exercise.spec, limits=LIMITS[device])
+        limited = with_spec(exercise, replace(exercise.spec, limits=LIMITS[device]))
+        grading = Grading(limited, path, Options(seed=1, device=device), fork_servers)
         made.append(grading)
         return grading
 
@@ -64,9 +70,9 @@ def tried(graded: Callable[..., Grading]) -> Try:
 
     def work(exercise: Exercise, kernel: Path | str, device: str = "cpu") -> Failure | None:
         grading = graded(exercise, kernel, device)
-        assert correctness.try_case(grading, exercise.spec.counted) is None  # the answer is right
-        found = correctness.without_kernels(grading)
-        assert correctness.try_case(grading, exercise.spec.counted) is None  # and stays so
+        assert try_case(grading, exercise.spec.counted) is None  # the answer is right
+        found = without_kernels(grading)
+        assert try_case(grading, exercise.spec.counted) is None  # and stays so
         return found
 
     return work
@@ -275,8 +281,8 @@ def test_a_call_that_fails_for_another_reason_is_a_failure(
         launch(x, out)
     """
     grading = graded(DOUBLE, triton_file(body))
-    assert correctness.try_case(grading, DOUBLE.spec.counted) is None
-    found = correctness.without_kernels(grading)
+    assert try_case(grading, DOUBLE.spec.counted) is None
+    found = without_kernels(grading)
     assert found is not None
     assert found.kind == kind
     assert found.message.startswith("with the launches of all kernels switched off, ")
@@ -293,7 +299,7 @@ def test_a_failure_of_the_graders_own_part_is_no_pass(graded: Callable[..., Grad
     """
     grading = graded(DOUBLE, triton_file(body))
     with pytest.raises(GraderError) as caught:
-        correctness.without_kernels(grading)
+        without_kernels(grading)
     assert caught.value.exit_code == 4
     assert caught.value.message == (
         "The launches of kernels could not be switched off: "
@@ -303,8 +309,8 @@ def test_a_failure_of_the_graders_own_part_is_no_pass(graded: Callable[..., Grad
 
 def test_correctness_says_it_once_all_answers_are_right(graded: Callable[..., Grading]):
     grading = graded(DOUBLE, triton_file("out.copy_(2 * x)"))
-    grading.run("load", correctness.load)
-    step = grading.run("correctness", correctness.correctness)
+    run(grading, STEPS["load"])
+    step = run(grading, STEPS["correctness"])
     assert (step.outcome, step.points) == (Outcome.FAIL, 0)
     assert step.failure is not None
     assert step.failure.kind == "no_kernel"
@@ -313,8 +319,8 @@ def test_correctness_says_it_once_all_answers_are_right(graded: Callable[..., Gr
 
 def test_a_wrong_answer_is_told_first(graded: Callable[..., Grading]):
     grading = graded(DOUBLE, triton_file("out.copy_(3 * x)"))
-    grading.run("load", correctness.load)
-    failure = grading.run("correctness", correctness.correctness).failure
+    run(grading, STEPS["load"])
+    failure = run(grading, STEPS["correctness"]).failure
     assert failure is not None
     assert failure.kind == "value"
 
@@ -334,7 +340,7 @@ HONEST_SAMPLE = [
 @pytest.mark.parametrize(("name", "kernel"), HONEST_SAMPLE)
 def test_honest_kernels_are_accepted(graded: Callable[..., Grading], name: str, kernel: str):
     grading = graded(catalog.find(ROOT, name), HONEST / name / f"{kernel}.py")
-    assert correctness.without_kernels(grading) is None
+    assert without_kernels(grading) is None
 
 
 ON_A_GPU = [

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from grader.course import catalog
 from grader.model.errors import UsageError
-from grader.model.exercise import Budget, Case, Gates, Spec, reads, updates, writes
+from grader.model.exercise import Case, Gates, reads, updates, writes
 
 SMALL = Path(__file__).parents[1] / "courses" / "small"
 SPEC = catalog.find(SMALL, "01_double").spec
@@ -106,22 +106,15 @@ def test_least_bytes_count_reads_and_writes_of_tensors():
     assert ROW_SUM.least_bytes(sizes) == (108, 12)
 
 
-@pytest.mark.parametrize("spec", [SPEC, ROW_SUM])
-def test_points_add_up(spec: Spec):
-    assert tuple(spec.worth) == spec.steps
-    assert "speed" in spec.steps
-    assert "counts" not in spec.steps
+def test_what_is_not_scored_is_not_timed():
+    with pytest.raises(UsageError, match="is not graded: its spec has no scored case"):
+        _ = replace(SPEC, scored=None, gates=None).timed
 
 
-def test_a_puzzle_has_neither_memory_nor_speed_and_counts_where_it_has_budgets():
-    puzzle = replace(SPEC, backend="numba", scored=None, gates=None)
-    names = ["load", "correctness", "properties", "traffic"]
-    assert list(puzzle.steps) == names
-    counted = replace(puzzle, budgets=(Budget("transactions", most=8, best=4),))
-    assert list(counted.steps) == [*names, "counts"]
-    assert counted.worth["counts"] == 1
-    with pytest.raises(UsageError, match="is not graded: it is a puzzle"):
-        _ = puzzle.timed
+@pytest.mark.parametrize("points", [{"speed": -1}, {"speed": 1.5}, {"speed": True}])
+def test_points_are_whole_numbers(points: dict[str, int]):
+    with pytest.raises(ValueError, match="points must be whole numbers"):
+        replace(SPEC, points=points)
 
 
 def test_arguments_say_how_often_they_may_move():

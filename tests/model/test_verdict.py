@@ -29,6 +29,7 @@ def result(**changes: object) -> Result:
 P, F, S = Outcome.PASS, Outcome.FAIL, Outcome.SKIP
 NOT_RUN, ERROR, NO_MACHINE = Outcome.NOT_RUN, Outcome.ERROR, Outcome.CANNOT_GRADE
 SIX = [step.name for step in PASSED.steps]
+SKIPPABLE = ("traffic", "counts", "speed")
 
 
 @pytest.mark.parametrize(
@@ -61,20 +62,22 @@ SIX = [step.name for step in PASSED.steps]
     ],
 )
 def test_the_status_of_steps(outcomes: tuple[Outcome, ...], status: Status):
-    assert verdict.status_of(steps_of(*outcomes), SIX) is status
+    assert verdict.status_of(steps_of(*outcomes), SIX, SKIPPABLE) is status
 
 
 def test_a_step_that_the_exercise_has_must_be_there_and_no_other():
     puzzle = ["load", "correctness", "properties", "traffic"]
-    assert verdict.status_of(steps_of(P, P, P, P), puzzle) is Status.PASS
-    assert verdict.status_of(steps_of(P, P, P, P, P, P), puzzle) is Status.UNFINISHED
-    assert verdict.status_of(steps_of(P, P, P, P), [*puzzle, "counts"]) is Status.UNFINISHED
+    assert verdict.status_of(steps_of(P, P, P, P), puzzle, SKIPPABLE) is Status.PASS
+    assert verdict.status_of(steps_of(P, P, P, P, P, P), puzzle, SKIPPABLE) is Status.UNFINISHED
+    assert (
+        verdict.status_of(steps_of(P, P, P, P), [*puzzle, "counts"], SKIPPABLE) is Status.UNFINISHED
+    )
 
 
 def test_nothing_but_six_passes_is_a_pass():
     """Every combination of outcomes: all steps passed, traffic and speed at most skipped."""
     for outcomes in itertools.product((P, F, S, NOT_RUN, ERROR, NO_MACHINE), repeat=6):
-        passed = verdict.status_of(steps_of(*outcomes), SIX) is Status.PASS
+        passed = verdict.status_of(steps_of(*outcomes), SIX, SKIPPABLE) is Status.PASS
         *must, traffic, memory, speed = outcomes
         may_skip = traffic in (P, S) and speed in (P, S)
         assert passed is ((*must, memory) == (P, P, P, P) and may_skip), outcomes
@@ -127,4 +130,4 @@ def test_the_first_problem_is_the_first_that_neither_passed_nor_was_skipped():
 def test_what_a_sanitizer_said_counts_where_it_was_asked(outcome: Outcome, status: Status):
     said = Sanitized(tool="racecheck", outcome=outcome, case="1025,float32", summary="")
     clean = said.model_copy(update={"outcome": P})
-    assert verdict.status_of(steps_of(P, P, P, P, P, P), SIX, [clean, said]) is status
+    assert verdict.status_of(steps_of(P, P, P, P, P, P), SIX, SKIPPABLE, [clean, said]) is status

@@ -12,6 +12,7 @@ import pytest
 
 from grader import backends
 from grader.course import catalog
+from grader.grading.plan import with_step
 from grader.model.errors import GraderError
 from grader.sandbox import fork_server
 from grader.speed import profile
@@ -34,7 +35,7 @@ from grader.speed.profile import (
 from grader.speed.sizing import Gpu
 
 ROOT = Path(__file__).parents[2]
-SPECS = {exercise.name: exercise.spec for exercise in catalog.timed(ROOT)}
+SPECS = {exercise.name: exercise.spec for exercise in with_step(catalog.exercises(ROOT), "speed")}
 ADD = SPECS["01_vector_add"]
 MEMORY, BARRIER, WAIT, CHOSEN = (
     f"smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio"

@@ -19,14 +19,17 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
+from specs import with_spec
 
 from grader import cli
 from grader.course.catalog import Exercise
-from grader.grading import check
+from grader.grading import check, steps
 from grader.grading.check import Request
 from grader.grading.options import Options
-from grader.grading.session import Bench, ForkServers, Grading
-from grader.grading.steps.correctness import correctness, load
+from grader.grading.recording import run
+from grader.grading.result import result_of
+from grader.grading.session import Grading
+from grader.grading.workers import Bench
 from grader.machine import devices
 from grader.model.errors import BrokenExercise, CannotGrade, GraderError
 from grader.model.exercise import Case
@@ -36,10 +39,12 @@ from grader.model.results import Failure, Result, Step, parse_result
 from grader.model.verdict import exit_code, status_of
 from grader.sandbox import fork_server
 from grader.sandbox.arena import Arena, HostArena, view
+from grader.sandbox.fork_servers import ForkServers
 from grader.sandbox.remote_kernel import RemoteKernel
 from grader.sandbox.worker_link import Call, KernelFailure
 from grader.worker import confine
 
+STEPS = steps.every()
 BAD = Path(__file__).parents[1] / "bad"
 COURSE = Path(__file__).parents[1] / "courses" / "bad"
 COPY = Exercise(COURSE / "exercises" / "01_copy")
@@ -901,10 +906,10 @@ def test_functions_of_a_spec_that_are_wrong_are_not_the_learners_fault(
     exercise = exercise_with(tmp_path, "spec.py", old, new)
     case = Case((1, 1), "float32", seed=7)
     grading = Grading(exercise, GOOD, Options(seed=1, case=case, pretend="zeros"), ForkServers())
-    grading.run(LOAD, load)
-    step = grading.run(CORRECTNESS, correctness)
+    run(grading, STEPS[LOAD])
+    step = run(grading, STEPS[CORRECTNESS])
     grading.close()
-    assert exit_code([grading.result()]) == 4
+    assert exit_code([result_of(grading)]) == 4
     assert step.failure is not None
     assert (step.failure.message, step.failure.hint) == (told, NOT_YOURS)
 
@@ -1012,8 +1017,8 @@ def test_a_gpu_that_others_fill_is_not_the_learners_fault(monkeypatch: pytest.Mo
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (100 << 20, 80_000 << 20))
     grading = Grading(COPY, GOOD, Options(seed=1, device="cuda", pretend="zeros"), ForkServers())
-    step = grading.run(LOAD, load)
-    assert status_of([step], ["load"]) is Status.CANNOT_GRADE
+    step = run(grading, STEPS[LOAD])
+    assert status_of([step], ["load"], ()) is Status.CANNOT_GRADE
     assert step.failure is not None
     assert step.failure.message == (
         "The GPU has 100 MiB of 80,000 MiB free and the check needs 256 MiB more: another program "
@@ -1036,8 +1041,8 @@ def test_a_gpu_that_refuses_is_not_the_learners_fault(monkeypatch: pytest.Monkey
     )
     monkeypatch.setattr(torch.cuda, "synchronize", refuse)
     grading = Grading(COPY, GOOD, Options(seed=1, device="cuda", pretend="zeros"), ForkServers())
-    step = grading.run(LOAD, load)
-    assert status_of([step], ["load"]) is Status.CANNOT_GRADE
+    step = run(grading, STEPS[LOAD])
+    assert status_of([step], ["load"], ()) is Status.CANNOT_GRADE
     assert step.failure is not None
     assert step.failure.message == f"The GPU cannot be used now: {error.splitlines()[0]}."
 
@@ -1048,12 +1053,12 @@ def test_a_judge_without_gpu_memory_is_not_the_exercises_fault(monkeypatch: pyte
     def full(case: object, draw: object) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory.")
 
-    grading = Grading(COPY, GOOD, Options(seed=1, pretend="zeros"), ForkServers())
-    grading.spec = replace(grading.spec, inputs=full)
-    grading.run(LOAD, load)
-    step = grading.run(CORRECTNESS, correctness)
+    copy = with_spec(COPY, replace(COPY.spec, inputs=full))
+    grading = Grading(copy, GOOD, Options(seed=1, pretend="zeros"), ForkServers())
+    run(grading, STEPS[LOAD])
+    step = run(grading, STEPS[CORRECTNESS])
     grading.close()
-    assert status_of([*grading.steps.values()], [LOAD, CORRECTNESS]) is Status.CANNOT_GRADE
+    assert status_of([*grading.steps.values()], [LOAD, CORRECTNESS], ()) is Status.CANNOT_GRADE
     assert "too little free memory for drawing the inputs" in step.summary
 
 
@@ -1095,9 +1100,9 @@ def correctness_of(fails: Callable[[int], bool], kind: str) -> tuple[Step, int]:
     grading = Grading(COPY, GOOD, Options(seed=1), ForkServers())
     arena = HostArena(1 << 24)
     kernel = NowAndThen(arena, fails, kind)
-    grading._benches["cpu"] = Bench(arena, kernel, RemoteKernel(COPY.spec, kernel, arena))
-    grading.run(LOAD, load)
-    step = grading.run(CORRECTNESS, correctness)
+    grading.workers.benches["cpu"] = Bench(arena, kernel, RemoteKernel(COPY.spec, kernel, arena))
+    run(grading, STEPS[LOAD])
+    step = run(grading, STEPS[CORRECTNESS])
     grading.close()
     assert step.outcome is Outcome.FAIL
     assert step.failure is not None

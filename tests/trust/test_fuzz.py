@@ -28,11 +28,15 @@ from pydantic import ValidationError
 
 from grader.course import catalog
 from grader.course.stubs import make_stub
+from grader.grading import recording
 from grader.grading.options import Options
-from grader.grading.session import Bench, Finding, ForkServers, Grading
-from grader.grading.steps import correctness, memory, traffic
+from grader.grading.session import Grading
+from grader.grading.step import Finding
+from grader.grading.steps import correctness, every, memory, traffic
+from grader.grading.workers import Bench
+from grader.model.base_spec import Limits
 from grader.model.errors import BrokenExercise
-from grader.model.exercise import Case, Limits
+from grader.model.exercise import Case
 from grader.model.messages import (
     LONGEST_LINE,
     Channel,
@@ -49,6 +53,7 @@ from grader.model.results import Failure, Frame, parse_result, result_json
 from grader.model.verdict import exit_code
 from grader.sandbox import worker_link
 from grader.sandbox.arena import HostArena, view
+from grader.sandbox.fork_servers import ForkServers
 from grader.sandbox.remote_kernel import RemoteKernel
 from grader.sandbox.worker_link import WorkerLink, entry_of
 from grader.worker import faults
@@ -389,9 +394,10 @@ class JudgeAndLiar(RuleBasedStateMachine):
         self.liars.wrote_right = False
         grading = Grading(DOUBLE, DOUBLE.solution, Options(seed=1), ForkServers())
         remote = RemoteKernel(DOUBLE.spec, self.link, self.arena)
-        grading._benches["cpu"] = Bench(self.arena, self.link, remote)
-        found = grading._settled(work)
-        recorded = grading._record("correctness", found, 0.0)
+        grading.workers.benches["cpu"] = Bench(self.arena, self.link, remote)
+        step = replace(every()["correctness"], run=work)
+        found = recording._finding(grading, step)
+        recorded = recording._record(grading, step, found, 0.0)
         assert type(recorded).model_validate_json(recorded.model_dump_json()) == recorded
         return found
 

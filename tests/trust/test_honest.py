@@ -12,6 +12,7 @@ import pytest
 from grader.course import catalog
 from grader.grading import check
 from grader.grading.options import Options
+from grader.grading.plan import with_step
 from grader.model.outcomes import Status
 from grader.model.results import Result
 
@@ -20,7 +21,7 @@ _SPEC = importlib.util.spec_from_file_location("bench_honest", ROOT / "bench" / 
 honest = sys.modules["bench_honest"] = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(honest)
 
-EXERCISES = catalog.timed(ROOT)
+EXERCISES = with_step(catalog.exercises(ROOT), "speed")
 KERNELS = honest.corpus(ROOT)
 LEAST = 15  # structures of each exercise
 JUDGED = 1  # of each exercise, here; `make redteam-honest` judges all of them

@@ -13,7 +13,7 @@ from pathlib import Path
 from grader.classroom.publish import evidence
 from grader.classroom.publish.evidence import Evidence
 from grader.course import Exercise, regions, rejected_at, without_comments
-from grader.grading import LARGEST_FILE
+from grader.grading import LARGEST_FILE, has_step
 from grader.model import BrokenExercise, GraderError, Result, Spec, texts
 
 MOST_DIFF_LINES = 60
@@ -48,6 +48,7 @@ class Model:
     """
 
     name: str
+    shelf: str
     spec: Spec
     source: str
     sha256: str
@@ -94,6 +95,7 @@ def _model(exercise: Exercise, results: Sequence[Result]) -> tuple[Model, list[s
     sha256 = digest(source)
     model = Model(
         name=exercise.name,
+        shelf=exercise.shelf,
         spec=spec,
         source=source,
         sha256=sha256,
@@ -101,7 +103,7 @@ def _model(exercise: Exercise, results: Sequence[Result]) -> tuple[Model, list[s
         own=bool(own),
         asked=_asked(source),
         mistakes=tuple(mistakes),
-        evidence=evidence.of(exercise.name, sha256, spec.scored is not None, results),
+        evidence=evidence.of(exercise.name, sha256, has_step(spec, "speed"), results),
     )
     return model, problems
 

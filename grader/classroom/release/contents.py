@@ -18,10 +18,10 @@ from pydantic import ValidationError
 
 from grader.course import EXTENSIONS, SHELVES, Exercise, ReleasedFile, stubs
 from grader.course import FILE as SETTINGS
+from grader.grading import kind_of
 from grader.model import BrokenExercise, UsageError
 
 OF_AN_EXERCISE = ("README.md", "spec.py", "test_kernel.py", "eager.py")
-KERNEL = "kernel.py"
 LICENSE = "LICENSE"
 CLASSROOM = "classroom"  # the course's folder with the files below
 
@@ -80,10 +80,11 @@ def _take_exercise(found: Contents, root: Path, exercise: Exercise) -> None:
         _refuse_link(folder)
     for name in OF_AN_EXERCISE:
         _take(found, root, exercise.folder / name)
-    path = (exercise.folder / KERNEL).relative_to(root).as_posix()
-    found.files[path] = stubs.stub_of(exercise).encode()
+    path = exercise.kernel.relative_to(root).as_posix()
+    make = kind_of(exercise.any_spec).stub
+    found.files[path] = stubs.stub_of(exercise, make).encode()
     found.kernels.add(path)
-    if stubs.drifted(exercise):
+    if stubs.drifted(exercise, make):
         found.notes.append(f"{path}: the stub that its solution makes is released in its place")
 
 

@@ -29,6 +29,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from grader.course import Exercise, digest, stubs, text_of, without_comments
+from grader.grading import kind_of
 from grader.model import BrokenExercise
 
 FEWEST = 3  # names and numbers that a passage holds
@@ -71,7 +72,7 @@ def secrets(root: Path, released: Sequence[Exercise]) -> Secrets:
     All solutions of the course count, also those of exercises that come later. Raises
     BrokenExercise for a solution without markers, and for a spec that does not load.
     """
-    shown = [form for exercise in released for form in _forms(stubs.stub_of(exercise))]
+    shown = [form for exercise in released for form in _forms(_stub(exercise))]
     quotes = {quote for exercise in released for quote in _quotes(exercise)}
     sources = sorted((root / "solutions").glob("*/kernel.py"))
     passages = []
@@ -83,6 +84,10 @@ def secrets(root: Path, released: Sequence[Exercise]) -> Secrets:
     hidden = {digest(path.read_bytes()): path.relative_to(root).as_posix() for path in files}
     hidden.pop(digest(b""), None)  # an empty file gives nothing away
     return Secrets(tuple(passages), hidden, len(sources))
+
+
+def _stub(exercise: Exercise) -> str:
+    return stubs.stub_of(exercise, kind_of(exercise.any_spec).stub)
 
 
 def leaks(contents: Iterable[tuple[str, bytes]], secret: Secrets) -> list[Leak]:
@@ -166,7 +171,7 @@ def _quotes(exercise: Exercise) -> Iterator[str]:
     """What lesson and hints quote between single backticks; blocks of code are not quotes."""
     lesson = exercise.folder / "README.md"
     said = [text_of(lesson)] if lesson.is_file() else []
-    for text in [*said, *exercise.spec.hints]:
+    for text in [*said, *exercise.any_spec.hints]:
         for quote in re.findall(r"(?<!`)`([^`]+)`(?!`)", text):
             yield _words(_bare(quote))
 

@@ -12,23 +12,32 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from specs import with_spec
 from torch import Tensor
 
 from grader.course import catalog, stubs
 from grader.course.catalog import Exercise
+from grader.grading import steps
 from grader.grading.options import Options
-from grader.grading.session import Bench, Finding, ForkServers, Grading
-from grader.grading.steps import correctness as correctness_step
-from grader.grading.steps.correctness import correctness, load, speed
+from grader.grading.recording import run
+from grader.grading.result import result_of
+from grader.grading.session import Grading
+from grader.grading.step import Finding
+from grader.grading.steps.correctness import compare as correctness_step
+from grader.grading.steps.correctness.compare import correctness
+from grader.grading.steps.speed import speed
+from grader.grading.workers import Bench
 from grader.model.exercise import Case, Draw, Inputs, Spec
 from grader.model.messages import TensorRef
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure
 from grader.model.verdict import exit_code
 from grader.sandbox.arena import HostArena, view
+from grader.sandbox.fork_servers import ForkServers
 from grader.sandbox.remote_kernel import RemoteKernel
 from grader.sandbox.worker_link import Call, KernelFailure
 
+STEPS = steps.every()
 ROOT = Path(__file__).parents[3]
 SOFTMAX = catalog.find(ROOT, "04_online_softmax")
 DOUBLE = catalog.find(Path(__file__).parents[2] / "courses" / "small", "01_double")
@@ -74,11 +83,11 @@ def grade(tmp_path: Path):
         file = tmp_path / "kernel.py"
         file.write_text("# the work is done by the executor\n")
         chosen = Options(**{"seed": 1} | options)
-        grading = Grading(SOFTMAX, file, chosen, ForkServers())
-        grading.spec = spec or short(SOFTMAX.spec)
+        exercise = with_spec(SOFTMAX, spec or short(SOFTMAX.spec))
+        grading = Grading(exercise, file, chosen, ForkServers())
         arena = HostArena(1 << 24)
         here = Here(grading.spec, kernel, arena.memory)
-        grading._benches["cpu"] = Bench(arena, here, RemoteKernel(grading.spec, here, arena))
+        grading.workers.benches["cpu"] = Bench(arena, here, RemoteKernel(grading.spec, here, arena))
         made.append(grading)
         return grading
 
@@ -318,12 +327,12 @@ def test_a_failure_that_is_seen_once_is_not_lost_among_drawn_cases(grade):
 def test_a_single_case_is_tried_alone_and_earns_nothing(grade):
     case = Case((2, 5), "float16", seed=3)
     grading = grade(softmax, case=case)
-    ran = [grading.run("load", load), grading.run("correctness", correctness)]
+    ran = [run(grading, STEPS["load"]), run(grading, STEPS["correctness"])]
     assert [step.outcome for step in ran] == [Outcome.PASS, Outcome.PASS]
     assert [step.points for step in ran] == [0, 0]
-    assert ran[1].max_points == grading.spec.points.correctness
+    assert ran[1].max_points == 3
     assert grading.executor.shapes == [(2, 5)]
-    assert grading.result().message == (
+    assert result_of(grading).message == (
         "only the case 2x5,float16,seed=3 was tried: this earns no points"
     )
 
@@ -353,28 +362,28 @@ def test_a_replayed_case_has_the_values_that_failed(grade):
 
 def test_steps_earn_their_points_when_they_pass(grade):
     grading = grade(softmax)
-    assert grading.run("load", load).points == 0
-    assert grading.run("correctness", correctness).points == 3
+    assert run(grading, STEPS["load"]).points == 0
+    assert run(grading, STEPS["correctness"]).points == 3
 
 
 def test_a_failed_step_earns_nothing_and_stops_the_rest(grade):
     grading = grade(halved)
-    grading.run("load", load)
-    assert grading.run("correctness", correctness).points == 0
-    after = grading.run("speed", speed)
+    run(grading, STEPS["load"])
+    assert run(grading, STEPS["correctness"]).points == 0
+    after = run(grading, STEPS["speed"])
     assert (after.outcome, after.summary) == (Outcome.NOT_RUN, "not run: needs correctness")
-    assert grading.result().status is Status.FAIL
+    assert result_of(grading).status is Status.FAIL
 
 
 def test_nothing_runs_before_the_file_is_loaded(grade):
-    step = grade(softmax).run("correctness", correctness)
+    step = run(grade(softmax), STEPS["correctness"])
     assert (step.outcome, step.summary) == (Outcome.NOT_RUN, "not run: needs load")
 
 
 def test_an_empty_file_is_named(grade):
     grading = grade(softmax)
     grading.kernel = b" \n"
-    step = grading.run("load", load)
+    step = run(grading, STEPS["load"])
     assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "empty")
     assert step.failure.hint == stubs.recovery(grading.exercise, grading.kernel_path)
 
@@ -384,8 +393,8 @@ def test_a_broken_reference_is_the_exercise_s_fault(grade):
         raise ZeroDivisionError("division by zero")
 
     grading = grade(softmax, replace(short(SOFTMAX.spec), reference=broken))
-    grading.run("load", load)
-    step = grading.run("correctness", correctness)
+    run(grading, STEPS["load"])
+    step = run(grading, STEPS["correctness"])
     assert (step.outcome, step.points) == (Outcome.ERROR, 0)
     assert step.failure.message == (
         "The exercise is broken: the reference fails for "
@@ -398,8 +407,8 @@ def test_inputs_that_cannot_be_drawn_are_the_exercise_s_fault(grade):
         return {"x": draw.tensor(case.shape, dtype="complex")}
 
     grading = grade(softmax, replace(short(SOFTMAX.spec), inputs=broken))
-    grading.run("load", load)
-    step = grading.run("correctness", correctness)
+    run(grading, STEPS["load"])
+    step = run(grading, STEPS["correctness"])
     assert step.outcome is Outcome.ERROR
     assert "drawing the inputs fails for 1x1,float32" in step.failure.message
 
@@ -414,18 +423,18 @@ def test_a_gpu_that_disappears_stops_the_check_and_keeps_the_steps_before(grade)
         raise RuntimeError("CUDA error: unspecified launch failure\nCompile with TORCH_USE_CUDA")
 
     grading = grade(softmax)
-    grading.run("load", load)
-    grading.run("correctness", correctness)
-    step = grading.run("properties", asks_the_gpu)
+    run(grading, STEPS["load"])
+    run(grading, STEPS["correctness"])
+    step = run(grading, replace(STEPS["properties"], run=asks_the_gpu))
     assert (step.outcome, step.points) == (Outcome.CANNOT_GRADE, 0)
     assert step.failure.message == (
         "the GPU stopped answering: CUDA error: unspecified launch failure"
     )
     assert "nvidia-smi" in step.failure.hint
-    result = grading.result()
+    result = result_of(grading)
     assert result.status is Status.CANNOT_GRADE
     assert exit_code([result]) == 3
-    assert result.points == grading.spec.points.correctness
+    assert result.points == 3
 
 
 def test_an_error_of_ours_is_not_put_down_to_the_gpu(grade):
@@ -433,9 +442,10 @@ def test_an_error_of_ours_is_not_put_down_to_the_gpu(grade):
         raise RuntimeError("a fault of the grader's own")
 
     grading = grade(softmax)
-    grading.run("load", load)
-    with pytest.raises(RuntimeError, match="of the grader's own"):
-        grading.run("correctness", broken)
+    run(grading, STEPS["load"])
+    step = run(grading, replace(STEPS["correctness"], run=broken))
+    assert step.outcome is Outcome.ERROR
+    assert "RuntimeError: a fault of the grader's own" in step.failure.message
 
 
 # -- speed without a GPU
@@ -474,7 +484,7 @@ def test_a_real_worker_is_graded_like_this(tmp_path: Path):
 def graded(exercise: Exercise, kernel: Path, fork_servers: ForkServers) -> object:
     grading = Grading(exercise, kernel, Options(seed=1), fork_servers)
     try:
-        grading.run("load", load)
-        return grading.run("correctness", correctness)
+        run(grading, STEPS["load"])
+        return run(grading, STEPS["correctness"])
     finally:
         grading.close()

@@ -23,15 +23,19 @@ from grader.backends.numba import compiled as numba_compiled
 from grader.backends.triton import compiled as triton_compiled
 from grader.course import catalog
 from grader.course.catalog import Exercise
-from grader.grading import check
+from grader.grading import check, steps
 from grader.grading.options import Options
-from grader.grading.session import Finding, ForkServers, Grading
-from grader.grading.steps import memory
+from grader.grading.plan import with_step
+from grader.grading.recording import run
+from grader.grading.session import Grading
+from grader.grading.step import Finding
+from grader.grading.steps.memory import measure as memory
 from grader.model.exercise import ITEMSIZE, Case, a_hundredth
 from grader.model.messages import Launched
 from grader.model.outcomes import Outcome
 from grader.model.results import Failure, Step
 from grader.sandbox.arena import HostArena
+from grader.sandbox.fork_servers import ForkServers
 from grader.sandbox.worker_link import Counts, KernelFailure, WorkerLink, entry_of
 from grader.speed import clock, reserved_memory
 from grader.speed.scored_case import bytes_per_row, scored_case
@@ -41,6 +45,8 @@ from grader.worker.loop import Worker
 from grader.worker.torch_operations import Allocating
 
 ROOT = Path(__file__).parents[3]
+STEPS = steps.every()
+TIMED = with_step(catalog.exercises(ROOT), "speed")
 ADD = catalog.find(ROOT, "01_vector_add")
 DOT = catalog.find(ROOT, "02_dot_reduction")
 ONLINE = catalog.find(ROOT, "04_online_softmax")
@@ -60,10 +66,10 @@ def memory_step(
     """The memory step alone, with all before it taken as passed."""
     grading = Grading(exercise, file, Options(seed=1, **options), fork_servers)
     try:
-        order = exercise.spec.steps
-        for earlier in order[: order.index("memory")]:
-            grading.run(earlier, lambda _: Finding("taken as passed"))
-        return grading.run("memory", memory.memory)
+        names = [step.name for step in grading.order]
+        for earlier in names[: names.index("memory")]:
+            run(grading, replace(STEPS[earlier], run=lambda _: Finding("taken as passed")))
+        return run(grading, STEPS["memory"])
     finally:
         grading.close()
 
@@ -323,7 +329,7 @@ def test_it_is_what_grows_and_what_of_the_rest_exceeds_the_room(half: int, whole
 
 
 @pytest.mark.parametrize("arguments", [294 * MIB, 5 << 30])  # of a T4's scored case, an H200's
-@pytest.mark.parametrize("exercise", catalog.timed(ROOT), ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", TIMED, ids=lambda one: one.name)
 def test_a_copy_of_an_argument_is_too_much_on_any_card(exercise: Exercise, arguments: int):
     """As the `wrong_*` that must fail at this step hold one, and so whatever is fixed beside it."""
     case = scored_case(exercise.spec, arguments // bytes_per_row(exercise.spec))
@@ -336,7 +342,7 @@ def test_a_copy_of_an_argument_is_too_much_on_any_card(exercise: Exercise, argum
 
 
 @pytest.mark.parametrize("arguments", [294 * MIB, 10 << 30])
-@pytest.mark.parametrize("exercise", catalog.timed(ROOT), ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", TIMED, ids=lambda one: one.name)
 def test_four_gibibytes_are_too_much_although_they_do_not_grow(exercise: Exercise, arguments: int):
     case = scored_case(exercise.spec, arguments // bytes_per_row(exercise.spec))
     most = exercise.spec.memory_budget(case) + memory.STEPS
@@ -711,7 +717,7 @@ def test_an_honest_kernel_may_hold_what_does_not_grow(on_card, name: str, card: 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("card", [None, SMALL_CARD], ids=["whole card", "small card"])
-@pytest.mark.parametrize("exercise", catalog.timed(ROOT), ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", TIMED, ids=lambda one: one.name)
 def test_a_solution_passes_on_a_gpu(on_card, exercise: Exercise, card: int | None):
     step = on_card(exercise, exercise.solution.read_text(), gpu_memory=card)
     assert step.outcome is Outcome.PASS, step

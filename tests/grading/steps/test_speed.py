@@ -14,8 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from grader.course import catalog
-from grader.grading.steps import speed as timing
-from grader.grading.steps.speed import _clocks, _finding, _hopeless, fair_ceiling
+from grader.grading.steps.speed import measure as timing
+from grader.grading.steps.speed.measure import _clocks, _finding, _hopeless, fair_ceiling
 from grader.machine.nvml import Process, Reading
 from grader.model.outcomes import Limit, Outcome
 from grader.model.results import Failure, Memory, Speed

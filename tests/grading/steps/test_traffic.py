@@ -10,15 +10,18 @@ import pytest
 
 from grader.course import catalog
 from grader.course.catalog import Exercise
-from grader.grading import check
+from grader.grading import check, steps
 from grader.grading.check import Request
 from grader.grading.options import Options
-from grader.grading.session import Finding, ForkServers, Grading
-from grader.grading.steps.traffic import traffic
+from grader.grading.recording import run
+from grader.grading.session import Grading
+from grader.grading.step import Finding
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Result, Step
+from grader.sandbox.fork_servers import ForkServers
 from grader.sandbox.worker_link import WorkerLink
 
+STEPS = steps.every()
 ROOT = Path(__file__).parents[3]
 DOT = catalog.find(ROOT, "02_dot_reduction")
 THREE_PASS = catalog.find(ROOT, "03_three_pass_softmax")
@@ -38,19 +41,19 @@ def fork_servers() -> Iterator[ForkServers]:
 def counted(fork_servers: ForkServers, tmp_path: Path):
     """Runs the traffic step alone on the text of a kernel file."""
 
-    def run(exercise: Exercise, kernel: str, **options: object) -> Step:
+    def counted_step(exercise: Exercise, kernel: str, **options: object) -> Step:
         file = tmp_path / "kernel.py"
         file.write_text(kernel)
         chosen = Options(**{"seed": 1} | options)
         grading = Grading(exercise, file, chosen, fork_servers)
         try:
             for earlier in ("load", "correctness", "properties"):
-                grading.run(earlier, lambda _: Finding("taken as passed"))
-            return grading.run("traffic", traffic)
+                run(grading, replace(STEPS[earlier], run=lambda _: Finding("taken as passed")))
+            return run(grading, STEPS["traffic"])
         finally:
             grading.close()
 
-    return run
+    return counted_step
 
 
 def moves(step: Step) -> dict[str, tuple[float, float]]:
@@ -377,7 +380,7 @@ def test_a_call_that_fails_is_told_with_its_case(counted):
 def test_what_is_missing_before_is_not_counted(fork_servers: ForkServers):
     grading = Grading(DOUBLE, DOUBLE.solution, Options(seed=1), fork_servers)
     try:
-        step = grading.run("traffic", traffic)
+        step = run(grading, STEPS["traffic"])
     finally:
         grading.close()
     assert (step.outcome, step.summary) == (Outcome.NOT_RUN, "not run: needs load")

@@ -11,8 +11,9 @@ from dataclasses import replace
 from functools import partial
 
 from grader.correctness import expect, is_nearest, is_whole, mismatches, reseeded
-from grader.grading.session import Finding, Grading
-from grader.grading.steps.correctness import trusted
+from grader.grading.session import Grading
+from grader.grading.step import Finding
+from grader.grading.trials import trusted
 from grader.model import Case, Failure, Outcome, counted
 
 # Rounding may by luck hit the right answer, and does so for a single number half of the time: a

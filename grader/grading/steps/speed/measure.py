@@ -15,7 +15,8 @@ from torch import Tensor
 
 from grader import backends
 from grader.correctness import no_kernel
-from grader.grading.session import Finding, Grading
+from grader.grading.session import Grading
+from grader.grading.step import Finding
 from grader.machine import gpu_lock, nvml
 from grader.model import Case, Clocks, Failure, Launched, Outcome, Spec, Speed, percent
 from grader.sandbox import Call, CudaArena, KernelFailure, WorkerLink, entry_of

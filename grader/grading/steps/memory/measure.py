@@ -17,9 +17,10 @@ from dataclasses import replace
 
 import torch
 
-from grader.grading.session import Finding, Grading
-from grader.grading.steps import traffic
-from grader.grading.steps.correctness import with_case
+from grader.grading import counting
+from grader.grading.session import Grading
+from grader.grading.step import Finding
+from grader.grading.trials import with_case
 from grader.machine import gpu_lock
 from grader.model import ITEMSIZE, Case, Failure, Launched, Memory, Outcome
 from grader.sandbox import CudaArena, KernelFailure, WorkerLink, entry_of
@@ -59,14 +60,14 @@ def memory(grading: Grading) -> Finding:
 
 def _simulated(grading: Grading) -> Finding:
     spec = grading.spec
-    one = grading.counted(traffic.count)
+    one = grading.once(counting.count)
     rows, *columns = one.case.shape
     double = replace(one.case, shape=(2 * rows, *columns))
     try:
-        two = traffic.count_case(grading, double)
+        two = counting.count_case(grading, double)
     except KernelFailure as error:
         raise KernelFailure(with_case(error.failure, grading, double)) from None
-    wrong = traffic.wrong_answer(grading, two)
+    wrong = counting.wrong_answer(grading, two)
     if wrong is not None:
         return Finding(double.headline, wrong, Outcome.FAIL)
     growth = (two.peak - one.peak) / rows

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from grader.grading.session import Finding, Grading
-from grader.grading.steps import traffic
-from grader.grading.steps.correctness import with_case
+from grader.grading import counting
+from grader.grading.session import Grading
+from grader.grading.step import Finding
+from grader.grading.trials import with_case
 from grader.model import Count, Failure, Frame, GraderError, Outcome, counted
 
 HINTS = {
@@ -35,7 +36,7 @@ def counts(grading: Grading) -> Finding:
 
     Raises GraderError when one was not counted: nothing passes by default.
     """
-    found = traffic.counted(grading)
+    found = counting.counted(grading)
     if isinstance(found, Finding):
         return found
     rows = tuple(

@@ -11,21 +11,15 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
-from grader.correctness import expect, first_mismatch, reseeded
-from grader.grading.session import Counted, Finding, Grading
-from grader.grading.steps.correctness import failure_from, trusted, with_case
-from grader.model import Case, Failure, GraderError, Outcome, Spec, Traffic
-from grader.sandbox import KernelFailure
+from grader.grading.counting import counted
+from grader.grading.session import Grading
+from grader.grading.step import Finding
+from grader.grading.trials import with_case
+from grader.model import Failure, GraderError, Outcome, Spec, Traffic
 
 # What passes beyond the limit: a last block that is shifted back to be full reads up to a block
 # twice, 13 % of the counted rows with blocks of 4096. A further pass over two would be 50 %.
 SLACK = 1.2
-# Faults of the kernel itself, which a GPU may forgive by luck and a simulator never misses, and
-# what a file does to its process on purpose.
-SURE = (
-    *("race", "divergent_barrier", "divergent_shuffle", "uninitialised", "out_of_bounds"),
-    *("protocol", "exit"),
-)
 
 
 def traffic(grading: Grading) -> Finding:
@@ -40,54 +34,6 @@ def traffic(grading: Grading) -> Finding:
         return Finding(tried, traffic=tuple(found))
     failure = with_case(fault, grading, one.case)
     return Finding(tried, failure, Outcome.FAIL, traffic=tuple(found))
-
-
-def counted(grading: Grading) -> Counted | Finding:
-    """The one call that is counted; or why there are no counts, or none worth anything.
-
-    Raises KernelFailure when the call goes wrong.
-    """
-    case = _case(grading)
-    try:
-        one = grading.counted(count)
-    except KernelFailure as error:
-        # Without a GPU the steps before ran in simulation, and got through it. With one, an honest
-        # kernel may ask its card, or use what no simulator has.
-        if grading.options.device != "cpu" and error.failure.kind not in SURE:
-            told = f"not counted, for the simulator cannot run it: {error.failure.message}"
-            return Finding(told, outcome=Outcome.SKIP)
-        raise KernelFailure(with_case(error.failure, grading, case)) from None
-    wrong = wrong_answer(grading, one)
-    return one if wrong is None else Finding(case.headline, wrong, Outcome.FAIL)
-
-
-def count(grading: Grading) -> Counted:
-    """As `count_case`, of the spec's counted case."""
-    return count_case(grading, _case(grading))
-
-
-def count_case(grading: Grading, case: Case) -> Counted:
-    """Call the kernel once, in simulation. Raises KernelFailure when the call goes wrong."""
-    kernel = grading.simulated
-    inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
-    outputs, counts = kernel.count(inputs)
-    unwritten = kernel.unwritten(outputs)
-    return Counted(case, inputs, outputs, unwritten, counts.counts, counts.peak)
-
-
-def wrong_answer(grading: Grading, one: Counted) -> Failure | None:
-    """What is wrong with the answer of a counted call: what did no work counts for nothing."""
-    expected = trusted(
-        lambda: expect(grading.spec, one.case, one.inputs), "the reference", one.case
-    )
-    mismatch = first_mismatch(expected, one.outputs, one.unwritten)
-    if mismatch is None:
-        return None
-    return with_case(failure_from(mismatch, grading.spec.backend), grading, one.case)
-
-
-def _case(grading: Grading) -> Case:
-    return reseeded(grading.spec.counted, grading.options.seed)
 
 
 def _per_element(

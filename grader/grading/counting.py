@@ -1,0 +1,88 @@
+"""One call in simulation: what was counted in it, and what its kernel file held."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from grader.correctness import expect, first_mismatch, reseeded
+from grader.grading.session import Grading
+from grader.grading.step import Finding
+from grader.grading.trials import failure_from, trusted, with_case
+from grader.model import Case, Failure, Outcome
+from grader.sandbox import KernelFailure
+
+# Faults of the kernel itself, which a GPU may forgive by luck and a simulator never misses, and
+# what a file does to its process on purpose.
+SURE = (
+    *("race", "divergent_barrier", "divergent_shuffle", "uninitialised", "out_of_bounds"),
+    *("protocol", "exit"),
+)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """`counts` are `sandbox.Counts`; `peak` is the most bytes that the file held."""
+
+    case: Case
+    inputs: Mapping[str, Tensor | float]
+    outputs: Mapping[str, Tensor]
+    unwritten: Mapping[str, Tensor]
+    counts: Mapping[str, int]
+    peak: int
+
+
+def begin(grading: Grading) -> None:
+    """Simulate for later steps while the GPU is busy with the first ones."""
+    if grading.options.device == "cuda" and grading.options.case is None:
+        grading.begin(count)
+
+
+def counted(grading: Grading) -> Counted | Finding:
+    """The one call that is counted; or why there are no counts, or none worth anything.
+
+    Raises KernelFailure when the call goes wrong.
+    """
+    case = _case(grading)
+    try:
+        one = grading.once(count)
+    except KernelFailure as error:
+        # Without a GPU the steps before ran in simulation, and got through it. With one, an honest
+        # kernel may ask its card, or use what no simulator has.
+        if grading.options.device != "cpu" and error.failure.kind not in SURE:
+            told = f"not counted, for the simulator cannot run it: {error.failure.message}"
+            return Finding(told, outcome=Outcome.SKIP)
+        raise KernelFailure(with_case(error.failure, grading, case)) from None
+    wrong = wrong_answer(grading, one)
+    return one if wrong is None else Finding(case.headline, wrong, Outcome.FAIL)
+
+
+def count(grading: Grading) -> Counted:
+    """As `count_case`, of the spec's counted case."""
+    return count_case(grading, _case(grading))
+
+
+def count_case(grading: Grading, case: Case) -> Counted:
+    """Call the kernel once, in simulation. Raises KernelFailure when the call goes wrong."""
+    kernel = grading.simulated
+    inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
+    outputs, counts = kernel.count(inputs)
+    unwritten = kernel.unwritten(outputs)
+    return Counted(case, inputs, outputs, unwritten, counts.counts, counts.peak)
+
+
+def wrong_answer(grading: Grading, one: Counted) -> Failure | None:
+    """What is wrong with the answer of a counted call: what did no work counts for nothing."""
+    expected = trusted(
+        lambda: expect(grading.spec, one.case, one.inputs), "the reference", one.case
+    )
+    mismatch = first_mismatch(expected, one.outputs, one.unwritten)
+    if mismatch is None:
+        return None
+    return with_case(failure_from(mismatch, grading.spec.backend), grading, one.case)
+
+
+def _case(grading: Grading) -> Case:
+    return reseeded(grading.spec.counted, grading.options.seed)

@@ -1,0 +1,72 @@
+"""What `grader show` prints of a kernel's contract: its arguments, and the least traffic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from grader.grading.kind import Sections
+from grader.model import ITEMSIZE, Argument, Case, Spec
+
+_ROLES = {
+    "in": "read, must not change",
+    "out": "filled by the kernel",
+    "inout": "read and overwritten",
+    "scalar": "a Python number",
+}
+
+
+def sections(spec: Spec) -> Sections:
+    """Yield the contract. Imports torch: the sizes of a sample case follow from its inputs."""
+    case = spec.sample_case
+    yield f"entry  {spec.signature}", _arguments(spec)
+    yield "least traffic", _traffic(spec, tensor_bytes(spec, case), case)
+
+
+def _arguments(spec: Spec) -> Iterator[tuple[str, str]]:
+    for argument in spec.arguments:
+        shape = f", shape {argument.shape}" if argument.shape else ""
+        if callable(argument.shape):
+            shape = ", of a shape that follows from the inputs'"
+        like = f", shape of {argument.like}" if argument.like else ""
+        dtype = f", {argument.dtype}" if argument.dtype else ""
+        yield argument.name, f"{_ROLES[argument.role]}{shape}{like}{dtype}"
+    yield "dtypes", ", ".join(spec.dtypes)
+    if spec.strided:
+        yield "rows", "may lie further apart than they are long: use the strides"
+
+
+def _traffic(spec: Spec, sizes: Mapping[str, int], case: Case) -> Iterator[tuple[str, str]]:
+    """The bytes model, term by term, for one sample case."""
+    for argument in spec.arguments:
+        if argument.role != "scalar":
+            yield argument.name, f"{_moves(argument)}, {sizes[argument.name]:,} bytes"
+    read, written = spec.least_bytes(sizes)
+    each = (read + written) / case.elements
+    yield (
+        "total",
+        (f"{read:,} bytes read + {written:,} written for {case.headline}: {each:.2f} per element"),
+    )
+
+
+def _moves(argument: Argument) -> str:
+    """How often a perfect kernel moves each element."""
+    moves = (("read", argument.reads), ("written", argument.writes))
+    return " and ".join(f"{word} {times} ×" for word, times in moves if times) or "not moved"
+
+
+def tensor_bytes(spec: Spec, case: Case) -> dict[str, int]:
+    """The size of each tensor of a case in bytes. Imports torch, to draw the inputs."""
+    from grader.correctness import NAMES, CaseDraw
+
+    shapes: dict[str, tuple[tuple[int, ...], str]] = {}
+    inputs = spec.inputs(case, CaseDraw(case))
+    for name, value in inputs.items():
+        if not isinstance(value, float | int):
+            shapes[name] = (tuple(value.shape), NAMES[value.dtype])
+    for argument in spec.arguments:
+        if argument.role == "out":
+            shape, dtype = shapes.get(argument.like or "", ((), case.dtype))
+            own = argument.shape_for(inputs)
+            shapes[argument.name] = (shape if own is None else own, argument.dtype or dtype)
+    return {name: math.prod(shape) * ITEMSIZE[dtype] for name, (shape, dtype) in shapes.items()}

@@ -1,0 +1,26 @@
+"""The table of the task in a kernel's lesson."""
+
+from __future__ import annotations
+
+from grader.grading.kind import Rows
+from grader.model import Argument, Spec
+
+_ROLES = {
+    "in": "read only",
+    "out": "filled by the kernel",
+    "inout": "read and overwritten",
+    "scalar": "a Python number",
+}
+
+
+def table(spec: Spec) -> Rows:
+    yield "entry", f"`{spec.signature}`"
+    yield from ((f"`{argument.name}`", _argument(argument)) for argument in spec.arguments)
+    yield "dtypes", ", ".join(spec.dtypes)
+    yield "returns", "nothing"
+
+
+def _argument(argument: Argument) -> str:
+    like = f", shape of `{argument.like}`" if argument.like else ""
+    dtype = f", {argument.dtype}" if argument.dtype else ""
+    return f"{_ROLES[argument.role]}{like}{dtype}"

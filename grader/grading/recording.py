@@ -1,0 +1,132 @@
+"""Carry out one step of a check and record what it came to, whatever happens in it."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+from grader.course import EXTENSIONS
+from grader.grading import steps
+from grader.grading.session import Grading
+from grader.grading.step import Finding, Step
+from grader.machine import gpu_is_lost, lost_gpu
+from grader.model import CannotGrade, Failure, GraderError, Outcome
+from grader.model import Step as StepResult
+from grader.sandbox import KernelFailure
+
+GRADER = Path(__file__).parents[1]
+SETTLED = (Outcome.PASS, Outcome.SKIP)  # of a step on which others can build
+
+
+def run(grading: Grading, step: Step) -> StepResult:
+    """Run a step, unless one that it needs did not pass, and record it."""
+    began = time.monotonic()
+    needed = unmet_need(grading, step)
+    if needed is not None:
+        found = Finding(f"not run: needs {needed}", outcome=Outcome.NOT_RUN)
+    else:
+        found = _finding(grading, step)
+    return _record(grading, step, found, found.earlier_s + time.monotonic() - began)
+
+
+def unmet_need(grading: Grading, step: Step) -> str | None:
+    """Return the first step that this one needs, also by way of others, and that did not pass."""
+    needed = _all_needs(step)
+    for other in grading.order:
+        done = grading.steps.get(other.name)
+        if other.name in needed and (done is None or done.outcome not in SETTLED):
+            return other.name
+    return None
+
+
+def _all_needs(step: Step) -> set[str]:
+    known, found, waiting = steps.every(), set[str](), list(step.needs)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += known[name].needs
+    return found
+
+
+def outcome_of(failure: Failure) -> Outcome:
+    """Return `not_started` for the stub's own NotImplementedError, else `fail`."""
+    return Outcome.NOT_STARTED if failure.kind == "not_started" else Outcome.FAIL
+
+
+def _finding(grading: Grading, step: Step) -> Finding:
+    try:
+        return step.run(grading)
+    except KernelFailure as error:
+        return Finding("", error.failure, outcome_of(error.failure))
+    except GraderError as error:
+        outcome = Outcome.CANNOT_GRADE if isinstance(error, CannotGrade) else Outcome.ERROR
+        failure = Failure(kind=outcome.value, message=error.message, hint=error.next_step or None)
+        return Finding(error.message.splitlines()[0], failure, outcome)
+    except Exception as error:
+        if gpu_is_lost(error):
+            return Finding("the GPU is gone", lost_gpu(error), Outcome.CANNOT_GRADE)
+        grading.tracebacks.append("".join(traceback.format_exception(error)))
+        failure = _fault(grading, step, error)
+        return Finding(failure.message, failure, Outcome.ERROR)
+
+
+def _fault(grading: Grading, step: Step, error: Exception) -> Failure:
+    """Build the failure for an exception that nobody foresaw, and say whose fault it is.
+
+    It is the fault of the exercise, of the course's extensions or of the grader: of the one in
+    which the innermost frame lies that is not a library's.
+    """
+    exercise = grading.exercise
+    owners = {
+        exercise.folder.resolve(): f"the exercise {exercise.name}",
+        exercise.root.resolve() / EXTENSIONS: "an extension of the course",
+        GRADER: "the grader",
+    }
+    own = [
+        (path, line, folder)
+        for path, line in _frames(error.__traceback__)
+        for folder in owners
+        if path.is_relative_to(folder)
+    ]
+    path, line, folder = own[-1]  # there is one at least: this module called the step
+    said = str(error).splitlines()
+    what = f"{type(error).__name__}: {said[0]}" if said else type(error).__name__
+    return Failure(
+        kind="error",
+        message=f"{owners[folder]} is broken: the step {step.name} fails with {what}",
+        where=f"{path.relative_to(folder.parent)}, line {line}",
+        hint=(
+            "Your kernel is not at fault. Report this with what `--debug` prints."
+            if folder == GRADER
+            else "Tell whoever wrote it; your kernel is not at fault."
+        ),
+    )
+
+
+def _frames(trace: TracebackType | None) -> Iterator[tuple[Path, int]]:
+    for frame in traceback.extract_tb(trace):
+        yield Path(frame.filename).resolve(), frame.lineno or 0
+
+
+def _record(grading: Grading, step: Step, found: Finding, duration_s: float) -> StepResult:
+    most = grading.points[step.name]
+    passed = found.outcome is Outcome.PASS and grading.options.case is None
+    result = StepResult(
+        name=step.name,
+        outcome=found.outcome,
+        points=most if passed else 0,
+        max_points=most,
+        summary=found.summary,
+        duration_s=round(duration_s, 3),
+        failure=found.failure,
+        speed=found.speed,
+        memory=found.memory,
+        traffic=found.traffic,
+        counts=found.counts,
+    )
+    grading.steps[step.name] = result
+    return result

@@ -1,0 +1,66 @@
+"""A step of a check as plain data and one function, and the finding that it comes to.
+
+Imports nothing heavy: `grader list` and `grader show` read every step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from grader.model import Outcome
+
+if TYPE_CHECKING:
+    from grader.grading.session import Grading
+    from grader.model import BaseSpec, Count, Failure, Memory, Speed, Traffic
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of one step: nothing wrong, unless it says otherwise.
+
+    `earlier_s` are seconds that the step took before it was run, such as in an exercise's tests.
+    """
+
+    summary: str
+    failure: Failure | None = None
+    outcome: Outcome = Outcome.PASS
+    speed: Speed | None = None
+    memory: Memory | None = None
+    traffic: tuple[Traffic, ...] = ()
+    counts: tuple[Count, ...] = ()
+    earlier_s: float = 0.0
+
+
+def always(spec: BaseSpec) -> bool:
+    return True
+
+
+def nothing(spec: BaseSpec) -> str:
+    return ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One line of a verdict, defined as `STEP` by a file or folder of `grader.grading.steps`.
+
+    `needs` names the steps that must have passed, or been skipped, before this one runs; those
+    that an exercise does not have count for nothing. `may_skip` says that a check passes although
+    this step was skipped. A kind lists its steps; `kinds` names further kinds that this step joins,
+    where it stands directly behind the last step that it needs. `applies` tells from the spec
+    whether an exercise has the step, `asks` what the step asks of it, for `grader show`.
+    `runs_tests` marks a step that judges the exercise's own tests: they run directly before it.
+    `run` may raise KernelFailure, which fails the step, and any GraderError.
+    """
+
+    name: str
+    title: str
+    run: Callable[[Grading], Finding]
+    points: int = 0
+    needs: tuple[str, ...] = ()
+    may_skip: bool = False
+    kinds: tuple[str, ...] = ()
+    applies: Callable[[Any], bool] = always
+    asks: Callable[[Any], str] = nothing
+    runs_tests: bool = False

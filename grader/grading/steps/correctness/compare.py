@@ -1,0 +1,147 @@
+"""The step `correctness`: the kernel's outputs beside torch's in float64."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import replace
+
+import hypothesis
+from hypothesis import HealthCheck, Phase
+
+from grader.correctness import cases, expect, no_kernel, reseeded, shares_right
+from grader.grading.recording import outcome_of
+from grader.grading.session import Grading
+from grader.grading.step import Finding
+from grader.grading.steps.correctness.questions import with_question
+from grader.grading.trials import trusted, try_case, with_case
+from grader.model import Case, Failure, Outcome, counted
+from grader.sandbox import KernelFailure
+
+DRAWN_SIMULATED, DRAWN_ON_GPU = 20, 60  # cases beyond the spec's edges
+SHRINK_S = 10.0  # seconds spent on looking for a smaller failing case
+
+# Failures that come from the file and not from the case, or that cost a time limit each.
+NOT_WORTH_SHRINKING = ("not_started", "timeout", "missing_entry", "syntax", "import", "exit")
+
+
+def correctness(grading: Grading) -> Finding:
+    """Compare with torch in float64: the spec's edges first, then what Hypothesis draws."""
+    options, spec = grading.options, grading.spec
+    if options.case is not None:
+        return _finding(grading, "one case", options.case, try_case(grading, options.case))
+    edges = [reseeded(case, options.seed) for case in spec.edges]
+    drawn = DRAWN_SIMULATED if options.device == "cpu" else DRAWN_ON_GPU
+    tried = f"{counted(len(edges), 'edge cases')} and {drawn} drawn ones"
+    for number, case in enumerate(edges):
+        failure = try_case(grading, case)
+        if failure is not None:
+            if number and options.shrink and failure.kind not in NOT_WORTH_SHRINKING:
+                case, failure = _smaller(grading, case, failure)
+            return _finding(grading, tried, case, failure)
+    drew = _drawn(grading, drawn)
+    if drew == (None, None) and spec.kernels:
+        needless = without_kernels(grading)
+        return Finding(tried, needless, Outcome.PASS if needless is None else Outcome.FAIL)
+    return _finding(grading, tried, *drew)
+
+
+def without_kernels(grading: Grading) -> Failure | None:
+    """Call the kernel with all launches left without effect: the answer must be wrong then.
+
+    One call of the counted case, with values that no call had before, so that no earlier answer can
+    stand in. An answer that the file's own code could not give is not right either.
+    """
+    spec, kernel = grading.spec, grading.remote
+    case = replace(spec.counted, seed=random.SystemRandom().getrandbits(31))
+    if grading.options.device == "cuda":
+        # First as ever: what a file tunes or records at its first call of a shape, and keeps, must
+        # not come from launches without effect.
+        failure = try_case(grading, reseeded(spec.counted, grading.options.seed))
+        if failure is not None:
+            return with_case(failure, grading, spec.counted)
+    inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
+    try:
+        outputs = kernel.run_without_kernels(inputs)
+    except KernelFailure as error:
+        return with_case(error.failure, grading, case)
+    if outputs is None:
+        return None
+    expected = trusted(lambda: expect(spec, case, inputs), "the reference", case)
+    return no_kernel(spec, shares_right(expected, outputs, kernel.unwritten(outputs), inputs))
+
+
+def _finding(grading: Grading, tried: str, case: Case | None, failure: Failure | None) -> Finding:
+    if failure is None:
+        return Finding(tried)
+    assert case is not None
+    named = with_case(with_question(failure, grading, case), grading, case)
+    return Finding(tried, named, outcome_of(failure))
+
+
+def _settings(examples: int, *phases: Phase) -> hypothesis.settings:
+    return hypothesis.settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        phases=phases,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+def _drawn(grading: Grading, count: int) -> tuple[Case | None, Failure | None]:
+    """What Hypothesis finds wrong, as small as it can make it; (None, None) if nothing."""
+    strategy = cases(grading.spec, roomy=grading.options.device == "cuda")
+    phases = (Phase.generate, Phase.shrink) if grading.options.shrink else (Phase.generate,)
+    seen: dict[Case, Failure] = {}
+    settled = False  # by a failure that is not worth shrinking: Hypothesis would try it 15 times
+
+    def fails(case: Case) -> bool:
+        nonlocal settled
+        if settled:
+            return case in seen
+        failure = try_case(grading, case)
+        if failure is not None:
+            seen[case] = failure
+            settled = failure.kind in NOT_WORTH_SHRINKING
+        return failure is not None
+
+    try:
+        smallest = hypothesis.find(
+            strategy,
+            fails,
+            settings=_settings(count, *phases),
+            random=random.Random(grading.options.seed),
+        )
+    except (hypothesis.errors.NoSuchExample, hypothesis.errors.Flaky):
+        # Seen to fail, but not again: a race, or memory read before it is written.
+        return next(iter(seen.items()), (None, None))
+    return smallest, seen[smallest]
+
+
+def _smaller(grading: Grading, case: Case, failure: Failure) -> tuple[Case, Failure]:
+    """The smallest case within SHRINK_S that fails in the same way, or the case itself."""
+    deadline = time.monotonic() + SHRINK_S
+    best = {case: failure}
+
+    def fails(candidate: Case) -> bool:
+        if time.monotonic() > deadline:
+            return candidate in best
+        found = try_case(grading, candidate)
+        if found is None or found.kind != failure.kind:
+            return False
+        best[candidate] = found
+        return True
+
+    same_kind = replace(case, seed=0)
+    strategy = cases(grading.spec, within=same_kind)
+    try:
+        smallest = hypothesis.find(
+            strategy,
+            fails,
+            settings=_settings(40, Phase.generate, Phase.shrink),
+            random=random.Random(grading.options.seed),
+        )
+    except (hypothesis.errors.NoSuchExample, hypothesis.errors.Flaky):
+        return case, failure
+    return smallest, best[smallest]

@@ -1,0 +1,55 @@
+"""A closer hint for a case that shows a mistake which is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from torch import Tensor
+
+from grader import backends
+from grader.correctness import expect, mistakes, right_elements, right_of
+from grader.grading.session import Grading
+from grader.grading.trials import trusted
+from grader.model import Case, Failure, GraderError, Inputs, Traced, printable
+
+
+def with_question(failure: Failure, grading: Grading, case: Case) -> Failure:
+    """The failure with a closer hint, where the case shows a mistake that is known.
+
+    It takes another call, which is worth its time only where a person will read of it.
+    """
+    options, spec = grading.options, grading.spec
+    traceable = options.device == "cpu" and backends.find(spec.backend).can.trace_threads
+    if failure.kind not in ("never_written", "value") or not traceable or not options.shrink:
+        return failure
+    kernel = grading.simulated
+    inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
+    try:
+        outputs, traced, failed = kernel.trace(inputs)
+    except GraderError:  # the worker tells nothing, and what it did before is failed already
+        return failure
+    if failed is not None:  # of a call that comes out in another way than before
+        return failure
+    if failure.kind == "never_written":
+        asked = _about_gaps(kernel.unwritten(outputs), traced)
+    else:
+        asked = _about_values(grading, case, inputs, outputs, traced)
+    question = next(filter(None, asked), None)
+    return failure if question is None else failure.model_copy(update={"hint": question})
+
+
+def _about_gaps(gaps: Mapping[str, Tensor], traced: Traced) -> Iterator[str | None]:
+    for name, gap in gaps.items():
+        yield mistakes.of_gaps(name, gap, traced)
+
+
+def _about_values(
+    grading: Grading, case: Case, inputs: Inputs, outputs: Mapping[str, Tensor], traced: Traced
+) -> Iterator[str | None]:
+    expected = trusted(lambda: expect(grading.spec, case, inputs), "the reference", case)
+    wrong = {name: ~right for name, right in right_elements(expected, outputs)}
+    yield mistakes.of_indices(traced, wrong, list(map(printable, grading.source)))
+    for name, answer in expected.answer.items():
+        is_right = partial(right_of, expected, name)
+        yield mistakes.of_values(name, outputs[name], answer, is_right, traced.launches)

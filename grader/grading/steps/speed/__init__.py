@@ -1,0 +1,47 @@
+"""The step `speed`: the share that a kernel reaches of what this GPU can do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grader.grading.step import Finding, Step
+from grader.model import Outcome, percent
+
+if TYPE_CHECKING:
+    from grader.grading.session import Grading
+    from grader.model import Spec
+
+
+def speed(grading: Grading) -> Finding:
+    if grading.options.device == "cpu":
+        reason = "needs a CUDA GPU: this check was simulated on the CPU"
+        outcome = Outcome.CANNOT_GRADE if grading.options.require_speed else Outcome.SKIP
+        return Finding(reason, outcome=outcome)
+    from grader.grading.steps.speed import measure
+
+    return measure.measure(grading)
+
+
+def is_scored(spec: Spec) -> bool:
+    return spec.scored is not None
+
+
+def asks(spec: Spec) -> str:
+    scored, gates = spec.timed
+    columns = f", rows of {scored.columns:,}" if scored.columns else ""
+    return (
+        f"{scored.dtype}{columns}, sized to the GPU: {percent(gates.passing)} of "
+        f"this GPU's ceiling passes, {percent(gates.great)} is great"
+    )
+
+
+STEP = Step(
+    name="speed",
+    title="a kernel reaches its share of what this GPU can do",
+    points=3,
+    needs=("memory",),
+    may_skip=True,  # on a machine without a GPU
+    applies=is_scored,
+    asks=asks,
+    run=speed,
+)

@@ -1,0 +1,40 @@
+"""The step `traffic`: how often a kernel reads and writes each element."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grader.grading.step import Finding, Step
+
+if TYPE_CHECKING:
+    from grader.grading.session import Grading
+    from grader.model import Argument, Spec
+
+
+def traffic(grading: Grading) -> Finding:
+    from grader.grading.steps.traffic import limits
+
+    return limits.traffic(grading)
+
+
+def asks(spec: Spec) -> str:
+    allowed = ", ".join(filter(None, map(_may_move, spec.arguments)))
+    return f"on average {allowed}; counted in simulation for {spec.counted.headline}"
+
+
+def _may_move(argument: Argument) -> str:
+    """How often a kernel may move each element; empty where any number passes."""
+    moves = (("read", argument.most_reads), ("written", argument.most_writes))
+    allowed = " and ".join(f"{word} at most {most} ×" for word, most in moves if most)
+    return allowed and f"{argument.name} {allowed}"
+
+
+STEP = Step(
+    name="traffic",
+    title="each element is read and written no more often than needed",
+    points=1,
+    needs=("properties",),
+    may_skip=True,  # by a kernel that no simulator knows
+    asks=asks,
+    run=traffic,
+)

@@ -1,0 +1,90 @@
+"""One case tried: called, compared with the reference, and put into words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TypeVar
+
+import torch
+
+from grader import backends
+from grader.correctness import Mismatch, expect, first_mismatch, has_unused_nan
+from grader.grading.session import Grading
+from grader.model import BrokenExercise, CannotGrade, Case, Failure, GraderError
+from grader.sandbox import KernelFailure
+
+T = TypeVar("T")
+
+
+def try_case(grading: Grading, case: Case) -> Failure | None:
+    """Run one case and compare; what is wrong, or None."""
+    try:
+        mismatch = check_case(grading, case)
+    except KernelFailure as error:
+        return error.failure
+    return None if mismatch is None else failure_from(mismatch, grading.spec.backend)
+
+
+def check_case(grading: Grading, case: Case) -> Mismatch | None:
+    """Raises KernelFailure when the call itself goes wrong, BrokenExercise when the spec does."""
+    kernel = grading.remote
+    inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
+    outputs = kernel.run(inputs)
+    expected = trusted(lambda: expect(grading.spec, case, inputs), "the reference", case)
+    return first_mismatch(expected, outputs, kernel.unwritten(outputs))
+
+
+def trusted(work: Callable[[], T], what: str, case: Case) -> T:
+    """Run a function of the spec; whatever it raises is the exercise's fault."""
+    try:
+        return work()
+    except GraderError:
+        raise
+    except torch.OutOfMemoryError as error:
+        raise CannotGrade(
+            f"The GPU has too little free memory for {what}: another program holds it ({error}).",
+            "See who does with `nvidia-smi`, or grade without the GPU: --device cpu.",
+        ) from None
+    except Exception as error:
+        raise BrokenExercise(
+            f"The exercise is broken: {what} fails for {case}: {type(error).__name__}: {error}",
+            "Tell whoever wrote the exercise; your kernel is not at fault.",
+        ) from error
+
+
+def failure_from(mismatch: Mismatch, backend: str) -> Failure:
+    """A wrong answer in words."""
+    hint = None
+    if mismatch.kind == "never_written":
+        reached = backends.find(backend).hints.reached
+        begins = "random bits"
+        if has_unused_nan(mismatch.dtype):
+            begins = "NaN, which stays NaN whatever is added to it"
+        hint = f"{reached} An output begins as {begins}."
+    elif math.isnan(mismatch.got):
+        hint = (
+            "A NaN comes from 0 / 0, inf / inf, inf - inf, 0 * inf, or memory that was never "
+            "written. Is a sum 0, or infinite, before something is divided by it?"
+        )
+    elif math.isinf(mismatch.got):
+        hint = (
+            "An infinity comes from a result too large for its type (exp(100) in float32, or a "
+            "loop that runs too often), from a division by 0, or from a highest or lowest value "
+            "that begins as one and is never replaced."
+        )
+    return Failure(
+        kind=mismatch.kind,
+        message=mismatch.message,
+        expected=mismatch.expected_text,
+        got=mismatch.got_text,
+        where=f"{mismatch.where} ({mismatch.wrong:,} of {mismatch.total:,} elements)",
+        hint=hint,
+    )
+
+
+def with_case(failure: Failure, grading: Grading, case: Case) -> Failure:
+    """Add the case that shows the failure and the command that replays it."""
+    named = failure.model_copy(update={"case": case.headline, "replay": grading.replay(case)})
+    grading.failing[named] = case
+    return named

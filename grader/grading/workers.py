@@ -1,0 +1,105 @@
+"""The workers that carry out one kernel file's calls, at most one for each device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from grader import backends
+from grader.course import Exercise
+from grader.grading.options import Options
+from grader.machine import environment
+from grader.model import Environment, Wall, printable
+from grader.sandbox import (
+    ANSWERS,
+    Arena,
+    CudaArena,
+    Executor,
+    ForkServers,
+    HostArena,
+    Pretender,
+    RemoteKernel,
+    WorkerLink,
+    entry_of,
+    walls,
+)
+
+CHECK_ARENA = 256 << 20  # bytes; on the CPU only the pages that are touched exist
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A kernel file on one device: the memory, what carries calls out, and the callable."""
+
+    arena: Arena
+    executor: Executor
+    remote: RemoteKernel
+
+
+class Workers:
+    """A worker and its memory start with their first use, and stay until `close`.
+
+    `printed` is what the kernel file printed, once they are closed.
+    """
+
+    def __init__(
+        self, exercise: Exercise, kernel: bytes, options: Options, fork_servers: ForkServers
+    ) -> None:
+        self._exercise, self._kernel, self._options = exercise, kernel, options
+        self._fork_servers = fork_servers
+        self.benches: dict[str, Bench] = {}
+        self._walls: dict[str, tuple[Wall, ...]] = {}
+        self._environment: Environment | None = None
+        self.printed = ""
+
+    @property
+    def environment(self) -> Environment:
+        """The machine, as it was when the first worker on a GPU started."""
+        return self._environment or environment(self._options.device)
+
+    @property
+    def walls(self) -> tuple[Wall, ...]:
+        """The walls that held around every worker."""
+        return _everywhere(self._walls.values())
+
+    def on(self, device: str) -> Bench:
+        """Return memory and a worker on this device."""
+        if device not in self.benches:
+            self.benches[device] = self._start(device)
+        return self.benches[device]
+
+    def _start(self, device: str) -> Bench:
+        spec = self._exercise.spec
+        arena = (HostArena if device == "cpu" else CudaArena)(CHECK_ARENA)
+        if device == "cuda":
+            self._environment = environment(device)  # now, while the GPU is there
+            # They import while the first steps run: the simulator, and what times ceilings.
+            if backends.find(spec.backend).can.simulate:
+                self._fork_servers.fork_server(spec.backend, "cpu")
+            self._fork_servers.fork_server(backends.reference().name, device, trusted=True)
+        executor: Executor
+        if self._options.pretend is not None:
+            executor = Pretender(spec, ANSWERS[self._options.pretend], arena)
+        else:
+            self._walls[device] = self._fork_servers.walls(self._exercise, device)
+            if self._options.hardened:
+                walls.require(self._walls[device])
+            fork_server = self._fork_servers.fork_server(spec.backend, device)
+            fork_server.clear_home()
+            executor = WorkerLink(entry_of(spec), self._kernel, fork_server, arena)
+        return Bench(arena, executor, RemoteKernel(spec, executor, arena))
+
+    def close(self) -> None:
+        for bench in self.benches.values():
+            self.printed = printable(self.printed + bench.executor.close())
+            bench.arena.close()
+        self.benches.clear()
+
+
+def _everywhere(tried: Iterable[Sequence[Wall]]) -> tuple[Wall, ...]:
+    """Combine what was tried: on a GPU machine, two kinds of worker."""
+    held: dict[str, bool] = {}
+    for wall in chain(*tried):
+        held[wall.name] = held.get(wall.name, True) and wall.held
+    return tuple(Wall(name=name, held=holds) for name, holds in held.items())

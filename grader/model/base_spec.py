@@ -1,0 +1,41 @@
+"""The part of a `spec.py` that exercises of every kind have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Seconds of wall clock after which the worker is killed.
+
+    `check_s` is for all that one check has a worker do: it makes a hundred calls and more.
+    """
+
+    load_s: float = 60.0
+    call_s: float = 30.0
+    check_s: float = 300.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaseSpec:
+    """One exercise of any kind. A kind's own spec derives from this and adds what it grades by.
+
+    `kind` is the name of a folder in `grader.grading.kinds`. `points` overrides what single steps
+    earn, such as `points={"speed": 5}`. `file` is the name of the file that the learner writes.
+    """
+
+    file: ClassVar[str] = "kernel.py"
+
+    title: str
+    summary: str
+    kind: str
+    hints: tuple[str, ...] = ()
+    points: Mapping[str, int] = field(default_factory=dict, hash=False)
+    limits: Limits = Limits()
+
+    def __post_init__(self) -> None:
+        if any(type(points) is not int or points < 0 for points in self.points.values()):
+            raise ValueError('points must be whole numbers, 0 or more, such as {"speed": 5}')
