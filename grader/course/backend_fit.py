@@ -23,11 +23,8 @@ def _misfits(spec: Spec, backend: Backend) -> Iterator[str]:
             yield f"{backend.title} takes no {dtype}: its dtypes are {', '.join(backend.dtypes)}"
     for argument in spec.arguments:
         if argument.role == "scalar" and argument.dtype not in backend.scalars:
-            kinds = ", ".join(backend.scalars) or "none"
-            yield (
-                f"{backend.title} takes no {argument.dtype} as a number, and {argument.name} is "
-                f"one: its numbers are {kinds}"
-            )
+            some = f"only {', '.join(backend.scalars)}" if backend.scalars else "no numbers"
+            yield f"{argument.name} is a {argument.dtype}, and {backend.title} takes {some}"
     if spec.budgets and not backend.can.trace_threads:
         yield f"budgets need counts of single threads, and nothing traces those of {backend.title}"
 

@@ -244,7 +244,7 @@ def test_the_hint_for_imports_names_every_library(course: Path):
 
 def changed(course: Path, old: str, new: str) -> str:
     spec = course / "puzzles/p01_double/spec.py"
-    text = spec.read_text().replace("import Case", "import Argument, Budget, Case")
+    text = spec.read_text().replace("import Case", "import Budget, Case, scalar")
     assert old in text
     spec.write_text(text.replace(old, new))
     (exercise,) = catalog.exercises(course)
@@ -268,8 +268,15 @@ def test_the_dtype_of_an_argument_is_held_to_the_backend_too(course: Path):
 
 
 def test_a_number_that_the_backend_does_not_take_is_refused(course: Path):
-    message = changed(course, '(reads("x"), ', '(reads("x"), Argument(name="n", role="scalar"), ')
-    assert "Toy takes no numbers as arguments" in message
+    message = changed(course, '(reads("x"), ', '(reads("x"), scalar("n"), ')
+    assert "n is a float, and Toy takes no numbers" in message
+
+
+def test_a_kind_of_number_that_the_backend_does_not_take_is_refused(course: Path):
+    record = course / "extensions/backends/toy/__init__.py"
+    record.write_text(record.read_text().replace("scalars=()", 'scalars=("int", "bool")'))
+    message = changed(course, '(reads("x"), ', '(reads("x"), scalar("n"), ')
+    assert "n is a float, and Toy takes only int, bool" in message
 
 
 def test_budgets_for_a_backend_that_traces_no_threads_are_refused(course: Path):
