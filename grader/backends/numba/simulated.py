@@ -56,13 +56,12 @@ class Simulated:
         return device_arrays.device_array(self._array(ref), note, ref["name"])
 
     def _array(self, ref: Mapping[str, Any]) -> NDArray[Any]:
-        """The array of a `wire.TensorRef`."""
         dtype = np.dtype(ref["dtype"])
         strides = [stride * dtype.itemsize for stride in ref["strides"]]
         return np.ndarray(ref["shape"], dtype, self._memory, ref["offset"], strides)
 
     def _span(self, ref: Mapping[str, Any]) -> tuple[Span, int]:
-        """Where a `wire.TensorRef` lies, and the size of its elements in bytes."""
+        """Return the memory of a `TensorRef`, and the size of its elements in bytes."""
         array = self._array(ref)
         start, size = address_of(array), array.itemsize
         return Span.of(ref["name"], start, ref["shape"], ref["strides"], size), size
@@ -72,7 +71,7 @@ class Simulated:
             self._ledger.add(name, size, what)
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
-        """The simulator checks every index against its array itself."""
+        """Begin a call; the simulator itself checks every index against its array."""
         refusals.begin()
         setup.run_blocks(runs_backwards(ref["shape"] for ref in refs))
 
@@ -93,7 +92,7 @@ class Simulated:
             yield Logged(log)
 
     def mark(self) -> None:
-        """Simulated kernels are not timed."""
+        """Do nothing: simulated kernels are not timed."""
 
     def observing(self) -> AbstractContextManager[None]:
         return nullcontext()  # nothing is compiled
@@ -102,11 +101,11 @@ class Simulated:
         return setup.undoing()
 
     def synchronize(self) -> None:
-        """Simulated kernels have finished when they return, but a file may have caught why not."""
+        """Raise what the simulator refused, if the file caught it: nothing is left to wait for."""
         refusals.settle()
 
     def settle(self) -> None:
-        """A simulator holds no memory of a GPU."""
+        """Do nothing: a simulator holds no memory of a GPU."""
 
     def root_cause(self, error: BaseException) -> BaseException:
         return error

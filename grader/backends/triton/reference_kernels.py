@@ -1,4 +1,4 @@
-"""Trusted kernels that move bytes as fast as this GPU does: the ceilings of the speed step.
+"""Reference kernels that move bytes as fast as this GPU does: they measure its bandwidth.
 
 A worker imports this file as it would a learner's, so that a ceiling pays for the same handshake.
 Every tensor is float32, flat, contiguous, and of one length.
@@ -43,7 +43,7 @@ def _launch(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor, reads: int, wri
 
 
 def _partials(a: torch.Tensor) -> torch.Tensor:
-    """Room for one number per program."""
+    """Return memory for one number per program."""
     return torch.empty(triton.cdiv(a.numel(), READING[0]), device=a.device)
 
 

@@ -61,7 +61,7 @@ class Simulated:
         return nullcontext()  # programs have no threads to tell of
 
     def mark(self) -> None:
-        """Simulated kernels are not timed."""
+        """Do nothing: simulated kernels are not timed."""
 
     def observing(self) -> AbstractContextManager[None]:
         return nullcontext()  # nothing is compiled
@@ -70,11 +70,11 @@ class Simulated:
         return launch.undoing()
 
     def synchronize(self) -> None:
-        """Simulated kernels have finished when they return, but a file may have caught why not."""
+        """Raise what the simulator refused, if the file caught it: nothing is left to wait for."""
         refusals.settle()
 
     def settle(self) -> None:
-        """A simulator holds no memory of a GPU."""
+        """Do nothing: a simulator holds no memory of a GPU."""
 
     def root_cause(self, error: BaseException) -> BaseException:
         return unwrap.root_cause(error)

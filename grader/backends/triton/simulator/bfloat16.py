@@ -12,7 +12,7 @@ from grader.backends.triton.simulator.internals import Handle
 
 
 def from_bfloat16(bits: NDArray[np.uint16]) -> NDArray[np.float32]:
-    """The float32 of the same value: exact, NaN payloads included."""
+    """Return the float32 of the same value: exact, NaN payloads included."""
     return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
 
 
@@ -49,15 +49,14 @@ def round_to_odd(values: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def is_bfloat16(handle: Any) -> bool:
-    """Whether a block or scalar is of bfloat16."""
     return bool(handle.dtype.scalar == tl.bfloat16)
 
 
 def widen(handle: Any) -> Any:
-    """As float32 what is of bfloat16, and anything else as it is."""
+    """Convert bfloat16 to float32, and return anything else as it is."""
     return Handle(from_bfloat16(handle.data), tl.float32) if is_bfloat16(handle) else handle
 
 
 def narrow(handle: Any) -> Any:
-    """As bfloat16, each value rounded once."""
+    """Convert to bfloat16, and round each value once."""
     return Handle(to_bfloat16(np.asarray(handle.data)), tl.bfloat16)

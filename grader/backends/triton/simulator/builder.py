@@ -40,7 +40,7 @@ class NotSimulated(Exception):
 
 
 def _active(lanes: NDArray[Any], mask: Any) -> NDArray[Any]:
-    """What belongs to the lanes that the mask lets take part."""
+    """Return the elements of the lanes that the mask lets take part."""
     if mask is not None:
         # Triton 3.6 hands over the bare array for descriptors, whose .data is its buffer.
         active = np.asarray(mask.data)
@@ -115,7 +115,7 @@ class Builder(interpreter.InterpreterBuilder):
             )
 
     def _checked(self, ptrs: Any, mask: Any, itemsize: int, what: Access) -> Addresses:
-        """The addresses of the active lanes, all of which may be touched."""
+        """Return the addresses of the active lanes; raise OutOfBounds if one may not be touched."""
         addresses: Addresses = _active(ptrs.data, mask)
         self.guard.check(addresses, itemsize, what)
         return addresses
@@ -186,7 +186,7 @@ class Builder(interpreter.InterpreterBuilder):
     def create_dot(self, a: Any, b: Any, d: Any, *options: Any) -> Any:
         return super().create_dot(widen(a), widen(b), d, *options)
 
-    # What a learner sees, or needs to be told.
+    # Texts that a learner sees, and operations that need a GPU.
 
     def create_print(self, prefix: Any, as_hex: Any, values: Any, signed: Any) -> Any:
         return super().create_print(prefix, as_hex, [widen(value) for value in values], signed)

@@ -88,7 +88,7 @@ _see: Callable[[torch.UntypedStorage], None] = _unseen
 
 @contextmanager
 def watching(see: Callable[[torch.UntypedStorage], None]) -> Iterator[None]:
-    """Tell `see` the memory behind each argument of a launch meanwhile."""
+    """Show `see` the memory behind each argument of a launch, until the end of the block."""
     global _see
     _see = see
     try:
@@ -126,7 +126,7 @@ def _without_effect(spans: Iterable[Span], withheld: Withheld) -> Iterator[None]
 
 
 def _storages(name: str, value: Any) -> Iterator[tuple[str, torch.UntypedStorage]]:
-    """The memory behind an argument of a launch, or behind each part of it."""
+    """Yield the memory behind an argument of a launch, or behind each part of it."""
     if isinstance(value, tuple):
         for part in value:
             yield from _storages(name, part)

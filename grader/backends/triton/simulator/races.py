@@ -1,4 +1,4 @@
-"""Which accesses of the programs of one Triton launch race, told from shadows of its memory.
+"""Races between the programs of one Triton launch, found by a shadow of its memory.
 
 The programs of a launch run in any order on a GPU. For each element that they touch, the shadow
 holds the moments of the last accesses; numpy compares those of a whole block at once.
@@ -32,12 +32,12 @@ class _Track:
         self._other = np.zeros(units, np.int32)
 
     def others(self, at: Where, begin: int) -> Moment:
-        """For each unit there, the last moment of a program but the one that began at `begin`."""
+        """Return each unit's last moment of a program but the one that began at `begin`."""
         last = self._last[at]
         return np.where(last < begin, last, self._other[at])
 
     def latest(self, at: Where, begin: int) -> Moment:
-        """For each unit there, its last moment; 0 where the program that began at `begin` was it.
+        """Return each unit's last moment, or 0 where it was of the program that began at `begin`.
 
         Atomic updates of one element come one after the other: what is after the last is after all.
         """
@@ -61,7 +61,7 @@ class _Region:
         self._tracks: dict[Kind, _Track] = {}
 
     def track(self, kind: Kind) -> _Track | None:
-        """What is known of one kind of access: wrote, read or updated. None: there was none."""
+        """Return the last accesses of one kind, or None before the first."""
         return self._tracks.get(kind)
 
     def mark(self, kind: Kind, at: Where, begin: int, now: int) -> None:
@@ -70,7 +70,7 @@ class _Region:
         self._tracks[kind].mark(at, begin, now)
 
     def at(self, addresses: Addresses, itemsize: int, adjacent: bool) -> Where:
-        """Where the shadow of these elements lies; each has `itemsize / unit` places in a row."""
+        """Return the shadow places of these elements: `itemsize / unit` of each, in a row."""
         first = int(addresses[0]) - self.start
         unit = math.gcd(self._unit, itemsize, first)
         if unit != self._unit:
@@ -86,7 +86,7 @@ class _Region:
         return (places[:, None] + np.arange(pieces)).ravel()
 
     def holds(self, addresses: Addresses, values: NDArray[Any]) -> NDArray[np.bool_]:
-        """For each of these elements, whether the memory holds the bits of its value already."""
+        """Compare the bits of each of these elements in memory with those of its value."""
         pointer = ctypes.cast(self.start, ctypes.POINTER(ctypes.c_uint8))
         memory = np.ctypeslib.as_array(pointer, (self.stop - self.start,))
         first = (addresses - np.uint64(self.start)).astype(np.intp)
@@ -96,7 +96,7 @@ class _Region:
 
 
 def _bytes(values: NDArray[Any]) -> NDArray[np.uint8]:
-    """One row of bytes for each value."""
+    """Return one row of bytes for each value."""
     return np.ascontiguousarray(values).view(np.uint8).reshape(values.size, -1)
 
 
@@ -104,7 +104,7 @@ class Programs:
     """Follows the accesses of one launch. Raises Race at the second of two that nothing orders."""
 
     def __init__(self, spans: Iterable[Span]) -> None:
-        """`spans` is the memory that the launch may touch. The first that fits names an element."""
+        """Take the memory that the launch may touch; the first span that fits names an element."""
         self._spans = tuple(spans)
         self._regions = [_Region(start, stop) for start, stop in _merged(self._spans)]
         self._starts = [region.start for region in self._regions]
@@ -115,7 +115,7 @@ class Programs:
         self._wrote = 0  # the last moment at which this program wrote
 
     def enter(self, index: Index, grid: Index) -> None:
-        """From now on, the program of this index in the grid runs."""
+        """Begin the program of this index in the grid."""
         self._order.acquired = {}
         self._begin = self._moments.begin(f"program {index_text(index, grid)}")
         self._wrote = 0
@@ -127,7 +127,7 @@ class Programs:
             region.mark("read", at, self._begin, self._moments.now)
 
     def store(self, addresses: Addresses, values: NDArray[Any], site: Site) -> None:
-        """`values` are what the lanes store at their addresses."""
+        """Note that the lanes store these values at their addresses."""
         itemsize = values.itemsize
         values = values.ravel()
         self._refuse_lanes(addresses.ravel(), values)
@@ -142,7 +142,7 @@ class Programs:
     def update(
         self, addresses: Addresses, itemsize: int, site: Site, releases: bool, acquires: bool
     ) -> None:
-        """An atomic operation. Programs meet at one of a single element, if it orders memory."""
+        """Note an atomic operation; on a single element it orders programs, if it orders memory."""
         for region, lanes, at in self._touched(addresses, itemsize, site):
             self._refuse(region, "wrote", at, lanes, itemsize, "updates")
             self._refuse(region, "read", at, lanes, itemsize, "updates")
@@ -150,7 +150,7 @@ class Programs:
         self._meet(addresses, releases, acquires)
 
     def look(self, addresses: Addresses, itemsize: int, site: Site) -> None:
-        """A volatile or atomic load: races with no atomic update, and acquires others' writes."""
+        """Note a volatile or atomic load: it races with no atomic update, and acquires writes."""
         for region, lanes, at in self._touched(addresses, itemsize, site):
             self._refuse(region, "wrote", at, lanes, itemsize, "reads")
         self._meet(addresses, releases=False, acquires=True)
@@ -164,7 +164,7 @@ class Programs:
     def _touched(
         self, addresses: Addresses, itemsize: int, site: Site
     ) -> Iterator[tuple[_Region, Addresses, Where]]:
-        """The regions that an access touches, with the addresses and shadow places there."""
+        """Yield the regions that an access touches, with the addresses and shadow places there."""
         self._moments.now += 1
         self._sites[self._moments.now] = site
         lanes = addresses.ravel()
@@ -243,7 +243,7 @@ class Programs:
 
 
 def _merged(spans: Sequence[Span]) -> Iterator[tuple[int, int]]:
-    """The spans' memory as pieces that do not overlap, lowest first."""
+    """Yield the spans' memory as pieces that do not overlap, lowest first."""
     start = stop = -1
     for span in sorted(spans, key=lambda span: span.start):
         if span.start >= stop:

@@ -8,7 +8,7 @@ from grader.backends.triton.simulator.internals import errors
 
 
 def root_cause(error: BaseException) -> BaseException:
-    """The exception that the kernel raised, with the frames of every wrapper before its own.
+    """Return the exception that the kernel raised, with the frames of all wrappers before its own.
 
     Triton's interpreter wraps an exception at each call of a kernel or helper; the lines that led
     there, the learner's own among them, are then spread over the wrappers' tracebacks.
