@@ -1,4 +1,4 @@
-"""What is true of every dot product, whatever the numbers are."""
+"""Laws that hold for every dot product, whatever the numbers are."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +11,7 @@ FLUSHED = 2.0**-126  # a GPU may take smaller float32 numbers for 0
 
 
 def limit(a, b):
-    """How far two honest float32 answers for terms as large as a_i * b_i may lie apart.
+    """Return how far two honest float32 outputs may differ for terms as large as a_i * b_i.
 
     Each may be off by 8 * sqrt(n) * 2**-24 * sum|a_i * b_i|, as in the correctness step. The last
     part is for products below float32's smallest normal number, which a GPU may take for 0.
@@ -23,7 +23,7 @@ def limit(a, b):
 
 @given(case=cases, position=positions)
 def test_each_product_counts_once(kernel, case, position):
-    """Where b is 0 but for a single 1, the answer is a at that place."""
+    """If b is 0 but for a single 1, the output is a at that place."""
     inputs = kernel.inputs(case)
     index = int(position * case.elements)
     inputs["b"].zero_()

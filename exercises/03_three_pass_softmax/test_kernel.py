@@ -1,4 +1,4 @@
-"""What is true of every softmax, whatever the numbers are."""
+"""Laws that hold for every softmax, whatever the numbers are."""
 
 import math
 
@@ -14,7 +14,7 @@ UNDERFLOW = {"float32": 2.0**-125, "bfloat16": 2.0**-125, "float16": 2.0**-24}
 
 
 def rounding(x, case, argument=1):
-    """By how much two honest answers may differ, for each element of `x`; float64.
+    """Return how much two honest outputs may differ, for each element of `x`; float64.
 
     Each may miss the true probability p by one rounding to the output's type, and by what float32
     arithmetic loses: 8 * sqrt(columns) * 2**-24 for the sum, times 1 + max - x because exp passes

@@ -1,4 +1,4 @@
-"""What is true of every cross entropy and its gradient, whatever the numbers are."""
+"""Laws that hold for every cross entropy and its gradient, whatever the numbers are."""
 
 import math
 
@@ -16,12 +16,12 @@ UNDERFLOW = {"float32": 2.0**-125, "bfloat16": 2.0**-125, "float16": 2.0**-24}
 
 
 def accumulation(case):
-    """What float32 arithmetic may lose over a row, relative to the size of what it adds up."""
+    """Return what float32 arithmetic may lose over a row, relative to the size of its terms."""
     return 8 * math.sqrt(case.shape[-1]) * 2.0**-24
 
 
 def loss_rounding(inputs, case):
-    """By how much each loss may miss the truth, when it is computed in float32; float64.
+    """Return how much each loss may miss the truth, when it is computed in float32; float64.
 
     A loss is the difference of the logarithm of a sum and of a logit, and as exact as they are.
     """
@@ -31,7 +31,7 @@ def loss_rounding(inputs, case):
 
 
 def gradient_rounding(inputs, case):
-    """By how much each element of the gradient may miss the truth; float64.
+    """Return how much each element of the gradient may miss the truth; float64.
 
     One rounding to the output's type, and what float32 loses: for a probability, times
     1 + max - x because exp passes the rounding of its argument on; at the target, relative to the

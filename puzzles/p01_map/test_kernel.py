@@ -1,4 +1,4 @@
-"""What is true of every map, whatever the numbers are."""
+"""Laws that hold for every map, whatever the numbers are."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +22,7 @@ def test_each_element_depends_on_its_own_place_only(kernel, case, position):
 
 @given(case=cases)
 def test_elements_that_are_alike_stay_alike(kernel, case):
-    """Where all of a is one number, so is all of out."""
+    """If all of a is one number, so is all of out."""
     inputs = kernel.inputs(case)
     inputs["a"].fill_(3.0)
     assert kernel.run(inputs)["out"].eq(13.0).all(), "a was 3 everywhere"

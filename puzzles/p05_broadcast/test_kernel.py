@@ -1,4 +1,4 @@
-"""What is true of every table of products, whatever the numbers are."""
+"""Laws that hold for every table of products, whatever the numbers are."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +11,7 @@ positions = st.floats(0, 1, exclude_max=True)  # of a row or column, as a share 
 
 @given(case=cases, down=positions, across=positions)
 def test_an_element_of_each_array_makes_one_row_and_one_column(kernel, case, down, across):
-    """Where a is 0 but for one 1, and b too, so is the table: in their row and column."""
+    """If a is 0 but for one 1, and b too, the table has one 1: in their row and column."""
     rows, columns = case.shape
     row, column = int(down * rows), int(across * columns)
     inputs = kernel.inputs(case)

@@ -1,4 +1,4 @@
-"""What is true of every array whose places were added to it."""
+"""Laws that hold for every array with its places added to it."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +11,7 @@ positions = st.floats(0, 1, exclude_max=True)  # of one element, as a share of t
 
 @given(case=cases)
 def test_zeros_become_their_places(kernel, case):
-    """Where all of a is 0, out counts 0, 1, 2 and so on, through all blocks."""
+    """If all of a is 0, out counts 0, 1, 2 and so on, through all blocks."""
     inputs = kernel.inputs(case)
     inputs["a"].zero_()
     out = kernel.run(inputs)["out"].tolist()

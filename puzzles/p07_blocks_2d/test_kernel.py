@@ -1,4 +1,4 @@
-"""What is true of every table to whose rows one row was added."""
+"""Laws that hold for every table with one row added to its rows."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What is true of every halved array, however long it is."""
+"""Laws that hold for every halved array, however long it is."""
 
 from hypothesis import given
 from hypothesis import strategies as st

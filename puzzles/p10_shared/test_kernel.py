@@ -1,4 +1,4 @@
-"""What is true of mirrored differences, whatever the numbers are."""
+"""Laws that hold for mirrored differences, whatever the numbers are."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What is true of every moving maximum, whatever the numbers are."""
+"""Laws that hold for every moving maximum, whatever the numbers are."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,7 +30,7 @@ def test_no_answer_is_smaller_than_its_element(kernel, case):
 
 @given(case=cases)
 def test_all_negative_stays_negative(kernel, case):
-    """Where all of a is -3, so is all of out: nothing from outside the array is larger."""
+    """If all of a is -3, so is all of out: nothing from outside the array is larger."""
     inputs = kernel.inputs(case)
     inputs["a"].fill_(-3.0)
     assert kernel.run(inputs)["out"].eq(-3.0).all(), "a was -3 everywhere"

@@ -1,4 +1,4 @@
-"""What is true of every dot product, whatever the numbers are."""
+"""Laws that hold for every dot product, whatever the numbers are."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +11,7 @@ positions = st.floats(0, 1, exclude_max=True)  # of one element, as a share of t
 
 @given(case=cases, position=positions)
 def test_each_product_counts_once(kernel, case, position):
-    """Where b is 0 but for a single 1, the answer is a at that place."""
+    """If b is 0 but for a single 1, the output is a at that place."""
     inputs = kernel.inputs(case)
     at = int(position * case.elements)
     inputs["b"].zero_()
@@ -35,7 +35,7 @@ def test_order_of_arguments_does_not_matter(kernel, case):
 
 @given(case=cases)
 def test_all_ones_are_counted(kernel, case):
-    """Where all of a and of b is 1, the answer is their length."""
+    """If all of a and of b is 1, the output is their length."""
     inputs = kernel.inputs(case)
     inputs["a"].fill_(1.0)
     inputs["b"].fill_(1.0)

@@ -1,4 +1,4 @@
-"""What is true of every convolution, whatever the numbers are."""
+"""Laws that hold for every convolution, whatever the numbers are."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +12,7 @@ WIDTH = 4  # weights, as the task has it
 
 @given(case=cases, position=positions)
 def test_a_single_one_shows_the_weights(kernel, case, position):
-    """Where a is 0 but for a single 1, out is the weights, backwards, up to that place."""
+    """If a is 0 but for a single 1, out is the weights, backwards, up to that place."""
     inputs = kernel.inputs(case)
     at = int(position * case.elements)
     inputs["a"].zero_()
@@ -27,7 +27,7 @@ def test_a_single_one_shows_the_weights(kernel, case, position):
 
 @given(case=cases, k=st.integers(0, WIDTH - 1))
 def test_a_single_weight_moves_the_array(kernel, case, k):
-    """Where only weights[k] is 1 and the others are 0, out is a moved by k places."""
+    """If only weights[k] is 1 and the others are 0, out is a moved by k places."""
     inputs = kernel.inputs(case)
     inputs["weights"].zero_()
     inputs["weights"][k] = 1.0

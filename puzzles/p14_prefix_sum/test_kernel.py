@@ -1,4 +1,4 @@
-"""What is true of every prefix sum, whatever the numbers are."""
+"""Laws that hold for every prefix sum, whatever the numbers are."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +12,7 @@ THREADS = 32  # in a block, as the task has it
 
 @given(case=cases)
 def test_ones_count_the_places(kernel, case):
-    """Where all of a is 1, out counts 1, 2, 3 and so on, anew in each block."""
+    """If all of a is 1, out counts 1, 2, 3 and so on, anew in each block."""
     inputs = kernel.inputs(case)
     inputs["a"].fill_(1.0)
     out = kernel.run(inputs)["out"].tolist()
@@ -21,7 +21,7 @@ def test_ones_count_the_places(kernel, case):
 
 @given(case=cases, position=positions)
 def test_a_single_element_shows_from_its_place_on(kernel, case, position):
-    """Where a is 0 but for one element, out is that element from there to the end of its block."""
+    """If a is 0 but for one element, out is that element from there to the end of its block."""
     inputs = kernel.inputs(case)
     at = int(position * case.elements)
     inputs["a"].zero_()

@@ -1,4 +1,4 @@
-"""What is true of the sums of rows, whatever the numbers are."""
+"""Laws that hold for the sums of rows, whatever the numbers are."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +11,7 @@ positions = st.floats(0, 1, exclude_max=True)  # of one element, as a share of t
 
 @given(case=cases, down=positions, across=positions)
 def test_a_single_element_is_the_sum_of_its_row(kernel, case, down, across):
-    """Where a is 0 but for one element, out is that element in its row, and 0 in the others."""
+    """If a is 0 but for one element, out is that element in its row, and 0 in the others."""
     inputs = kernel.inputs(case)
     row, column = int(down * case.shape[0]), int(across * case.shape[1])
     inputs["a"].zero_()
@@ -23,7 +23,7 @@ def test_a_single_element_is_the_sum_of_its_row(kernel, case, down, across):
 
 @given(case=cases)
 def test_ones_count_the_columns(kernel, case):
-    """Where all of a is 1, each sum is the number of columns."""
+    """If all of a is 1, each sum is the number of columns."""
     inputs = kernel.inputs(case)
     inputs["a"].fill_(1.0)
     assert kernel.run(inputs)["out"].eq(case.shape[1]).all(), "a was 1 everywhere"

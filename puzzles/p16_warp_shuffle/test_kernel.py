@@ -1,4 +1,4 @@
-"""What is true of the sums of warps, whatever the numbers are."""
+"""Laws that hold for the sums of warps, whatever the numbers are."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +12,7 @@ LANES = 32
 
 @given(case=cases, position=positions)
 def test_each_element_counts_in_the_sum_of_its_own_warp(kernel, case, position):
-    """Where a is 0 but for one element, that element is the sum of its warp; the others are 0."""
+    """If a is 0 but for one element, that element is the sum of its warp; the others are 0."""
     inputs = kernel.inputs(case)
     at = int(position * case.elements)
     inputs["a"].zero_()

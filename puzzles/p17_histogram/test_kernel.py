@@ -1,4 +1,4 @@
-"""What is true of every histogram, whatever the numbers are."""
+"""Laws that hold for every histogram, whatever the numbers are."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What is true of every transposition, whatever the numbers are."""
+"""Laws that hold for every transposition, whatever the numbers are."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What is true of every matrix product, whatever the numbers are."""
+"""Laws that hold for every matrix product, whatever the numbers are."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +11,7 @@ positions = st.floats(0, 1, exclude_max=True)  # of a row or column, as a share 
 
 @given(case=cases, position=positions)
 def test_a_one_in_b_picks_a_column_of_a(kernel, case, position):
-    """Where b is 0 but for a single 1, out has one column of a, and zeros."""
+    """If b is 0 but for a single 1, out has one column of a, and zeros."""
     inputs = kernel.inputs(case)
     a, b = inputs["a"], inputs["b"]
     at = int(position * b.numel())

@@ -1,4 +1,4 @@
-"""What is true of every compaction, whatever the numbers are."""
+"""Laws that hold for every compaction, whatever the numbers are."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +20,7 @@ def test_what_was_kept_is_kept_again(kernel, case):
 
 @given(case=cases, position=positions)
 def test_dropping_one_moves_those_after_it(kernel, case, position):
-    """Where one element is made negative, those kept after it move up by one place."""
+    """If one element is made negative, those kept after it move up by one place."""
     inputs = kernel.inputs(case)
     at = int(position * case.elements)
     a = inputs["a"]

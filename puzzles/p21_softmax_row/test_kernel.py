@@ -1,4 +1,4 @@
-"""What is true of every softmax, whatever the numbers are."""
+"""Laws that hold for every softmax, whatever the numbers are."""
 
 import math
 
@@ -11,7 +11,7 @@ UNDERFLOW = 2.0**-125  # a GPU may take float32 numbers that are smaller for 0
 
 
 def rounding(x, argument=1):
-    """By how much two honest answers may differ, for each element of `x`; float64.
+    """Return how much two honest outputs may differ, for each element of `x`; float64.
 
     Each may miss the true share by one rounding, and by what float32 arithmetic loses:
     8 * sqrt(columns) * 2**-24 for the sum, times 1 + max - x because exp passes the rounding of its
