@@ -8,41 +8,38 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import pkgutil
+from collections.abc import Mapping
 from pathlib import Path
 
-from grader.model import Backend, BrokenExercise, CannotGrade, SourceNames
+from grader.model import Backend, BrokenExercise, CannotGrade, SourceNames, discover
+
+
+def _known() -> Mapping[str, Backend]:
+    return discover(__name__, "BACKEND", Backend)
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all backends, those of the installation first."""
-    return tuple(found.name for found in pkgutil.iter_modules(__path__) if found.ispkg)
-
-
-def find(name: str) -> Backend:
-    """Return a backend. Raises BrokenExercise with close names where there is none of this name."""
-    known = names()
-    if name not in known:
-        close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
-        raise BrokenExercise(
-            f"There is no backend {name!r}: kernels are written in {', '.join(known)}.",
-            f"Did you mean {close[0]}?"
-            if close
-            else "A backend is a folder: docs/extensions.md says how to add one.",
-        )
-    found = getattr(importlib.import_module(f"{__name__}.{name}"), "BACKEND", None)
-    if not isinstance(found, Backend) or found.name != name:
-        raise BrokenExercise(
-            f"The backend {name} is broken: {folder(name) / '__init__.py'} has no "
-            f"BACKEND = Backend(name={name!r}, ...).",
-            "Tell whoever wrote it; your kernel is not at fault.",
-        )
-    return found
+    """Return the names of all backends."""
+    return tuple(_known())
 
 
 def every() -> list[Backend]:
     """Return all backends in the order of their titles."""
-    return sorted(map(find, names()), key=lambda backend: backend.title)
+    return sorted(_known().values(), key=lambda backend: backend.title)
+
+
+def find(name: str) -> Backend:
+    """Return a backend. Raises BrokenExercise with a close name where there is none of it."""
+    known = _known()
+    if name in known:
+        return known[name]
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+    raise BrokenExercise(
+        f"There is no backend {name!r}: kernels are written in {', '.join(known)}.",
+        f"Did you mean {close[0]}?"
+        if close
+        else "A backend is a folder: docs/extensions.md says how to add one.",
+    )
 
 
 def folder(name: str) -> Path:
@@ -52,18 +49,19 @@ def folder(name: str) -> Path:
 
 def title(name: str) -> str:
     """Return how people call a backend; of one that is not installed, its name."""
-    return find(name).title if name in names() else name
+    known = _known()
+    return known[name].title if name in known else name
 
 
 def reference() -> Backend:
-    """Return the backend whose reference kernels measure a GPU's bandwidth."""
-    found = next((backend for backend in every() if backend.reference_kernels), None)
-    if found is None:
+    """Return the backend whose kernels measure a GPU's bandwidth, the grader's own first."""
+    found = [backend for backend in every() if backend.reference_kernels]
+    if not found:
         raise CannotGrade(
             "No backend has reference kernels, so a GPU's bandwidth cannot be measured.",
             "Install the grader once more: one of its own backends has them.",
         )
-    return found
+    return min(found, key=lambda backend: folder(backend.name).parent != Path(__file__).parent)
 
 
 def reference_file() -> Path:
@@ -75,6 +73,15 @@ def reference_file() -> Path:
 
 def source_names(name: str) -> SourceNames:
     """Return the names of a backend's library, as its kernel files use them."""
-    module = importlib.import_module(f"{__name__}.{name}.{find(name).lint}")
-    found: SourceNames = module.NAMES
+    module = find(name).lint
+    try:
+        found = importlib.import_module(f"{__name__}.{name}.{module}").NAMES
+    except (ImportError, AttributeError):
+        found = None
+    if not isinstance(found, SourceNames):
+        raise BrokenExercise(
+            f"The backend {name} is broken: {folder(name) / module}.py has no "
+            "NAMES = SourceNames(...).",
+            "Tell whoever wrote it; your work is not at fault.",
+        )
     return found

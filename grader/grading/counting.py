@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from grader import backends
 from grader.correctness import expect, first_mismatch, reseeded
 from grader.grading.session import Grading
 from grader.grading.step import Finding
@@ -36,7 +37,8 @@ class Counted:
 
 def begin(grading: Grading) -> None:
     """Simulate for later steps while the GPU is busy with the first ones."""
-    if grading.options.device == "cuda" and grading.options.case is None:
+    simulates = backends.find(grading.spec.backend).can.simulate
+    if simulates and grading.options.device == "cuda" and grading.options.case is None:
         grading.begin(count)
 
 

@@ -121,6 +121,13 @@ def test_what_cannot_be_simulated_cannot_be_graded_without_a_gpu(course: Path):
     assert "Kernels in Toy cannot be simulated." in " ".join(done.stdout.split())
 
 
+def test_traffic_is_a_step_where_the_backend_can_count_it(course: Path):
+    able_to(course, "simulate=True")
+    result = graded(course, "--solution")
+    assert [step["name"] for step in result["steps"]] == ["load", "correctness", "properties"]
+    assert (result["status"], result["points"], result["max_points"]) == ("pass", 5, 5)
+
+
 def test_a_picture_needs_threads_that_can_be_traced(course: Path):
     done = command(course, "show", "p01", "--trace", "--solution")
     assert done.returncode == 2
@@ -218,6 +225,23 @@ def test_a_folder_without_its_record_is_named(course: Path):
     extensions.use_extensions(course)
     with pytest.raises(BrokenExercise, match="has no BACKEND = Backend"):
         backends.find("toy")
+
+
+def test_a_folder_without_its_librarys_names_is_named(course: Path):
+    (course / "extensions/backends/toy/lint.py").unlink()
+    extensions.use_extensions(course)
+    with pytest.raises(BrokenExercise, match=r"lint\.py has no NAMES"):
+        backends.source_names("toy")
+
+
+def test_ceilings_are_measured_with_the_graders_own_kernels(course: Path):
+    record = course / "extensions/backends/toy/__init__.py"
+    record.write_text(
+        record.read_text().replace("    scalars", '    reference_kernels="x.py",\n    scalars')
+    )
+    extensions.use_extensions(course)
+    assert backends.find("toy").reference_kernels == "x.py"
+    assert backends.reference().name == "triton"
 
 
 def test_a_backend_that_is_not_installed_is_called_by_its_name():

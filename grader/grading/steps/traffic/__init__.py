@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grader import backends
 from grader.grading.step import Finding, Step
 
 if TYPE_CHECKING:
@@ -15,6 +16,10 @@ def traffic(grading: Grading) -> Finding:
     from grader.grading.steps.traffic import limits
 
     return limits.traffic(grading)
+
+
+def can_be_counted(spec: Spec) -> bool:
+    return backends.find(spec.backend).can.count_traffic
 
 
 def asks(spec: Spec) -> str:
@@ -35,6 +40,7 @@ STEP = Step(
     points=1,
     needs=("properties",),
     may_skip=True,  # by a kernel that no simulator knows
+    applies=can_be_counted,
     asks=asks,
     run=traffic,
 )
