@@ -158,12 +158,12 @@ def _answer(request: Request, send: Send, fork_servers: ForkServers) -> Status |
     from grader.sandbox import walls
 
     device = choose_device(request.options.device)
-    options, exercise = replace(request.options, device=device, judged=True), request.exercise
+    options, exercise = replace(request.options, device=device), request.exercise
     runs_code = kind_of(exercise.any_spec).backend(exercise.any_spec) is not None
     if options.hardened and runs_code:
         for where in {device, "cpu"}:  # a GPU's kernels are simulated too
             walls.require(fork_servers.walls(exercise, where))
-    gradings = plugin.Gradings(fork_servers, options, request.kernel)
+    gradings = plugin.Gradings(fork_servers, options, request.kernel, shared=True)
     grading = gradings.of(exercise.folder)
     if request.task == "trace":
         with contextlib.closing(grading):
@@ -189,7 +189,7 @@ def _graded(gradings: Gradings, grading: Grading) -> Result:
     found = () if sanitizer is None or interrupted else sanitize.sanitize(grading, sanitizer)
     result = result_of(grading, interrupted, found)
     if options.debug:
-        print(*grading.tracebacks, sep="\n", file=sys.stderr)
+        print(*grading.tracebacks, sep="\n", end="", file=sys.stderr)
     if result.status is Status.UNFINISHED:  # a fault of ours: pytest knows more
         print(printed if options.debug else pytest_run.last_error(printed), file=sys.stderr)
     return result

@@ -29,7 +29,6 @@ class Options:
     hardened: bool = False  # grade only behind all walls that are required
     picture: bool = False  # trace the case that fails, where its accesses show why
     debug: bool = False  # print the traceback of a fault of the grader
-    judged: bool = False  # by a judge that goes on to the next kernel
 
 
 def as_json(options: Options) -> dict[str, Any]:

@@ -29,11 +29,15 @@ GRADINGS = pytest.StashKey["Gradings"]()
 class Gradings:
     """What this run of pytest grades: one kernel file for each exercise that it collects.
 
-    `kernel` names the file to grade instead of the exercise's own kernel.py.
+    `kernel` names the file to grade instead of the exercise's own kernel.py. The fork servers are
+    closed at the end, unless they are `shared` with the next kernel.
     """
 
-    def __init__(self, fork_servers: ForkServers, options: Options, kernel: Path | None) -> None:
+    def __init__(
+        self, fork_servers: ForkServers, options: Options, kernel: Path | None, *, shared: bool
+    ) -> None:
         self.fork_servers, self.options, self.kernel = fork_servers, options, kernel
+        self.shared = shared
         self._by_folder: dict[Path, Grading] = {}
 
     def of(self, folder: Path) -> Grading:
@@ -76,7 +80,8 @@ def _gradings(config: pytest.Config) -> Gradings:
             device=choose_device(config.getoption("--device")),
             case=None if case is None else Case.parse(case),
         )
-        config.stash[GRADINGS] = Gradings(ForkServers(), options, kernel and Path(kernel).resolve())
+        path = kernel and Path(kernel).resolve()
+        config.stash[GRADINGS] = Gradings(ForkServers(), options, path, shared=False)
     return config.stash[GRADINGS]
 
 
@@ -266,6 +271,5 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    # A judge keeps its fork_servers for the next kernel; a plain pytest is done with its own.
-    if GRADINGS in config.stash and not config.stash[GRADINGS].options.judged:
+    if GRADINGS in config.stash and not config.stash[GRADINGS].shared:
         config.stash[GRADINGS].fork_servers.close()

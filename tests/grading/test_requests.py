@@ -27,7 +27,6 @@ ALL_SET = Options(
     hardened=True,
     picture=True,
     debug=True,
-    judged=True,
 )
 REQUEST = Request(Exercise(Path("/course/exercises/01")), Path("/k.py"), ALL_SET, "trace")
 

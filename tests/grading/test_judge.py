@@ -1,0 +1,66 @@
+"""The judge's own part: a result stands whatever becomes of its picture, and long texts wait."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from grader.grading import judge, picture, pytest_run, tracing
+from grader.grading import result as record
+from grader.grading.options import Options
+from grader.model.errors import BrokenExercise
+from grader.model.exercise import Case
+from grader.model.outcomes import Status
+from grader.model.results import Result, parse_result
+
+PASSED = parse_result((Path(__file__).parents[1] / "courses" / "result.json").read_bytes())
+PRINTED = "def work():\n    raise KeyError\nE   KeyError: 'x'\n924 lines more\n"
+
+
+def grading(result: Result = PASSED, **options: object) -> SimpleNamespace:
+    return SimpleNamespace(
+        options=Options(**options),
+        spec=None,
+        failing={},
+        tracebacks=[],
+        result=result,
+        close=lambda: None,
+    )
+
+
+def test_a_result_stands_without_its_picture(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def trace_of(*_: object) -> None:
+        raise BrokenExercise("The reference fails.")
+
+    monkeypatch.setattr(picture, "case_of", lambda *_: Case((1,), "float32"))
+    monkeypatch.setattr(tracing, "trace_of", trace_of)
+    sent: list[object] = []
+    judge._draw(grading(), PASSED, sent.append)
+    assert sent == []
+    assert capsys.readouterr().err == "There is no picture of this case: The reference fails.\n"
+
+
+@pytest.mark.parametrize(
+    ("status", "debug", "said"),
+    [
+        (Status.UNFINISHED, False, "KeyError: 'x'\n"),
+        (Status.UNFINISHED, True, PRINTED + "\n"),
+        (Status.PASS, True, ""),
+    ],
+)
+def test_what_pytest_printed_is_for_who_asks_with_debug(
+    status: Status,
+    debug: bool,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    monkeypatch.setattr(pytest_run, "run", lambda *_: (0, PRINTED))
+    monkeypatch.setattr(record, "result_of", lambda one, *_: one.result)
+    ended = PASSED.model_copy(update={"status": status})
+    assert judge._graded(None, grading(ended, debug=debug)) == ended
+    assert capsys.readouterr().err == said
