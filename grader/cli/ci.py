@@ -21,8 +21,7 @@ from grader.course import settings
 from grader.model import UsageError, texts
 
 if TYPE_CHECKING:
-    from grader.classroom import Place
-    from grader.classroom.ci import Target
+    from grader.classroom import Place, Target
     from grader.grading import Options
     from grader.model import Result
     from grader.reports import Context, Report
@@ -68,7 +67,7 @@ def ci(
     # Before anything is started: no process that comes from here may hold the key.
     secret = os.environ.pop(KEY, None)
     from grader.classroom import ci as grading
-    from grader.classroom import ci_systems
+    from grader.classroom import ci_systems, plan
     from grader.grading import Options
     from grader.reports import Report
 
@@ -81,7 +80,7 @@ def ci(
     _must_be_possible(reports, here, whose)
     context = _context(here, exercises[0].root, submission, handed_in, now, out_of)
     context = _with_key(context, reports, sign, secret, hardened)
-    targets = grading.plan(exercises, submission, here.system)
+    targets = plan(exercises, submission, here.system)
     printing = any(one.prints for one in reports)
     to_stderr = printing or here.system is not ci_systems.System.SHELL
     how = Options(device=device.value, hardened=hardened)

@@ -178,6 +178,7 @@ def _of_the_course(exercise: Exercise) -> tuple[Shown, Policy]:
     """Raises UsageError in a course without solutions, such as a learner's."""
     from grader.classroom import Shown
     from grader.classroom.publish import models
+    from grader.classroom.publish.sources import text_of
     from grader.course import settings
 
     if not exercise.solution.is_file():
@@ -189,7 +190,7 @@ def _of_the_course(exercise: Exercise) -> tuple[Shown, Policy]:
     shown = Shown(
         exercise.name,
         exercise.spec.title,
-        models.text_of(exercise.solution),
+        text_of(exercise.solution),
         models.commentary_of(exercise),
     )
     return shown, settings.read(exercise.root).solutions

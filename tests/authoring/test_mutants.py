@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.authoring import mutants
+from grader.authoring import mutants, operators
 from grader.course import catalog
 
 ROOT = Path(__file__).parents[2]
@@ -16,7 +16,7 @@ EXERCISES = catalog.exercises(ROOT)
 
 def changes(operator: str, source: str) -> list[str]:
     """What the operator makes of a source, as the lines that change."""
-    chosen = [o for o in mutants.OPERATORS if o.__name__ == operator]
+    chosen = [o for o in operators.OPERATORS if o.__name__ == operator]
     return [mutant.after for mutant in mutants.make(source, chosen)]
 
 
@@ -97,7 +97,7 @@ def test_an_operator_makes_its_changes(operator: str, line: str, expected: list[
 
 def test_every_operator_makes_something_of_the_course():
     used = {m.operator for e in EXERCISES for m in mutants.make(e.solution.read_text())}
-    assert used == {operator.__name__ for operator in mutants.OPERATORS}
+    assert used == {operator.__name__ for operator in operators.OPERATORS}
 
 
 def test_a_grid_that_has_a_name_is_changed_where_it_is_made():
@@ -112,7 +112,7 @@ def test_a_grid_that_has_a_name_is_changed_where_it_is_made():
 
 def test_a_second_assignment_is_dropped_and_the_first_is_not():
     source = "def f(x):\n    a = 1\n    a = x\n    return a\n"
-    dropped = mutants.make(source, [mutants.drop_statement])
+    dropped = mutants.make(source, [operators.drop_statement])
     assert [m.line for m in dropped] == [3, 4]
 
 

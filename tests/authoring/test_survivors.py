@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from grader.authoring import mutants, survivors
+from grader.authoring import mutants, operators, survivors
 from grader.course import catalog
 from grader.model.errors import BrokenExercise
 
 SOURCE = "def f(x, out):\n    a = x * 2\n    b = a\n    a = x * 2\n"
-MADE = mutants.make(SOURCE, [mutants.change_constant, mutants.drop_operand])
+MADE = mutants.make(SOURCE, [operators.change_constant, operators.drop_operand])
 ROOT = Path(__file__).parents[2]
 
 

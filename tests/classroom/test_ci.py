@@ -19,7 +19,7 @@ import reported
 from cryptography.hazmat.primitives import serialization
 
 from grader import cli
-from grader.classroom import ci, ci_systems, gradebook, signing
+from grader.classroom import ci, ci_systems, ci_targets, gradebook, signing
 from grader.classroom.attempts import Context
 from grader.classroom.ci_systems import Place, System
 from grader.cli import deliver
@@ -246,8 +246,8 @@ def test_what_is_no_login_is_not_signed(text: str):
 # -- what
 
 
-def plan(root: Path, submission: Path | None = None) -> dict[str, ci.Target]:
-    targets = ci.plan(catalog.exercises(root), submission)
+def plan(root: Path, submission: Path | None = None) -> dict[str, ci_targets.Target]:
+    targets = ci_targets.plan(catalog.exercises(root), submission)
     return {target.exercise.name: target for target in targets}
 
 
@@ -391,7 +391,7 @@ def test_a_zip_file_may_hold_one_folder_around_all(root: Path, handed_in: Path, 
 
 def test_a_submission_that_is_no_folder_is_a_usage_error(root: Path):
     with pytest.raises(UsageError, match="is no folder"):
-        ci.plan(catalog.exercises(root), root / "course.toml")
+        ci_targets.plan(catalog.exercises(root), root / "course.toml")
 
 
 @pytest.mark.parametrize("name", ["there/x.json", "x" * 300 + "/x.json"])
@@ -423,11 +423,11 @@ def test_a_folder_without_any_exercise_is_no_submission(root: Path, tmp_path: Pa
     (wrong / inside).mkdir(parents=True)
     exercises = catalog.exercises(root)
     with pytest.raises(UsageError, match="wrong holds none of the course's exercises") as told:
-        ci.plan(exercises, wrong)
+        ci_targets.plan(exercises, wrong)
     assert "the folder that holds puzzles/" in told.value.next_step
-    assert len(ci.plan(exercises, wrong, System.GRADESCOPE)) == len(exercises)
+    assert len(ci_targets.plan(exercises, wrong, System.GRADESCOPE)) == len(exercises)
     (wrong / "exercises/01_double").mkdir(parents=True)
-    assert len(ci.plan(exercises[:1], wrong)) == 1, "what is missing in a right one is a 0"
+    assert len(ci_targets.plan(exercises[:1], wrong)) == 1, "what is missing in a right one is a 0"
 
 
 # -- graded
@@ -446,7 +446,7 @@ def test_what_goes_wrong_with_one_stops_none_of_the_others(
     root: Path, judge, error: GraderError, status: Status
 ):
     judge(raising(error))
-    targets = ci.plan(catalog.exercises(root), None)
+    targets = ci_targets.plan(catalog.exercises(root), None)
     graded = ci.run(targets, lambda t: Request(t.exercise, t.kernel), print)
     assert [(r.exercise, r.status) for r in graded] == [
         ("p01_copy", Status.PASS),
@@ -464,7 +464,7 @@ def test_what_something_disturbed_is_checked_once_more(root: Path, judge, noisy:
     told: list[str] = []
     answers = iter([reported.noisy()] * noisy)
     asked = judge(lambda request: next(answers, None) or passing(request))
-    (target,) = ci.plan(catalog.exercises(root)[1:2], None)
+    (target,) = ci_targets.plan(catalog.exercises(root)[1:2], None)
     (graded,) = ci.run([target], lambda t: Request(t.exercise, t.kernel), told.append)
     assert len(asked) == tries
     assert graded.status is (Status.PASS if noisy < tries else Status.CANNOT_GRADE)
@@ -472,7 +472,7 @@ def test_what_something_disturbed_is_checked_once_more(root: Path, judge, noisy:
 
 
 def of_all(root: Path) -> list[Result]:
-    targets = ci.plan(catalog.exercises(root), None)
+    targets = ci_targets.plan(catalog.exercises(root), None)
     return ci.run(targets, lambda t: Request(t.exercise, t.kernel), print)
 
 
@@ -494,7 +494,7 @@ def test_one_judge_grades_all_that_can_be(root: Path, judges: list[list[str]]):
     """One for each took three times as long as `grader check --all` with eight puzzles."""
     (root / "exercises/01_double/kernel.py").write_bytes(b"#" * (check.LARGEST_FILE + 1))
     (root / "puzzles/p01_copy/kernel.py").write_text("def copy_kernel(:\n")
-    targets = ci.plan(catalog.exercises(root), None)
+    targets = ci_targets.plan(catalog.exercises(root), None)
     graded = ci.run(targets, lambda t: Request(t.exercise, t.kernel, Options(device="cpu")), print)
     assert judges == [["p01_copy", "02_row_sum"]]
     assert [r.exercise for r in graded] == NAMES
@@ -544,7 +544,7 @@ def test_what_was_disturbed_is_made_again_in_its_place(root: Path, judge):
 
 def test_an_interruption_leaves_nothing_undecided(root: Path, judge):
     judge(raising(KeyboardInterrupt()))
-    targets = ci.plan(catalog.exercises(root), None)
+    targets = ci_targets.plan(catalog.exercises(root), None)
     graded = ci.run(targets, lambda t: Request(t.exercise, t.kernel), print)
     assert [r.status for r in graded] == [
         Status.PASS,
@@ -556,7 +556,7 @@ def test_an_interruption_leaves_nothing_undecided(root: Path, judge):
 
 def test_a_judge_that_was_interrupted_ends_the_run(root: Path, judge):
     asked = judge(lambda request: reported.ended(Status.INTERRUPTED))
-    targets = ci.plan(catalog.exercises(root), None)
+    targets = ci_targets.plan(catalog.exercises(root), None)
     graded = ci.run(targets, lambda t: Request(t.exercise, t.kernel), print)
     assert [r.status for r in graded] == [Status.INTERRUPTED] * 3
     assert len(asked) == 1
@@ -566,7 +566,7 @@ def test_a_broken_spec_is_told_of_its_exercise_alone(root: Path, judge):
     asked = judge(passing)
     (root / "exercises/01_double/spec.py").write_text("SPEC = 1\n")
     (root / "exercises/01_double/kernel.py").unlink()
-    targets = ci.plan(catalog.exercises(root), None)
+    targets = ci_targets.plan(catalog.exercises(root), None)
     graded = ci.run(targets, lambda t: Request(t.exercise, t.kernel), print)
     assert [r.status for r in graded] == [Status.PASS, Status.ERROR, Status.PASS]
     assert "has no SPEC" in graded[1].message
@@ -575,7 +575,7 @@ def test_a_broken_spec_is_told_of_its_exercise_alone(root: Path, judge):
 
 def test_paths_are_those_of_the_students_repository(root: Path, handed_in: Path, judge):
     judge(failing)
-    targets = ci.plan(catalog.exercises(root), handed_in)
+    targets = ci_targets.plan(catalog.exercises(root), handed_in)
     results = ci.run(targets, lambda t: Request(t.exercise, t.kernel), print)
     result = ci.attempts_of(targets, results, settings.read(root), "ada", "")[2].result
     assert result.kernel.path == "exercises/02_row_sum/kernel.py"
@@ -591,7 +591,7 @@ def test_no_message_tells_where_the_machine_keeps_things(
     place = handed_in if submitted else root
     (place / "exercises/01_double/kernel.py").write_bytes(b"#" * (check.LARGEST_FILE + 1))
     (root / "exercises/02_row_sum/spec.py").write_text("SPEC = 1\n")
-    targets = ci.plan(catalog.exercises(root)[1:], handed_in if submitted else None)
+    targets = ci_targets.plan(catalog.exercises(root)[1:], handed_in if submitted else None)
     results = ci.run(targets, lambda t: Request(t.exercise, t.kernel), print)
     made = ci.attempts_of(targets, results, settings.read(root), "ada", "")
     double, rows = (attempt.result.message for attempt in made)

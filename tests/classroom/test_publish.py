@@ -15,7 +15,7 @@ from publications import counted, lines, result, simulated
 
 from grader import cli
 from grader.classroom import documents
-from grader.classroom.publish import evidence, models, records
+from grader.classroom.publish import evidence, mistakes, models, records, sources
 from grader.classroom.publish.records import Solutions
 from grader.course import catalog
 from grader.course.catalog import Exercise
@@ -106,7 +106,7 @@ def test_a_course_becomes_a_folder_of_pages_markdown_and_kernels(root, publish, 
     for one in told.exercises:
         solution = root / "solutions" / one.name / "kernel.py"
         assert (out / one.name / "kernel.py").read_bytes() == solution.read_bytes()
-        assert one.sha256 == models.digest(solution.read_text())
+        assert one.sha256 == sources.digest(solution.read_text())
     said = capsys.readouterr()
     assert said.out == ""
     assert "02_row_sum: Nothing is measured here: no result of this solution was given" in said.err
@@ -208,7 +208,7 @@ def test_a_long_difference_is_cut_and_says_so(root):
     path.write_text("".join(f"x{n} = {n}\n" for n in range(200)))
     one = model(root)
     (mistake,) = one.mistakes
-    assert len(mistake.diff) == models.MOST_DIFF_LINES
+    assert len(mistake.diff) == mistakes.MOST_DIFF_LINES
     assert mistake.cut > 100
     files = pages.published(settings_of(root), [one]).files
     for name in ("index.html", "README.md"):

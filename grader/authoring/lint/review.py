@@ -11,7 +11,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grader import __version__
-from grader.authoring.lint import kernels, order, outside, state, tricks, work
+from grader.authoring.lint import (
+    barriers,
+    launches,
+    masks,
+    offsets,
+    order,
+    outside,
+    state,
+    tricks,
+    work,
+)
 from grader.authoring.lint.records import Level, LintFinding, Review
 from grader.authoring.lint.rule import Match, Rule
 from grader.authoring.lint.source import Source
@@ -39,7 +49,10 @@ RULES: tuple[Rule, ...] = (
     *order.RULES,
     *outside.RULES,
     *tricks.RULES,
-    *kernels.RULES,
+    *launches.RULES,
+    *masks.RULES,
+    *offsets.RULES,
+    *barriers.RULES,
 )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from grader.classroom.publish import models, records
+from grader.classroom.publish import records, sources
 from grader.classroom.publish.records import PublishedSolution, Solutions
 from grader.course import COMMENTARY
 from grader.model import BrokenExercise, UsageError, fill_folder, replacing_folder
@@ -99,10 +99,10 @@ def solution(folder: Path, entry: PublishedSolution) -> Shown:
 
 def _unchanged(path: Path, sha256: str) -> str:
     try:
-        text = models.text_of(path)
+        text = sources.text_of(path)
     except BrokenExercise as error:
         raise UsageError(error.message, "Copy the folder of solutions again.") from None
-    if models.digest(text) != sha256:
+    if sources.digest(text) != sha256:
         raise UsageError(
             f"{path} was changed since it was published: it is not what {records.FILE} names.",
             "Copy the folder of solutions again.",

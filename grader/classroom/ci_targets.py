@@ -1,0 +1,153 @@
+"""The kernel files that `grader ci` grades: the course's own, or those of a student's repository.
+
+A student's repository is graded with the course's own specs and tests; of the student's only the
+kernel files are taken.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.classroom.ci_systems import System
+from grader.course import SHELVES, Exercise, ReleasedFile, catalog, manifest
+from grader.grading import LARGEST_FILE
+from grader.model import Status, UsageError
+
+
+@dataclass(frozen=True)
+class Target:
+    """One kernel to grade; with `refused` it is not, and that is why."""
+
+    exercise: Exercise
+    kernel: Path
+    shown: str  # the kernel's path, for readers
+    notes: tuple[str, ...] = ()
+    refused: tuple[Status, str] | None = None
+
+
+def plan(
+    exercises: Sequence[Exercise], submission: Path | None, system: System = System.SHELL
+) -> tuple[Target, ...]:
+    """What to grade: the course's kernel files, or those of a student's repository.
+
+    Raises UsageError for a submission that is no folder, and for one without any exercise of the
+    course unless the student sent it so: another folder was meant, and 0 points would be wrong.
+    """
+    if submission is None:
+        return tuple(_own(exercise) for exercise in exercises)
+    if not submission.is_dir():
+        raise UsageError(
+            f"The submission {submission} is no folder.", "Name a student's repository."
+        )
+    folder = _repository(submission)
+    places = [one.folder.relative_to(one.root) for one in catalog.exercises(exercises[0].root)]
+    if not system.takes_submissions and not any(os.path.lexists(folder / one) for one in places):
+        raise UsageError(
+            f"The submission {submission} holds none of the course's exercises.",
+            f"Name the student's repository, the folder that holds {places[0].parent}/; who has "
+            "handed in nothing is not graded.",
+        )
+    released = _released(folder)
+    return tuple(_handed_in(exercise, folder, released) for exercise in exercises)
+
+
+def _own(exercise: Exercise) -> Target:
+    kernel = exercise.kernel
+    shown = kernel.relative_to(exercise.root).as_posix()
+    missing = None if os.path.lexists(kernel) else _missing(shown)
+    return Target(exercise, kernel, shown, refused=missing)
+
+
+def _missing(shown: str) -> tuple[Status, str]:
+    return Status.NOT_STARTED, f"There is no {shown}."
+
+
+def _repository(submission: Path) -> Path:
+    """The folder with the exercises: the one given, or the only one in it, as in a zip file."""
+    if any((submission / shelf).is_dir() for shelf in SHELVES):
+        return submission
+    inner = [f for f in submission.iterdir() if f.is_dir() and not f.is_symlink()]
+    holding = [f for f in inner if any((f / shelf).is_dir() for shelf in SHELVES)]
+    return holding[0] if len(holding) == 1 else submission
+
+
+def _released(folder: Path) -> dict[str, ReleasedFile]:
+    """The files of the release from which the repository was made, by path, as it says itself."""
+    path = folder / manifest.FILE
+    if not path.is_file() or not _stays_inside(path, folder):
+        return {}
+    try:
+        return {file.path: file for file in manifest.read(folder).files}
+    except UsageError:
+        return {}
+
+
+def _handed_in(exercise: Exercise, folder: Path, released: Mapping[str, ReleasedFile]) -> Target:
+    place = exercise.folder.relative_to(exercise.root)
+    shown = (place / "kernel.py").as_posix()
+    kernel = folder / place / "kernel.py"
+    refused = None
+    if not os.path.lexists(kernel):
+        refused = _missing(f"{shown} in what was handed in")
+    elif not _stays_inside(kernel, folder):
+        why = f"{shown} is a link that leads out of what was handed in, and was not read."
+        refused = Status.FAIL, why
+    return Target(exercise, kernel, shown, tuple(_changes(exercise, folder, released)), refused)
+
+
+def _stays_inside(path: Path, folder: Path) -> bool:
+    """Whether no link leads out of the folder on the way. Links in a ring lead nowhere."""
+    try:
+        # Path.resolve raises of a ring.
+        return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+    except (OSError, RecursionError):  # a link that cannot be read, or a thousand in a row
+        return False
+
+
+def _changes(
+    exercise: Exercise, folder: Path, released: Mapping[str, ReleasedFile]
+) -> Iterator[str]:
+    """A note for each of the course's files that the student's copy lacks or has in another form.
+
+    What is missing was taken away only where the release had it: who hands in kernels alone has
+    none of them. Another form is no student's doing where the file is as the release had it. Who
+    forges the manifest is told of another release, and is graded with the course's own all the
+    same.
+    """
+    for own in sorted(exercise.folder.glob("*.py")):
+        shown = own.relative_to(exercise.root).as_posix()
+        if own.name == exercise.kernel.name:
+            continue
+        if what := _difference(own, shown, folder, released.get(shown)):
+            yield f"{shown} {what}: graded with the course's own"
+
+
+def _difference(own: Path, shown: str, folder: Path, released: ReleasedFile | None) -> str:
+    """What became of the student's copy of the course's file `own`, or nothing."""
+    theirs = folder / shown
+    if not os.path.lexists(theirs):
+        return "is missing" if released else ""
+    if _same(own, theirs):
+        return ""
+    as_released = released and _is_released(folder, released)
+    return "is of another release" if as_released else "was changed"
+
+
+def _is_released(folder: Path, file: ReleasedFile) -> bool:
+    try:
+        small = (folder / file.path).stat().st_size <= LARGEST_FILE
+    except OSError:
+        return False
+    return small and manifest.is_unchanged(folder, file)
+
+
+def _same(own: Path, other: Path) -> bool:
+    try:
+        if not other.is_file() or other.stat().st_size != own.stat().st_size:
+            return False
+        return other.read_bytes() == own.read_bytes()
+    except OSError:
+        return False

@@ -1,0 +1,44 @@
+"""Files of a course as they are published: text in UTF-8, under a name that a page can show."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from pathlib import Path
+
+from grader.grading import LARGEST_FILE
+from grader.model import BrokenExercise
+
+
+def digest(text: str) -> str:
+    """SHA-256 of the text as it lies in a file, hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def text_of(path: Path) -> str:
+    """The text of a file, line ends as they are. Raises BrokenExercise."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise BrokenExercise(f"{path} cannot be read: {error.strerror}.") from None
+    if len(content) > LARGEST_FILE:
+        raise BrokenExercise(f"{path} has more than {LARGEST_FILE:,} bytes.")
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise BrokenExercise(f"{path} is not written in UTF-8.") from None
+
+
+def docstring(source: str) -> str:
+    """That of a module; empty where it has none, or is no Python."""
+    try:
+        return ast.get_docstring(ast.parse(source)) or ""
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+
+
+def require_name(path: Path) -> None:
+    """Raises BrokenExercise for a name that no page can show, such as one with a line break."""
+    if not path.name.isprintable():
+        raise BrokenExercise(f"{path.name!r} is no name of a file that can be published.")
