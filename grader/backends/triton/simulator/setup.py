@@ -1,4 +1,4 @@
-"""How the Triton kernels of this process are simulated: by whose guard checked, in which order."""
+"""Simulation of the Triton kernels of this process, checked by a guard, in either order."""
 
 from __future__ import annotations
 
