@@ -96,7 +96,9 @@ class Backend:
 
     `simulated` and `compiled` are modules of the folder: each defines `install()`, which prepares a
     process and returns what makes a `grader.worker.loop.Kernels`. Walls rise after it, so it
-    imports all that its kernels need. `compiled` is None for a language without a compiler.
+    imports all that its kernels need. Either may define `preload()`, which loads what a first
+    launch would, and returns None or why it could not. `compiled` is None for a language without a
+    compiler.
     `plain_call` defines `install()`, which returns what turns a CUDA tensor into an argument; tools
     of NVIDIA's watch such calls. `lint` holds `NAMES`, a `SourceNames`. `reference_kernels` is a
     kernel file with an entry for each of `grader.speed.mixes.STREAMS`.
