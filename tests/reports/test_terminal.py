@@ -10,6 +10,7 @@ from rich.text import Text
 
 from grader.authoring.verify import Verified
 from grader.course import catalog
+from grader.grading.kinds.kernel.contract import tensor_bytes
 from grader.model.outcomes import Limit, Outcome, Status, percent
 from grader.model.results import (
     Clocks,
@@ -582,11 +583,10 @@ def test_a_broken_spec_does_not_hide_the_others():
 
 def test_a_contract_reads_like_this():
     exercise = catalog.find(SMALL, "02_row_sum")
-    case = contract.sample_case(exercise.spec)
-    sizes = contract.tensor_bytes(exercise.spec, case)
+    sizes = tensor_bytes(exercise.spec, exercise.spec.sample_case)
     assert sizes == {"x": 2048, "count": 8, "out": 4}
     assert (
-        contract.contract(exercise, sizes, case, 80).plain
+        contract.contract(exercise, 80).plain
         == """\
 02_row_sum   Row sum · triton · 10 points
 One number for each row.
@@ -595,7 +595,7 @@ entry  row_sum(x, count, out, scale)
   x       read, must not change
   count   read and overwritten
   out     filled by the kernel, shape of count, float32
-  scale   a Python float
+  scale   a Python number, float
   dtypes  bfloat16
   rows    may lie further apart than they are long: use the strides
 
@@ -622,8 +622,7 @@ graded
 
 def test_budgets_say_whose_counts_they_hold_down():
     puzzle = catalog.Exercise(COURSES / "counted" / "puzzles" / "p01_transpose")
-    case = contract.sample_case(puzzle.spec)
-    page = contract.contract(puzzle, contract.tensor_bytes(puzzle.spec, case), case).plain
+    page = contract.contract(puzzle).plain
     expected = """\
   counts   in all at most 256 transactions, 0 bank conflicts; each thread at most 1 global read, 1
            global write, 1 shared read, 1 shared write, 1 barrier; counted in simulation for 32×32
