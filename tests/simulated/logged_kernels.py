@@ -37,7 +37,7 @@ def logged(kernel, grid, block, *arrays: np.ndarray, error=None) -> Log:
 
 def rows(log: Log) -> list[tuple[object, ...]]:
     """Launch, step, block, thread, array, element, kind, line, mark of each access."""
-    told = log.told(__file__)
+    told = log.traced(__file__)
     return [
         (*row[:4], told.arrays[row[4]].name, row[5], KINDS[row[6]], row[7], MARKS[row[8]])
         for row in told.accesses
@@ -79,7 +79,7 @@ def test_each_access_has_its_place():
             ]
     assert rows(log) == expected
     assert log.barriers == 1
-    told = log.told(__file__)
+    told = log.traced(__file__)
     assert [(one.kernel, one.grid, one.block) for one in told.launches] == [
         ("reverse", (2, 1, 1), (2, 1, 1))
     ]
@@ -124,7 +124,7 @@ def test_scratch_has_the_name_that_a_kernel_first_gives_it():
     with setup.logging() as log:
         first[1, 4](x, scratch)
         second[1, 4](scratch, y)
-    told = log.told(__file__)
+    told = log.traced(__file__)
     assert [(one.name, one.space) for one in told.arrays] == [
         *(("x", "argument"), ("kept", "scratch"), ("y", "argument"))
     ]
@@ -207,7 +207,7 @@ def test_an_access_out_of_bounds_is_the_last_one():
     log = logged(one_too_far, 2, 2, zeros(4), zeros(4), error=OutOfBounds)
     assert rows(log)[-1] == (0, 0, 1, 1, "x", -1, "read", line_of("too far"), "out_of_bounds")
     assert [row[8] for row in rows(log)[:-1]] == [""] * 6
-    assert log.told(__file__).outside == (4,)
+    assert log.traced(__file__).outside == (4,)
 
 
 @cuda.jit
@@ -224,7 +224,7 @@ def updates_beyond(x):
 def test_the_index_is_kept_as_written(kernel, kind: str):
     log = logged(kernel, 1, 1, zeros(2, 3), error=OutOfBounds)
     assert [row[5:7] for row in rows(log)] == [(-1, kind)]
-    assert log.told(__file__).outside == (0, 7)
+    assert log.traced(__file__).outside == (0, 7)
 
 
 @cuda.jit
@@ -340,4 +340,4 @@ def test_of_too_many_accesses_the_first_and_the_faulty_are_told(monkeypatch):
     found = rows(log)
     assert len(found) == 5
     assert [row[8] for row in found] == [""] * 4 + ["out_of_bounds"]
-    assert log.told(__file__).cut == len(log.accesses) - 5 == 6
+    assert log.traced(__file__).cut == len(log.accesses) - 5 == 6

@@ -33,13 +33,13 @@ class Compiled(OnGpu):
         cuda.synchronize()
 
     def settle(self) -> None:
-        """Numba puts off freeing what nobody needs; a file may use torch, too."""
+        """Free memory at once: numba delays that, and a file may use torch, too."""
         cuda.current_context().memory_manager.deallocations.clear()
         torch.cuda.empty_cache()
 
 
 def install() -> type[Compiled]:
-    """Prepare this process, before workers are forked, and return what makes a worker's backend.
+    """Prepare this process, before workers are forked, and return its class of kernels.
 
     Raises CannotGrade when an installed version does not fit.
     """

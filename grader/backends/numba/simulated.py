@@ -37,7 +37,7 @@ class Logged:
         return counts.facts(self._log, file)
 
     def traced(self, file: str) -> Traced:
-        return self._log.told(file)
+        return self._log.traced(file)
 
 
 class Simulated:

@@ -37,7 +37,7 @@ class Compiled(OnGpu):
 
 
 def install() -> type[Compiled]:
-    """Prepare this process, before workers are forked, and return what makes a worker's backend.
+    """Prepare this process, before workers are forked, and return its class of kernels.
 
     Raises CannotGrade when an installed version does not fit.
     """

@@ -1,7 +1,7 @@
-"""Every access of every thread of one simulated call, one after the other.
+"""Every access of every thread of one simulated call, in order.
 
-A log is kept only while somebody asks for it: to count (counts.py), and to draw what threads
-do. What the entry does itself, outside of kernels, is no thread's and is not in it.
+A log exists only on request: to count (counts.py), and to draw the work of threads. The entry's own
+accesses, outside of kernels, belong to no thread and are not in it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from grader.worker.source_sites import Site, line_of, place_of
 Kind = Literal["read", "write", "update"]  # an update is atomic, and both reads and writes
 Mark = Literal["", "out_of_bounds", "race", "uninitialised", "from_end"]
 
-# Their place in these is what crosses the wire.
+# The wire carries positions in these.
 KINDS: tuple[Kind, ...] = ("read", "write", "update")
 MARKS: tuple[Mark, ...] = ("", "out_of_bounds", "race", "uninitialised", "from_end")
 
@@ -53,21 +53,21 @@ class Log:
     def __init__(self) -> None:
         self.launches: list[LaunchRef] = []
         self.accesses: list[Access] = []
-        self.marks: dict[int, Mark] = {}  # by an access's place in the list
+        self.marks: dict[int, Mark] = {}  # by an access's position in the list
         self.outside: tuple[int, ...] = ()  # the index that led out of its array, as written
         self.barriers = 0  # the most that any thread passed
         self._here = (0, 0, 0, 0)  # launch, step, block, thread
         self._moments: list[int] = []  # of each access, as races.py counts them
         self._atomic: Site | None = None
-        self._wholes: dict[Whole, None] = {}  # in the order in which they were met
+        self._wholes: dict[Whole, None] = {}  # in the order of their first access
         self._parameters: dict[Whole, str] = {}
 
-    # -- what the simulator tells
+    # -- called by the simulator
 
     def begin_launch(
         self, kernel: str, grid: Index, block: Index, parameters: Mapping[str, Whole]
     ) -> None:
-        """`parameters` are the arrays that the kernel gets, by their names in its text."""
+        """Begin a launch; `parameters` are the kernel's arrays by their names in its text."""
         self.launches.append(LaunchRef(kernel[:LONGEST_NAME], grid, block))
         for name, whole in parameters.items():
             self._wholes[whole] = None
@@ -77,7 +77,7 @@ class Log:
         self._here = (len(self.launches) - 1, -1, number, 0)
 
     def begin_step(self) -> None:
-        """All threads of the block have passed a barrier, or start."""
+        """Begin a step: all threads of the block have passed a barrier, or start."""
         launch, step, block, _ = self._here
         self._here = (launch, step + 1, block, 0)
         self.barriers = max(self.barriers, step + 1)
@@ -95,13 +95,13 @@ class Log:
         moment: int,
         from_end: bool,
     ) -> None:
-        """An access that begins; if it turns out to be a fault, `mark` says so.
+        """Record an access as it begins; `mark_race` and `mark_unwritten` mark faults afterwards.
 
-        `from_end` says that its index is below 0, which counts from the end: it is marked, unless
-        the text says so plainly.
+        With `from_end` its index is negative, which counts from the end. The access is then marked,
+        unless the text shows that this is meant.
         """
         if kind == "update":
-            # The simulator carries one atomic operation out in several accesses, all of which name
+            # The simulator carries out one atomic operation in several accesses; all of them name
             # its site by the same object.
             if site is self._atomic:
                 return
@@ -113,7 +113,7 @@ class Log:
         self.accesses.append(Access(*self._here, whole, address, itemsize, kind, site))
 
     def note_outside(self, whole: Whole, index: Sequence[int], kind: Kind, site: Site) -> None:
-        """An access whose index leads out of its array."""
+        """Record an access whose index leads out of its array."""
         self._wholes[whole] = None
         self._moments.append(0)
         self.outside = tuple(index)
@@ -121,7 +121,7 @@ class Log:
         self.accesses.append(Access(*self._here, whole, None, 0, kind, site))
 
     def mark_race(self, address: int, moment: int, site: Site) -> None:
-        """The access noted last races with that of this moment and place."""
+        """Mark the last access as racing with that of this moment and place."""
         last = len(self.accesses) - 1
         self.marks[last] = "race"
         for place in range(last - 1, -1, -1):
@@ -136,28 +136,28 @@ class Log:
                 return
 
     def mark_unwritten(self, places: Iterable[int]) -> None:
-        """These accesses, by their places in the list, read what no thread had written."""
+        """Mark these accesses, by position, as reads of elements that no thread had written."""
         for place in places:
             self.marks[place] = "uninitialised"
 
     # -- for the wire
 
-    def told(self, file: str) -> Traced:
-        """The log as the judge gets it, with lines of the kernel file `file`.
+    def traced(self, file: str) -> Traced:
+        """Convert the log for the wire, with lines of the kernel file `file`.
 
-        Of more accesses than the wire carries the first are kept, and those that are marked.
+        When it has more accesses than the wire carries, the first remain, and all marked ones.
         """
         arrays = self._refs()
         order = {array: number for number, array in enumerate(arrays)}
-        numbers = {whole: order[_once(whole)] for whole in self._wholes}
+        numbers = {whole: order[_identity(whole)] for whole in self._wholes}
         shown = [
             place
             for place, access in enumerate(self.accesses)
             if access.launch < MOST_LAUNCHES and numbers[access.whole] < MOST_ARRAYS
         ]
         marked = [place for place in shown if place in self.marks][-MOST_ACCESSES:]
-        room = MOST_ACCESSES - len(marked)
-        first = [place for place in shown if place not in self.marks][:room]
+        first = [place for place in shown if place not in self.marks]
+        first = first[: MOST_ACCESSES - len(marked)]
         rows = []
         for place in sorted([*first, *marked]):
             access = self.accesses[place]
@@ -180,12 +180,12 @@ class Log:
         )
 
     def _refs(self) -> dict[object, ArrayRef]:
-        """Every array, in the order in which they were met."""
+        """Return every array, in the order of their first access."""
         refs: dict[object, ArrayRef] = {}
         for whole in self._wholes:
-            if _once(whole) not in refs:
+            if _identity(whole) not in refs:
                 name = self._named(whole, len(refs))[:LONGEST_NAME]
-                refs[_once(whole)] = ArrayRef(name, whole.space, whole.shape)
+                refs[_identity(whole)] = ArrayRef(name, whole.space, whole.shape)
         return refs
 
     def _named(self, whole: Whole, number: int) -> str:
@@ -196,6 +196,6 @@ class Log:
         return variable_of(whole.site) or f"shared array {number}"
 
 
-def _once(whole: Whole) -> object:
-    """What an array is known by: each block has its own of what the text has once."""
+def _identity(whole: Whole) -> object:
+    """Return a key for an array, shared by the arrays that one call makes in each block."""
     return whole if whole.site is None else (place_of(whole.site), whole.shape)

@@ -1,4 +1,4 @@
-"""Arrays as the threads of a numba kernel see them, with each access counted and looked at."""
+"""Arrays as the threads of a numba kernel see them: each access is counted and checked."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NotSimulated(Exception):
 
 
 class Array:
-    """An array as kernels see it: every access to an element is counted and looked at.
+    """An array as kernels see it: every access to an element is counted and checked.
 
     Parts of it, and the same memory in another shape or dtype, are arrays like it.
     """
@@ -42,7 +42,7 @@ class Array:
         self._note = note
         self._start = address_of(array)
         self._strides = array.strides
-        # Plain attributes, for kernels ask for them all the time.
+        # Plain attributes, because kernels read them all the time.
         self.shape = array.shape
         self.size = array.size
         self.itemsize = array.itemsize
@@ -50,17 +50,16 @@ class Array:
 
     @property
     def whole(self) -> Whole:
-        """The array that this is, or is a part of."""
         return self._whole
 
     @property
     def named(self) -> str:
-        """Such as `x`, and `a part of x` for a view of another shape."""
+        """The array's name, `x`, or `a part of x` for a view of another shape."""
         name = self._whole.name
         return name if self.shape == self._whole.shape else f"a part of {name}"
 
     def element(self, address: int) -> str:
-        """Such as `element 7 of x`, for the access that goes on now."""
+        """Name the element of the current access, for example `element 7 of x`."""
         named = self._whole.element(address)
         threads = self._memory.threads
         if not threads.came_from_end(address):
@@ -71,10 +70,10 @@ class Array:
         return Array(array, self._memory, self._whole, self._note)
 
     def _address(self, index: Any) -> int:
-        """Of one element, whose index is inside; a negative one counts from the end."""
+        """Return the address of an element; a negative index counts from the end."""
         if type(index) is int and index >= 0:
             return self._start + index * self._strides[0]
-        if type(index) is tuple and len(index) == 2:  # the way below, for the usual case
+        if type(index) is tuple and len(index) == 2:  # a faster path for the usual case
             row, column = index
             if type(row) is int and type(column) is int and row >= 0 and column >= 0:
                 down, across = self._strides
@@ -106,8 +105,10 @@ class Array:
         return found
 
     def _read_before(self) -> bool:
-        """Whether an atomic operation that goes on has read its element: simulated, it reads it
-        again to write it."""
+        """Report whether the current atomic operation has read its element already.
+
+        Simulated, it reads the element again to write it.
+        """
         threads = self._memory.threads
         before = threads.atomic is not None and threads.atomic_read
         threads.atomic_read = True
@@ -148,7 +149,7 @@ class Array:
         return bool(held.tobytes() == np.asarray(value).astype(self._array.dtype).tobytes())
 
     def _all(self, site: Site) -> NDArray[Any]:
-        """Every element, each of which is read."""
+        """Read every element."""
         for position in np.ndindex(self._array.shape):
             if self._note is not None:
                 self._note(self.itemsize, "load")
@@ -182,10 +183,10 @@ class Array:
         return getattr(ufunc, method)(*plain, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        """What else a GPU's code knows of an array: not `sum` and the like, nor its memory."""
+        """Return an attribute that arrays have on a GPU: not `sum` and the like, nor the memory."""
         if name in _KNOWN:
             return getattr(self._array, name)
-        if name.startswith("__array"):  # for which numpy asks
+        if name.startswith("__array"):  # numpy looks for these
             raise _only_elements("this function of numpy's")
         if hasattr(self._array, name):
             raise _only_elements(f".{name}")

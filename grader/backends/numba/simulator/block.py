@@ -1,7 +1,7 @@
 """One block of a launch: its threads run one after the other, each up to its next barrier.
 
-What threads do to one element with nothing to order it is refused (races.py), and every time
-at the same place.
+Unordered accesses of several threads to one element are refused (races.py), always at the same
+place.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ORDINALS = ("first", "second", "third", *(f"{number}th" for number in range(4, 
 class Block:
     """Runs the threads of one block, one after the other, from barrier to barrier.
 
-    Takes the place of the simulator's BlockManager, and has its interface.
+    Replaces the simulator's BlockManager, and has its interface.
     """
 
     backwards = False  # whether blocks, and threads of a block, run from the last to the first
@@ -77,17 +77,17 @@ class Block:
         self._cuda.enter_block(self._index, Shared(self._launch.dynamic_bytes, self._memory))
 
     def _resume_all(self, threads: list[Thread], verdict: tuple[int, int]) -> list[bool]:
-        """Let each thread run to its next barrier, or its end. Returns their votes in favour."""
+        """Let each thread run to its next barrier, or its end; return their votes in favour."""
         self._launch.pass_barrier()
         every = math.prod(self._block_dim)
         gone = every - len(threads)
         ended = f"{gone} of its {every} threads had ended before" if gone else ""
         try:
             self._run(threads, verdict)
-        except Exception as error:  # which a race may well have led to
+        except Exception as error:  # a race may have caused it
             self._launch.threads.refuse_race()
             if isinstance(error, OutOfBounds):
-                self._memory.refuse_unwritten(ended)  # the index may well come from there
+                self._memory.refuse_unwritten(ended)  # the index may come from there
             raise
         _must_meet(threads, self._index)
         self._launch.threads.refuse_race()
@@ -103,8 +103,8 @@ class Block:
         size = self._cuda.warpsize
         for _, warp in itertools.groupby(threads, lambda thread: thread.number // size):
             lanes = list(warp)
-            while going_on := exchanged([thread for thread in lanes if not thread.dead]):
-                for thread, value in going_on:
+            while exchanges := exchanged([thread for thread in lanes if not thread.dead]):
+                for thread, value in exchanges:
                     self._resume(thread, value)
 
     def _resume(self, thread: Thread, handed: Any) -> None:
@@ -125,11 +125,11 @@ class Block:
             thread.paused = self._launch.threads.pause()
 
     def _explain(self, thread: Thread, error: IndexError, more: str = "") -> NoReturn:
-        """Raise OutOfBounds, which tells whose index it was, and of which array, and `more`."""
-        found = _NUMPY_INDEX_ERROR.search(str(error))
-        if found is None:
+        """Raise OutOfBounds with the thread, its index, the array, and `more`."""
+        match = _NUMPY_INDEX_ERROR.search(str(error))
+        if match is None:
             raise error
-        index, axis, extent = map(int, found.groups())
+        index, axis, extent = map(int, match.groups())
         name, axes = "an array", axis + 1
         outside = self._launch.outside(error)
         if outside is not None:
@@ -144,7 +144,7 @@ class Block:
         ).with_traceback(error.__traceback__) from None
 
     def _question(self, thread: Thread, index: int, extent: int, outside: Outside | None) -> str:
-        """What may be wrong with an index that leads out of its array."""
+        """Suggest the mistake behind an index that leads out of its array."""
         missing = "is a bounds check missing?"
         if outside is not None and len(outside.indices) == len(outside.array.shape) == 2:
             turned = zip(reversed(outside.indices), outside.array.shape, strict=True)
@@ -156,16 +156,16 @@ class Block:
         return f": {missing}"
 
     def _own(self, thread: Thread) -> set[int]:
-        """The numbers of a thread and its block, and the thread's in the grid, along each axis."""
+        """Return the indices of a thread and its block, and the thread's in the grid."""
         threads, blocks = ((each.x, each.y, each.z) for each in (thread.index, self._index))
         along = zip(threads, blocks, self._block_dim, strict=True)
         return {*threads, *blocks, *(at + block * wide for at, block, wide in along)}
 
 
 def _must_meet(threads: list[Thread], block: Index) -> None:
-    """Raise DivergentBarrier, in a thread that waits, unless all that have not ended wait with it.
+    """Raise DivergentBarrier in a waiting thread unless all that have not ended wait with it.
 
-    A thread may end early, by `return`. One that ends otherwise has gone past the barrier.
+    A thread may end early, by `return`. A thread that ends otherwise has passed the barrier by.
     """
     waiting = [thread for thread in threads if not thread.dead]
     if not waiting:
@@ -191,6 +191,6 @@ def _must_meet(threads: list[Thread], block: Index) -> None:
 
 
 def _indices(extents: races.Index) -> Iterator[races.Index]:
-    """All (x, y, z) in the order of a GPU's thread numbers: x runs fastest."""
+    """Yield all (x, y, z) in the order of a GPU's thread numbers: x runs fastest."""
     for z, y, x in np.ndindex(*reversed(extents)):
         yield x, y, z

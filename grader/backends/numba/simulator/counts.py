@@ -1,11 +1,11 @@
-"""From a log of accesses to what a GPU would count: accesses, transactions, bank conflicts.
+"""From a log of accesses to a GPU's counters: accesses, transactions, bank conflicts.
 
-The text is counted as it is written: a compiler may read an element once where the text does so
-twice. Threads of a warp run in step, so what they do at one instruction for the n-th time is one
-request to memory, of all who come there. Where some come there less often, an `if` keeps them from
-the last turns of a loop or, where it counts down, from the first: requests are then put together
-from the first time on, or from the last one backwards, whichever needs less. An atomic update is a
-read and a write, in one request.
+Accesses are counted as the text has them: a compiler may read an element once where the text reads
+it twice. Threads of a warp run in step. The n-th time that they reach one instruction is one
+request to memory, by all threads that do so. Some threads may reach it less often: an `if` keeps
+them from the last turns of a loop or, where it counts down, from the first. Requests are therefore
+grouped from the first time on, or from the last one backwards, whichever gives fewer. An atomic
+update is a read and a write, in one request.
 """
 
 from __future__ import annotations
@@ -21,24 +21,25 @@ WARP = 32  # threads, as on every CUDA GPU
 # Global memory moves in pieces of 32 bytes: CUDA C++ Best Practices Guide, "Coalesced Access to
 # Global Memory".
 PIECE = 32
-# Successive 4-byte words of shared memory lie in successive banks, each of which serves one word at
-# a time, to all who want it: CUDA C++ Programming Guide, compute capability 5.x, "Shared Memory".
+# Successive 4-byte words of shared memory lie in successive banks. Each bank serves one word at a
+# time, to all threads that want it: CUDA C++ Programming Guide, compute capability 5.x, "Shared
+# Memory".
 BANKS, WORD = 32, 4
 
 Request = list[Access]
 
 
 def facts(log: Log, file: str) -> dict[str, int]:
-    """For the wire: each of spec.COUNTS as `counts.transactions` and so on.
+    """Return each of the spec's COUNTS for the wire, as `counts.transactions` and so on.
 
-    Of the worst request, `worst.transactions` is its pieces and `worst.bank_conflicts` its passes;
-    `threads.` and `line.` tell how many threads make it, and on which line of the kernel `file`
-    (0: none).
+    Of the worst request, `worst.transactions` is its pieces and `worst.bank_conflicts` its passes.
+    `threads.` and `line.` name the number of threads that make it, and its line in the kernel
+    `file` (0: none).
     """
     inside = [access for access in log.accesses if access.address is not None]
     shared = [access for access in inside if access.whole.space == "shared"]
     elsewhere = [access for access in inside if access.whole.space != "shared"]
-    found = {
+    counts = {
         "counts.global_reads": most_of_a_thread(elsewhere, "read"),
         "counts.global_writes": most_of_a_thread(elsewhere, "write"),
         "counts.shared_reads": most_of_a_thread(shared, "read"),
@@ -49,25 +50,27 @@ def facts(log: Log, file: str) -> dict[str, int]:
     }
     for request in requests(elsewhere, pieces):
         moved = pieces(request)
-        found["counts.transactions"] += moved
-        _keep_worst(found, "transactions", moved, request, file)
+        counts["counts.transactions"] += moved
+        _keep_worst(counts, "transactions", moved, request, file)
     for request in requests(shared, lambda request: sum(passes(request))):
         needed = passes(request)
-        found["counts.bank_conflicts"] += sum(needed) - len(needed)
-        _keep_worst(found, "bank_conflicts", max(needed), request, file)
-    return found
+        counts["counts.bank_conflicts"] += sum(needed) - len(needed)
+        _keep_worst(counts, "bank_conflicts", max(needed), request, file)
+    return counts
 
 
-def _keep_worst(found: dict[str, int], count: str, value: int, request: Request, file: str) -> None:
-    if value > found.get(f"worst.{count}", 0):
+def _keep_worst(
+    counts: dict[str, int], count: str, value: int, request: Request, file: str
+) -> None:
+    if value > counts.get(f"worst.{count}", 0):
         site = request[0].site
-        found[f"worst.{count}"] = value
-        found[f"threads.{count}"] = len(request)
-        found[f"line.{count}"] = line_of(site) if site[0].co_filename == file else 0
+        counts[f"worst.{count}"] = value
+        counts[f"threads.{count}"] = len(request)
+        counts[f"line.{count}"] = line_of(site) if site[0].co_filename == file else 0
 
 
 def most_of_a_thread(accesses: Iterable[Access], kind: Kind) -> int:
-    """How many of these accesses of a kind, updates included, the busiest thread makes."""
+    """Return the accesses of a kind, updates included, that the busiest thread makes."""
     done = Counter(
         (access.launch, access.block, access.thread)
         for access in accesses
@@ -77,12 +80,12 @@ def most_of_a_thread(accesses: Iterable[Access], kind: Kind) -> int:
 
 
 def requests(accesses: Sequence[Access], cost: Callable[[Request], int]) -> list[Request]:
-    """The accesses in groups: one instruction, for the n-th time, by the threads of one warp.
+    """Group the accesses: one instruction, for the n-th time, by the threads of one warp.
 
-    `cost` is what one request needs.
+    `cost` is the cost of one request.
     """
     warps: dict[tuple[object, ...], dict[int, Request]] = defaultdict(lambda: defaultdict(list))
-    # By the code's id, which is never another's while the log is there: to hash it takes long.
+    # By the code's id, because hashing it takes long; the log keeps the code alive.
     places: dict[tuple[int, int], Place] = {}
     for access in accesses:
         code, offset = access.site
@@ -92,23 +95,23 @@ def requests(accesses: Sequence[Access], cost: Callable[[Request], int]) -> list
         # `x[i] += 1` is one part of the text, and two instructions.
         instruction = (access.launch, access.block, place, access.kind)
         warps[instruction, access.thread // WARP][access.thread].append(access)
-    found: list[Request] = []
+    grouped: list[Request] = []
     for threads in warps.values():
         ways = [_in_step(threads.values())]
         if len(set(map(len, threads.values()))) > 1:
             ways.append(_in_step([each[::-1] for each in threads.values()]))
             ways.sort(key=lambda way: sum(map(cost, way)))
-        found += ways[0]
-    return found
+        grouped += ways[0]
+    return grouped
 
 
 def _in_step(threads: Iterable[Request]) -> list[Request]:
-    """The first accesses of all threads, the second ones, and so on."""
+    """Group the first accesses of all threads, the second ones, and so on."""
     return [[each for each in turn if each is not None] for turn in zip_longest(*threads)]
 
 
 def pieces(request: Request) -> int:
-    """How many pieces of PIECE bytes a request to global memory moves: each that it touches."""
+    """Return the pieces of PIECE bytes that a request to global memory touches, and so moves."""
     return len(
         {
             (access.whole if access.whole.space == "scratch" else None, piece)
@@ -120,13 +123,12 @@ def pieces(request: Request) -> int:
 
 
 def passes(request: Request) -> list[int]:
-    """How many passes over shared memory a request needs, for each part of it.
+    """Return the passes over shared memory that a request needs, for each part of it.
 
-    The banks serve a warp's elements of 4 bytes or less at once, of 8 bytes those of one half of
-    the warp after the other's, of 16 bytes a quarter at a time: 128 bytes of them at most, which is
-    a word from each bank (the guide says so for compute capability 2.x, and nothing of 8 bytes for
-    later ones). A part needs as many passes as the
-    most distinct words that it touches in one bank, and at least one.
+    The banks serve 128 bytes of a warp's elements at once, a word from each bank: all elements of 4
+    bytes or less, half of a warp's elements of 8 bytes, a quarter of those of 16 bytes. (The guide
+    says so for compute capability 2.x, and nothing of 8 bytes for later ones.) A part needs as many
+    passes as the most distinct words that it touches in one bank, and at least one.
     """
     words: dict[tuple[int, int], set[int]] = defaultdict(set)
     for access in request:
@@ -143,5 +145,5 @@ def passes(request: Request) -> list[int]:
 
 
 def _spanned(start: int, size: int, unit: int) -> range:
-    """The numbers of the units that `size` bytes from `start` on lie in."""
+    """Return the numbers of the units that `size` bytes from `start` on lie in."""
     return range(start // unit, (start + size - 1) // unit + 1)

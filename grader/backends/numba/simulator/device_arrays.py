@@ -1,4 +1,4 @@
-"""Device arrays as a kernel file holds them outside of kernels, and what a launch makes of them."""
+"""Device arrays in a kernel file outside of kernels, and their conversion at a launch."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _set = FakeCUDAArray.__setitem__
 
 
 def device_array(array: NDArray[Any], note: Note, name: str) -> Any:
-    """A device array over the same memory: what an entry receives in place of one on a GPU.
+    """Make a device array over the same memory, for the entry in place of one on a GPU.
 
-    Has `shape`, `size`, `dtype`, `copy_to_host()` and the rest of a device array, and is what
-    simulated kernels take. `note` is told of every access; errors call the array `name`.
+    It has `shape`, `size`, `dtype`, `copy_to_host()` and the rest of a device array, and simulated
+    kernels take it. `note` receives every access; errors call the array `name`.
     """
     return _Observed(array, note, Whole.of(array, name))
 
 
 class _Observed(FakeCUDAArray):
-    """A device array that tells how many bytes are read or written.
+    """A device array that reports the bytes that are read or written.
 
-    A part of it, or the same memory in another shape, tells what is done with it by itself.
+    A part of it, or the same memory in another shape, reports its own accesses.
     """
 
     def __init__(self, array: NDArray[Any], note: Note, whole: Whole, stream: int = 0) -> None:
@@ -97,15 +97,15 @@ class _Observed(FakeCUDAArray):
         return super().copy_to_device(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        """What else numpy's array has: `sum`, `__array__` and the like look at every element."""
-        found = getattr(self._ary, name)
-        if callable(found) or name.startswith("__array"):
+        """Return another attribute of numpy's array: `sum` or `__array__` reads every element."""
+        attribute = getattr(self._ary, name)
+        if callable(attribute) or name.startswith("__array"):
             self._note(self._ary.nbytes, "load")
-        return found
+        return attribute
 
 
 def as_kernels_see_it(item: Any) -> Any:
-    """What a launch makes of a device array that it gets."""
+    """Convert a device array at a launch."""
     memory = launched().launch.memory
     if isinstance(item, _Observed):
         return item.in_kernel(memory)
@@ -115,12 +115,12 @@ def as_kernels_see_it(item: Any) -> Any:
 class Tuples:
     """An extension of launches, in numba's sense: they take arrays in tuples, too.
 
-    A GPU's do so by themselves, and the simulator's hand a tuple on as it is.
+    A GPU's launches do so by themselves; the simulator's pass a tuple on unchanged.
     """
 
     @staticmethod
     def prepare_args(ty: Any, val: Any, stream: Any, retr: list[Any]) -> tuple[Any, Any]:
-        """`retr` is for what a launch has to do at its end: copy back to the host."""
+        """Convert an argument; `retr` collects the work at the launch's end: copies to the host."""
         return ty, _of_tuple(val, retr) if isinstance(val, tuple) else val
 
 
@@ -140,7 +140,7 @@ def _of_part(part: Any, retr: list[Any]) -> Any:
 
 
 def memory_of(argument: Any) -> Iterator[NDArray[Any]]:
-    """What a launch may write to by this argument."""
+    """Yield the memory that a launch may write to by this argument."""
     if isinstance(argument, tuple):
         for part in argument:
             yield from memory_of(part)
@@ -153,14 +153,14 @@ def memory_of(argument: Any) -> Iterator[NDArray[Any]]:
 
 
 def element(self: Any, index: Any) -> Any:
-    """What an index gives of a device array that no launch has made anything of."""
+    """Read from a device array that no launch has converted."""
     if launched() is not None:
         raise _from_outside(Whole.scratch(self._ary))
     return _get(self, index)
 
 
 def set_element(self: Any, index: Any, value: Any) -> None:
-    """What an index sets in a device array that no launch has made anything of."""
+    """Write to a device array that no launch has converted."""
     if launched() is not None:
         raise _from_outside(Whole.scratch(self._ary))
     _set(self, index, value)
@@ -174,7 +174,7 @@ def _from_outside(whole: Whole) -> NotSimulated:
 
 
 def new_device_array(*args: Any, **kwargs: Any) -> Any:
-    """What `cuda.device_array` gives."""
+    """Replace `cuda.device_array`: the memory starts uninitialised."""
     made = make_device_array(*args, **kwargs)
     uninitialised(made._ary)
     return made
@@ -182,14 +182,14 @@ def new_device_array(*args: Any, **kwargs: Any) -> Any:
 
 @contextmanager
 def watching(watcher: Callable[[NDArray[Any]], None]) -> Iterator[None]:
-    """Tell `watcher` the memory of every device array that is made meanwhile."""
+    """Report the memory of every device array that is made meanwhile to `watcher`."""
 
     def init(self: Any, ary: Any, stream: int = 0) -> None:
         _init(self, ary, stream)
         if isinstance(ary, np.ndarray):
             watcher(ary)
 
-    FakeCUDAArray.__init__ = init  # all device arrays, and all views of them, are made by it
+    FakeCUDAArray.__init__ = init  # it makes all device arrays, and all views of them
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""The one module that reaches into numba's CUDA simulator, and hands its parts to the others.
+"""The private parts of numba's CUDA simulator: the one module that touches them.
 
 Importing this module raises CannotGrade when the installed numba-cuda does not fit.
 """
@@ -23,14 +23,14 @@ if not config.ENABLE_CUDASIM:
         next_step="Set NUMBA_ENABLE_CUDASIM=1 before numba is imported.",
     )
 
-# Imported by name, for these modules have no types worth the word: here they are Any.
+# Imported by name, because these modules have hardly any types: here they are Any.
 _kernel: Any = importlib.import_module("numba.cuda.simulator.kernel")
 _kernelapi: Any = importlib.import_module("numba.cuda.simulator.kernelapi")
 _devicearray: Any = importlib.import_module("numba.cuda.simulator.cudadrv.devicearray")
 
 require(contract.SIMULATED, contract.GREENLETS)
 
-# The simulator's own, as they are before anything else is put in their place.
+# The simulator's own classes, before `put_in_place` replaces them.
 ArgHint = _kernel.ArgHint
 Dim3 = _kernelapi.Dim3
 FakeCUDAArray = _devicearray.FakeCUDAArray
@@ -46,7 +46,7 @@ make_device_array = _devicearray.device_array
 def put_in_place(
     block_manager: type, cuda_module: type, as_kernels_see_it: Any, new_device_array: Any
 ) -> None:
-    """From now on, launches and kernel files use these instead of the simulator's own."""
+    """Make launches and kernel files use these instead of the simulator's own."""
     _kernel.BlockManager = block_manager
     _kernel.FakeCUDAModule = cuda_module
     _kernel.FakeWithinKernelCUDAArray = as_kernels_see_it
@@ -55,7 +55,7 @@ def put_in_place(
 
 
 def call_in_errors(public: str, *classes: type) -> None:
-    """Let Python's errors name these classes, and what they offer, as a kernel file does."""
+    """Let Python's errors name these classes, and their methods, as a kernel file does."""
     for each in classes:
         each.__name__ = public
         for name, function in vars(each).items():
@@ -64,10 +64,10 @@ def call_in_errors(public: str, *classes: type) -> None:
 
 
 def launched() -> Any:
-    """The `cuda` module of the launch that runs; None while none does."""
+    """Return the `cuda` module of the current launch, or None."""
     return _kernel._get_kernel_context()
 
 
 def numpy_type(dtype: Any) -> Any:
-    """What numpy makes a dtype from: numba's types are translated, the rest is let through."""
+    """Translate numba's types for numpy; return any other dtype unchanged."""
     return numpy_support.as_dtype(dtype) if isinstance(dtype, _kernelapi.types.Type) else dtype

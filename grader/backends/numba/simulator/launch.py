@@ -1,4 +1,4 @@
-"""What the blocks of one launch share: who acts, the global memory, and what is logged."""
+"""The state that the blocks of one launch share: acting thread, global memory, log."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from grader.worker.races import Index
 
 
 class Launch:
-    """Is told which block and which thread acts, for those that look for races, and for the log."""
+    """Forwards the acting block and thread to the race check and to the log."""
 
-    log: Log | None = None  # of all launches, while somebody asks for it
+    log: Log | None = None  # of all launches, while one is requested
 
     def __init__(self, grid: Index, block: Index, dynamic_bytes: int) -> None:
         self._grid = grid
@@ -41,13 +41,13 @@ class Launch:
         log.begin_launch(function.__name__, self._grid, self._block, arrays)
 
     def pass_barrier(self) -> None:
-        """All threads of the block have passed one, or start."""
+        """Note that all threads of the block have passed a barrier, or start."""
         self.threads.begin_interval()
         if self.log is not None:
             self.log.begin_step()
 
     def turn_to(self, index: object, number: int, paused: Paused | None) -> None:
-        """A thread of the block goes on: after a barrier, or where it paused."""
+        """Let a thread of the block continue: after a barrier, or where it paused."""
         if paused is None:
             self.threads.begin_turn(index)
         else:
@@ -56,16 +56,16 @@ class Launch:
             self.log.begin_thread(number)
 
     def outside(self, error: IndexError) -> Outside | None:
-        """The access that led to this error, which is noted, if it was one to an array."""
-        found = self.threads.outside
-        if found is None or found.error is not error:
+        """Return and log the array access that caused this error; None if no array access did."""
+        access = self.threads.outside
+        if access is None or access.error is not error:
             return None
         if self.log is not None:
-            self.log.note_outside(found.array.whole, found.indices, found.kind, found.site)
-        return found
+            self.log.note_outside(access.array.whole, access.indices, access.kind, access.site)
+        return access
 
 
 def _number(index: Any, extents: Index) -> int:
-    """Of a block in its grid: x runs fastest."""
+    """Return the number of a block in its grid: x runs fastest."""
     across, down, _ = extents
     return int(index.x + across * (index.y + down * index.z))

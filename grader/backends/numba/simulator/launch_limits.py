@@ -1,15 +1,15 @@
-"""What a GPU would not start: launches with no block, and blocks that are too large."""
+"""Launches that a GPU would not start: with no block, or with blocks that are too large."""
 
 from __future__ import annotations
 
 import math
 
-# What every CUDA GPU allows: CUDA C++ Programming Guide, "Technical Specifications per Compute
-# Capability". (Some allow more shared memory to those who ask; numba-cuda does not ask.)
-MOST_THREADS = 1024
+# Limits of every CUDA GPU: CUDA C++ Programming Guide, "Technical Specifications per Compute
+# Capability". (Some allow more shared memory on request; numba-cuda does not request it.)
+MAX_THREADS = 1024
 LARGEST_BLOCK = (1024, 1024, 64)
 LARGEST_GRID = (2**31 - 1, 65_535, 65_535)
-MOST_SHARED_BYTES = 48 * 1024
+MAX_SHARED_BYTES = 48 * 1024
 
 
 class LaunchRefused(Exception):
@@ -19,27 +19,27 @@ class LaunchRefused(Exception):
 def check_launch(grid: tuple[int, ...], block: tuple[int, ...], dynamic_bytes: int) -> None:
     for what, extents in (("block", grid), ("thread in a block", block)):
         if min(extents) < 1:
-            asked = f"{_counted(grid, 'block')} of {_counted(block, 'thread')}"
-            raise LaunchRefused(f"a launch needs at least one {what}, not {asked}")
+            size = f"{_counted(grid, 'block')} of {_counted(block, 'thread')}"
+            raise LaunchRefused(f"a launch needs at least one {what}, not {size}")
     threads = math.prod(block)
-    if threads > MOST_THREADS:
+    if threads > MAX_THREADS:
         raise LaunchRefused(
-            f"a block of {threads} threads is too large: a GPU runs at most {MOST_THREADS}"
+            f"a block of {threads} threads is too large: a GPU runs at most {MAX_THREADS}"
         )
     for what, extents, largest in (("block", block, LARGEST_BLOCK), ("grid", grid, LARGEST_GRID)):
-        if any(extent > most for extent, most in zip(extents, largest, strict=True)):
+        if any(extent > limit for extent, limit in zip(extents, largest, strict=True)):
             raise LaunchRefused(f"a {what} of {extents} is too large: the most is {largest}")
     check_shared(dynamic_bytes)
 
 
 def _counted(extents: tuple[int, ...], what: str) -> str:
-    """`1 block`, `0 blocks`, and `2 × 0 blocks` along two axes."""
+    """Write `1 block`, `0 blocks`, and `2 × 0 blocks` along two axes."""
     along = max((axis + 1 for axis, extent in enumerate(extents) if extent != 1), default=1)
     return " × ".join(map(str, extents[:along])) + f" {what}" + "s" * (math.prod(extents) != 1)
 
 
 def check_shared(total: int) -> None:
-    if total > MOST_SHARED_BYTES:
+    if total > MAX_SHARED_BYTES:
         raise LaunchRefused(
-            f"{total} bytes of shared memory are too many: a block gets at most {MOST_SHARED_BYTES}"
+            f"{total} bytes of shared memory are too many: a block gets at most {MAX_SHARED_BYTES}"
         )

@@ -1,4 +1,4 @@
-"""The memory that a simulated kernel asks for, local and shared, which starts out uninitialised."""
+"""Local and shared memory of a simulated kernel, which starts uninitialised."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Shape = int | tuple[int, ...]
 
 
 def uninitialised(array: NDArray[Any]) -> NDArray[Any]:
-    """Fill with what shows when it is read before it is written: NaN, or bytes of 0xA5."""
+    """Fill an array with values that stand out when read too early: NaN, or bytes of 0xA5."""
     if array.dtype.kind in "fc":
         array[...] = np.nan
     elif array.dtype.kind == "b":
@@ -35,7 +35,7 @@ def _new_array(shape: Shape, dtype: Any) -> NDArray[Any]:
 
 
 def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
-    """From what learners write: `float32` of numba or numpy, or its name."""
+    """Convert a learner's dtype: `float32` of numba or numpy, or its name."""
     known: np.dtype[Any] = np.dtype(numpy_type(dtype))
     return known
 
@@ -61,7 +61,7 @@ class Shared(FakeCUDAShared):
         self._bytes = dynamic_bytes  # of shared memory that this block has
 
     def array(self, shape: Shape, dtype: Any, alignment: int | None = None) -> Array:
-        # The instruction that calls, so that two calls on one line are two arrays.
+        # By the calling instruction: two calls on one line are two arrays.
         caller = sys._getframe(1)
         call = (caller.f_code, caller.f_lasti)
         if shape == 0:  # all of the launch's dynamic shared memory

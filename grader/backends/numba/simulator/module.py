@@ -1,4 +1,4 @@
-"""What the name `cuda` means inside a kernel: barriers, shuffles, atomics, cooperative groups."""
+"""The name `cuda` inside a kernel: barriers, shuffles, atomics, cooperative groups."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from grader.worker.races import Index
 
 
 class Cuda(FakeCUDAModule):
-    """The `cuda` of one launch, which speaks to the thread that runs."""
+    """The `cuda` of one launch; it acts for the running thread."""
 
-    # Plain attributes, set before a thread runs. The simulator asks the operating system's thread.
+    # Plain attributes, set before a thread runs. The simulator would look them up by OS thread.
     threadIdx: Any = None
     blockIdx: Any = None
     laneid = 0

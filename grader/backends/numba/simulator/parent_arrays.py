@@ -1,4 +1,4 @@
-"""The arrays that views are parts of: their names, and which element lies at an address."""
+"""The arrays that views are parts of: their names, and their elements by address."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from grader.worker.source_sites import Site, place_of
 
 @dataclass(frozen=True)
 class Whole:
-    """The array that a thread's view is a part of, to say which of its elements is used.
+    """The array that a thread's view is a part of, to name the element that it uses.
 
-    `space` is one of wire.SPACES. A shared array has the `site` in the kernel's text that made it.
-    It lies `offset` bytes from the start of its block's shared memory, and scratch that is a part
-    of an array so many bytes from the start of that. `array` is there to stay alive: no other array
-    gets its address meanwhile.
+    `space` is one of the SPACES of `grader.model`. A shared array has the `site` in the kernel's
+    text that made it. `offset` is in bytes: of a shared array from the start of its block's shared
+    memory, of scratch from the start of the array that it is a part of. `array` stays alive here,
+    so no other array gets its address.
     """
 
     name: str
@@ -51,18 +51,21 @@ class Whole:
         return cls(name, start, array.shape, array.strides, array, "shared", site, offset)
 
     def on_gpu(self, address: int) -> int:
-        """The address as far as a GPU's may be known: shared memory begins at 0, and so does
-        scratch, which a GPU gives at multiples of 256 bytes wherever a CPU puts it."""
+        """Return the address as far as a GPU's is known.
+
+        Shared memory begins at 0. So does scratch, which a GPU places at multiples of 256 bytes
+        wherever a CPU puts it.
+        """
         return address if self.space == "argument" else address - self.start + self.offset
 
     def element(self, address: int) -> str:
-        """Such as `element 5 of out`, and `element (1, 2) of out` where there are more axes."""
+        """Name an element: `element 5 of out`, or `element (1, 2) of out` on more axes."""
         index = self._index(address)
         position = index[0] if len(index) == 1 else tuple(index)
         return f"element {position} of {self.name}"
 
     def flat(self, address: int) -> int:
-        """The element's number, in C order."""
+        """Return the element's number, in C order."""
         number = 0
         for at, extent in zip(self._index(address), self.shape, strict=True):
             number = number * extent + at
@@ -78,7 +81,6 @@ class Whole:
 
 
 def _owner(array: NDArray[Any]) -> NDArray[Any]:
-    """The array that owns the memory of this one."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
@@ -89,9 +91,9 @@ def address_of(array: NDArray[Any]) -> int:
     return address
 
 
-@cache  # for each block makes its own arrays, at the same places of the text
+@cache  # each block makes its own arrays, at the same places of the text
 def variable_of(site: Site) -> str | None:
-    """The variable to which the call at this site is assigned: `tile = cuda.shared.array(...)`."""
+    """Return the variable that this call is assigned to: `tile = cuda.shared.array(...)`."""
     _, *where = place_of(site)
     try:
         tree = ast.parse("".join(linecache.getlines(site[0].co_filename)))
@@ -105,5 +107,5 @@ def variable_of(site: Site) -> str | None:
 
 
 def _position(node: ast.expr) -> list[object]:
-    """As in a `Place`."""
+    """Return a node's position in the form of a `Place`."""
     return [node.lineno, node.end_lineno, node.col_offset, node.end_col_offset]

@@ -1,10 +1,10 @@
-"""Which accesses of the threads of one numba launch race.
+"""Races between the threads of one numba launch.
 
-Threads of one block are ordered by the barriers that all of them pass; blocks are not ordered at
-all. Threads run one after the other, each up to its next barrier: that stretch is a turn, and the
-turns between two barriers are an interval. A shuffle parts a turn in two, and orders nothing.
-Two accesses of one block in one interval, or of two blocks, race, unless one thread does both, both
-only read, both are atomic, or an atomic operation orders them.
+Barriers that all threads of a block pass order these threads; nothing orders blocks. Threads run
+one after the other, each up to its next barrier: that stretch is a turn. The turns between two
+barriers are an interval. A shuffle splits a turn in two, and orders nothing. Two accesses of one
+block in one interval, or of two blocks, race, unless one thread makes both, both only read, both
+are atomic, or an atomic operation orders them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from grader.worker.source_sites import Site, line_of, quoted
 
 
 class Array(Protocol):
-    """An array as threads see it (arrays.py), which is the whole of it or a part."""
+    """An array as threads see it (arrays.py): the whole of it, or a part."""
 
     shape: tuple[int, ...]
     itemsize: int
@@ -43,33 +43,33 @@ class Array(Protocol):
     def named(self) -> str: ...
 
     def element(self, address: int) -> str:
-        """In words, for the access that goes on now."""
+        """Name the element of the current access."""
 
 
-# Plain tuples, for a simulated thread spends much of its time here.
+# Plain tuples, because a simulated thread spends much of its time here.
 Done = tuple[int, Site]  # one access: its moment and its place
-# Accesses of one kind to one element, as far as a later one may race with them: the last; the last
-# before it by another thread of the same block; the last by another block.
+# Accesses of one kind to one element that a later one may race with: the last; the last before it
+# by another thread of the same block; the last by another block.
 Lately = tuple[Done, Done | None, Done | None]
-Paused = tuple[int, VectorClock]  # a turn: its number, and whose writes are known of in it
+Paused = tuple[int, VectorClock]  # a turn: its number, and the writes visible in it
 
 
 class Threads(Moments):
-    """Which thread of which block acts in one launch, and what it knows of the others."""
+    """The acting thread and block of one launch, and the writes of others visible to it."""
 
     def __init__(self, log: Log | None = None) -> None:
         super().__init__()
         self.log = log
         self.turn = self.interval = self.block = 0  # the moments at which they began
-        self.atomic: Site | None = None  # where, while an atomic operation goes on
-        self.atomic_read = False  # by it, its element
+        self.atomic: Site | None = None  # of the current atomic operation
+        self.atomic_read = False  # whether it has read its element
         self.outside: Outside | None = None  # the last access that numpy refused
         self.from_end = (0, 0, 0)  # the last negative index: its turn, its address, the index
-        self.race: Race | None = None  # within the block that acts, and not told yet
+        self.race: Race | None = None  # within the acting block, and not raised yet
         self._order = Order()
         self._blocks: list[int] = []  # the moments at which they began
         self._indices: list[object] = []
-        self._numbers: list[int] = []  # of each turn: that of its first part
+        self._numbers: list[int] = []  # of each turn, the number of its first part
         self._acquired_before: VectorClock = {}  # by the block's threads before the last barrier
         self._acquired_since: VectorClock = {}
 
@@ -80,7 +80,7 @@ class Threads(Moments):
         self._order.acquired, self._acquired_before, self._acquired_since = {}, {}, {}
 
     def begin_interval(self) -> None:
-        """All threads of the block have passed a barrier: each knows what any of them knew."""
+        """Note that all threads passed a barrier: what was visible to one is now visible to all."""
         self.interval = self.now + 1
         merge(self._acquired_since, self._order.acquired)
         merge(self._acquired_before, self._acquired_since)
@@ -94,34 +94,34 @@ class Threads(Moments):
             self._order.acquired = dict(self._acquired_before)
 
     def pause(self) -> Paused:
-        """The thread that acts waits for others, but at no barrier."""
+        """Let the acting thread wait for others, but at no barrier."""
         acquired, self._order.acquired = self._order.acquired, {}
         merge(self._acquired_since, acquired)
         return self.number(self.turn), acquired
 
     def resume(self, paused: Paused) -> None:
-        """A thread that paused since the last barrier goes on."""
+        """Let a thread that paused since the last barrier continue."""
         merge(self._acquired_since, self._order.acquired)
         number, self._order.acquired = paused
         self._numbers.append(number)
         self.turn = self.begin(self._parties[number])
 
     def number(self, moment: int) -> int:
-        """Both parts of a turn have one."""
+        """Return the number of a turn, the same for both of its parts."""
         return self._numbers[super().number(moment)]
 
     def own(self, moment: int) -> bool:
-        """Whether it was the acting thread that acted then, after the last barrier."""
+        """Report whether the acting thread acted at this moment, after the last barrier."""
         return moment >= self.turn or (
             moment >= self.interval and self.number(moment) == self.number(self.turn)
         )
 
     def came_from_end(self, address: int) -> bool:
-        """Whether the acting thread got to this element by an index below 0, in this turn."""
+        """Report whether the acting thread reached this element by a negative index, this turn."""
         return self.from_end[:2] == (self.turn, address)
 
     def fence(self) -> None:
-        """All can see what this thread wrote, and what its block did before the last barrier."""
+        """Make visible to all this thread's writes, and its block's before the last barrier."""
         self._order.acquired[self.number(self.turn)] = self.now
         self._order.acquired[self._block_key(self.turn)] = self.interval - 1
         self.now += 1
@@ -134,7 +134,7 @@ class Threads(Moments):
         return f"thread {self.party(moment)} of block {block}"
 
     def racing(self, moment: int) -> bool:
-        """Whether nothing orders an access at this moment and what the acting thread does now."""
+        """Report whether nothing orders this moment's access and the current one."""
         if moment >= self.turn or self.block <= moment < self.interval:
             return False
         return not (
@@ -144,18 +144,17 @@ class Threads(Moments):
         )
 
     def refuse_race(self) -> None:
-        """Raise Race if two threads of the block raced since the last barrier."""
         if self.race is not None:
             raise self.race
 
     def _block_key(self, moment: int) -> int:
-        """Blocks count downwards from -1 as parties, turns upwards from 0."""
+        """Return a block's number as a party: blocks count down from -1, turns up from 0."""
         return -bisect_right(self._blocks, moment)
 
 
 @dataclass(frozen=True)
 class Outside:
-    """An access with an index that numpy refused by this error, most often for being too large."""
+    """An access with an index that numpy refused by this error, usually because it is too large."""
 
     error: IndexError
     array: Array
@@ -165,15 +164,15 @@ class Outside:
 
     @property
     def indices(self) -> tuple[int, ...]:
-        """What is a number in the index, for each axis."""
+        """The numbers in the index, for each axis."""
         parts = self.index if isinstance(self.index, tuple) else (self.index,)
         return tuple(int(part) for part in parts if isinstance(part, int | np.integer))
 
 
 class Memory:
-    """What was done to each element of the global memory in a launch, or of a block's shared one.
+    """The accesses to each element of a launch's global memory, or of a block's shared memory.
 
-    Elements are known by their address, in units of the smallest dtype that the memory is seen as.
+    Elements are identified by address, in units of the smallest dtype that views the memory.
     """
 
     def __init__(self, threads: Threads, shared: bool) -> None:
@@ -187,7 +186,7 @@ class Memory:
         self._unwritten_places: list[int] = []  # in the log
 
     def fit(self, itemsize: int) -> None:
-        """From now on, the memory is also seen as elements of this many bytes."""
+        """View the memory also as elements of this many bytes from now on."""
         unit = math.gcd(self._unit, itemsize)
         if self._unit not in (0, unit):
             for done in (self._wrote, self._read, self._updated):
@@ -195,7 +194,7 @@ class Memory:
         self._unit = unit
 
     def load(self, array: Array, address: int, site: Site) -> None:
-        """A thread reads an element, plainly or as the first part of an atomic operation."""
+        """Check a read of an element: plain, or the first part of an atomic operation."""
         threads = self.threads
         if threads.atomic is not None:
             self._update(array, address, threads.atomic)
@@ -220,9 +219,9 @@ class Memory:
             unit += self._unit
 
     def store(self, array: Array, address: int, site: Site, unchanged: Callable[[], bool]) -> None:
-        """A thread writes an element. `unchanged` tells whether it writes the bits that are there.
+        """Check a write of an element. `unchanged` reports whether it writes the same bits.
 
-        Of an atomic operation this is the second part: the first was looked at.
+        The second part of an atomic operation needs no check: the first was checked.
         """
         threads = self.threads
         if threads.atomic is not None:
@@ -258,7 +257,7 @@ class Memory:
         log.note(array.whole, address, array.itemsize, kind, site, now, from_end)
 
     def _after(self, past: Lately | None, site: Site) -> Lately:
-        """`past` with one more access, of now."""
+        """Return `past` with the current access added."""
         now = (self.threads.now, site)
         if past is None:
             return now, None, None
@@ -272,13 +271,13 @@ class Memory:
     def _check(
         self, lately: Lately | None, array: Array, address: int, does: str, did: str
     ) -> None:
-        """Raise Race if nothing orders one of these accesses and that of now."""
+        """Raise Race if nothing orders one of these accesses and the current one."""
         racing = self._racing(lately)
         if racing is not None:
             self._refuse(array, address, does, racing, did)
 
     def _racing(self, lately: Lately | None) -> Done | None:
-        """The first of these accesses that nothing orders with what the acting thread does now."""
+        """Return the first of these accesses that nothing orders with the current one."""
         if lately is None or (lately[0][0] >= self.threads.turn and lately[1] is lately[2]):
             return None  # nobody's, or only its own
         for done in lately:
@@ -287,9 +286,9 @@ class Memory:
         return None
 
     def _check_updates(self, lately: Lately | None, array: Array, address: int, does: str) -> None:
-        """Raise Race if nothing orders the atomic updates of an element and the access of now.
+        """Raise Race if nothing orders the atomic updates of an element and the current access.
 
-        Updates of one element come one after the other: what is after the last is after all.
+        Updates of one element follow one another: an access after the last one is after all.
         """
         if lately is not None and self.threads.racing(lately[0][0]):
             self._refuse(array, address, does, lately[0], "updated")
@@ -297,7 +296,7 @@ class Memory:
     def _refuse(self, array: Array, address: int, does: str, done: Done, did: str) -> None:
         """Raise Race, or keep it until the next barrier where both threads are of one block.
 
-        For where the threads then wait at different barriers, that is why they race.
+        If the threads then wait at different barriers, that is the cause of their race.
         """
         if self.threads.race is not None:
             return
@@ -317,10 +316,10 @@ class Memory:
         if not of_one_block:
             raise race
         self.threads.race = race.with_traceback(_traceback_here())
-        self.threads.log = None  # a drawing ends where the race is
+        self.threads.log = None  # a drawing ends at the race
 
-    # A read of what nobody wrote is told at the next barrier, for when another thread writes there
-    # before it, the two race: the barrier between them is missing.
+    # A read of an unwritten element is reported at the next barrier: if another thread writes it
+    # before that, the two race, and the barrier between them is missing.
 
     def _keep_unwritten(self, array: Array, address: int) -> None:
         if self.threads.log is not None:
@@ -343,9 +342,9 @@ class Memory:
 
 
 def _unparted(site: Site, both_write: bool) -> str:
-    """Why nothing comes between what was done there and what is done now, by the text.
+    """Explain from the text why nothing separates the earlier access from the current one.
 
-    No barrier parts two writes by one line, unless a loop comes back to it.
+    No barrier separates two writes by one line, unless a loop comes back to it.
     """
     code, line = site[0], line_of(site)
     frame = sys._getframe(1)
@@ -368,7 +367,7 @@ def _refine(done: dict[int, Any], old: int, new: int) -> None:
 
 
 def _traceback_here() -> types.TracebackType | None:
-    """What a traceback would be if the thread's access that goes on now failed."""
+    """Make the traceback that a failure of the current access would have."""
     traceback = None
     frame = sys._getframe(1)
     while frame.f_back is not None:

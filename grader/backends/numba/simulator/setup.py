@@ -1,4 +1,4 @@
-"""How the numba CUDA kernels of this process are simulated: in which order, logged, or undone."""
+"""The simulation of this process's numba CUDA kernels: its order, its log, its undoing."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ def install() -> None:
 
 
 def _configured(self: Any, configuration: Any) -> Any:
-    """A launch configuration of its own, as on a GPU. The simulator's is the kernel itself."""
+    """Make a separate launch configuration, as on a GPU. The simulator's is the kernel itself."""
     made = copy.copy(self)
     made.extensions = [*self.extensions, Tuples]
     return _configure(made, configuration)
 
 
 def run_blocks(backwards: bool) -> None:
-    """In which order the blocks of launches, and their threads, run from now on."""
+    """Set the order in which blocks, and their threads, run from now on."""
     Block.backwards = backwards
 
 
 @contextmanager
 def logging() -> Iterator[Log]:
-    """Take down every access of launches meanwhile, also of one that fails."""
+    """Record every access of launches meanwhile, also of one that fails."""
     Launch.log = log = Log()
     try:
         yield log
@@ -67,7 +67,7 @@ def logging() -> Iterator[Log]:
 
 @contextmanager
 def undoing() -> Iterator[Withheld]:
-    """Run launches, which may raise, but put their arrays back as they were."""
+    """Run launches, which may raise, but restore their arrays afterwards."""
     withheld = Withheld()
 
     def launch_and_undo(self: Any, *args: Any) -> None:
@@ -75,13 +75,13 @@ def undoing() -> Iterator[Withheld]:
             _launch(self, *args)
             return
         with withheld.own_part():
-            kept = [(array, array.copy()) for array in memory_of(args)]
+            copies = [(array, array.copy()) for array in memory_of(args)]
         try:
             _launch(self, *args)
         finally:
             with withheld.own_part():
-                for array, held in kept:
-                    np.copyto(array, held)
+                for array, copy_before in copies:
+                    np.copyto(array, copy_before)
         withheld.launch()
 
     with replaced(FakeCUDAKernel, "__call__", launch_and_undo):

@@ -1,4 +1,4 @@
-"""What the text of a numba kernel tells that its run in simulation does not show."""
+"""Facts about a numba kernel from its text that its run in simulation does not show."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from grader.worker.source_sites import Site, text_of
 
 @cache
 def has_return(code: CodeType) -> bool:
-    """Whether a function ends by `return` anywhere in its text; taken for granted without one."""
+    """Report whether a function contains `return`; without its text, assume that it does."""
     function = _function(code)
     return function is None or any(isinstance(part, ast.Return) for part in ast.walk(function))
 
 
 @cache
 def require_compilable(code: CodeType) -> None:
-    """Raise TypeError if a kernel's text holds what numba-cuda does not compile.
+    """Raise TypeError if a kernel's text holds a construct that numba-cuda does not compile.
 
     From numba-cuda's documentation, "Supported Python features in CUDA Python".
     """
@@ -47,7 +47,7 @@ REFUSED: dict[tuple[type[ast.stmt | ast.expr], ...], tuple[str, str]] = {
 
 @cache
 def counts_from_end(site: Site) -> bool:
-    """Whether the text has an index such as -1, which is meant to count from the end."""
+    """Report whether the text has a literal index like -1, which is meant to count from the end."""
     text = text_of(site)
     used = ast.parse(text, mode="eval").body if text else None
     return isinstance(used, ast.Subscript) and any(
@@ -59,7 +59,7 @@ def counts_from_end(site: Site) -> bool:
 
 
 def _function(code: CodeType) -> ast.FunctionDef | None:
-    """The text that a function is compiled from, where it is known."""
+    """Return the text that a function is compiled from, if it is known."""
     try:
         tree = ast.parse("".join(linecache.getlines(code.co_filename)))
     except SyntaxError:
@@ -76,9 +76,9 @@ def _function(code: CodeType) -> ast.FunctionDef | None:
 
 @cache
 def parted_in_a_turn(code: CodeType, one: int, other: int) -> bool:
-    """Whether a loop of this function holds both lines and a barrier between them.
+    """Report whether a loop of this function holds both lines and a barrier between them.
 
-    Threads that race there all the same are not in the same turn of the loop.
+    Threads that still race there are not in the same turn of the loop.
     """
     function = _function(code)
     first, last = sorted((one, other))
@@ -92,7 +92,7 @@ def parted_in_a_turn(code: CodeType, one: int, other: int) -> bool:
 
 @cache
 def in_a_loop(code: CodeType, line: int) -> bool:
-    """Whether a loop of this function holds the line; taken for granted without its text."""
+    """Report whether a loop of this function holds the line; without its text, assume so."""
     function = _function(code)
     return function is None or any(
         isinstance(loop, ast.For | ast.While) and loop.lineno < line <= (loop.end_lineno or 0)
@@ -101,7 +101,7 @@ def in_a_loop(code: CodeType, line: int) -> bool:
 
 
 def _barriers(part: ast.AST) -> Iterator[int]:
-    """The lines of a text that call cuda.syncthreads or one of its kin."""
+    """Yield the lines of a text that call cuda.syncthreads or a variant of it."""
     for call in ast.walk(part):
         if isinstance(call, ast.Call) and _names_barrier(call.func):
             yield call.lineno
@@ -109,7 +109,7 @@ def _barriers(part: ast.AST) -> Iterator[int]:
 
 @cache
 def uncalled_barrier(code: CodeType) -> int | None:
-    """The line of a function that names a barrier, as a statement, and does not call it."""
+    """Return the line of a function that names a barrier as a statement and does not call it."""
     function = _function(code)
     statements = [] if function is None else ast.walk(function)
     for part in statements:
@@ -126,9 +126,9 @@ def _names_barrier(part: ast.expr) -> bool:
 def require_constant_shape(call: Site) -> None:
     """Raise TypeError if numba, which compiles a kernel before it runs, refuses an array's shape.
 
-    It takes numbers, names that stand for one number, and tuples of these. What comes from the
-    kernel's arguments it cannot know, for it compiles for arrays of every length at once; and where
-    a name is in it, it computes nothing.
+    Numba takes numbers, names that stand for one number, and tuples of these. It cannot know values
+    from the kernel's arguments, because it compiles for arrays of every length at once. It computes
+    nothing that contains a name.
     """
     text = text_of(call)
     made = ast.parse(text, mode="eval").body if text else None
@@ -163,7 +163,7 @@ def _plain(shape: ast.expr, code: CodeType) -> bool:
 
 
 def _stands_for_one(name: str, code: CodeType) -> bool:
-    """Whether a variable of the function gets its value once, and plainly."""
+    """Report whether a variable of the function gets its value once, and plainly."""
     function = _function(code)
     if function is None:
         return True

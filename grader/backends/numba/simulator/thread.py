@@ -1,7 +1,7 @@
-"""A CUDA thread as a function that can pause: it runs up to a barrier or shuffle, and waits there.
+"""A CUDA thread as a function that can pause: it runs up to a barrier or shuffle, and waits.
 
-The simulator starts an operating system thread for every CUDA thread, which is slow, and whose
-order changes from run to run. Here a CUDA thread is a greenlet. Whoever runs its block switches to
+The simulator starts an operating system thread for every CUDA thread. That is slow, and the order
+changes from run to run. Here a CUDA thread is a greenlet. The code that runs its block switches to
 it (block.py), and it switches back where it waits.
 """
 
@@ -23,7 +23,7 @@ from grader.worker.source_sites import Place, Site, place_of
 
 
 class Index(Dim3):
-    """Where a thread or a block is, told along as many axes as the launch has."""
+    """The index of a thread or block, written with as many axes as the launch has."""
 
     def __init__(self, index: races.Index, extents: races.Index) -> None:
         super().__init__(*index)
@@ -33,13 +33,13 @@ class Index(Dim3):
         return races.index_text((self.x, self.y, self.z), self._extents)
 
 
-# What a greenlet does not inherit from who starts it: a GPU does not stop at Inf and NaN.
+# A greenlet does not inherit numpy's settings: like a GPU, it must not stop at Inf and NaN.
 _QUIET = copy_context()
 _QUIET.run(np.seterr, all="ignore")
 
 
 class Thread(greenlet):
-    """One CUDA thread. Every switch into it hands over what its barrier or shuffle found out."""
+    """One CUDA thread. Every switch into it passes the result of its barrier or shuffle."""
 
     def __init__(self, call: tuple[Any, ...], index: Index, number: int, lane: int) -> None:
         super().__init__()
@@ -48,10 +48,10 @@ class Thread(greenlet):
         self.index = index
         self.number = number
         self.lane = lane
-        self.barrier: tuple[Site, ...] = ()  # where it waits, and which calls led there
+        self.barrier: tuple[Site, ...] = ()  # where it waits, and the calls that led there
         self.of_grid = False  # whether that is a barrier of the whole grid
         self.vote = False  # at a barrier of the block
-        self.exchange: Exchange | None = None  # what it brings to the shuffle at which it waits
+        self.exchange: Exchange | None = None  # its part in the shuffle at which it waits
         self.paused: Paused | None = None
 
     def run(self, _: object) -> None:
@@ -63,16 +63,16 @@ class Thread(greenlet):
     # The parent of a greenlet is the one that made it: here, the one that runs the block.
 
     def wait(self, vote: bool, of_grid: bool = False) -> tuple[int, int]:
-        """At a barrier. When all threads have arrived: how many vote in favour, and how many vote.
+        """Wait at a barrier; return the votes in favour and all votes, once all threads arrived.
 
-        To be called, like `shuffle`, by the very function that the learner's code calls.
+        Call it, like `shuffle`, directly from the function that the learner's code calls.
         """
         self.barrier, self.of_grid = _calls(), of_grid
         verdict: tuple[int, int] = self.parent.switch(vote)
         return verdict
 
     def shuffle(self, name: str, mask: Any, value: Any, by: Any) -> Any:
-        """Another thread's value, when those that the mask names have come to the shuffle."""
+        """Return another thread's value, once all threads of the mask have come to the shuffle."""
         self.barrier, self.of_grid = _calls(), False
         self.exchange = Exchange.of(name, self, mask, value, by)
         return self.parent.switch(False)
@@ -91,9 +91,9 @@ class Thread(greenlet):
 
 
 def _calls() -> tuple[Site, ...]:
-    """Where the running thread is in the learner's code, innermost first."""
+    """Return the calls of the running thread in the learner's code, innermost first."""
     sites = []
-    frame = sys._getframe(3)  # what called the barrier or shuffle, so that none of these is ours
+    frame = sys._getframe(3)  # the caller of the barrier or shuffle: no frame of ours
     run = Thread.run.__code__
     while frame.f_code is not run:
         sites.append((frame.f_code, frame.f_lasti))
@@ -102,5 +102,5 @@ def _calls() -> tuple[Site, ...]:
 
 
 def _places(thread: Thread) -> list[Place]:
-    """Where a thread's barrier and the calls that led there are written."""
+    """Return the places in the text of a thread's barrier and of the calls that led there."""
     return list(map(place_of, thread.barrier))
