@@ -80,7 +80,7 @@ def test_the_exercise_is_as_whole_as_the_course_s_own(rule: Callable[..., None],
 
 def test_the_lesson_has_the_numbers_that_a_new_one_would_have(made: Exercise):
     text = (made.folder / "README.md").read_text(encoding="utf-8")
-    ours = lesson.skeleton(NAME, made.spec)
+    ours = lesson.skeleton(made, made.spec)
     for pattern in (r"^\| entry .*", r"^\| (?:pass|great) .*", r"^    grader .*"):
         assert re.findall(pattern, text, re.M) == re.findall(pattern, ours, re.M)
 
