@@ -140,7 +140,7 @@ def _as_shown(result: Result, target: Target) -> Result:
 def _without(target: Target, status: Status, message: str) -> Result:
     """The result of a kernel that no judge saw."""
     title, most = target.exercise.name, 0
-    own = target.kernel == target.exercise.kernel
+    own = target.kernel.parent == target.exercise.folder
     try:
         spec = target.exercise.any_spec
         title, most = spec.title, sum(points_of(spec).values())

@@ -14,7 +14,7 @@ from pathlib import Path
 from grader.classroom.ci_systems import System
 from grader.course import SHELVES, Exercise, ReleasedFile, catalog, manifest
 from grader.grading import LARGEST_FILE
-from grader.model import Status, UsageError
+from grader.model import BrokenExercise, Status, UsageError
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,18 @@ def plan(
 
 
 def _own(exercise: Exercise) -> Target:
-    kernel = exercise.kernel
+    kernel = exercise.folder / _file(exercise)
     shown = kernel.relative_to(exercise.root).as_posix()
     missing = None if os.path.lexists(kernel) else _missing(shown)
     return Target(exercise, kernel, shown, refused=missing)
+
+
+def _file(exercise: Exercise) -> str:
+    """Return the name of the learner's file. Of a broken spec, grading that exercise tells."""
+    try:
+        return exercise.kernel.name
+    except BrokenExercise:
+        return "kernel.py"
 
 
 def _missing(shown: str) -> tuple[Status, str]:
@@ -87,8 +95,8 @@ def _released(folder: Path) -> dict[str, ReleasedFile]:
 
 def _handed_in(exercise: Exercise, folder: Path, released: Mapping[str, ReleasedFile]) -> Target:
     place = exercise.folder.relative_to(exercise.root)
-    shown = (place / "kernel.py").as_posix()
-    kernel = folder / place / "kernel.py"
+    shown = (place / _file(exercise)).as_posix()
+    kernel = folder / shown
     refused = None
     if not os.path.lexists(kernel):
         refused = _missing(f"{shown} in what was handed in")
@@ -119,7 +127,7 @@ def _changes(
     """
     for own in sorted(exercise.folder.glob("*.py")):
         shown = own.relative_to(exercise.root).as_posix()
-        if own.name == exercise.kernel.name:
+        if own.name == _file(exercise):
             continue
         if what := _difference(own, shown, folder, released.get(shown)):
             yield f"{shown} {what}: graded with the course's own"
