@@ -1,4 +1,4 @@
-"""The fork servers that all kernels share which one judge grades."""
+"""The fork servers that all kernels of one judge share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ class ForkServers:
         self._walls: dict[tuple[Path, str], tuple[Wall, ...]] = {}
 
     def fork_server(self, backend: str, device: str, *, trusted: bool = False) -> ForkServer:
-        """Return the fork server for this backend and device, and start it if it is new."""
         key = (backend, device, trusted)
         if key not in self._servers:
             self._servers[key] = ForkServer(backend, device)
@@ -29,19 +28,19 @@ class ForkServers:
         return self._servers[key]
 
     def walls(self, exercise: Exercise, device: str) -> tuple[Wall, ...]:
-        """Try which walls hold around this exercise's kernel files, once for each device.
+        """Try the walls around this exercise's kernel files, once for each device.
 
         Raises CannotGrade when they cannot be tried.
         """
         key = (exercise.folder, device)
         if key not in self._walls:
             fork_server = self.fork_server(exercise.spec.backend, device)
-            fork_server.clear_home()  # or the trials meet what another exercise's kernel left there
-            self._walls[key] = walls.hold(fork_server, exercise)
+            fork_server.clear_home()  # of files that another exercise's kernel left there
+            self._walls[key] = walls.try_all(fork_server, exercise)
         return self._walls[key]
 
     def adopt(self, fork_server: ForkServer) -> None:
-        """Use a fork server that is started already."""
+        """Use a fork server that has been started already."""
         self._servers[fork_server.backend, fork_server.device, False] = fork_server
 
     def close(self) -> None:

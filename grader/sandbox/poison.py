@@ -1,4 +1,4 @@
-"""Bit patterns that outputs hold before a call, and by which memory shows that nobody wrote it."""
+"""Bit patterns that outputs hold before a call: memory that nobody wrote shows by them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from grader.correctness import bits, has_unused_nan
 
-# Bytes that are no bool: a kernel writes 0 or 1, or for True by mistake all bits.
+# Bytes that are no bool: a kernel writes 0 or 1, or by mistake all bits for True.
 NO_BOOL = range(2, 255)
 
 
@@ -18,20 +18,20 @@ NO_BOOL = range(2, 255)
 class Poison:
     """The pattern of one call.
 
-    Floats of 16 and 32 bits get a NaN that no arithmetic makes, bools a byte that is none. Other
-    dtypes have no such value: each element gets random bits of its own, so that whoever leaves
-    some as they were has few of them right by chance.
+    Floats of 16 and 32 bits get a NaN that no arithmetic makes. Bools get a byte that is no bool.
+    Other dtypes have no such value: each element gets random bits, so elements that a kernel leaves
+    untouched are rarely right by chance.
     """
 
-    nan: int  # bits of a float32, of which 16-bit dtypes take the upper half
+    nan: int  # bits of a float32; 16-bit dtypes take the upper half
     byte: int
     seed: int
 
     @classmethod
     def fresh(cls) -> Poison:
-        # A quiet NaN with random payload, so that nobody can write the pattern on purpose. Of the
-        # upper half, which 16-bit dtypes take, one bit is set and one is clear: the NaNs that
-        # arithmetic makes have all payload bits clear on a CPU, and all set on a GPU.
+        # A quiet NaN with random payload: nobody can write the pattern on purpose. In the upper
+        # half, which 16-bit dtypes take, one bit is set and one is clear: NaNs from arithmetic have
+        # all payload bits clear on a CPU, and all set on a GPU.
         secret = random.SystemRandom()
         payload = secret.randrange(1 << 22) & ~(1 << 17) | 1 << 16
         return cls(0x7FC00000 | payload, secret.choice(NO_BOOL), secret.getrandbits(62))
@@ -51,19 +51,19 @@ class Poison:
         return bits(view).new_full(places.shape, constant)
 
     def _pattern(self, view: Tensor) -> Tensor:
-        """As integers of the tensor's width, in its shape."""
+        """Return the pattern as integers of the tensor's width, in its shape."""
         word, constant = bits(view), self._constant(view.dtype)
         if constant is not None:
             return word.new_full((), constant).expand(view.shape)
-        # Of 64 bits torch takes no bound beyond the largest, which then does not occur.
+        # For 64 bits torch takes no bound beyond the largest value, which then does not occur.
         low, high = torch.iinfo(word.dtype).min, torch.iinfo(word.dtype).max
         high += word.element_size() < 8
         seeded = torch.Generator(view.device).manual_seed(self.seed)
-        found = torch.empty(view.shape, dtype=word.dtype, device=view.device)
-        return found.random_(low, high, generator=seeded)
+        pattern = torch.empty(view.shape, dtype=word.dtype, device=view.device)
+        return pattern.random_(low, high, generator=seeded)
 
     def _constant(self, dtype: torch.dtype) -> int | None:
-        """Return the bits that every element gets, or None where each gets its own."""
+        """Return the bits that all elements share, or None where each has its own."""
         if dtype == torch.bool:
             return self.byte
         if not has_unused_nan(dtype):

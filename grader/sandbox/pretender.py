@@ -1,6 +1,6 @@
-"""Answers that are no work at all, with which `grader verify` tests an exercise's own judgement.
+"""Answers without any work, with which `grader verify` tests an exercise's own judgement.
 
-Each fills the outputs in the judge itself, without a worker; a spec that accepts one of them on its
+Each fills the outputs in the judge itself, without a worker. A spec that accepts one of them on its
 cases is broken.
 """
 
@@ -40,13 +40,13 @@ def ones(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
 
 
 def nan(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
-    """Whole numbers have none: they get the 0 that a GPU makes of it."""
+    """Fill the outputs with NaN; integers get the 0 that a GPU makes of it."""
     for out in outputs.values():
         out.fill_(0 if is_whole(out.dtype) else torch.nan)
 
 
 def first_input(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
-    """Every output holds the first input's elements, in order and from the first again."""
+    """Fill every output with the first input's elements, in order and repeated."""
     source = widened(next(v for v in inputs.values() if isinstance(v, Tensor)).flatten())
     for out in outputs.values():
         times = -(-out.numel() // source.numel())
@@ -54,19 +54,19 @@ def first_input(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> No
 
 
 def untouched(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
-    """What was there before the call stays there."""
+    """Leave the outputs as they are."""
 
 
 def constant_mean(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
-    """Each row of an output holds the mean of its right answers, all over."""
+    """Fill each row of an output with the mean of its right values."""
     for name, answer in spec.reference(_in_float64(inputs)).items():
         outputs[name].copy_(widened(answer).double().mean(-1, keepdim=True).expand_as(answer))
 
 
 def lower_precision(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
-    """The answer to inputs rounded to the next lower precision, rounded to it once more.
+    """Compute in the next lower precision: inputs and outputs have fewer digits.
 
-    Only the digits are fewer: the range of the exponents stays, so that nothing overflows.
+    The range of the exponents stays, so nothing overflows.
     """
     coarse = {
         name: _rounded(value, value.dtype) if isinstance(value, Tensor) else value
@@ -84,7 +84,7 @@ def _in_float64(inputs: Inputs) -> dict[str, Tensor | float]:
 
 
 def _rounded(values: Tensor, dtype: torch.dtype) -> Tensor:
-    """To the digits of the precision below `dtype`, in float64; whole numbers stay as they are."""
+    """Round to the digits of the precision below `dtype`, in float64; integers stay as they are."""
     if dtype not in LOWER_BITS:
         return values
     significand, exponent = torch.frexp(values.double())
@@ -112,7 +112,7 @@ class Pretender:
         self._memory = arena.memory
 
     def load(self) -> None:
-        """There is nothing to load."""
+        """Load nothing."""
 
     def call(self, calls: Sequence[Call]) -> None:
         for call in calls:

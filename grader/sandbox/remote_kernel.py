@@ -1,7 +1,7 @@
 """The kernel as a callable that runs elsewhere.
 
-`RemoteKernel` puts the arguments into the arena, asks the worker to call the entry, and looks for
-itself at what changed: outputs are read from the arena, everything else there must be as before.
+`RemoteKernel` puts the arguments into the arena, has the worker call the entry, and compares the
+arena itself: outputs are read from it, everything else in it must be as before.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ T = TypeVar("T")
 class RemoteKernel:
     """The entry of one kernel file, callable with tensors of the judge.
 
-    Raises KernelFailure whenever the learner's code is at fault, CannotGrade and BrokenExercise
-    when it is not.
+    Raises KernelFailure when the learner's code is at fault, CannotGrade and BrokenExercise when it
+    is not.
     """
 
     def __init__(self, spec: Spec, executor: Executor, arena: Arena) -> None:
@@ -41,15 +41,15 @@ class RemoteKernel:
     # -- what tests use
 
     def inputs(self, case: Case) -> dict[str, Tensor | float]:
-        """The inputs that the exercise draws for a case."""
-        if self._too_long is None:  # or the case that took too long stays the one to tell
+        """Draw the exercise's inputs for a case."""
+        if self._too_long is None:  # else the case that took too long is reported
             self.last_case = case
         inputs = dict(self.spec.inputs(case, CaseDraw(case, self.device)))
         check_scalars(self.spec, inputs)
         return inputs
 
     def run(self, inputs: dict[str, Tensor | float]) -> dict[str, Tensor]:
-        """Call the entry on these inputs; returns every argument that it fills.
+        """Call the entry on these inputs; return every argument that it fills.
 
         Outputs are allocated here; an argument that the kernel overwrites is a copy.
         """
@@ -58,38 +58,38 @@ class RemoteKernel:
         return filled
 
     def __call__(self, *arguments: Tensor | float) -> None:
-        """Call the entry. Tensors that the exercise's contract says it fills are overwritten."""
-        self._carried_out(
+        """Call the entry. Overwrites the tensors that it fills by the exercise's contract."""
+        self._carry_out(
             arguments, lambda call: self._within_time(lambda: self._executor.call([call]))
         )
 
     def run_without_kernels(self, inputs: dict[str, Tensor | float]) -> dict[str, Tensor] | None:
-        """As `run`, with every launch of a kernel left without effect.
+        """Run with every kernel launch disabled.
 
-        Returns None when the file's own code failed for want of its kernels.
+        Returns None when the file's own code failed because its kernels did nothing.
         """
         filled = destinations(self.spec, inputs, self.device)
         arguments = [(inputs | filled)[a.name] for a in self.spec.arguments]
-        # What it writes elsewhere is no evidence of a kernel: one may do no more than restore it.
-        finished = self._carried_out(arguments, self._executor.without_kernels, anywhere=True)
+        # A write elsewhere is no evidence of a kernel: a kernel may do no more than undo it.
+        finished = self._carry_out(arguments, self._executor.without_kernels, anywhere=True)
         return filled if finished else None
 
     def count(self, inputs: dict[str, Tensor | float]) -> tuple[dict[str, Tensor], Counts]:
-        """As `run`, in simulation and in a new worker; also returns what was counted."""
+        """Run in simulation and in a new worker; return the counts, too."""
         self._executor.close()
         filled = destinations(self.spec, inputs, self.device)
         arguments = [(inputs | filled)[a.name] for a in self.spec.arguments]
-        return filled, self._carried_out(
+        return filled, self._carry_out(
             arguments, lambda call: self._within_time(lambda: self._executor.count(call))
         )
 
     def trace(
         self, inputs: dict[str, Tensor | float]
     ) -> tuple[dict[str, Tensor], Traced, Failure | None]:
-        """As `run`, in simulation and in a new worker; also what each thread did.
+        """Run in simulation and in a new worker; return each thread's work, and any failure.
 
-        A call that goes wrong raises nothing: the failure is told beside what came before it, and
-        outputs are then not what they should be.
+        A call that fails raises nothing: its failure comes with the work before it, and the outputs
+        are then incomplete.
         """
         self._executor.close()
         filled = destinations(self.spec, inputs, self.device)
@@ -101,19 +101,19 @@ class RemoteKernel:
             traced, failure = self._executor.trace(call)
 
         try:
-            self._carried_out(arguments, carry_out)
+            self._carry_out(arguments, carry_out)
         except KernelFailure as error:
             failure = failure or error.failure
         return filled, traced, failure
 
-    def _carried_out(
+    def _carry_out(
         self,
         arguments: Sequence[Tensor | float],
         carry_out: Callable[[Call], T],
         *,
         anywhere: bool = False,
     ) -> T:
-        """Lay the arguments out, have the call carried out, look at what changed.
+        """Lay out the arguments, carry out the call, and compare the arena.
 
         Raises KernelFailure for a write outside of the outputs, unless it may be `anywhere`.
         """
@@ -134,7 +134,7 @@ class RemoteKernel:
         return done
 
     def _within_time(self, work: Callable[[], T]) -> T:
-        """Whatever `work` does, unless a call took too long before: each would cost the limit."""
+        """Do the work, unless a call took too long before: another would cost the limit again."""
         if self._too_long is not None:
             raise self._too_long
         try:
@@ -145,7 +145,7 @@ class RemoteKernel:
             raise
 
     def unwritten(self, outputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """For each output of the last call, which elements the kernel never wrote."""
+        """Mark, for each output of the last call, the elements that the kernel never wrote."""
         return {
             argument.name: self.poison.left_in(outputs[argument.name])
             for argument in self.spec.arguments
@@ -157,7 +157,7 @@ class RemoteKernel:
     def _fill(
         self, region: Tensor, placed: Sequence[Placed], values: Mapping[Argument, Tensor]
     ) -> Tensor:
-        """Random bytes everywhere, then inputs, then poison; returns a copy to compare with."""
+        """Write random bytes everywhere, then inputs, then poison; return a copy for comparison."""
         region.copy_(torch.frombuffer(bytearray(os.urandom(region.numel())), dtype=torch.uint8))
         self.poison = Poison.fresh()
         for place_ in placed:
@@ -195,7 +195,7 @@ def check_scalars(spec: Spec, inputs: Inputs) -> None:
 def destinations(
     spec: Spec, inputs: Mapping[str, Tensor | float], device: torch.device
 ) -> dict[str, Tensor]:
-    """A tensor for every argument that the kernel fills; those that it updates are copies."""
+    """Make a tensor for every argument that the kernel fills; updated arguments are copies."""
     return {a.name: _destination(a, inputs, device) for a in spec.arguments if a.filled}
 
 
@@ -214,13 +214,13 @@ def _destination(
     like = inputs[argument.like or ""]
     assert isinstance(like, Tensor)
     pad = like.stride(-2) - like.shape[-1] if like.ndim > 1 else 0
-    # Another row stride than the input's: a kernel that uses one for both is wrong.
+    # A row stride other than the input's: a kernel that uses one for both is wrong.
     zeros = torch.zeros(like.shape, dtype=dtype, device=like.device)
     return with_layout(zeros, pad and pad + 2, 0, device)
 
 
 def _explain_stray_write(first: int, placed: Sequence[Placed]) -> Failure:
-    """Which rule a write outside of the outputs broke."""
+    """Name the rule that a write outside of the outputs broke."""
     for place_ in placed:
         name, size = place_.argument.name, place_.view.element_size()
         if place_.start <= first < place_.stop:

@@ -71,7 +71,7 @@ REQUIRED = frozenset(
 )
 
 
-def hold(fork_server: ForkServer, exercise: Exercise | None = None) -> tuple[Wall, ...]:
+def try_all(fork_server: ForkServer, exercise: Exercise | None = None) -> tuple[Wall, ...]:
     """Have a new worker of this fork server try all walls. Ends the server's current worker.
 
     Raises CannotGrade when the worker does not answer.
