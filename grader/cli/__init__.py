@@ -19,6 +19,7 @@ from grader.cli import (
     board,
     ci,
     export,
+    keys,
     learn,
     look,
     release,
@@ -51,7 +52,7 @@ app.command()(solutions.solution)
 app.add_typer(solutions.app, name="solutions")
 app.command()(ci.ci)
 app.command()(export.export)
-app.add_typer(board.keys, name="keys")
+app.add_typer(keys.keys, name="keys")
 app.add_typer(board.leaderboard, name="leaderboard")
 
 

@@ -1,4 +1,4 @@
-"""The commands around a class's leaderboard: keys, leaderboard build, verify, invalidate."""
+"""The commands of a class's leaderboard: build, invalidate, verify."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.cli import options, say
-from grader.cli.deliver import make_folder
 from grader.model import UsageError, counted, save_file
 
 if TYPE_CHECKING:
@@ -21,10 +20,8 @@ if TYPE_CHECKING:
     from grader.grading import Request
     from grader.model import Result
 
-keys = typer.Typer(help="Keys that a course is run with.", no_args_is_help=True)
 leaderboard = typer.Typer(help="The leaderboard of a class.", no_args_is_help=True)
 
-PRIVATE, PUBLIC, COURSE = "private.pem", "public.pem", "course.key"
 
 Results = Annotated[
     list[Path],
@@ -46,29 +43,6 @@ WhoIsWho = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Write here, for you alone, who is who, and all ids."),
 ]
-
-
-@keys.command()
-def new(
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the three files go.")],
-) -> None:
-    """Make the pair of keys that signs results, and the course key that pseudonyms come from."""
-    from grader.classroom import signing
-    from grader.classroom.board.course_key import new_course_key
-
-    files = [out / name for name in (PRIVATE, PUBLIC, COURSE)]
-    for file in files:
-        if file.exists():
-            raise UsageError(
-                f"There is a key already: {file}.",
-                "Name another folder: a key that is overwritten cannot be made again.",
-            )
-    make_folder(out)
-    name = signing.new_key(files[0], files[1])
-    new_course_key(files[2])
-    typer.echo(f"{files[0]}  signs results: keep it secret, and away from where kernels run")
-    typer.echo(f"{files[1]}  lets anybody check them; its fingerprint is {name}")
-    typer.echo(f"{files[2]}  makes pseudonyms: keep it secret, and keep it for the whole course")
 
 
 @leaderboard.command()

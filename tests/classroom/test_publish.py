@@ -25,6 +25,7 @@ from grader.grading.plan import with_step
 from grader.model import texts
 from grader.model.outcomes import Status
 from grader.model.results import parse_result
+from grader.reports import solution_markdown, solution_pages
 from grader.reports import solutions as pages
 from grader.reports.solution_plots import plots
 
@@ -278,7 +279,7 @@ def test_a_docstring_in_place_of_a_commentary_is_shown_to_the_letter(root):
     (root / "solutions" / "01_double" / "commentary.md").unlink()
     one = model(root)
     assert not one.own
-    assert str(pages.markdown(one.commentary)) == (
+    assert str(solution_pages.markdown(one.commentary)) == (
         "<p>1. Twice *x*, as <code>2 * x</code>:</p>\n"
         "<pre><code>out[i] = 2 * x[i]  # &lt;b&gt;\n</code></pre>\n"
         "<p>&lt;b&gt;Not&lt;/b&gt; bold_at_all_.</p>\n"
@@ -289,7 +290,7 @@ def test_a_docstring_in_place_of_a_commentary_is_shown_to_the_letter(root):
     "text", ["a\nb", "# no\theading", "- no list", "12. none", "a | b", "\x1b[1m\u202ex", "`a` <b>"]
 )
 def test_escaped_text_is_itself_in_markdown(text):
-    shown = str(pages.markdown(texts.markdown(text)))
+    shown = str(solution_pages.markdown(texts.markdown(text)))
     plain = " ".join(
         "".join(c if c.isprintable() or c.isspace() else "\ufffd" for c in text).split()
     )
@@ -301,7 +302,7 @@ def test_headings_of_a_commentary_stand_below_those_of_the_page(root):
     files = pages.published(settings_of(root), [one]).files
     assert "<h3>Why it is built so</h3>" in files["01_double/index.html"]
     assert "### Why it is built so" in files["01_double/README.md"]
-    assert pages._demoted("```\n# code\n```\n# text") == "```\n# code\n```\n### text"
+    assert solution_markdown._demoted("```\n# code\n```\n# text") == "```\n# code\n```\n### text"
 
 
 def test_code_in_a_difference_cannot_end_its_fence(root):

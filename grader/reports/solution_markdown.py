@@ -1,0 +1,121 @@
+"""Published solutions as Markdown, for whoever reads the folder itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from grader import backends
+from grader.classroom import FILE, Mistake, Model
+from grader.course import Settings
+from grader.model import percent, texts
+from grader.reports.solution_facts import memory_of, told_in_short, where, words_of
+from grader.reports.solution_plots import Plot
+
+
+def index(settings: Settings, models: Sequence[Model]) -> str:
+    rows = [
+        (
+            f"[{texts.markdown(model.name)}]({quote(model.name)}/README.md)",
+            texts.markdown(model.spec.title),
+            backends.title(model.spec.backend),
+            texts.markdown(told_in_short(model)),
+        )
+        for model in models
+    ]
+    return (
+        f"# {texts.markdown(settings.title)}: solutions\n\n"
+        f"The model solutions of version {texts.markdown(settings.version)}, each with a "
+        "commentary, its figures and the mistakes that the tests reject. `index.html` is the same "
+        "as a page, and `grader solution NAME --from` this folder shows one in a terminal; "
+        f"`{FILE}` is for that command.\n\n"
+        + _table(("exercise", "title", "written in", "figures"), rows)
+    )
+
+
+def document(model: Model, pictures: Sequence[Plot]) -> str:
+    parts = [
+        f"# {texts.markdown(model.spec.title)}",
+        f"{texts.markdown(model.name)} · [kernel.py](kernel.py)",
+    ]
+    if model.own:
+        parts += ["## Commentary", _demoted(model.commentary)]
+    elif model.commentary:
+        parts.append(model.commentary)
+    parts += ["## Figures", *_figures(model, pictures)]
+    if model.mistakes:
+        parts.append("## Mistakes that the tests reject")
+        parts.append(
+            "In what differs, lines with `-` are the solution's, and lines with `+` the mistake's; "
+            "comments are left out."
+        )
+        for mistake in model.mistakes:
+            parts += _mistake(mistake)
+    return "\n\n".join(parts) + "\n"
+
+
+def _figures(model: Model, pictures: Sequence[Plot]) -> list[str]:
+    result, speed = model.evidence.result, model.evidence.speed
+    parts = [texts.markdown(model.evidence.missing)] if model.evidence.missing else []
+    if result is None:
+        return parts
+    rows = []
+    if speed:
+        between = f"{percent(speed.share_low)} to {percent(speed.share_high)}"
+        rows += [
+            ("share of the ceiling", f"{percent(speed.share)} (95 % interval {between})"),
+            ("bandwidth", f"{speed.bandwidth_gbps:,.0f} GB/s"),
+            ("ceiling", f"{speed.ceiling_gbps:,.0f} GB/s"),
+            ("time of a call", f"{speed.time_ms:.3f} ms, {texts.markdown(speed.case)}"),
+            ("gates", f"{percent(speed.passing)} passes, {percent(speed.great)} is great"),
+        ]
+    if memory := memory_of(result):
+        rows.append(("memory beyond the arguments", f"{memory.peak_bytes:,} bytes"))
+    if rows:
+        parts.append(_table(("figure", "value"), rows).rstrip())
+    parts += [f"![{texts.markdown(picture.alt)}]({picture.name}.svg)" for picture in pictures]
+    if speed and speed.explanation:
+        parts.append(f"`grader check` says of it: “{texts.markdown(' '.join(speed.explanation))}”")
+    return [*parts, texts.markdown(where(result)) + "."]
+
+
+def _mistake(mistake: Mistake) -> list[str]:
+    step = f"Rejected at {mistake.step}." if mistake.step else "Which step rejects it is not said."
+    luck = f" On a GPU it {texts.markdown(mistake.luck)}" if mistake.luck else ""
+    parts = [
+        f"### {texts.markdown(words_of(mistake))}",
+        f"[{texts.markdown(mistake.name)}]({quote(mistake.name)}) · {step}{luck}",
+    ]
+    if mistake.diff:
+        parts.append(_fenced("\n".join(line or "…" for line in mistake.diff), "diff"))
+    if mistake.cut:
+        parts.append(f"{mistake.cut} more lines differ.")
+    return parts
+
+
+def _demoted(text: str) -> str:
+    """Markdown whose headings begin one level lower; lines of code between fences stay."""
+    fence, lines = "", []
+    for line in text.split("\n"):
+        if mark := re.match(r" {0,3}(```+|~~~+)", line):
+            if not fence:
+                fence = mark[1]
+            elif mark[1].startswith(fence):
+                fence = ""
+        elif not fence and re.match(r"#{1,5} ", line):
+            line = ("#" if line.startswith("##") else "##") + line
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _fenced(text: str, language: str) -> str:
+    """A block of code, between fences that are longer than any row of backticks within."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -1,0 +1,132 @@
+"""Published solutions as static pages.
+
+A page ships all that it shows, runs no script and asks no network for anything: its
+Content-Security-Policy says so. What a file of the course says is text or, in a commentary,
+Markdown, in which HTML has no meaning.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import Environment
+from markdown_it import MarkdownIt
+from markupsafe import Markup, escape
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+from grader import backends
+from grader.classroom import Model
+from grader.course import SHELVES, Settings
+from grader.grading import points_of
+from grader.model import percent
+from grader.reports.solution_facts import memory_of, told_in_short, where, words_of
+from grader.reports.solution_plots import Plot
+from grader.reports.webpage import Own, file, page_templates
+
+
+@cache
+def _templates() -> Environment:
+    return page_templates({"percent": percent, "link": quote, "inline": inline})
+
+
+def _template(name: str) -> Any:
+    return _templates().get_template(name)
+
+
+def _common(settings: Settings) -> dict[str, Any]:
+    """What each page needs."""
+    return {"course": settings, "own": Own(file(_templates(), "solution.css"))}
+
+
+def index_page(settings: Settings, models: Sequence[Model]) -> str:
+    sections = [
+        (shelf.capitalize(), [model for model in models if model.shelf == shelf])
+        for shelf in reversed(SHELVES)
+    ]
+    return str(
+        _template("solutions.html").render(
+            **_common(settings),
+            sections=[(title, some) for title, some in sections if some],
+            day=None,
+            title_of=backends.title,
+            told=told_in_short,
+        )
+    )
+
+
+def page(
+    settings: Settings,
+    model: Model,
+    pictures: Sequence[Plot],
+    before: Model | None,
+    after: Model | None,
+) -> str:
+    result = model.evidence.result
+    return str(
+        _template("solution.html").render(
+            **_common(settings),
+            model=model,
+            backend=backends.title(model.spec.backend),
+            points=sum(points_of(model.spec).values()),
+            commentary=markdown(model.commentary),
+            lines=list(enumerate(_coloured(model.source).split("\n"), start=1)),
+            result=result,
+            speed=model.evidence.speed,
+            where=where(result) if result else "",
+            memory=memory_of(result) if result else None,
+            pictures=[(picture, _as_data(picture.svg)) for picture in pictures],
+            mistakes=[(mistake, words_of(mistake)) for mistake in model.mistakes],
+            before=before,
+            after=after,
+        )
+    )
+
+
+def announcement(settings: Settings, day: str) -> str:
+    """Return the page that says when solutions come, and nothing of any of them."""
+    return str(_template("solutions.html").render(**_common(settings), sections=[], day=day))
+
+
+def inline(text: str) -> Markup:
+    """Plain text, escaped, with what stands between backticks as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+def markdown(text: str) -> Markup:
+    """The HTML of a commentary. HTML in it is text; pictures, which a network may hold, are links.
+
+    Its headings stand below those of the page.
+    """
+    reader = MarkdownIt(
+        "commonmark", {"html": False, "highlight": lambda code, language, _: _fence(code, language)}
+    )
+    reader.enable("table").disable("image")
+    tokens = reader.parse(text)
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, max(3, int(token.tag[1:]) + 1))}"
+    body = str(reader.renderer.render(tokens, reader.options, {}))
+    # A table that is wider than a phone is moved inside of a box, by keyboard, too.
+    body = body.replace("<table>", '<div class="wide" role="group" tabindex="0"><table>')
+    return Markup(body.replace("</table>", "</table></div>"))
+
+
+def _fence(code: str, language: str) -> str:
+    return _coloured(code) if language in ("python", "py") else ""
+
+
+def _coloured(source: str) -> str:
+    """Python as HTML, a line of it for each line; all of it is escaped."""
+    coloured = highlight(source, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True))
+    return str(coloured).removesuffix("\n")
+
+
+def _as_data(svg: str) -> str:
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
