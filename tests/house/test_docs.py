@@ -477,3 +477,10 @@ def test_the_sample_result_of_formats_is_a_result():
     text = (ROOT / "docs/formats.md").read_text(encoding="utf-8")
     (sample,) = [body for language, body in BLOCK.findall(text) if language == "json"]
     parse_result(sample)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_constant_that_a_page_names_exists(page: Path):
+    text = page.read_text(encoding="utf-8")
+    for name in re.findall(r"`([a-z_]+\.(?!NAME)[A-Z][A-Z_0-9]+)`", text):
+        assert module_of(name), name
