@@ -84,7 +84,7 @@ def speed_step(exercise: Exercise, kernel: Path) -> dict[str, Any]:
     processes.raise_priority()
     fork_servers = ForkServers()
     fork_servers.fork_server(exercise.spec.backend, "cuda")
-    fork_servers.fork_server("triton", "cuda", trusted=True)
+    fork_servers.fork_server("triton", "cuda", reference=True)
     grading = Grading(exercise, kernel, Options(seed=1, device="cuda"), fork_servers)
     grading.executor.load()  # as the steps before have: what follows is no start-up
     for name in ("traffic", "memory"):  # their figures only explain the speed

@@ -34,12 +34,10 @@ class Exercise:
 
     @property
     def root(self) -> Path:
-        """The course that the exercise belongs to."""
         return self.folder.parent.parent
 
     @property
     def shelf(self) -> str:
-        """The one of SHELVES that it stands on."""
         return self.folder.parent.name
 
     @property
@@ -53,7 +51,6 @@ class Exercise:
 
     @property
     def answers(self) -> Path:
-        """The folder with the model solution and the wrong kernels."""
         return self.root / "solutions" / self.name
 
     @property
@@ -71,7 +68,6 @@ class Exercise:
 
     @property
     def commentary(self) -> Path:
-        """The text that is published beside the solution; may be missing."""
         return self.answers / COMMENTARY
 
     @cached_property
@@ -163,31 +159,30 @@ def exercises(root: Path) -> list[Exercise]:
 
 
 def following(exercise: Exercise) -> Exercise | None:
-    """Return the next exercise of the course, if there is one."""
     known = exercises(exercise.root)
     behind = known[known.index(exercise) + 1 :] if exercise in known else []
     return behind[0] if behind else None
 
 
-def find(root: Path, wanted: str) -> Exercise:
+def find(root: Path, query: str) -> Exercise:
     """Return the exercise with this name, number prefix or path.
 
     Raises UsageError with the closest names when no exercise matches.
     """
     known = exercises(root)
     for exercise in known:
-        if wanted == exercise.name or _is_path_of(exercise, Path(wanted).resolve()):
+        if query == exercise.name or _is_path_of(exercise, Path(query).resolve()):
             return exercise
-    short = [e for e in known if e.name.split("_")[0] == wanted]
+    short = [e for e in known if e.name.split("_")[0] == query]
     if len(short) == 1:
         return short[0]
     names = [exercise.name for exercise in known]
-    near = (difflib.get_close_matches(wanted, names, n=2, cutoff=cutoff) for cutoff in (0.8, 0.4))
+    near = (difflib.get_close_matches(query, names, n=2, cutoff=cutoff) for cutoff in (0.8, 0.4))
     close = next(filter(None, near), [])  # distant ones only where none is near
-    two_digits = re.sub(r"^(\D*)(\d)$", r"\g<1>0\2", wanted)  # p4 means p04
-    close = close or [name for name in names if wanted and two_digits in name]
+    two_digits = re.sub(r"^(\D*)(\d)$", r"\g<1>0\2", query)  # p4 means p04
+    close = close or [name for name in names if query and two_digits in name]
     raise UsageError(
-        f"There is no exercise named {wanted!r}.",
+        f"There is no exercise named {query!r}.",
         f"Did you mean {' or '.join(close)}?" if close else "`grader list` shows them all.",
     )
 

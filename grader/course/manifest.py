@@ -74,7 +74,6 @@ class Manifest(Record):
 def build(
     course: str, version: str, grader: str, files: Iterable[tuple[str, bytes, bool]]
 ) -> Manifest:
-    """Build the manifest of files, each given as path, content, and whether it is a kernel file."""
     listed = tuple(
         ReleasedFile(path=path, sha256=digest(content), kernel=kernel)
         for path, content, kernel in sorted(files)
@@ -116,7 +115,6 @@ def read(folder: Path) -> Manifest:
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) of a manifest."""
     schema = Manifest.model_json_schema(by_alias=True, mode="serialization")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 

@@ -216,7 +216,6 @@ def _is_jitted(region: Region, functions: list[_Function], lines: list[str], pat
 
 
 def _names_jit(decorator: ast.expr) -> bool:
-    """Report whether a decorator ends in `jit`, or is a call of one that does."""
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     return ast.unparse(called).split(".")[-1] == "jit"
 
@@ -238,7 +237,6 @@ def _replacement(region: Region, jitted: bool, name: str) -> list[str]:
 
 
 def _folded(message: str, indent: str) -> Iterator[str]:
-    """Yield the lines of a `raise` whose text is too long for one line."""
     yield f"{indent}raise NotImplementedError("
     parts = textwrap.wrap(message, width=WIDTH - len(indent) - 8)  # 8: indent, quotes, a space
     for part in parts:

@@ -182,7 +182,7 @@ def _ceiling(fork_servers: ForkServers, spec: Spec, largest: Size, arena: CudaAr
     """Return the reference kernel's bytes per second, of the same mix and the largest size."""
     slots = Slots(spec, scored_case(spec, largest.rows), largest.calls, arena.memory)
     slots.refill()
-    fork_server = fork_servers.fork_server(backends.reference().name, "cuda", trusted=True)
+    fork_server = fork_servers.fork_server(backends.reference().name, "cuda", reference=True)
     with closing(ReferenceKernel(slots.stream(), fork_server, arena)) as reference:
         return reference.ceiling()
 

@@ -77,7 +77,7 @@ class Workers:
             # They import while the first steps run: the simulator, and what times ceilings.
             if backends.find(spec.backend).can.simulate:
                 self._fork_servers.fork_server(spec.backend, "cpu")
-            self._fork_servers.fork_server(backends.reference().name, device, trusted=True)
+            self._fork_servers.fork_server(backends.reference().name, device, reference=True)
         executor: Executor
         if self._options.pretend is not None:
             executor = Pretender(spec, ANSWERS[self._options.pretend], arena)

@@ -30,7 +30,6 @@ def has_driver() -> bool:
 
 
 def _why_no_gpu() -> str | None:
-    """Explain why kernels cannot run on a GPU here; None when they can."""
     import torch
 
     if torch.version.cuda is None:

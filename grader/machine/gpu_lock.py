@@ -46,7 +46,6 @@ class LockableGpu:
 
 
 def uuid() -> str:
-    """Return this GPU's UUID in NVML's form."""
     import torch
 
     return f"GPU-{torch.cuda.get_device_properties(0).uuid}"
@@ -131,7 +130,7 @@ def _socket_lock(name: str) -> Iterator[None]:
 
 
 def reach(gpu: LockableGpu | None = None) -> tuple[bool, str]:
-    """Return whether the locks of a GPU reach all users of this machine, and whom they reach."""
+    """Report whether the locks reach all users of this machine, and describe their reach."""
     node = (gpu or this_gpu()).node
     if node is None or not os.access(node, os.R_OK):
         return False, "every process on this network, but no container with a network of its own"
@@ -156,7 +155,6 @@ def _is_of_the_host(node: Path, mounts: Path = MOUNTS) -> bool:
 
 
 def describe_others(others: Sequence[nvml.Process]) -> str | None:
-    """Name the other programs that use the GPU, in words; None when there are none."""
     if not others:
         return None
     names = ", ".join(f"{one.name} (process {one.pid})" for one in others)
@@ -164,5 +162,4 @@ def describe_others(others: Sequence[nvml.Process]) -> str | None:
 
 
 def others() -> Sequence[nvml.Process]:
-    """List the programs on the GPU that do not belong to this judge."""
     return nvml.others(uuid(), {os.getpid(), *processes.descendants()})

@@ -46,8 +46,6 @@ class Process:
 
 
 def read(uuid: str) -> Reading | None:
-    """Read the GPU with this UUID now; None where NVML cannot."""
-
     def query(pynvml: Any) -> Reading:
         device = pynvml.nvmlDeviceGetHandleByUUID(uuid)
         active = pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(device)
@@ -82,8 +80,6 @@ def driver_version() -> str | None:
 
 
 def names() -> tuple[str, ...]:
-    """List the GPUs that the driver knows, whether or not torch may use them."""
-
     def query(pynvml: Any) -> tuple[str, ...]:
         devices = map(pynvml.nvmlDeviceGetHandleByIndex, range(pynvml.nvmlDeviceGetCount()))
         return tuple(str(pynvml.nvmlDeviceGetName(device)) for device in devices)
@@ -100,8 +96,6 @@ def most_sm_mhz(uuid: str) -> int | None:
 
 
 def minor_number(uuid: str) -> int | None:
-    """Return the N of this GPU's device node /dev/nvidiaN."""
-
     def query(pynvml: Any) -> int:
         return int(pynvml.nvmlDeviceGetMinorNumber(pynvml.nvmlDeviceGetHandleByUUID(uuid)))
 

@@ -65,7 +65,6 @@ def children() -> list[int]:
 
 
 def descendants() -> set[int]:
-    """Return the process numbers of the children, their children, and so on."""
     parents, below, latest = _parents(), set[int](), {os.getpid()}
     while latest:
         latest = {child for child, parent in parents.items() if parent in latest} - below
@@ -91,7 +90,6 @@ def stop_descendants(limit_s: float) -> set[int] | None:
 
 
 def resume(stopped: Collection[int]) -> None:
-    """Let processes that were stopped run again."""
     _send(stopped, signal.SIGCONT)
 
 
@@ -114,7 +112,6 @@ def _may_run(pid: int) -> bool:
 
 
 def _parents() -> dict[int, int]:
-    """Map the number of every process to its parent's."""
     parents = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

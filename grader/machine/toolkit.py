@@ -40,7 +40,6 @@ def _numbers(path: Path) -> list[int]:
 
 
 def version(tool: Path) -> str:
-    """Return the version that the tool prints, such as `2025.3.1.0`; empty when it prints none."""
     try:
         done = subprocess.run(
             [str(tool), "--version"],

@@ -147,7 +147,6 @@ def place(memory: Tensor, arguments: Sequence[tuple[Argument, Tensor]]) -> tuple
 
 
 def view(memory: Tensor, ref: TensorRef) -> Tensor:
-    """Return the tensor that a ref describes, in this memory."""
     dtype = DTYPES[ref.dtype]
     extent = 1 + sum((n - 1) * s for n, s in zip(ref.shape, ref.strides, strict=True))
     window = memory[ref.offset : ref.offset + extent * dtype.itemsize].view(dtype)

@@ -69,7 +69,6 @@ def program(module: str, *arguments: str) -> list[str]:
 
 @contextmanager
 def private_home() -> Iterator[Path]:
-    """Make a new empty folder for one worker, removed at the end."""
     home = Path(tempfile.mkdtemp(prefix="grader-worker-"))
     try:
         yield home
@@ -176,7 +175,6 @@ class ForkServer:
 
     @property
     def _home(self) -> Path:
-        """The folder that workers may write to; `close` removes it."""
         assert self._folder is not None
         return self._folder / "home"
 
@@ -304,7 +302,6 @@ class ForkServer:
         return folder / "kernel.py"
 
     def close(self) -> None:
-        """End all processes and remove their files."""
         if self._control is not None:
             self._control.close()  # the parent kills its descendants and ends
             self._control = None

@@ -20,8 +20,8 @@ class ForkServers:
         self._servers: dict[tuple[str, str, bool], ForkServer] = {}
         self._walls: dict[tuple[Path, str], tuple[Wall, ...]] = {}
 
-    def fork_server(self, backend: str, device: str, *, trusted: bool = False) -> ForkServer:
-        key = (backend, device, trusted)
+    def fork_server(self, backend: str, device: str, *, reference: bool = False) -> ForkServer:
+        key = (backend, device, reference)
         if key not in self._servers:
             self._servers[key] = ForkServer(backend, device)
             self._servers[key].start()
@@ -40,7 +40,6 @@ class ForkServers:
         return self._walls[key]
 
     def adopt(self, fork_server: ForkServer) -> None:
-        """Use a fork server that has been started already."""
         self._servers[fork_server.backend, fork_server.device, False] = fork_server
 
     def close(self) -> None:

@@ -46,7 +46,6 @@ def nan(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
 
 
 def first_input(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
-    """Fill every output with the first input's elements, in order and repeated."""
     source = widened(next(v for v in inputs.values() if isinstance(v, Tensor)).flatten())
     for out in outputs.values():
         times = -(-out.numel() // source.numel())
@@ -58,7 +57,6 @@ def untouched(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None
 
 
 def constant_mean(spec: Spec, inputs: Inputs, outputs: Mapping[str, Tensor]) -> None:
-    """Fill each row of an output with the mean of its right values."""
     for name, answer in spec.reference(_in_float64(inputs)).items():
         outputs[name].copy_(widened(answer).double().mean(-1, keepdim=True).expand_as(answer))
 

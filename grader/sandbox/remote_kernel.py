@@ -41,7 +41,6 @@ class RemoteKernel:
     # -- what tests use
 
     def inputs(self, case: Case) -> dict[str, Tensor | float]:
-        """Draw the exercise's inputs for a case."""
         if self._too_long is None:  # else the case that took too long is reported
             self.last_case = case
         inputs = dict(self.spec.inputs(case, CaseDraw(case, self.device)))
@@ -220,7 +219,6 @@ def _destination(
 
 
 def _explain_stray_write(first: int, placed: Sequence[Placed]) -> Failure:
-    """Name the rule that a write outside of the outputs broke."""
     for place_ in placed:
         name, size = place_.argument.name, place_.view.element_size()
         if place_.start <= first < place_.stop:

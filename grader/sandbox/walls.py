@@ -166,7 +166,6 @@ def _targets(exercise: Exercise | None) -> Iterator[Mapping[str, Any]]:
 
 
 def _some_in(folder: Path) -> list[str]:
-    """List a few names of a folder's entries; none where it cannot be listed."""
     try:
         return sorted(os.listdir(folder))[:SOME]
     except OSError:
@@ -174,7 +173,6 @@ def _some_in(folder: Path) -> list[str]:
 
 
 def _course_files(exercise: Exercise) -> list[str]:
-    """List the exercise's folder, all files in it, and those beside its solution."""
     files = [file for folder in (exercise.folder, exercise.answers) for file in folder.glob("*")]
     folders = (exercise.root, exercise.folder, exercise.answers)
     return [str(path) for path in (*folders, *files) if path.exists()]

@@ -132,7 +132,6 @@ class WorkerLink:
         self._map()
 
     def load(self) -> None:
-        """Import the kernel file, in a worker that has not done so before."""
         if self._worker is None or self._loaded:
             self.start()
         path = self._fork_server.home_for(self._kernel)
@@ -195,7 +194,6 @@ class WorkerLink:
         return self._entry.limits.call_s * max(1, calls)
 
     def settle(self) -> None:
-        """Have the worker release GPU memory that its libraries hold unused."""
         self._exchange("settle", self._entry.limits.call_s)
 
     def without_kernels(self, call: Call) -> bool:
@@ -272,7 +270,6 @@ class WorkerLink:
             self.load()
 
     def close(self) -> str:
-        """End the worker and all that it started."""
         self._end()
         return self._printed
 

@@ -47,7 +47,6 @@ class ReferenceKernel:
         self._ready_since = time.monotonic()
 
     def rest(self) -> None:
-        """Wait until the worker has rested as long as a kernel's while its inputs are written."""
         time.sleep(max(0.0, self._ready_since + REST_S - time.monotonic()))
 
     def time_batch(self, contents: SlotContents = EMPTY) -> BatchTime:

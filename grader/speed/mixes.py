@@ -41,7 +41,10 @@ SPARE = 1 << 18  # elements of the warm-up call, at a slot's beginning
 
 @dataclass(frozen=True)
 class Stream:
-    """A trusted kernel's calls, one for each slot, and one on a small part of the last."""
+    """A reference kernel's calls, one for each slot, and a warm-up call.
+
+    The warm-up is on a small part of the last slot.
+    """
 
     entry: Entry
     calls: Sequence[Call]
@@ -102,5 +105,4 @@ def flat_stream(mix: Mix, length: int, calls: int) -> Stream:
 
 
 def stream_bytes(length: int, calls: int) -> int:
-    """Return the bytes of an arena for `flat_stream`."""
     return length * calls * 4

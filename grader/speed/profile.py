@@ -161,7 +161,6 @@ def command(ncu: Path, job: Path, log: Path, metrics: Sequence[str]) -> list[str
 
 
 def sizes(spec: Spec, rows: int) -> dict[str, int]:
-    """Return the bytes of each tensor of a call of `rows` rows."""
     job = _job(spec, Path(), rows)
     return {
         name: math.prod(described["shape"]) * ITEMSIZE[described["dtype"]]

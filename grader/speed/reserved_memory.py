@@ -29,7 +29,6 @@ def free_bytes() -> int:
 
 
 def available() -> int:
-    """Return the bytes that are free, or that the judge has for its own work."""
     return free_bytes() + torch.cuda.memory_reserved()
 
 

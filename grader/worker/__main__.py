@@ -113,7 +113,6 @@ def _obey(control: socket.socket, toolbox: loop.Toolbox, walls: _Walls) -> None:
 
 
 def _send(control: socket.socket, **message: list[str]) -> None:
-    """Report the outcome of the imports to the judge, before any learner's code has run."""
     control.sendall(json.dumps(message).encode() + b"\n")
 
 

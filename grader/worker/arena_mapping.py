@@ -12,7 +12,6 @@ from grader.worker.bounds import Span
 
 
 def map_arena(ticket: Mapping[str, Any], fd: int | None) -> torch.Tensor:
-    """Map the arena that a ticket of `grader.sandbox.arena` describes, as one uint8 tensor."""
     size = ticket["size"]
     assert fd is not None
     if ticket["kind"] == "host":
@@ -35,7 +34,6 @@ class Views:
         self._made: dict[tuple[object, ...], object] = {}
 
     def at(self, ref: Mapping[str, Any]) -> object:
-        """Return the argument for a `TensorRef`."""
         key = (ref["offset"], ref["dtype"], *ref["shape"], *ref["strides"])
         if key not in self._made:
             self._made[key] = self._wrap(tensor_at(self._memory, ref))
@@ -52,7 +50,6 @@ def tensor_at(memory: torch.Tensor, ref: Mapping[str, Any]) -> torch.Tensor:
 
 
 def span_of(ref: Mapping[str, Any], tensor: torch.Tensor) -> Span:
-    """Return the addresses of a ref's tensor."""
     return Span.of(
         ref["name"], tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.element_size()
     )

@@ -116,7 +116,6 @@ def _limit_processes() -> None:
 
 
 def _at_most(kind: int, limit: int) -> int:
-    """Return this limit, or the present one if that is lower."""
     hard = resource.getrlimit(kind)[1]
     return limit if hard == resource.RLIM_INFINITY else min(limit, hard)
 
@@ -202,7 +201,6 @@ def files(place: Place) -> None:
 
 
 def _allow(ruleset: int, path: Path, access: int) -> None:
-    """Grant these rights on a file, or on a folder and all below it."""
     if not path.is_dir():
         access &= OF_FILES
     descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)

@@ -94,7 +94,6 @@ def _is_out_of_memory(error: BaseException) -> bool:
 
 
 def _is_illegal_access(error: BaseException) -> bool:
-    """Recognize a kernel that the GPU stopped, by the driver's words."""
     text = _text(error)
     return "illegal memory access" in text or "CUDA_ERROR_ILLEGAL_ADDRESS" in text
 

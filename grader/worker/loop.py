@@ -126,7 +126,6 @@ HOST_MEMORY = 8 << 30  # bytes that a process may take beyond those of the libra
 
 
 def serve(toolbox: Toolbox, sock: socket.socket, arena_fd: int | None) -> None:
-    """Answer the judge's messages until it hangs up."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     limit_resources(toolbox.simulated)
@@ -159,7 +158,6 @@ def _flush() -> None:
 
 
 def limit_resources(simulated: bool) -> None:
-    """Limit the machine's resources for this process from now on."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     for kind, limit in LIMITS.items():
         hard = resource.getrlimit(kind)[1]
@@ -181,12 +179,10 @@ class Worker:
         self._file = ""
 
     def do(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Carry out one message; return the fields of the reply that it fills."""
         return self.operations[message["op"]](message)
 
     @property
     def operations(self) -> dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]]:
-        """The method for each message: docs/formats.md describes them in a table."""
         return {
             "walls": self._walls,
             "map": self._map,

@@ -76,7 +76,6 @@ class Moments:
         return self.now
 
     def number(self, moment: int) -> int:
-        """Return the number of the party at this moment; parties are numbered as they began."""
         return bisect_right(self._begins, moment) - 1
 
     def party(self, moment: int) -> object:
@@ -108,7 +107,6 @@ class Order:
             merge(self._released.setdefault(address, {}), self.acquired)
 
     def before(self, party: int, moment: int) -> bool:
-        """Report whether another party's work at this moment is visible to the acting party."""
         return moment <= self.acquired.get(party, 0)
 
 

@@ -11,7 +11,6 @@ Place = tuple[object, ...]  # a file, its first line and last, the first column 
 
 
 def learners_site(libraries: tuple[str, ...]) -> Site:
-    """Return the calling instruction of the innermost frame outside of these folders."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(libraries):
         frame = frame.f_back

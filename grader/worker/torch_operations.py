@@ -90,7 +90,6 @@ def _moves(schema: Any) -> bool:
 
 
 def _use(parameter: Any, schema: Any) -> Access:
-    """Classify the access of an operation that moves memory to one of its tensors."""
     if parameter.alias_info is None:
         return "load"
     return "store" if parameter.is_out or schema.name in _OVERWRITES else "atomic"

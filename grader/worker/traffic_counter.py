@@ -24,19 +24,16 @@ class Ledger:
         self._written = dict(self._read)
 
     def note(self, addresses: Addresses, itemsize: int, what: Access) -> None:
-        """Count accesses of `itemsize` bytes at each of these addresses."""
         for span, _ in self._arguments:
             inside = (addresses >= span.start) & (addresses < span.stop)
             self.add(span.name, int(np.count_nonzero(inside)) * itemsize, what)
 
     def note_whole(self, start: int, size: int, what: Access) -> None:
-        """Count an operation that touches each of `size` bytes of the tensor that starts there."""
         for span, _ in self._arguments:
             if span.start <= start < span.stop:
                 self.add(span.name, size, what)
 
     def add(self, name: str, size: int, what: Access) -> None:
-        """Count an access to `size` bytes of the argument `name`."""
         if what != "store":
             self._read[name] += size
         if what != "load":

@@ -57,7 +57,6 @@ def home(targets: Mapping[str, Any]) -> bool:
 
 
 def file_size(targets: Mapping[str, Any]) -> bool:
-    """Try to let a file grow to LARGE bytes, none of which take space."""
     path = Path(os.environ["HOME"], "large")
     try:
         with path.open("wb") as file:
@@ -84,7 +83,6 @@ def memory(targets: Mapping[str, Any]) -> bool:
 
 
 def processes(targets: Mapping[str, Any]) -> bool:
-    """Try to fork beyond the limit of processes."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NPROC)
     if not 0 <= soft <= MAX_PROCESSES:
         return False
@@ -121,7 +119,6 @@ def _runs_out_of_files() -> bool:
 
 
 def other_processes(targets: Mapping[str, Any]) -> bool:
-    """Search for the judge's command line among those of all processes."""
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
             if file.read_bytes().decode(errors="replace") == targets["command"]:
@@ -130,7 +127,6 @@ def other_processes(targets: Mapping[str, Any]) -> bool:
 
 
 def judge_memory(targets: Mapping[str, Any]) -> bool:
-    """Try to read a secret of the judge's at its address, and to trace the judge."""
     judge, address, size = targets["judge"], targets["address"], targets["size"]
     taken = (_read_file(judge, address, size), _read_call(judge, address, size))
     read = any(hashlib.sha256(secret).hexdigest() == targets["digest"] for secret in taken)
@@ -232,7 +228,6 @@ def _writable(folder: str) -> bool:
 
 
 def network(targets: Mapping[str, Any]) -> bool:
-    """Try to send a connection and a datagram, to this machine itself."""
     here = "127.0.0.1"
     return not (
         _reaches(socket.AF_INET, socket.SOCK_STREAM, (here, targets["tcp"]))
@@ -241,7 +236,6 @@ def network(targets: Mapping[str, Any]) -> bool:
 
 
 def sockets(targets: Mapping[str, Any]) -> bool:
-    """Try to reach a program of this machine by the name of a socket, and by its file."""
     return not (
         _reaches(socket.AF_UNIX, socket.SOCK_STREAM, "\0" + targets["socket"])
         or _reaches(socket.AF_UNIX, socket.SOCK_STREAM, targets["socket_file"])

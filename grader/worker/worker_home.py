@@ -72,10 +72,8 @@ def gpu_devices() -> Iterator[Path]:
 
 
 def readable() -> Iterator[Path]:
-    """Yield the files and folders that a worker may read but not change."""
     yield from existing((*SYSTEM, *python(), *tools()))
 
 
 def devices(place: Place) -> Iterator[Path]:
-    """Yield the devices that a worker reads and writes besides its home."""
     yield from existing((*DEVICES, *(gpu_devices() if place.device == "cuda" else ())))

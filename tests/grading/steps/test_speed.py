@@ -261,7 +261,7 @@ def test_a_share_below_the_gate_fails_and_says_what_limits_it():
 def test_noise_never_counts_for_or_against_anybody(passed: bool | None, share: float):
     found = _finding(speed(share), explained(speed(share)), passed, "it is hot")
     assert (found.outcome, found.failure.kind) == (Outcome.NOISY, "noisy")
-    assert found.failure.message == "the speed cannot be told: it is hot"
+    assert found.failure.message == "the speed is uncertain: it is hot"
     assert found.speed.explanation == ()
 
 
@@ -269,8 +269,8 @@ def test_too_close_to_the_gate_is_noise():
     found = _finding(speed(0.5612, 0.004), speed(), None, None)
     assert (found.outcome, found.failure.kind) == (Outcome.NOISY, "too_close")
     assert found.failure.message == (
-        "the speed cannot be told: 56.12 % ± 0.40 % is too close to the 56 % that pass for this "
-        "many goes to tell"
+        "the speed is uncertain: 56.12 % ± 0.40 % is too close to the 56 % that pass for this "
+        "many calls to decide"
     )
 
 

@@ -1,7 +1,8 @@
-"""The speed step: what share of this GPU's ceiling the kernel reaches, and how sure that is.
+"""The speed step: the kernel's share of this GPU's ceiling, and how certain that share is.
 
-Cycles of the learner's kernel and a trusted one (`cycles.py`) go on until a sequential test has
-told the share from the gate; what disturbs them (`noise.py`) makes it `noisy`, never a failure.
+Cycles of the learner's kernel and a reference kernel run until a sequential test has decided on
+which side of the gate the share lies (`grader.speed.alternation`). A cause of noise
+(`grader.speed.noise`) makes the step `noisy`, never a failure.
 """
 
 from __future__ import annotations
@@ -46,9 +47,12 @@ from grader.speed import (
 )
 
 HOPELESS = 0.1  # of the ceiling: a kernel that slow by its first call needs no precision
-# What a kernel may hold the ceiling down by while it is loaded: more is taken off its share.
+# A loaded kernel may lower the ceiling by this part; anything beyond it is subtracted from its
+# share.
 HELD_DOWN = 0.005
-ALONE = 9  # goes of the trusted kernel before there is another: of 5, the overhead is less sure
+ALONE = (
+    9  # batches of the reference kernel before the learner's starts; 5 show less of the overhead
+)
 _AGAIN = (
     "This does not count against the kernel. Check again when the GPU and its machine are quiet."
 )
@@ -56,7 +60,7 @@ SMALL, SMALL_CALLS = 1024, 64  # elements, and calls, of the case that shows the
 
 
 def measure(grading: Grading) -> Finding:
-    """Time the kernel on the scored case and hold it against the exercise's gates.
+    """Time the kernel on the scored case and compare it with the exercise's gates.
 
     Raises KernelFailure when the kernel fails at that size, CannotGrade when the GPU is taken.
     """
@@ -76,8 +80,8 @@ def _measure(
 ) -> Finding:
     spec, fork_server = grading.spec, grading.fork_servers.fork_server
     _, gates = spec.timed
-    trusted = fork_server(backends.reference().name, grading.options.device, trusted=True)
-    with closing(ReferenceKernel(slots.stream(), trusted, arena)) as reference:
+    of_reference = fork_server(backends.reference().name, grading.options.device, reference=True)
+    with closing(ReferenceKernel(slots.stream(), of_reference, arena)) as reference:
         calls, contents = slots.refill()
         alone = time_reference_batches(reference, contents, ALONE)
         before = reference.median_bandwidth(alone)
@@ -128,25 +132,27 @@ def _measure(
     noise = noise_cause(samples, before, after, others)
     noise = noise or excess_memory(available, samples.evidence, grading.steps["memory"].memory)
     if needless is not None:
-        return Finding(_tried(speed), needless, Outcome.FAIL, speed)
+        return Finding(_measured(speed), needless, Outcome.FAIL, speed)
     return _finding(speed, explained, decide(shares, gates.passing), noise)
 
 
 def fair_ceiling(beside: Sequence[float], before: float, after: float) -> float:
-    """Bytes per second of the trusted kernel: those beside the learner's, if that did not hold it
-    down by more than HELD_DOWN of what it reached before there was another process, or after.
+    """Return the bytes per second of the reference kernel beside the learner's.
+
+    If the learner's kernel lowered it by more than HELD_DOWN, the bandwidth before its start or
+    after its end counts instead.
     """
     return max(statistics.median(beside), (1 - HELD_DOWN) * max(before, after))
 
 
 def _reserved_memory(grading: Grading, slots: Slots) -> Tensor | None:
-    """In hardened mode, what keeps the kernel from holding more than the memory step saw."""
+    """Occupy, in hardened mode, the memory that the kernel did not hold in the memory step."""
     if not grading.options.hardened:
         return None
     watched = grading.steps["memory"].memory
     if watched is None or watched.held_bytes is None:
         return None
-    # Of a vector the judge makes a float64 for each float32.
+    # For a vector the judge makes a float64 for each float32.
     reserved_memory.reserve_for_judge(2 * max(slots.sizes.values()))
     return reserved_memory.reserve_from_kernel(watched.held_bytes)
 
@@ -154,9 +160,9 @@ def _reserved_memory(grading: Grading, slots: Slots) -> Tensor | None:
 def _first_calls(
     kernel: WorkerLink, calls: Sequence[Call], spare: Call, contents: SlotContents
 ) -> tuple[float, float, tuple[Launched, ...]]:
-    """Seconds of the first call, loading and compiling included, and of one after it.
+    """Return seconds of the first call, with loading and compiling, and of one after it.
 
-    Also what a call launches, by a third.
+    Also returns the launches of a third call.
     """
     first, second, third, *_ = calls
     began = time.monotonic()
@@ -169,17 +175,17 @@ def _first_calls(
 
 
 def _hopeless(rough: float) -> Finding:
-    told = f"about {percent(rough)} of the ceiling, by a single call"
+    share = f"about {percent(rough)} of the ceiling, by a single call"
     failure = Failure(
         kind="too_slow",
-        message=f"far too slow: {told}",
+        message=f"far too slow: {share}",
         hint="Does each program do a fair part of the work, with loads of whole blocks?",
     )
-    return Finding(told, failure, Outcome.FAIL)
+    return Finding(share, failure, Outcome.FAIL)
 
 
 def _latency(kernel: WorkerLink, spec: Spec, arena: CudaArena) -> tuple[Case, float]:
-    """A case so small that starting the kernel is most of it, and seconds per call of it."""
+    """Return a case in which starting the kernel is most of the work, and its seconds per call."""
     scored, _ = spec.timed
     columns = () if scored.columns is None else (1,)
     case = Case((*columns, SMALL), scored.dtype)
@@ -191,9 +197,9 @@ def _latency(kernel: WorkerLink, spec: Spec, arena: CudaArena) -> tuple[Case, fl
 
 
 def _without_kernels(kernel: WorkerLink, slots: Slots, arena: CudaArena) -> Failure | None:
-    """What was fast must have been a kernel, too: with none, the sampled outputs must be wrong.
+    """Build the failure for sampled outputs that are right with all launches disabled.
 
-    The last call of this worker, for what it records meanwhile is worth nothing.
+    This is the last call of the worker, because its records are worthless afterwards.
     """
     (call,), contents = Slots(slots.spec, slots.case, 1, arena.memory).refill()
     try:
@@ -220,42 +226,42 @@ def _clocks(readings: Sequence[nvml.Reading]) -> Clocks | None:
 
 
 def _finding(speed: Speed, explained: Speed, passed: bool | None, noise: str | None) -> Finding:
-    """A speed that cannot be believed explains nothing, and is told without its explanation."""
-    tried = _tried(speed)
+    """Decide the step. A speed that is noisy or impossible comes without its explanation."""
+    measured = _measured(speed)
     if noise is not None:
-        return Finding(tried, _noisy(noise), Outcome.NOISY, speed)
+        return Finding(measured, _noisy(noise), Outcome.NOISY, speed)
     if speed.share > IMPOSSIBLE:
-        return Finding(tried, _impossible(speed), Outcome.FAIL, speed)
+        return Finding(measured, _impossible(speed), Outcome.FAIL, speed)
     if passed is None:
-        return Finding(tried, _too_close(speed), Outcome.NOISY, speed)
+        return Finding(measured, _too_close(speed), Outcome.NOISY, speed)
     if not passed:
-        return Finding(tried, _too_slow(explained), Outcome.FAIL, explained)
-    return Finding(tried, speed=explained)
+        return Finding(measured, _too_slow(explained), Outcome.FAIL, explained)
+    return Finding(measured, speed=explained)
 
 
-def _tried(speed: Speed) -> str:
+def _measured(speed: Speed) -> str:
     return f"{speed.case}: {speed.bandwidth_gbps:,.0f} GB/s, {percent(speed.share)} of the ceiling"
 
 
 def _too_close(speed: Speed) -> Failure:
     return Failure(
         kind="too_close",
-        message=f"the speed cannot be told: {percent(speed.share, 2)} ± "
+        message=f"the speed is uncertain: {percent(speed.share, 2)} ± "
         f"{percent((speed.share_high - speed.share_low) / 2, 2)} is too close to the "
-        f"{percent(speed.passing, 0)} that pass for this many goes to tell",
+        f"{percent(speed.passing, 0)} that pass for this many calls to decide",
         hint=_AGAIN,
     )
 
 
 def _noisy(noise: str) -> Failure:
-    return Failure(kind="noisy", message=f"the speed cannot be told: {noise}", hint=_AGAIN)
+    return Failure(kind="noisy", message=f"the speed is uncertain: {noise}", hint=_AGAIN)
 
 
 def _impossible(speed: Speed) -> Failure:
     return Failure(
         kind="impossible",
         message=f"{percent(speed.share, 0)} of what this GPU's memory can deliver: some of the "
-        "work that the task asks for was not done",
+        "work of the task was not done",
         expected=f"at most {percent(IMPOSSIBLE, 0)} of the ceiling",
         got=f"{percent(speed.share)}",
     )
