@@ -214,7 +214,7 @@ def rejected_at(kernel: Path) -> str:
 
     Raises BrokenExercise when that line is missing.
     """
-    match = re.search(r"^Rejected at: (\w+)", text_of(kernel), re.MULTILINE)
+    match = re.search(r"^\W*Rejected at: (\w+)", text_of(kernel), re.MULTILINE)
     if match is None:
         raise BrokenExercise(
             f"{kernel} does not say which step must reject it.",

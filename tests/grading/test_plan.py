@@ -1,0 +1,192 @@
+"""The steps of an exercise: their order, their points, and specs that fit no kind."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from specs import with_spec
+
+from grader.course import catalog
+from grader.course.catalog import Exercise
+from grader.course.extensions import use_extensions
+from grader.grading import kinds, steps
+from grader.grading.kinds.kernel import KIND
+from grader.grading.options import Options
+from grader.grading.plan import has_step, ordered, points_of, steps_of
+from grader.grading.session import Grading
+from grader.grading.step import Finding, Step
+from grader.model.base_spec import BaseSpec
+from grader.model.errors import BrokenExercise, UsageError
+from grader.model.exercise import Budget, Spec
+from grader.sandbox.fork_servers import ForkServers
+
+ROOT = Path(__file__).parents[2]
+ADDED = ROOT / "tests" / "courses" / "added"
+SOFTMAX = catalog.find(ROOT, "04_online_softmax")
+PUZZLE = catalog.find(ROOT, "p01_map")
+
+
+def step(name: str, *needs: str) -> Step:
+    return Step(name=name, title=name, needs=needs, run=lambda grading: Finding(""))
+
+
+def names(order: list[Step]) -> list[str]:
+    return [step.name for step in order]
+
+
+LISTED = [step("a"), step("b", "a"), step("c", "b")]
+
+
+# -- order
+
+
+@pytest.mark.parametrize(
+    ("joining", "expected"),
+    [
+        ([], "abc"),
+        ([step("x", "a")], "axbc"),
+        ([step("x", "b", "a")], "abxc"),
+        ([step("x")], "abcx"),
+        ([step("x", "a"), step("y", "a")], "axybc"),
+        ([step("x", "y"), step("y", "a")], "ayxbc"),
+        ([step("x", "a"), step("y", "x"), step("z", "b")], "axybzc"),
+        ([step("x", "gone")], "abcx"),
+    ],
+)
+def test_a_step_that_joins_stands_behind_what_it_needs(joining: list[Step], expected: str):
+    for some in itertools.permutations(joining):
+        assert "".join(names(ordered(LISTED, some))) == expected
+
+
+def test_steps_that_need_each_other_are_broken():
+    with pytest.raises(BrokenExercise, match="x and y need each other"):
+        ordered(LISTED, [step("x", "y"), step("y", "x"), step("z")])
+
+
+def test_the_steps_of_exercises_and_puzzles():
+    assert names(steps_of(SOFTMAX.spec)) == [
+        *("load", "correctness", "properties", "traffic", "memory", "speed"),
+    ]
+    puzzle = replace(PUZZLE.spec, budgets=())
+    assert names(steps_of(puzzle)) == ["load", "correctness", "properties", "traffic"]
+    counted = replace(puzzle, budgets=(Budget("transactions", most=8, best=4),))
+    assert names(steps_of(counted))[-1] == "counts"
+    assert has_step(SOFTMAX.spec, "speed")
+    assert not has_step(PUZZLE.spec, "speed")
+
+
+def test_every_step_of_a_kind_stands_behind_those_that_it_needs():
+    known = steps.every()
+    for place, name in enumerate(KIND.steps):
+        assert set(known[name].needs) <= set(KIND.steps[:place])
+
+
+def test_steps_and_kinds_import_nothing_heavy():
+    """`grader list` reads the points of each."""
+    code = (
+        "import sys; from grader.grading import kinds, steps; "
+        "steps.every(); kinds.discover(kinds.__name__, 'KIND', kinds.Kind); "
+        "heavy = {'torch', 'pydantic', 'pytest', 'hypothesis', 'triton', 'numba'}; "
+        "print(*sorted(heavy & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "", "")
+
+
+# -- points
+
+
+def test_points_are_the_steps_own_unless_the_spec_overrides_them():
+    own = points_of(SOFTMAX.spec)
+    assert own == {
+        "load": 0,
+        "correctness": 3,
+        "properties": 2,
+        "traffic": 1,
+        "memory": 1,
+        "speed": 3,
+    }
+    assert points_of(replace(SOFTMAX.spec, points={"speed": 5})) == own | {"speed": 5}
+
+
+@pytest.mark.parametrize("name", ["sunrise", "counts"])
+def test_points_for_a_step_that_an_exercise_lacks_are_broken(name: str):
+    with pytest.raises(BrokenExercise, match=f"gives points for '{name}'"):
+        points_of(replace(SOFTMAX.spec, points={name: 1}))
+
+
+# -- kinds
+
+
+@pytest.fixture
+def added() -> Iterator[Path]:
+    """Extensions of tests/courses/added, for one test."""
+    before = {package: list(package.__path__) for package in (steps, kinds)}
+    use_extensions(ADDED)
+    yield ADDED
+    for package, places in before.items():
+        package.__path__[:] = places
+    for name in ("steps.short", "steps.answers", "kinds.quiz", "kinds.brief"):
+        sys.modules.pop(f"grader.grading.{name}", None)
+    for package, name in ((steps, "short"), (steps, "answers"), (kinds, "quiz"), (kinds, "brief")):
+        vars(package).pop(name, None)
+
+
+def test_a_kind_that_does_not_exist_is_broken():
+    with pytest.raises(BrokenExercise, match="of the kind 'kernle', which does not exist") as error:
+        kinds.kind_of(replace(SOFTMAX.spec, kind="kernle"))
+    assert error.value.next_step == "Did you mean kernel?"
+
+
+def test_a_spec_of_another_kinds_type_is_broken(added: Path):
+    with pytest.raises(BrokenExercise, match="its SPEC is a Spec, not a Quiz"):
+        kinds.kind_of(replace(SOFTMAX.spec, kind="quiz"))
+
+
+def test_a_kind_with_an_unknown_step_is_broken(monkeypatch: pytest.MonkeyPatch):
+    odd = replace(KIND, steps=("load", "sunrise"))
+    monkeypatch.setattr(kinds, "discover", lambda *_: {"kernel": odd})
+    with pytest.raises(BrokenExercise, match="has a step 'sunrise', and there is no such step"):
+        steps_of(SOFTMAX.spec)
+
+
+def test_a_kind_with_steps_in_the_wrong_order_is_broken(monkeypatch: pytest.MonkeyPatch):
+    odd = replace(KIND, steps=("correctness", "load"))
+    monkeypatch.setattr(kinds, "discover", lambda *_: {"kernel": odd})
+    with pytest.raises(BrokenExercise, match="has correctness before load"):
+        steps_of(SOFTMAX.spec)
+
+
+def test_a_step_that_needs_one_that_does_not_exist_is_broken(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(steps, "discover", lambda *_: {"x": step("x", "sunrise")})
+    with pytest.raises(BrokenExercise, match="The step x needs 'sunrise'"):
+        steps.every()
+
+
+def test_an_exercise_of_another_kind_has_no_kernels_spec(added: Path):
+    quiz = catalog.find(added, "p02_bytes")
+    assert quiz.kernel.name == "answers.toml"
+    with pytest.raises(UsageError, match="is an exercise of the kind quiz: it has no kernel"):
+        _ = quiz.spec
+
+
+def test_tests_that_no_step_runs_are_the_exercises_fault(
+    added: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(Exercise, "tests", property(lambda self: ADDED / "course.toml"))
+    quiz = catalog.find(added, "p02_bytes")
+    with pytest.raises(BrokenExercise, match="none of the exercise's steps runs tests"):
+        Grading(quiz, quiz.solution, Options(), ForkServers())
+
+
+def test_a_kinds_spec_is_held_to_its_own_type_alone():
+    other = with_spec(SOFTMAX, BaseSpec(title="A", summary="B", kind="kernel"))
+    assert not isinstance(other.any_spec, Spec)
+    with pytest.raises(BrokenExercise, match="its SPEC is a BaseSpec, not a Spec"):
+        steps_of(other.any_spec)
