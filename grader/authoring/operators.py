@@ -79,7 +79,7 @@ def drop_max_subtraction(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
 
 
 def drop_rescale(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """total = total * factor + more without the factor."""
+    """Total = total * factor + more without the factor."""
     if not isinstance(node, ast.Assign):
         return
     name = kernel.text(node.targets[0])
@@ -116,7 +116,7 @@ def _rounded_each_time(kernel: Kernel, statement: ast.stmt) -> Iterator[Edit]:
 
 
 def drop_cast(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """x for x.to(dtype)."""
+    """X for x.to(dtype)."""
     if called(node) == "to" and isinstance(node, ast.Call):
         assert isinstance(node.func, ast.Attribute)
         yield Edit(node, kernel.text(node.func.value))
@@ -153,7 +153,7 @@ def change_comparison(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
 
 
 def drop_condition(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """if True for an if."""
+    """If True for an if."""
     if isinstance(node, ast.If):
         yield Edit(node.test, "True")
 
@@ -179,14 +179,14 @@ def change_arithmetic(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
 
 
 def drop_operand(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """a or b for a + b, a * b and the like."""
+    """A or b for a + b, a * b and the like."""
     if isinstance(node, ast.BinOp) and type(node.op) in OPERATIONS:
         yield Edit(node, f"({kernel.text(node.left)})")
         yield Edit(node, f"({kernel.text(node.right)})")
 
 
 def change_constant(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """n + 1 for a number n, 0 for minus infinity."""
+    """N + 1 for a number n, 0 for minus infinity."""
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         yield Edit(node, repr(node.value + 1))  # type: ignore[operator]
     if called(node) == "float" and isinstance(node, ast.Call):
@@ -217,7 +217,7 @@ def one_off_range(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
 
 
 def one_off_block(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """program * (BLOCK + 1) for program * BLOCK, and the like."""
+    """Program * (BLOCK + 1) for program * BLOCK, and the like."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         for operand in (node.left, node.right):
             if isinstance(operand, ast.Name) and operand.id.isupper():
@@ -233,7 +233,7 @@ def one_off_address(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
 
 
 def round_down(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """n // BLOCK for cdiv(n, BLOCK), which rounds up."""
+    """N // BLOCK for cdiv(n, BLOCK), which rounds up."""
     if called(node) == "cdiv" and isinstance(node, ast.Call) and len(node.args) == 2:
         count, block = map(kernel.text, node.args)
         yield Edit(node, f"({count}) // ({block})")

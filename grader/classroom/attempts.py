@@ -28,12 +28,12 @@ from grader.model import (
     Result,
     Signed,
     Speed,
-    first_fault,
+    first_error,
+    is_future,
     parse_result,
     quoted,
-    sortable,
     stamp,
-    to_come,
+    time_key,
     utc,
 )
 from grader.speed import IMPOSSIBLE
@@ -168,11 +168,11 @@ class Reader:
         _require_names(attempt)
         _require_possible(attempt.result)
         when = _when(attempt.submitted_at, self.context.now)
-        return Found(attempt, digest, signed, when, sortable(attempt.result.started_at), file)
+        return Found(attempt, digest, signed, when, time_key(attempt.result.started_at), file)
 
 
 def _no_whole(schema: str, error: ValidationError) -> Unusable:
-    return Unusable(f"it is no whole {schema}: {quoted(first_fault(error), LONGEST_FAULT)}")
+    return Unusable(f"it is no whole {schema}: {quoted(first_error(error), LONGEST_FAULT)}")
 
 
 def _attempt(document: bytes) -> Attempt:
@@ -255,7 +255,7 @@ def _when(text: str, now: datetime) -> str:
         time = utc(text)
     except ValueError:
         raise Unusable(f"it was handed in at {quoted(text)}, which is no time") from None
-    if to_come(time, now):
+    if is_future(time, now):
         raise Unusable(
             f"it was handed in at {quoted(text)}, which is yet to come: a clock is wrong, and "
             "what is made after that time has it"

@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
-from grader.model import UsageError, quoted, to_come, utc
+from grader.model import UsageError, is_future, quoted, utc
 
 AUTOGRADER = Path("/autograder")  # where Gradescope puts everything
 # A name as classes use it, an e-mail address, too. No line ends in it, and no formula begins so.
@@ -126,7 +126,7 @@ def submission_time(given: str | None, place: Place, now: datetime) -> str:
         raise UsageError(
             f"--submitted-at {given!r} is no time.", "Write it as 2026-11-20T10:00:00+00:00."
         )
-    if to_come(utc(time), now):
+    if is_future(utc(time), now):
         raise UsageError(
             f"--submitted-at {given} is yet to come: a clock is wrong, here or where it was made.",
             "Say when it was handed in: neither a board nor an export takes what is yet to come.",

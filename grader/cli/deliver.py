@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from grader.cli import say
-from grader.model import UsageError, texts, unwritten, write_file
+from grader.model import UsageError, cannot_write, texts, write_file
 
 if TYPE_CHECKING:
     from grader.reports import Document
@@ -37,7 +37,7 @@ def deliver(documents: Sequence[Document]) -> None:
             try:
                 _write(document.path, document)
             except OSError as error:
-                failed.append(unwritten(document.path, error.strerror))
+                failed.append(cannot_write(document.path, error.strerror))
     if failed:
         raise failed[0]
     sys.stderr.flush()
@@ -50,11 +50,11 @@ def must_have_place(path: Path) -> None:
     """Raises UsageError where no file of this name can be written, before there is work to lose."""
     # Of os.path, whose answer is no where pathlib's raise PermissionError.
     if os.path.isdir(path):
-        raise unwritten(path, "it is a folder")
+        raise cannot_write(path, "it is a folder")
     if not os.path.isdir(path.parent):
-        raise unwritten(path, f"there is no folder {path.parent}")
+        raise cannot_write(path, f"there is no folder {path.parent}")
     if not os.access(path.parent, os.W_OK):
-        raise unwritten(path, f"nothing can be written to {path.parent}")
+        raise cannot_write(path, f"nothing can be written to {path.parent}")
 
 
 def make_folder(path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from grader.model import Record, UsageError, first_fault
+from grader.model import Record, UsageError, first_error
 
 FILE = "release.json"
 LARGEST = 16 << 20  # bytes of a release.json; 20 kB describe 27 exercises
@@ -108,7 +108,7 @@ def read(folder: Path) -> Manifest:
     except OSError as error:
         fault = f"{path} cannot be read: {error.strerror}."
     except ValidationError as error:
-        fault = f"{path} is no grader/release/v1: {first_fault(error)}."
+        fault = f"{path} is no grader/release/v1: {first_error(error)}."
     except ValueError as error:
         fault = f"{path} cannot be used: {error}."
     raise UsageError(fault, "`grader release` makes one, and students get it with their files.")

@@ -62,7 +62,7 @@ def of_packages(installed: Mapping[str, str | None], has_gpu: bool) -> list[Find
         clash = _clash(package.name, installed)
         if clash is not None:
             message = f"{installed[package.name]} does not work here: {clash.why}"
-            found.append(problem(Group.INSTALLATION, package.name, message, clash.mend))
+            found.append(problem(Group.INSTALLATION, package.name, message, clash.fix))
         else:
             found.append(_of_package(package, installed[package.name], has_gpu))
     return found

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from grader.model import CannotGrade, GraderError, Record, Result, Trace, first_fault
+from grader.model import CannotGrade, GraderError, Record, Result, Trace, first_error
 
 LONGEST_LINE = 16 << 20  # bytes; a trace of the longest kernel file has a quarter of it
 
@@ -60,7 +60,7 @@ def read(line: bytes) -> Answer:
     try:
         return _ANSWER.validate_json(line)
     except ValidationError as error:
-        raise _fault(f"a line that is no answer ({first_fault(error)})") from None
+        raise _fault(f"a line that is no answer ({first_error(error)})") from None
 
 
 def _fault(what: str) -> GraderError:

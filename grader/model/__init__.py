@@ -1,5 +1,4 @@
-"""Records and words that cross walls: specs, outcomes, results, messages, errors, hostile text,
-files written whole.
+"""Records and words that cross walls: specs, results, messages, errors, hostile text, files.
 
 Offers the records of an exercise, of a check and of a class, and the lines between processes.
 `__init__.pyi` lists the names, and everything else in here is private.

@@ -30,7 +30,7 @@ class Abilities:
 
     def __post_init__(self) -> None:
         if not self.simulate and (self.count_traffic or self.trace_threads or self.trace_lanes):
-            raise ValueError("what is counted or traced is simulated: simulate must be True")
+            raise ValueError("counts and traces come from simulation: set simulate=True")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,16 +57,17 @@ class Clash:
     other: str
     other_versions: str
     why: str
-    mend: str
+    fix: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hints:
-    """Advice in the words of one library: who learns another first has never heard of these.
+    """Advice in the words of one library.
 
-    `reached` asks about elements that were never written. `faster` and `more_warps` are clauses
-    for a kernel that is slow, and for one of which too few warps fit. `faults` holds a hint for a
-    kind of failure; `messages` holds closer ones, for a kind and a part of the failure's message.
+    `reached` asks about elements that were never written. `faster` and `more_warps` are clauses:
+    one for a slow kernel, one for a kernel of which too few warps fit. `faults` maps a kind of
+    failure to a hint. `messages` maps a kind, and a part of the failure's message, to a closer
+    hint.
     """
 
     reached: str
@@ -88,19 +89,20 @@ class Trial:
 class Backend:
     """A language that kernels are written in.
 
-    `name` is that of its folder. `decorator` is what makes a function a kernel, as learners write
-    it, and `modules` are the top-level modules that a kernel file imports. `dtypes` and `scalars`
-    are those that a kernel takes. `variables` are set for every worker, with `{home}` for its
-    private folder; `simulation` are set where kernels are simulated, before any import.
-    `takes_tensors` says that an entry receives torch's tensors, and not arrays of the library's.
+    `name` is that of its folder. `decorator` makes a function a kernel, as learners write it, and
+    `modules` are the top-level modules that a kernel file imports. `dtypes` and `scalars` are those
+    that a kernel takes. `variables` are set for every worker, with `{home}` for its private folder;
+    `simulation` are set where kernels are simulated, before any import. An entry receives torch's
+    tensors with `takes_tensors`, else arrays of the library.
 
-    `simulated` and `compiled` are modules of the folder: each defines `install()`, which prepares a
-    process and returns what makes a `grader.worker.loop.Kernels`. Walls rise after it, so it
-    imports all that its kernels need. Either may define `preload()`, which loads what a first
-    launch would, and returns None or why it could not. `compiled` is None for a language without a
-    compiler.
-    `plain_call` defines `install()`, which returns what turns a CUDA tensor into an argument; tools
-    of NVIDIA's watch such calls. `lint` holds `NAMES`, a `SourceNames`. `reference_kernels` is a
+    `simulated` and `compiled` are modules of the folder. Each defines `install()`, which prepares a
+    process and returns the parts of a `grader.worker.loop.Kernels`. Walls rise after it, so it
+    imports everything that its kernels need. Either may define `preload()`, which loads what a
+    first launch would, and returns None or the reason why it could not. `compiled` is None for a
+    language without a compiler.
+
+    `plain_call` defines `install()`, which returns a function from a CUDA tensor to an argument;
+    NVIDIA's tools watch such calls. `lint` holds `NAMES`, a `SourceNames`. `reference_kernels` is a
     kernel file with an entry for each of `grader.speed.mixes.STREAMS`.
     """
 
@@ -126,7 +128,6 @@ class Backend:
     reference_kernels: str | None = None
 
     def environment(self, home: Path, *, simulated: bool) -> dict[str, str]:
-        """Return the variables of a worker whose private folder is `home`."""
         values = {name: text.format(home=home) for name, text in self.variables.items()}
         return values | dict(self.simulation if simulated else {})
 
@@ -143,8 +144,8 @@ class ThreadNames:
 class BlockNames:
     """Names in a language whose kernels are written for a block of elements.
 
-    `lanes` makes the offsets of a block, `program` its number in 32 bits; `wide` are types of 64
-    bits, `ranges` what a loop may run over, `clamps` what keeps an offset inside.
+    `lanes` makes the offsets of a block, `program` its number in 32 bits. `wide` are types of 64
+    bits. A loop runs over one of `ranges`. One of `clamps` keeps an offset inside.
     """
 
     load: str
@@ -161,9 +162,9 @@ class BlockNames:
 class SourceNames:
     """Dotted names of a library by which `grader lint` and the mutants read a kernel file.
 
-    `kernels` make a function a kernel, `wrappers` give back the function that they are given.
-    `settings` are there to be assigned to. `ready_made` holds kernels of the library's own.
-    `half` is the text that rounds `{value}` to float16.
+    `kernels` make a function a kernel. `wrappers` return the function that they receive. Files may
+    assign to `settings`. `ready_made` holds kernels of the library's own. `half` is the text that
+    rounds `{value}` to float16.
     """
 
     kernels: frozenset[str]

@@ -11,7 +11,7 @@ from typing import ClassVar
 class Limits:
     """Seconds of wall clock after which the worker is killed.
 
-    `check_s` is for all that one check has a worker do: it makes a hundred calls and more.
+    `check_s` covers the whole check, which makes a hundred calls and more.
     """
 
     load_s: float = 60.0

@@ -10,7 +10,7 @@ from typing import TypeVar
 from grader.model.errors import BrokenExercise
 
 T = TypeVar("T")
-YOURS = "Tell whoever wrote it; your work is not at fault."
+NEXT_STEP = "Tell whoever wrote it; your work is not at fault."
 
 
 def discover(package: str, attribute: str, record: type[T]) -> Mapping[str, T]:
@@ -30,13 +30,13 @@ def _record(package: str, name: str, attribute: str, record: type[T]) -> T:
         module = importlib.import_module(full)
     except (Exception, SystemExit) as error:
         raise BrokenExercise(
-            f"{full} is broken: it fails with {type(error).__name__}: {error}", YOURS
+            f"{full} is broken: it fails with {type(error).__name__}: {error}", NEXT_STEP
         ) from error
     found = getattr(module, attribute, None)
     if not isinstance(found, record) or getattr(found, "name", None) != name:
         raise BrokenExercise(
             f"{full} is broken: {module.__file__} has no "
             f"{attribute} = {record.__name__}(name={name!r}, ...).",
-            YOURS,
+            NEXT_STEP,
         )
     return found

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 
 class GraderError(Exception):
-    """What failed, and in `next_step` what the reader can do about it."""
+    """An error with a message, and in `next_step` what the reader can do about it."""
 
     exit_code = 4
 

@@ -1,6 +1,6 @@
-"""What an exercise is, as frozen data and plain functions: the types that a `spec.py` is made of.
+"""An exercise as frozen data and plain functions: the types that a `spec.py` is made of.
 
-Nothing here imports torch: `grader list` reads every spec and must answer at once. A spec's
+Nothing here imports torch: `grader list` reads every spec and must print at once. A spec's
 functions receive tensors and use their methods.
 """
 
@@ -50,7 +50,7 @@ LARGEST: dict[str, float] = {  # at most the largest finite number
 Scalar = Literal["float", "int", "bool"]
 
 
-# What `Case.draw` may be; `grader.correctness.inputs` has the distributions.
+# Values of `Case.draw`; `grader.correctness.inputs` has the distributions.
 DRAWS = ("rows", "ties", "constant", "extremes", "denormals", "integers", "spikes")
 
 
@@ -77,17 +77,16 @@ class Argument:
     dtype: str | None = None
 
     def shape_for(self, inputs: Inputs) -> Shape | None:
-        """The shape beside these inputs; None where it is that of another argument."""
+        """Return the shape beside these inputs; None where `like` gives it."""
         return self.shape(inputs) if callable(self.shape) else self.shape
 
     @property
     def filled(self) -> bool:
-        """Whether the kernel writes this argument."""
         return self.role in ("out", "inout")
 
 
 def reads(name: str, *, at_most: int | None = 1) -> Argument:
-    """A tensor that the kernel reads, each element `at_most` times, and must not change."""
+    """Declare a tensor that the kernel reads, each element `at_most` times, and must not change."""
     return Argument(name=name, role="in", reads=1, most_reads=at_most, most_writes=0)
 
 
@@ -99,21 +98,21 @@ def writes(
     dtype: str | None = None,
     at_most: int | None = 1,
 ) -> Argument:
-    """A tensor that the kernel fills, writing each element `at_most` times."""
+    """Declare a tensor that the kernel fills, writing each element `at_most` times."""
     return Argument(
         name=name, role="out", writes=1, like=like, shape=shape, dtype=dtype, most_writes=at_most
     )
 
 
 def updates(name: str, *, reads_at_most: int = 1) -> Argument:
-    """A tensor that the kernel reads and overwrites once."""
+    """Declare a tensor that the kernel reads and overwrites once."""
     return Argument(
         name=name, role="inout", reads=1, writes=1, most_reads=reads_at_most, most_writes=1
     )
 
 
 def scalar(name: str, kind: Scalar = "float") -> Argument:
-    """Return a Python number: a float unless said otherwise, an int or a bool."""
+    """Declare a Python number: a float unless `kind` says otherwise, an int or a bool."""
     return Argument(name=name, role="scalar", dtype=kind)
 
 
@@ -121,10 +120,9 @@ def scalar(name: str, kind: Scalar = "float") -> Argument:
 class Case:
     """A small description of one input, from which the judge draws the tensors.
 
-    `draw` is one of DRAWS. `pad` is the number of unused elements between
-    the end of a row and the start of the next (of the first tensor; others have more, so that no
-    two have one stride), `offset` the number of elements by which the first
-    one lies past a 16-byte boundary.
+    `draw` is one of DRAWS. `pad` is the number of unused elements between the end of a row and the
+    start of the next, of the first tensor. Others have more, so that no two have one stride.
+    `offset` is the number of elements by which the first one lies past a 16-byte boundary.
     """
 
     shape: tuple[int, ...]
@@ -143,7 +141,7 @@ class Case:
 
     @property
     def headline(self) -> str:
-        """What a person reads first, such as `1×1025 float16`."""
+        """The case in words, such as `1×1025 float16`."""
         extras = [self.draw] if self.draw != "rows" else []
         extras += [f"row padding {self.pad}"] if self.pad else []
         extras += [f"offset {self.offset}"] if self.offset else []
@@ -151,7 +149,7 @@ class Case:
         return f"{shape} {self.dtype}" + (f" ({', '.join(extras)})" if extras else "")
 
     def __str__(self) -> str:
-        """The form that `--case` takes, such as `1x1025,float16,draw=ties,pad=3,seed=7`."""
+        """Return the form that `--case` takes, such as `1x1025,float16,draw=ties,pad=3,seed=7`."""
         parts = ["x".join(map(str, self.shape)), self.dtype]
         parts += [f"draw={self.draw}"] if self.draw != "rows" else []
         parts += [
@@ -163,7 +161,7 @@ class Case:
 
     @classmethod
     def parse(cls, text: str) -> Case:
-        """The inverse of `str`. Raises ValueError with the part that is not understood."""
+        """Read the form that `str` writes. Raises ValueError that names the wrong part."""
         shape, _, rest = text.strip().partition(",")
         dtype, _, rest = rest.partition(",")
         if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*)*", shape):
@@ -187,8 +185,7 @@ class Case:
 
 
 class Draw(Protocol):
-    """What a spec's `inputs` draws tensors with; `grader.correctness.inputs` implements it for one
-    case.
+    """Values for a spec's `inputs`; `grader.correctness.inputs` implements it for one case.
 
     Every tensor comes out with the case's layout (padding and offset) and on the judge's device.
     """
@@ -196,34 +193,34 @@ class Draw(Protocol):
     def tensor(
         self, shape: tuple[int, ...], *, dtype: str | None = None, extreme: float | None = None
     ) -> Tensor:
-        """Finite values of the case's distribution, rounded to `dtype` (the case's own).
+        """Draw finite values of the case's distribution, rounded to `dtype` (the case's own).
 
-        In the distribution `extremes` they reach ±`extreme` (the dtype's largest finite value):
-        a spec lowers it so that the correctly rounded answer stays finite. Whole numbers lie
-        between -`extreme` and `extreme`, unsigned ones from 0 on.
+        In the distribution `extremes` they reach ±`extreme` (the dtype's largest finite value): a
+        spec lowers it so that the correctly rounded output stays finite. Whole numbers lie between
+        -`extreme` and `extreme`, unsigned ones from 0 on.
         """
 
     def indices(self, count: int, below: int, ignored: int | None = None) -> Tensor:
-        """`count` int64 in [0, below); about one in five is `ignored` when that is given."""
+        """Draw `count` int64 in [0, below); about one in five is `ignored` when that is given."""
 
     def number(self, low: float, high: float) -> float:
-        """A float, log-uniform in [low, high], that float32 holds exactly."""
+        """Draw a float, log-uniform in [low, high], that float32 holds exactly."""
 
     def integer(self, low: int, high: int) -> int:
-        """An int, uniform in [low, high]."""
+        """Draw an int, uniform in [low, high]."""
 
     def truth(self) -> bool:
-        """True or False, as likely."""
+        """Draw True or False, with the same probability."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tolerance:
-    """What the acceptance rule (docs/trust.md, "Acceptance") needs to know about the arithmetic.
+    """Facts about the arithmetic for the acceptance rule (docs/trust.md, "Acceptance").
 
     `terms(case)` is the number of terms that one output sums over. `magnitude(inputs, expected)`
     is, in float64, the size by which rounding errors of each output scale (its condition): the sum
-    of the absolute terms for a sum. Where it is missing, that is the output's own size.
-    `exact` lists distributions whose answers float32 holds exactly, so that no error is accepted.
+    of the absolute terms for a sum. Where it is missing, that is the output's own size. `exact`
+    lists distributions whose outputs float32 holds exactly, so that no error is accepted.
     """
 
     terms: Callable[[Case], int]
@@ -233,16 +230,16 @@ class Tolerance:
 
 @dataclass(frozen=True, kw_only=True)
 class Gates:
-    """Shares of the ceiling: at least `passing` passes the speed step, `great` earns the word."""
+    """Shares of the ceiling: `passing` passes the speed step, `great` earns the label."""
 
     passing: float
     great: float
 
 
-# What `Budget.count` may be. Of all threads of the counted call, the most that one of them does:
-# how often it reads and writes elements of global and of shared memory, and passes barriers. Of all
-# warps together: 32-byte pieces of global memory that are moved, and passes over shared memory that
-# are needed because threads meet in one bank.
+# Values of `Budget.count`. Reads, writes (of elements of global and of shared memory) and barriers
+# are those of the busiest thread of the counted call. Those of all warps together: transactions,
+# 32-byte pieces of global memory that are moved; bank conflicts, further passes over shared memory
+# because threads meet in one bank.
 COUNTS = (
     "global_reads",
     "global_writes",
@@ -258,7 +255,7 @@ COUNTS = (
 class Budget:
     """The most that one count of the counted case may be, and the best that is known.
 
-    `count` is one of COUNTS, which a backend takes that can trace threads.
+    `count` is one of COUNTS. A backend takes it if it can trace threads.
     """
 
     count: str
@@ -270,8 +267,8 @@ class Budget:
 class Scored:
     """The case whose speed is scored. Its size follows from the GPU, so only its form is here.
 
-    `columns` is the length of a row, or None for 1-D arguments. `bound` names what the speed is
-    held against: a module of `grader.speed.bounds`.
+    `columns` is the length of a row, or None for 1-D arguments. `bound` names the module of
+    `grader.speed.bounds` with which the speed is compared.
     """
 
     dtype: str
@@ -280,9 +277,9 @@ class Scored:
 
 
 def a_hundredth(case: Case) -> int:
-    """One percent of an argument with the case's shape and dtype, in bytes, and at least 4 MiB.
+    """Return one percent of an argument with the case's shape and dtype, at least 4 MiB.
 
-    Enough for a partial result of each block, not for a second copy.
+    In bytes: enough for a partial result of each block, not for a second copy.
     """
     return max(4 << 20, case.elements * ITEMSIZE[case.dtype] // 100)
 
@@ -291,20 +288,24 @@ def a_hundredth(case: Case) -> int:
 class Spec(BaseSpec):
     """One exercise whose kind is `kernel`: the learner writes a function that launches kernels.
 
-    `edges` are cases that every check tries, smallest first; `cases` bounds what Hypothesis draws
-    beyond them: `dimensions` extents, each at most the matching entry of `largest`, whose product
-    is at most `most_elements` when simulated.
+    `edges` are cases that every check tries, smallest first. Hypothesis draws further ones, with
+    each extent at most the matching entry of `largest`, and with at most `most_elements` elements
+    when simulated.
+
     `counted` is the case whose reads and writes are counted in simulation: rows of several blocks.
-    `scored` and `gates` are there where memory and speed are graded, and None where they are not.
-    `budgets` hold counts of the counted case down; `pictured` is a case small enough to be drawn.
-    `memory_budget(case)` is how many bytes one call may hold beyond its arguments.
-    `reference(inputs)` returns every filled argument, computed in the dtype that it is given: the
-    judge calls it in float64 for the answer and in float32 for torch's own error.
-    `kernels` is whether the answer must come from kernels of `backend`: a file whose answer is
-    right although no launch had an effect is then rejected.
-    `flops(case)` is how many operations one call needs, counted simply: an addition, a product, a
-    division, a comparison and an exp are one each, and what is computed anew in a second pass
-    counts once. The roofline of `grader bench` is drawn from it; nothing is judged by it.
+    `scored` and `gates` are None where memory and speed are not graded. `budgets` limit counts of
+    the counted case; `pictured` is a case small enough to be drawn. `memory_budget(case)` is the
+    number of bytes that one call may hold beyond its arguments.
+
+    `reference(inputs)` returns every filled argument, computed in the dtype of its inputs: the
+    judge calls it in float64 for the expected output and in float32 for torch's own error.
+
+    With `kernels`, the output must come from kernels of `backend`: a file whose output is right
+    with all launches disabled is rejected.
+
+    `flops(case)` is the number of operations of one call, counted simply. An addition, a product, a
+    division, a comparison and an exp are one each; what a second pass computes anew counts once.
+    Only the roofline of `grader bench` uses it; no verdict does.
     """
 
     kind: str = "kernel"
@@ -336,7 +337,7 @@ class Spec(BaseSpec):
             (not self.entry.isidentifier(), f"entry {self.entry!r} is not a Python name"),
             (not self.arguments, "arguments is empty"),
             (not any(a.filled for a in self.arguments), "no argument is written by the kernel"),
-            (not self.edges, "edges is empty: a check would try nothing that must be tried"),
+            (not self.edges, "edges is empty: a check would test no fixed case"),
             (not self.dtypes or not self.draws, "dtypes and draws each need an entry"),
             (not set(self.draws) <= set(DRAWS), f"draws may be {', '.join(DRAWS)}"),
             (len(self.hints) < 3, "hints has fewer than three entries"),
@@ -360,7 +361,7 @@ class Spec(BaseSpec):
 
     @property
     def timed(self) -> tuple[Scored, Gates]:
-        """What the speed step grades. Raises UsageError where there is none."""
+        """The case and the gates of the speed step. Raises UsageError without them."""
         if self.scored is None or self.gates is None:
             raise UsageError(
                 f"The speed of {self.title!r} is not graded: its spec has no scored case.",
@@ -370,7 +371,7 @@ class Spec(BaseSpec):
 
     @property
     def sample_case(self) -> Case:
-        """The scored case, small enough for any machine: one row of it. Or the counted case."""
+        """One row of the scored case, small enough for any machine; else the counted case."""
         if self.scored is None:
             return self.counted
         columns = self.scored.columns or 65_536
@@ -378,11 +379,10 @@ class Spec(BaseSpec):
 
     @property
     def signature(self) -> str:
-        """The entry as a learner calls it, such as `softmax(x, out)`."""
         return f"{self.entry}({', '.join(a.name for a in self.arguments)})"
 
     def least_bytes(self, sizes: Mapping[str, int]) -> tuple[int, int]:
-        """The fewest bytes that a kernel can read and write, from each argument's size in bytes."""
+        """Return the fewest bytes that a kernel can read and write, from its arguments' bytes."""
         tensors = [a for a in self.arguments if a.role != "scalar"]
         return (
             sum(a.reads * sizes[a.name] for a in tensors),
@@ -391,5 +391,4 @@ class Spec(BaseSpec):
 
 
 def describe(value: Any) -> str:
-    """A type's name for a message, `float` rather than `<class 'float'>`."""
     return type(value).__name__

@@ -1,6 +1,6 @@
-"""Files and folders written whole or not at all: whoever looks finds the old one or the new one.
+"""Files and folders written whole or not at all: a reader finds the old one or the new one.
 
-What is new is written beside its place and moved there at the end. A link at the place of a file is
+New content is written beside its place and moved there at the end. A link at the place of a file is
 replaced and never followed: a learner may have laid it there.
 """
 
@@ -25,8 +25,8 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of <fcntl.h> and <linux/fs.h>
 def write_file(path: Path, content: bytes | str, mode: int | None = None) -> None:
     """Replace a file, or make it. Text is written as UTF-8. Raises OSError.
 
-    Without `mode` an earlier file's permissions stay, and a new one gets what the umask leaves. A
-    device or a pipe holds nothing that could be lost, and is written to.
+    Without `mode` an earlier file's permissions stay, and a new one gets the umask's. A device or a
+    pipe holds nothing that could be lost, and is written to directly.
     """
     data = content.encode() if isinstance(content, str) else content
     if path.exists() and not path.is_file() and not path.is_symlink():
@@ -50,10 +50,10 @@ def save_file(path: Path, content: bytes | str, mode: int | None = None) -> None
     try:
         write_file(path, content, mode)
     except OSError as error:
-        raise unwritten(path, error.strerror) from None
+        raise cannot_write(path, error.strerror) from None
 
 
-def unwritten(path: Path, why: str | None) -> UsageError:
+def cannot_write(path: Path, why: str | None) -> UsageError:
     return UsageError(
         f"{path} cannot be written: {why}.", "Name a file in a folder that is there and yours."
     )
@@ -70,10 +70,10 @@ def create_file(path: Path, content: bytes, mode: int = 0o666) -> None:
 
 @contextmanager
 def replacing_folder(folder: Path) -> Iterator[Path]:
-    """Give an empty folder that takes the place of `folder` at the end. Raises OSError.
+    """Yield an empty folder that replaces `folder` at the end. Raises OSError.
 
-    An exception in the block leaves everything as it was. Where `folder` is a link, the folder that
-    it leads to is replaced. What was there before is deleted.
+    An exception in the block leaves everything as it was. Where `folder` is a link, its target is
+    replaced. The old content is deleted.
     """
     folder = folder.resolve()
     with tempfile.TemporaryDirectory(
@@ -118,7 +118,6 @@ def fill_folder(folder: Path, files: Mapping[Name, bytes | str]) -> None:
 
 
 def _exchange(new: Path, there: Path, old: Path) -> None:
-    """Put `new` in the place of the folder `there`, and that anywhere beside. Raises OSError."""
     if _exchanged(new, there):
         return
     # Not every file system can exchange: for a moment nothing is there.
@@ -131,7 +130,6 @@ def _exchange(new: Path, there: Path, old: Path) -> None:
 
 
 def _exchanged(new: Path, there: Path) -> bool:
-    """Swap two folders in one step, by Linux' renameat2, and say whether that was possible."""
     renameat2 = getattr(ctypes.CDLL(None), "renameat2", None)
     if renameat2 is None:  # a C library older than glibc 2.28
         return False

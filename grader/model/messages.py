@@ -24,7 +24,7 @@ MOST_KERNELS = 8  # different kernels that one call launches
 MOST_ACCESSES = 8000  # of one traced call; at 60 bytes each, half of what a line may hold
 MOST_LAUNCHES, MOST_ARRAYS, MOST_AXES = 256, 64, 8  # of a traced call, and of one array
 LONGEST_NAME = 200  # characters of a kernel's or an array's
-FROM_END = 4  # what is "wrong" with an access by an index below 0
+FROM_END = 4  # the fault of an access by an index below 0
 SPACES = ("argument", "scratch", "shared")  # global memory that the entry gets, or makes; a block's
 LARGEST_COUNT = 2**31 - 1  # of registers, bytes, threads or launches
 LARGEST_INTEGER = 2**63 - 1  # the judge calculates with what a worker counts, also as floats
@@ -55,7 +55,7 @@ class TensorRef:
 
 @dataclass(frozen=True)
 class Fault:
-    """What went wrong in the worker, as it tells it.
+    """An error in the worker, as the worker reports it.
 
     `frames` are (line, function, source line) of the kernel file, outermost first.
     """
@@ -67,10 +67,10 @@ class Fault:
 
 @dataclass(frozen=True)
 class Launched:
-    """One kernel that a call launched: what its compiler made of it, and how it was launched.
+    """One kernel that a call launched: its compiled form, and the form of its launch.
 
     Registers and spills (bytes) are per thread, shared memory (bytes) and threads per block.
-    `spills` is None where they cannot be told from other memory of a thread.
+    `spills` is None where they cannot be separated from other memory of a thread.
     """
 
     kernel: str
@@ -101,15 +101,16 @@ class ArrayRef:
 
 @dataclass(frozen=True)
 class Traced:
-    """What the threads of one simulated call did, access by access.
+    """The accesses of all threads in one simulated call.
 
     A row of `accesses` is: number of the launch, barriers that the block has passed, number of the
     block and of the thread (x fastest), number of the array, element (flat, in C order; -1 where
     the index leads out of the array), kind (0 read, 1 write, 2 atomic update), line of the kernel
-    file (0: none), and what is wrong with it (0 nothing, 1 out of bounds, 2 race, 3 uninitialised,
-    FROM_END an index below 0, which counts from the end).
-    `outside` is the index that led out of its array, as written; `cut` is how many accesses more
-    there were. `fault` ended the call.
+    file (0: none), and its fault (0 none, 1 out of bounds, 2 race, 3 uninitialised, FROM_END an
+    index below 0, which counts from the end).
+
+    `outside` is the index that led out of its array, as written. `cut` is the number of further
+    accesses, which are not listed. `fault` ended the call.
     """
 
     launches: tuple[LaunchRef, ...] = ()
@@ -122,9 +123,9 @@ class Traced:
 
 @dataclass(frozen=True)
 class WithoutKernels:
-    """A call whose launches had no effect: how many there were, and what ended the call early.
+    """A call whose launches had no effect: their number, and the fault that ended it early.
 
-    `fault` came out of the file's entry, or out of the wait for its work. `broken` says why the
+    `fault` came from the file's entry, or from the wait for its work. `broken` says why the
     grader's own part failed; then nothing else is evidence of anything.
     """
 
@@ -135,12 +136,12 @@ class WithoutKernels:
 
 @dataclass(frozen=True)
 class Reply:
-    """A worker's answer to the message numbered `seq`. An acknowledgement is only a hint.
+    """A worker's reply to the message numbered `seq`. An acknowledgement is only a hint.
 
     `peak` is the most bytes that the kernel file held beside the arena, in simulation. `seconds`
-    are those of each call of the last go by the worker's own clock, where it has one. `walls` are
-    those that were tried, before a kernel file was read, and whether they hold. `traced` is what
-    threads did, where that was asked for. `without_kernels` reports on such a call.
+    are those of each call of the last batch by the worker's own clock, where it has one. `walls`
+    maps each wall that was tested, before a kernel file was read, to whether it holds. `traced` and
+    `without_kernels` are there where the judge asked for them.
     """
 
     seq: int
@@ -158,7 +159,7 @@ class Reply:
 
     @classmethod
     def parse(cls, message: Mapping[str, Any]) -> Reply:
-        """Raises WireError when the message has another form."""
+        """Build a reply from a message. Raises WireError when the message has another form."""
         try:
             fault, without = message.get("fault"), message.get("without_kernels")
             return cls(
@@ -258,7 +259,6 @@ def _traced(value: Mapping[str, Any]) -> Traced:
 def _access(
     row: list[Any], launches: Sequence[LaunchRef], arrays: Sequence[ArrayRef]
 ) -> tuple[int, ...]:
-    """A row of `Traced.accesses`, which speaks of a launch, a thread and an element that exist."""
     launch, step, block, thread, array, element, kind, line, wrong = map(_integer, row)
     where, what = (
         launches[_count(launch, len(launches) - 1)],
@@ -272,12 +272,11 @@ def _access(
     _count(line)
     _count(wrong, FROM_END)
     if (element == -1) != (wrong == 1):
-        raise ValueError("an access is out of bounds when it touches no element, and only then")
+        raise ValueError("an access without an element is out of bounds, and no other one is")
     return launch, step, block, thread, array, element, kind, line, wrong
 
 
 def _three(value: Any) -> tuple[int, int, int]:
-    """Extents of a grid or a block."""
     x, y, z = _extents(value)
     if min(x, y, z) < 1:
         raise ValueError("a launch of nothing")
@@ -305,14 +304,14 @@ class Channel:
         self._buffer = bytearray()
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Raises Closed when nobody listens."""
+        """Send one message. Raises Closed when the peer is gone."""
         try:
             self._sock.sendall(json.dumps(message, separators=(",", ":")).encode() + b"\n")
         except OSError as error:
             raise Closed(str(error)) from None
 
     def receive(self, timeout_s: float | None = None) -> dict[str, Any]:
-        """The next message. Raises TimedOut, Closed, or WireError when it is not a JSON object."""
+        """Return the next message. Raises TimedOut, Closed, or WireError for anything else."""
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while (end := self._buffer.find(b"\n")) < 0:
             if len(self._buffer) > LONGEST_LINE:
@@ -328,7 +327,7 @@ class Channel:
         return message
 
     def watch(self, limit_s: float) -> None:
-        """Look for a message, without sleeping, until one is there or the time is over."""
+        """Poll for a message, without sleeping, for at most `limit_s` seconds."""
         until = time.monotonic() + limit_s
         while time.monotonic() < until:
             if self._buffer or select.select([self._sock], [], [], 0)[0]:

@@ -1,4 +1,4 @@
-"""The words of a verdict: its steps, what became of each, and of the whole."""
+"""The words of a verdict: its steps, the outcome of each, and the status of the whole."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """What became of one step."""
+    """The result of one step."""
 
     PASS = "pass"
     FAIL = "fail"  # the learner's work is at fault
@@ -19,7 +19,7 @@ class Outcome(StrEnum):
 
 
 class Status(StrEnum):
-    """What became of the check as a whole."""
+    """The result of the whole check."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -31,7 +31,7 @@ class Status(StrEnum):
 
 
 class Limit(StrEnum):
-    """What keeps a kernel from the speed called great."""
+    """The reason why a kernel is slower than the speed called great."""
 
     NONE = "none"  # nothing: it is great
     TRAFFIC = "traffic"  # it is as fast as its reads and writes allow, and they are too many
@@ -45,11 +45,11 @@ class Limit(StrEnum):
 
 
 def counted(number: int, count: str) -> str:
-    """Such as `1,152 transactions` and `1 barrier`, from a count's name in `spec.COUNTS`."""
+    """Return such as `1,152 transactions` and `1 barrier`, from a name in `exercise.COUNTS`."""
     words = count.replace("_", " ")
     return f"{number:,} {words.removesuffix('s') if number == 1 else words}"
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """`61.2 %`, or `56 %` when there is nothing behind the point."""
+    """Return `61.2 %`, or `56 %` when all digits after the point are 0."""
     return f"{share * 100:.{digits}f}".removesuffix("." + "0" * digits) + " %"

@@ -1,8 +1,8 @@
-"""The record of one check, `grader/result/v1`, from which every export and every page is derived.
+"""The record of one check, `grader/result/v1`, from which every export and page is derived.
 
-The published schema is docs/result.schema.json; `python -m grader.model.results` prints it.
-Readers ignore fields that they do not know. Nothing here defaults to a pass: a record that was
-never finished says `unfinished`.
+The published schema is docs/result.schema.json; `python -m grader.model.results` prints it. Readers
+ignore fields that they do not know. Nothing here defaults to a pass: a record that was never
+finished says `unfinished`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Record(BaseModel):
     )
 
 
-def first_fault(error: ValidationError) -> str:
-    """The first thing that is wrong with a record, without the words of the record itself."""
+def first_error(error: ValidationError) -> str:
+    """Describe the first error of a record, without any text of the record itself."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(map(str, first["loc"]))
     what = first["msg"].removeprefix("Value error, ")  # pydantic's, before what our checks say
@@ -44,10 +44,10 @@ class Frame(Record):
 
 
 class Failure(Record):
-    """Why a step failed, in words for the learner.
+    """The reason why a step failed, in words for the learner.
 
-    `kind` is a stable word for programs; `case` is what a person reads, `replay` the command that
-    runs that case again. `frames` holds the learner's frames only, outermost first.
+    `kind` is a stable word for programs. `case` describes the case for a reader, and `replay` is
+    the command that runs it again. `frames` holds the learner's frames only, outermost first.
     """
 
     kind: str
@@ -62,7 +62,7 @@ class Failure(Record):
 
 
 class Traffic(Record):
-    """How often one call read and wrote the elements of one argument, on average, in simulation."""
+    """Average reads and writes of each element of one argument in one simulated call."""
 
     argument: str
     reads: float
@@ -72,7 +72,7 @@ class Traffic(Record):
 
 
 class Count(Record):
-    """One count of what threads and warps did in one simulated call, held against its budget."""
+    """One count of the work of threads and warps in one simulated call, with its budget."""
 
     count: str = Field(description="such as transactions, bank_conflicts or barriers")
     value: int
@@ -81,7 +81,7 @@ class Count(Record):
 
 
 class Clocks(Record):
-    """What NVML told between the goes. Ranges are from the lowest to the highest, in MHz."""
+    """NVML's readings between the batches. Ranges are from the lowest to the highest, in MHz."""
 
     sm_mhz: tuple[int, int]
     memory_mhz: tuple[int, int]
@@ -90,7 +90,7 @@ class Clocks(Record):
 
 
 class Resources(Record):
-    """What the compiler made of one kernel that a call launches, as its process tells it."""
+    """Resources of one kernel that a call launches, as reported by the kernel's own process."""
 
     kernel: str
     registers: int = Field(description="per thread")
@@ -104,13 +104,13 @@ class Resources(Record):
 
 
 class Speed(Record):
-    """What the speed step measured. Bandwidths count the least bytes that the work needs."""
+    """Measurements of the speed step. Bandwidths count the least bytes that the work needs."""
 
     case: str
     bytes_moved: int = Field(description="bytes read and written by a perfect kernel, per call")
-    time_ms: float = Field(description="milliseconds per call, median of the goes")
+    time_ms: float = Field(description="milliseconds per call, median of the batches")
     bandwidth_gbps: float = Field(description="bytes_moved / time, in 1e9 bytes per second")
-    ceiling_gbps: float = Field(description="a trusted kernel of the same mix in the same run")
+    ceiling_gbps: float = Field(description="the reference kernel of the same mix in the same run")
     share: float = Field(description="bandwidth_gbps / ceiling_gbps, median of the cycles")
     share_low: float = Field(description="end of the 95 % interval of the share")
     share_high: float = Field(description="end of the 95 % interval of the share")
@@ -134,7 +134,7 @@ class Speed(Record):
 
 
 class Memory(Record):
-    """What one call held beyond its arguments."""
+    """Memory that one call held beyond its arguments."""
 
     case: str
     peak_bytes: int = Field(
@@ -148,7 +148,7 @@ class Memory(Record):
     )
 
 
-# Open, so that a new step breaks no reader; a word, for it is printed and written as it stands.
+# Open, so that a new step breaks no reader; a word, for it is printed and written as it is.
 StepName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 
 
@@ -157,7 +157,7 @@ class Step(Record):
     outcome: Outcome
     points: int
     max_points: int
-    summary: str = Field(description="what was tried, or why it was not")
+    summary: str = Field(description="the work of the step, or why it was not done")
     duration_s: float
     failure: Failure | None = None
     speed: Speed | None = None
@@ -167,7 +167,7 @@ class Step(Record):
 
 
 class SanitizerError(Record):
-    """One thing that compute-sanitizer found, on the learner's lines where it knows them.
+    """One error that compute-sanitizer found, on the learner's lines where it knows them.
 
     `kind` is out_of_bounds, misaligned or race. `frames` holds both sides of a race. `thread` and
     `block` are those of the first report, such as `(5,0,0)`.
@@ -183,7 +183,7 @@ class SanitizerError(Record):
 
 
 class Sanitized(Record):
-    """What one tool of compute-sanitizer said of one small call. It earns no points."""
+    """The report of one tool of compute-sanitizer about one small call. It earns no points."""
 
     tool: str = Field(description="memcheck or racecheck")
     outcome: Outcome
@@ -191,7 +191,7 @@ class Sanitized(Record):
     summary: str
     errors: tuple[SanitizerError, ...] = ()
     replay: str | None = None
-    report: str = Field(default="", description="the tool's own words, their first part")
+    report: str = Field(default="", description="first part of the tool's own report")
 
 
 class Kernel(Record):
@@ -202,7 +202,7 @@ class Kernel(Record):
 
 
 class Environment(Record):
-    """Where the check ran. `simulated` results hold no speed."""
+    """The machine and the packages of the check. `simulated` results hold no speed."""
 
     grader: str
     python: str
@@ -216,7 +216,7 @@ class Environment(Record):
 
 
 class Wall(Record):
-    """One thing that a kernel file must not be able to do, tried in a worker before it is read."""
+    """One thing that a kernel file must not be able to do, tested before the file is read."""
 
     name: str
     held: bool
@@ -231,7 +231,7 @@ class Result(Record):
     status: Status
     points: int
     max_points: int
-    message: str = Field(default="", description="one sentence when no step can tell it")
+    message: str = Field(default="", description="one sentence where no step explains the status")
     kernel: Kernel
     environment: Environment
     seed: int
@@ -242,10 +242,10 @@ class Result(Record):
         default=(), description="with --sanitize: one entry for each tool"
     )
     walls: tuple[Wall, ...] = Field(
-        default=(), description="what was tried around the kernel's process; empty: nothing was"
+        default=(), description="tests of the kernel's process; empty: no wall was tested"
     )
     hardened: bool = Field(default=False, description="whether required walls had to hold")
-    output: str = Field(default="", description="what the kernel printed, its first part")
+    output: str = Field(default="", description="first part of the kernel's own output")
 
 
 def result_json(result: Result, indent: int | None = None) -> str:
@@ -253,12 +253,11 @@ def result_json(result: Result, indent: int | None = None) -> str:
 
 
 def parse_result(text: str | bytes) -> Result:
-    """Raises pydantic.ValidationError when the text is not a result of this version."""
+    """Read a result. Raises pydantic.ValidationError for anything but a result of this version."""
     return Result.model_validate_json(text)
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON Schema (2020-12) of a result."""
     schema = Result.model_json_schema(by_alias=True, mode="serialization")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 

@@ -1,4 +1,4 @@
-"""Text that anybody may have written, made fit to be shown on terminals, in logs and in markup.
+"""Text of any origin, made safe to show on terminals, in logs and in markup.
 
 `visible` decides which characters are shown; everything else here builds on it.
 """
@@ -10,7 +10,7 @@ import unicodedata
 
 LONGEST_TEXT = 4000  # characters of any one text that a worker sends
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-# What spreadsheets take for the start of a formula, in their narrow and their wide forms.
+# Spreadsheets take these for the start of a formula: narrow forms, then wide ones.
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 # A line that begins with `::` is a command to GitHub's runner, blanks before it or not; so is
 # `##[` anywhere in a line, and `##vso[` and `##teamcity[` to others.
@@ -24,9 +24,9 @@ _LIST_ITEM = re.compile(r"^(\d*)([-+.)])(?=\s|$)")
 def visible(text: str, hidden: str = REPLACEMENT) -> str:
     """Put `hidden` in place of each character that shows nothing and may do harm.
 
-    These are control characters, which a terminal obeys; format characters, of which some turn the
-    direction of a line around; halves of surrogate pairs, line separators, and what Unicode has not
-    assigned. All that XML 1.0 has no form for is among them. `\\n` and `\\t` stay.
+    These are control characters, which a terminal obeys; format characters, some of which reverse
+    the direction of a line; halves of surrogate pairs; line separators; and characters that Unicode
+    has not assigned. They include all that XML 1.0 cannot hold. New lines and tabs stay.
     """
     if text.isprintable():
         return text
@@ -38,28 +38,26 @@ def _is_visible(character: str) -> bool:
 
 
 def printable(text: str, limit: int = LONGEST_TEXT) -> str:
-    """Return what is visible of the first `limit` characters, and whether the text was cut."""
+    """Return the visible form of the first `limit` characters, and mark a text that was cut."""
     return visible(text[:limit]) + ("" if len(text) <= limit else " … (cut)")
 
 
 def lines(text: str) -> str:
-    """Return what is visible, with lines that end with `\\n` and a blank for each tab."""
+    """Return the visible form, with lines that end with a line feed and a blank for each tab."""
     return visible(re.sub(r"\r\n?", "\n", text)).replace("\t", " ")
 
 
 def one_line(text: str, most: int = 300) -> str:
-    """Return what is visible on one line of at most `most` characters."""
     return cut(" ".join(lines(text[: 8 * most]).split()), most)
 
 
 def clean_line(text: str, most: int = 200) -> str:
-    """Return one line in which hidden characters leave no trace, composed (NFC)."""
+    """Return one line without hidden characters, composed (NFC)."""
     text = unicodedata.normalize("NFC", text[:most])
     return " ".join(visible(" ".join(text.split()), hidden="").split())
 
 
 def cut(text: str, most: int) -> str:
-    """Return at most `most` characters; the last one of a longer text is an ellipsis."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
@@ -70,7 +68,7 @@ def quoted(text: str, most: int = 60) -> str:
 
 
 def without_commands(text: str) -> str:
-    """Change each line that would be a command to whatever reads the log of a job."""
+    """Change each line that the reader of a job's log would take for a command."""
     return _BRACKET.sub("# ", _COMMAND.sub(r"\1: ", text))
 
 
@@ -83,12 +81,10 @@ def json_without_commands(text: str) -> str:
 
 
 def xml_without_commands(text: str) -> str:
-    """Escape XML such that no line of it is a command when it is printed."""
     return _BRACKET.sub("&#35;", _COMMAND.sub(r"\1&#58;", text))
 
 
 def cell(text: str, most: int = 300) -> str:
-    """Return one line that no spreadsheet takes for a formula."""
     text = one_line(text, most)
     return f"'{text}" if text.startswith(_FORMULA) else text
 
@@ -105,7 +101,7 @@ def markdown(text: str, code: bool = False) -> str:
 
 
 def entities(text: str, most: int = 100) -> str:
-    """Escape one line such that neither Markdown nor HTML nor GitHub's links take any of it."""
+    """Escape one line such that neither Markdown nor HTML nor GitHub's links change any of it."""
     return "".join(
         character if character.isalnum() or character in " -,()" else f"&#{ord(character)};"
         for character in one_line(text, most)

@@ -8,21 +8,20 @@ CLOCKS_DIFFER = timedelta(minutes=5)  # by so much, among honest machines
 
 
 def utc(text: str) -> datetime:
-    """A time in ISO 8601; one that names no zone is UTC. Raises ValueError."""
+    """Read a time in ISO 8601; one that names no zone is UTC. Raises ValueError."""
     try:
         time = datetime.fromisoformat(text)
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
     except OverflowError:
-        raise ValueError("the year is none") from None
+        raise ValueError("the year is out of range") from None
 
 
-def to_come(time: datetime, now: datetime) -> bool:
-    """Whether a time lies further in the future than clocks differ."""
+def is_future(time: datetime, now: datetime) -> bool:
     return time > now + CLOCKS_DIFFER
 
 
-def sortable(text: str) -> str:
-    """A time as a text that sorts by time; what is no time sorts before all that are."""
+def time_key(text: str) -> str:
+    """Return a text that sorts by time; the empty text for anything but a time."""
     try:
         return stamp(utc(text))
     except ValueError:
@@ -30,5 +29,5 @@ def sortable(text: str) -> str:
 
 
 def stamp(time: datetime) -> str:
-    """A time in UTC to the second, such as `2026-11-21T15:04:05Z`."""
+    """Return a time in UTC to the second, such as `2026-11-21T15:04:05Z`."""
     return time.astimezone(UTC).isoformat(timespec="seconds").removesuffix("+00:00") + "Z"

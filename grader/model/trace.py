@@ -1,10 +1,10 @@
-"""The record of one small case's accesses, `grader/trace/v1`, from which every picture is drawn.
+"""The record of one small case's accesses, `grader/trace/v1`, from which pictures are drawn.
 
 The published schema is docs/trace.schema.json; `python -m grader.model.trace` prints it. A trace is
-checked in itself when it is read: whatever an access names is there.
+validated when it is read: each thread, array and element that an access names exists.
 
-Threads and blocks are counted as CUDA counts them, x first: thread (x, y, z) of a block of
-(w, h, d) threads is number `x + w * (y + h * z)`. Elements are counted in C order.
+Threads and blocks are counted as CUDA counts them, x first: thread (x, y, z) of a block of (w, h,
+d) threads is number `x + w * (y + h * z)`. Elements are counted in C order.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Access(Record):
 
 
 class Wrong(Record):
-    """An element that does not hold what it should."""
+    """An element with a wrong value."""
 
     element: Count
     expected: str
@@ -74,11 +74,11 @@ class Wrong(Record):
 
 
 class Trace(Record):
-    """What the threads of one small case did, in the order in which the simulator ran them."""
+    """The accesses of one small case, in the order in which the simulator ran the threads."""
 
     schema_: Literal["grader/trace/v1"] = Field(default="grader/trace/v1", alias="schema")
     exercise: str
-    case: str = Field(description="what a person reads")
+    case: str = Field(description="the case in words")
     source: tuple[str, ...] = Field(description="the lines of the kernel file")
     launches: tuple[Launch, ...] = ()
     arrays: tuple[Array, ...] = ()
@@ -90,7 +90,7 @@ class Trace(Record):
     unwritten: dict[str, tuple[Count, ...]] = Field(
         default={}, description="by name of the array: elements never written that should have been"
     )
-    cut: Count = Field(default=0, description="accesses that were made and are not kept here")
+    cut: Count = Field(default=0, description="number of further accesses, which are not listed")
 
     @model_validator(mode="after")
     def _is_whole(self) -> Trace:
@@ -120,7 +120,7 @@ def _error(trace: Trace, access: Access) -> str:
     if access.element is not None and access.element >= size(trace.arrays[access.array]):
         return "no such element"
     if (access.element is None) != (access.fault == "out_of_bounds"):
-        return "it is out of bounds when it has no element, and only then"
+        return "an access without an element is out of bounds, and no other one is"
     if access.line is not None and access.line > len(trace.source):
         return "no such line"
     return ""
@@ -131,36 +131,31 @@ def trace_json(trace: Trace, indent: int | None = None) -> str:
 
 
 def parse_trace(text: str | bytes) -> Trace:
-    """Raises pydantic.ValidationError when the text is not a whole trace of this version."""
+    """Read a trace. Raises pydantic.ValidationError for anything but a trace of this version."""
     return Trace.model_validate_json(text)
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON Schema (2020-12) of a trace."""
     schema = Trace.model_json_schema(by_alias=True, mode="serialization")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
 def size(array: Array) -> int:
-    """How many elements the array has, in each block where it is shared."""
     return prod(array.shape)
 
 
 def number(place: tuple[int, int, int], dims: tuple[int, int, int]) -> int:
-    """The number of the thread or block at (x, y, z) among `dims`, x first."""
     x, y, z = place
     width, height, _ = dims
     return x + width * (y + height * z)
 
 
 def place(number: int, dims: tuple[int, int, int]) -> tuple[int, int, int]:
-    """(x, y, z) of a thread or block from its number, x first."""
     width, height, _ = dims
     return number % width, number // width % height, number // (width * height)
 
 
 def index_of(element: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The index of an element of an array of this shape from its number in C order."""
     index = []
     for extent in reversed(shape):
         index.append(element % extent)
@@ -168,13 +163,11 @@ def index_of(element: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(index))
 
 
-def steps(trace: Trace, launch: int) -> int:
-    """How many steps between barriers a launch has; 0 when no access of it is known."""
+def step_count(trace: Trace, launch: int) -> int:
     return 1 + max((each.step for each in trace.accesses if each.launch == launch), default=-1)
 
 
-def at(trace: Trace, launch: int, step: int | None = None) -> tuple[Access, ...]:
-    """The accesses of one launch: those of one step, or of all."""
+def accesses_at(trace: Trace, launch: int, step: int | None = None) -> tuple[Access, ...]:
     return tuple(
         access
         for access in trace.accesses
@@ -182,13 +175,13 @@ def at(trace: Trace, launch: int, step: int | None = None) -> tuple[Access, ...]
     )
 
 
-def touched(
+def accesses_by_element(
     accesses: Iterable[Access], array: int, block: int | None = None
 ) -> dict[int, tuple[Access, ...]]:
-    """For each element of an array that was touched, by whom, in order.
+    """Return the accesses to each element of an array, by element, in order.
 
-    `block` says which block's, for a shared array; None: any block's. What is out of bounds touches
-    no element.
+    `block` selects the copy of a shared array; None takes those of all blocks. An access out of
+    bounds touches no element.
     """
     by_element: dict[int, list[Access]] = {}
     for access in accesses:
@@ -198,18 +191,18 @@ def touched(
 
 
 def frames(trace: Trace) -> tuple[tuple[int, int], ...]:
-    """Each launch and step of it, in order. A launch without a known access has one empty step."""
+    """List each launch with each of its steps. A launch without a known access has one step."""
     return tuple(
         (launch, step)
         for launch in range(len(trace.launches))
-        for step in range(max(steps(trace, launch), 1))
+        for step in range(max(step_count(trace, launch), 1))
     )
 
 
-def rivals(trace: Trace, access: Access) -> tuple[Access, ...]:
-    """Accesses of other threads to the same element that no barrier orders with this one.
+def unordered_accesses(trace: Trace, access: Access) -> tuple[Access, ...]:
+    """Return accesses of other threads to the same element that no barrier orders with this one.
 
-    That is: in the same step of the same block or, for global memory, in another block; at least
+    They are in the same step of the same block or, for global memory, in another block. At least
     one of the two changes the element, and not both are atomic.
     """
     array = trace.arrays[access.array]
@@ -224,8 +217,7 @@ def rivals(trace: Trace, access: Access) -> tuple[Access, ...]:
     )
 
 
-def writers(trace: Trace, name: str) -> dict[int, Access]:
-    """For each written element of the array of this name, the last access that wrote it."""
+def last_writes(trace: Trace, name: str) -> dict[int, Access]:
     return {
         access.element: access
         for access in trace.accesses
@@ -236,15 +228,16 @@ def writers(trace: Trace, name: str) -> dict[int, Access]:
 
 
 def stage(array: Array, kind: Kind) -> int:
-    """When data gets there: 0 what is read from global memory, 1 shared memory, 2 what is changed
-    in global memory. A simulator runs one thread after the other, and so in no such order."""
+    """Return the stage of the data: 0 read from global memory, 1 shared, 2 global memory changed.
+
+    A simulator runs one thread after the other, and so in no such order.
+    """
     if array.space == "shared":
         return 1
     return 0 if kind == "read" else 2
 
 
-def shown(extent: int, of_interest: Iterable[int], most: int) -> range:
-    """Which `most` rows or columns of `extent` to draw: from the first of interest on."""
+def range_around(extent: int, of_interest: Iterable[int], most: int) -> range:
     first = min(of_interest, default=0)
     start = max(min(first, extent - most), 0)
     return range(start, min(start + most, extent))

@@ -28,11 +28,11 @@ def status_of(
     may_skip: Collection[str],
     sanitized: Sequence[Sanitized] = (),
 ) -> Status:
-    """Decide the status of a check from its steps, and from a sanitizer's where one was asked.
+    """Decide the status of a check from its steps, and from those of a sanitizer that ran.
 
-    A check passes only when every step that the exercise needs is there and passed; those in
+    A check passes only when every step that the exercise needs is there and passed. Steps in
     `may_skip` may be skipped instead, such as speed on a machine without a GPU. An error that a
-    sanitizer found fails the check as a wrong answer does.
+    sanitizer found fails the check, as a wrong output does.
     """
     outcomes = {step.outcome for step in steps} | {one.outcome for one in sanitized}
     for outcome, status in (
@@ -58,12 +58,11 @@ def _counts_as_passed(step: Step, may_skip: Collection[str]) -> bool:
 
 
 def exit_code(results: Iterable[Result]) -> int:
-    """The exit code of a command that made these results; with none, the grader is broken."""
+    # Without any result the grader is broken.
     codes = {EXIT_CODES[result.status] for result in results} or {4}
     return next(code for code in _GRAVEST_FIRST if code in codes)
 
 
 def first_problem(result: Result) -> Step | None:
-    """The first step that neither passed nor was skipped, which is the one to look at."""
     settled = (Outcome.PASS, Outcome.SKIP)
     return next((step for step in result.steps if step.outcome not in settled), None)

@@ -12,7 +12,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from grader.model import Access, Array, Trace, index_of, shown, size, stage, steps
+from grader.model import Access, Array, Trace, index_of, range_around, size, stage, step_count
 from grader.reports.trace_words import (
     ALL_WELL,
     MARKS,
@@ -104,7 +104,7 @@ def _frames(trace: Trace) -> list[dict[str, Any]]:
     """What the slider goes through: each step of each launch, then all steps of it together."""
     frames: list[dict[str, Any]] = []
     for number, launch in enumerate(trace.launches):
-        count = steps(trace, number)
+        count = step_count(trace, number)
         which = f"Launch {number + 1} of {len(trace.launches)}: " * (len(trace.launches) > 1)
         about = f"{which}{launch.kernel}, {launched(launch)}"
         if count > 1:
@@ -193,7 +193,7 @@ def _launch(trace: Trace, number: int) -> dict[str, Any]:
     threads, blocks = prod(launch.block), prod(launch.grid)
     acting = {access.block for access in trace.accesses if access.launch == number}
     faulty = {access.block for access in trace.accesses if access.launch == number and access.fault}
-    drawn = shown(blocks, faulty, max(MOST_THREADS // threads, 1))
+    drawn = range_around(blocks, faulty, max(MOST_THREADS // threads, 1))
     return {
         "threads": [numbered(thread, launch.block) for thread in range(threads)],
         "blocks": {block: numbered(block, launch.grid) for block in sorted({*drawn, *acting})},
@@ -248,8 +248,8 @@ def _drawn(array: Array, interest: set[int]) -> tuple[range, range]:
     if not size(array):
         return range(0), range(0)
     if len(array.shape) < 2:
-        return range(1), shown(size(array), interest, MOST_CELLS)
+        return range(1), range_around(size(array), interest, MOST_CELLS)
     across = array.shape[-1]
-    rows = shown(size(array) // across, {each // across for each in interest}, MOST_ROWS)
+    rows = range_around(size(array) // across, {each // across for each in interest}, MOST_ROWS)
     in_rows = {each % across for each in interest if each // across in rows}
-    return rows, shown(across, in_rows, MOST_COLUMNS)
+    return rows, range_around(across, in_rows, MOST_COLUMNS)

@@ -11,7 +11,18 @@ from math import prod
 
 from rich.text import Text
 
-from grader.model import Access, Array, Kind, Trace, at, frames, stage, steps, touched, writers
+from grader.model import (
+    Access,
+    Array,
+    Kind,
+    Trace,
+    accesses_at,
+    accesses_by_element,
+    frames,
+    last_writes,
+    stage,
+    step_count,
+)
 from grader.reports.layout import filled
 from grader.reports.trace_boxes import BAD, FAINT, Cell, Room, boxes
 from grader.reports.trace_labels import cell_of, cells_of, legend
@@ -97,7 +108,7 @@ def _worth_drawing(trace: Trace, chosen: list[tuple[int, int]], most: int) -> li
         faulty.add((trace.accesses[-1].launch, trace.accesses[-1].step))
     for name in (array.name for array in _answers(trace)):
         missing, wrong = trace.unwritten.get(name, ()), trace.wrong.get(name, ())
-        last = writers(trace, name)
+        last = last_writes(trace, name)
         for element in (*missing, *(each.element for each in wrong)):
             if element in last:
                 faulty.add((last[element].launch, last[element].step))
@@ -111,10 +122,10 @@ def _step(trace: Trace, launch: int, step: int, with_answers: bool, room: Room) 
     head = trace.launches[launch]
     which = f"launch {launch + 1} of {len(trace.launches)}: " if len(trace.launches) > 1 else ""
     title = f"{which}{head.kernel}, {launched(head)}"
-    if (count := steps(trace, launch)) > 1:
+    if (count := step_count(trace, launch)) > 1:
         title += f"; part {step + 1} of {count}, {step_words(trace, launch, step)}"
     text.append(filled(title, room.width), style="bold")
-    accesses = at(trace, launch, step)
+    accesses = accesses_at(trace, launch, step)
     if not accesses:
         text.append("  No thread touches an array.\n")
     answers = {array.name for array in _answers(trace)} if with_answers else set()
@@ -171,7 +182,7 @@ def _answer(trace: Trace, array: Array, room: Room) -> Text:
     """An output with what is wrong in it: who wrote each element last."""
     wrong = {each.element for each in trace.wrong.get(array.name, ())}
     missing = set(trace.unwritten.get(array.name, ()))
-    last = writers(trace, array.name)
+    last = last_writes(trace, array.name)
     cells = {element: cell_of(trace, [access]) for element, access in last.items()}
     for element in wrong:
         who = cells.get(element, Cell()).text
@@ -193,7 +204,7 @@ def _grid(
     if block is not None and prod(trace.launches[some[0].launch].grid) > 1:
         role += f" of block {numbered(block, trace.launches[some[0].launch].grid)}"
     text = Text(f"\n  {array.name} ({role}), {PAST[kind]} by\n")
-    by_element = touched(some, number)
+    by_element = accesses_by_element(some, number)
     cells = cells_of(trace, array, by_element, room) if by_element else {}
     faulty = {access.element for access in some if access.element is not None and access.fault}
     outside: dict[tuple[int, ...], list[Access]] = {}

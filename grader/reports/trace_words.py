@@ -6,7 +6,18 @@ from itertools import groupby
 from math import prod
 from typing import TypeVar
 
-from grader.model import Access, Array, Launch, Trace, index_of, place, rivals, size, steps, writers
+from grader.model import (
+    Access,
+    Array,
+    Launch,
+    Trace,
+    index_of,
+    last_writes,
+    place,
+    size,
+    step_count,
+    unordered_accesses,
+)
 
 T = TypeVar("T")
 
@@ -53,7 +64,7 @@ def step_words(trace: Trace, launch: int, step: int) -> str:
 
     Pictures call a step a part: kernels have loops with a variable `step`, and graders steps.
     """
-    last = steps(trace, launch) - 1
+    last = step_count(trace, launch) - 1
     if last <= 0:
         return "no barrier"
     if step == 0:
@@ -137,7 +148,7 @@ def _wrong(trace: Trace) -> tuple[list[tuple[str, Access | None]], int]:
     some: list[tuple[str, Access | None]] = []
     for array, each in _few(wrong):
         what = element_name(array, index_of(each.element, array.shape))
-        writer = writers(trace, array.name).get(each.element)
+        writer = last_writes(trace, array.name).get(each.element)
         by = f", written by {_who(trace, writer)}{_line(writer)}" if writer else ""
         some.append((f"{what} is {each.got} and should be {each.expected}{by}", writer))
     return some, len(wrong)
@@ -150,7 +161,7 @@ def _unwritten(trace: Trace) -> tuple[list[tuple[str, Access | None]], int]:
     ]
     some: list[tuple[str, Access | None]] = []
     for array, run in _few(runs):
-        writer = writers(trace, array.name).get(run[0])
+        writer = last_writes(trace, array.name).get(run[0])
         if writer:  # such as by +=, for what an output begins as stays whatever is added to it
             what = element_name(array, index_of(run[0], array.shape))
             told = f"{what} holds what it began with, although {_who(trace, writer)} writes to it"
@@ -174,7 +185,7 @@ def _faulty(trace: Trace, kind: str) -> list[Access]:
 
 
 def _racing(trace: Trace, access: Access) -> str:
-    others = rivals(trace, access)
+    others = unordered_accesses(trace, access)
     if not others:
         return ", and nothing orders it with what another thread does there"
     other = others[0]

@@ -31,7 +31,7 @@ from grader.model.messages import (
     Traced,
     WireError,
 )
-from grader.model.trace import Trace, touched
+from grader.model.trace import Trace, accesses_by_element
 from grader.sandbox.fork_servers import ForkServers
 from grader.sandbox.worker_link import WorkerLink
 
@@ -86,7 +86,7 @@ def test_a_right_kernel(traced):
         ("out", "global", (3, 2), "out"),
         ("tile", "shared", (32, 33), "shared"),
     ]
-    x, out, tile = (touched(trace.accesses, number) for number in range(3))
+    x, out, tile = (accesses_by_element(trace.accesses, number) for number in range(3))
     # Thread (column, row) is number 32 * row + column.
     assert {e: [(a.thread, a.kind, a.step) for a in some] for e, some in x.items()} == {
         3 * row + column: [(32 * row + column, "read", 0)]

@@ -31,7 +31,8 @@ class _Widths:
 
     def overflowing(self) -> Iterator[Match]:
         """Each product of a program number and a number that is only known at run time, in an
-        address."""
+        address.
+        """
         accesses = [*self.kernel.loads, *self.kernel.stores]
         addresses = [call.args[0] for call in accesses]
         needed, waiting = set[str](), list(addresses)

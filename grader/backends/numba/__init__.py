@@ -19,7 +19,7 @@ BACKEND = Backend(
         Clash(
             *("numpy", ">=2.5", "numba-cuda", "==0.30.*"),
             why="numba-cuda 0.30 uses np.row_stack, which NumPy 2.5 removed",
-            mend="`pip install 'numpy<2.5'`",
+            fix="`pip install 'numpy<2.5'`",
         ),
     ),
     can=Abilities(simulate=True, count_traffic=True, trace_threads=True),

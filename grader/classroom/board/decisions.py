@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from pydantic import Field, ValidationError
 
-from grader.model import Record, UsageError, first_fault, save_file
+from grader.model import Record, UsageError, first_error, save_file
 
 SCHEMA: Final = "grader/decisions/v1"
 LONGEST_REASON = 200  # characters
@@ -47,7 +47,7 @@ def read(path: Path) -> Decisions:
         ) from None
     except ValidationError as error:
         raise UsageError(
-            f"{path} is no {SCHEMA}: {first_fault(error)}.",
+            f"{path} is no {SCHEMA}: {first_error(error)}.",
             "Restore it: `grader leaderboard invalidate` writes it whole or not at all.",
         ) from None
 

@@ -21,7 +21,7 @@ from grader.model import (
     Result,
     Speed,
     Status,
-    first_fault,
+    first_error,
     parse_result,
     quoted,
     result_json,
@@ -96,7 +96,7 @@ def _result(document: bytes) -> Result:
             return Attempt.model_validate_json(document).result
         return parse_result(document)
     except ValidationError as error:
-        raise Unusable(f"it is no whole {schema}: {first_fault(error)}") from None
+        raise Unusable(f"it is no whole {schema}: {first_error(error)}") from None
 
 
 def started(result: Result) -> datetime:
