@@ -163,7 +163,7 @@ def _in_range(name: str, answer: Tensor, dtype: torch.dtype) -> Tensor:
     Raises BrokenExercise for a number that no output of the dtype could hold.
     """
     if not is_whole(dtype):
-        return answer if answer.is_floating_point() else widened(answer).double()
+        return answer if has_unused_nan(answer.dtype) else widened(answer).double()
     whole = answer.long() if answer.is_floating_point() else widened(answer)
     unfit = (whole < smallest(dtype)) | (whole > LARGEST[NAMES[dtype]])
     if answer.is_floating_point():

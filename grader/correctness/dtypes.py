@@ -26,10 +26,6 @@ def has_unused_nan(dtype: torch.dtype) -> bool:
     return dtype.is_floating_point and dtype.itemsize > 1
 
 
-def has_sign(dtype: torch.dtype) -> bool:
-    return dtype not in (torch.bool, torch.uint8)
-
-
 def smallest(dtype: torch.dtype) -> int:
     """Return the least number of a dtype of whole numbers."""
     return 0 if dtype == torch.bool else torch.iinfo(dtype).min

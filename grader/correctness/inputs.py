@@ -103,17 +103,19 @@ class LargeDraw:
         limit = min(extreme or math.inf, LARGEST[name])
         final = DTYPES[name]
         whole = is_whole(final)
+        least, middle = 0.05, 0.0
+        if whole:
+            low, high = _range(name, min(limit, EXACT_IN_FLOAT32))
+            least, middle = 1.0, _middle(low, high)
         drawn_in = torch.float32 if whole or final.itemsize == 1 else final
         values = torch.empty(shape, dtype=drawn_in, device=self._device)
         values.normal_(generator=self._random)
         of_rows = (*shape[:-1], 1)
-        low, high = math.log(0.05), math.log(20.0)
-        scale = self._uniform(of_rows, low, high).exp().to(values.dtype)
-        shift = self._uniform(of_rows, -8.0, 8.0).to(values.dtype)
+        scale = self._uniform(of_rows, math.log(least), math.log(20.0)).exp().to(values.dtype)
+        shift = self._uniform(of_rows, middle - 8.0, middle + 8.0).to(values.dtype)
         torch.addcmul(shift, values, scale, out=values)
         if whole:
-            most = min(limit, EXACT_IN_FLOAT32)
-            values = values.round_().clamp_(max(smallest(final), -most), most).to(final)
+            values = values.round_().clamp_(low, high).to(final)
         else:
             values = rounded(self._with_spikes(values, limit), final)
         self.drawn.append(values)
@@ -311,6 +313,11 @@ def _range(dtype: str, extreme: float | None) -> tuple[int, int]:
     return max(low, -int(extreme)), int(extreme)
 
 
+def _middle(low: int, high: int) -> float:
+    """Return the number around which whole numbers of a range are drawn."""
+    return 0.0 if low < 0 else min(high, 100) / 2
+
+
 def _integer(low: int, high: int, shape: tuple[int, ...], random: torch.Generator) -> Tensor:
     """Uniform in [low, high]; of int64 without the greatest, for torch takes no bound beyond it."""
     return torch.randint(low, min(high + 1, 2**63 - 1), shape, generator=random)
@@ -324,7 +331,8 @@ def _near_0(low: int, high: int, size: int) -> tuple[int, int]:
 def _rows_of_whole(rows: int, columns: int, random: torch.Generator, low: int, high: int) -> Tensor:
     """Row scale log-uniform in [1, 20], row shift in [-8, 8]; unsigned ones lie around 50."""
     scale = _uniform((rows, 1), 0.0, math.log(20.0), random).exp()
-    shift = _uniform((rows, 1), -8.0, 8.0, random) + (0 if low < 0 else min(high, 100) / 2)
+    middle = _middle(low, high)
+    shift = _uniform((rows, 1), middle - 8.0, middle + 8.0, random)
     values = _normal(rows, columns, random) * scale + shift
     return values.round().long().clamp(low, high)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from grader.correctness.dtypes import has_sign, widened
+from grader.correctness.dtypes import widened
 from grader.model import FROM_END, LaunchRef, Traced, index_of
 
 READ, WRITE = 0, 1  # kinds of accesses in `Traced`; the third both reads and writes
@@ -79,7 +79,7 @@ def of_values(
     `is_right` tells of each element of a tensor like `got`, float64 as `answer`, whether it is an
     acceptable answer. None where no known mistake makes exactly these wrong.
     """
-    if has_sign(got.dtype) and bool(is_right((-widened(got)).to(got.dtype)).all()):
+    if bool(is_right((-widened(got)).to(got.dtype)).all()):
         return (
             f"Each element of {name} has the right size and the wrong sign: is a minus missing, "
             "one too many, or are its two sides swapped?"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from grader.model.outcomes import Outcome
 from grader.sandbox.fork_servers import ForkServers
 from grader.sandbox.pretender import ANSWERS
 
+ROOT = Path(__file__).parents[2]
 COURSE = Path(__file__).parents[1] / "courses" / "dtypes" / "exercises"
 TRITON, NUMBA = (Exercise(COURSE / name) for name in ("01_triton", "02_numba"))
 PAIRS = [(one, dtype) for one in (TRITON, NUMBA) for dtype in find(one.spec.backend).dtypes]
@@ -164,3 +166,11 @@ def test_a_number_of_another_type_is_the_exercises_fault(grading_of):
     grading.remote.spec = grading.spec
     with pytest.raises(Exception, match="shift is declared as int, and `inputs` draws float"):
         correctness(grading)
+
+
+def test_the_authors_table_lists_what_each_backend_takes():
+    page = (ROOT / "docs" / "authoring.md").read_text()
+    rows = re.findall(r"^\| (number: )?`(\w+)` \| (yes|no) \| (yes|no) \|", page, re.MULTILINE)
+    for place, backend in enumerate((find("triton"), find("numba"))):
+        taken = [(bool(number), name) for number, name, *yes in rows if yes[place] == "yes"]
+        assert taken == [(False, d) for d in backend.dtypes] + [(True, s) for s in backend.scalars]

@@ -171,6 +171,52 @@ def test_a_cast_that_asks_for_truncation_truncates():
     assert out.tolist() == [1 + 2**-7, -(1 + 2**-7), float("inf"), float.fromhex("0x1.FEp127")]
 
 
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2], ids=str)
+@pytest.mark.parametrize("wide", [torch.float32, torch.float16, BF16], ids=str)
+def test_kernels_convert_from_and_to_floats_of_8_bits(dtype, wide):
+    every = torch.arange(256).to(torch.uint8).view(dtype)
+    assert_same(converted(every, wide), every.to(wide))
+    most = torch.finfo(dtype).max
+    values = torch.from_numpy(float32_patterns().view(np.float32)).to(wide)
+    # On a GPU Triton's conversion stops at the largest number, and so does that of infinity.
+    expected = values.float().clamp(-most, most).to(dtype)
+    assert_same(converted(values, dtype).float(), expected.float())
+
+
+@triton.jit
+def truncate_to_8_bits(x, out, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    wide = tl.load(x + at)
+    tl.store(out + at, wide.to(tl.float8e5, fp_downcast_rounding="rtz"))
+
+
+def test_a_cast_to_8_bits_may_truncate_too():
+    x = torch.tensor([1.24, -1.24, 1e9, 7.99])
+    out = torch.zeros(4, dtype=torch.float8_e5m2)
+    run(truncate_to_8_bits, (1,), x, out, BLOCK=4)
+    assert out.tolist() == [1.0, -1.0, 57344.0, 7.0]
+
+
+@triton.jit
+def choose(x, y, out, first, n, BLOCK: tl.constexpr, NEGATE: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    a, b = tl.load(x + at, mask=at < n), tl.load(y + at, mask=at < n)
+    chosen = tl.where(first, a, b)
+    assert type(NEGATE) is bool  # a constexpr stays what it is
+    if first:
+        chosen += 1
+    tl.store(out + at, -chosen if NEGATE else chosen, mask=at < n)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_kernel_takes_a_bool(first):
+    x, y, out = torch.tensor([1, 2]), torch.tensor([5, 6]), torch.zeros(2, dtype=torch.int64)
+    run(choose, (1,), x, y, out, first, 2, BLOCK=2, NEGATE=False)
+    assert out.tolist() == ([2, 3] if first else [5, 6])
+    run(choose, (1,), x, y, out, n=2, first=first, BLOCK=2, NEGATE=True)
+    assert out.tolist() == ([-2, -3] if first else [-5, -6])
+
+
 # --- arithmetic -----------------------------------------------------------------------------------
 
 

@@ -17,27 +17,32 @@ from typing import Any
 import pytest
 import torch
 
-from grader.correctness.inputs import DTYPES, LargeDraw
+from grader.correctness.dtypes import DTYPES, bits
+from grader.correctness.inputs import LargeDraw
 from grader.course import catalog
 from grader.grading.plan import with_step
 from grader.model.errors import BrokenExercise
 from grader.model.exercise import (
+    ITEMSIZE,
     Argument,
     Case,
     Draw,
     Inputs,
+    Scored,
     Spec,
     Tolerance,
     reads,
+    scalar,
     updates,
     writes,
 )
 from grader.model.messages import TensorRef
 from grader.sandbox.arena import view
+from grader.sandbox.poison import Poison
 from grader.sandbox.pretender import Pretender
-from grader.sandbox.remote_kernel import Poison
 from grader.sandbox.worker_link import Call
 from grader.speed import withheld_inputs
+from grader.speed.clock import wrong_output
 from grader.speed.mixes import STREAMS, Mix, flat_stream, stream_bytes
 from grader.speed.scored_case import arena_bytes, arguments, bytes_per_row, rounds, scored_case
 from grader.speed.slots import SAMPLED_COLUMNS, SAMPLED_ELEMENTS, SAMPLED_WITHHELD, Slots
@@ -415,6 +420,68 @@ def test_places_where_zero_is_right_take_no_work():
     before = torch.full((4,), torch.nan).view(torch.int32)
     check = SpotCheck(torch.arange(4), answer.double(), limit.double(), before, memory)
     assert check.share_right() == 0.5
+
+
+def shifted(dtype: str, columns: int | None = 300) -> Spec:
+    """out is x of a row, and as much further on as `by` says; opposite if `flip` does."""
+
+    def reference(inputs: Inputs) -> dict[str, torch.Tensor]:
+        x = inputs["x"].roll(inputs["by"], -1) if columns else inputs["x"]
+        return {"out": x.flip(-1) if columns and inputs["flip"] else x}
+
+    def inputs(case: Case, draw: LargeDraw) -> Inputs:
+        return {"x": draw.tensor(case.shape), "by": draw.integer(0, 9), "flip": draw.truth()}
+
+    x = (reads("x"), writes("out", like="x"), scalar("by", "int"), scalar("flip", "bool"))
+    return replace(
+        SPECS["04_online_softmax"],
+        arguments=x,
+        inputs=inputs,
+        reference=reference,
+        dtypes=(dtype,),
+        scored=Scored(dtype=dtype, columns=columns),
+        tolerance=Tolerance(terms=lambda case: 1),
+    )
+
+
+@pytest.mark.parametrize("columns", [300, None], ids=["rows", "vector"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_slots_hold_inputs_and_spot_checks_of_every_dtype(dtype: str, columns: int | None):
+    spec = shifted(dtype, columns)
+    slots, arena = slots_of(spec)
+    assert set(slots.sizes.values()) == {(9 * 300 if columns else 3000) * ITEMSIZE[dtype]}
+    plan = slots.plan()
+    assert {type(value) for call in plan.calls for value in call[2:]} == {int, bool}
+    contents = slots.fill(plan)
+    assert bool(contents.untouched())
+    assert not contents.outputs_right()
+    contents.complete()
+    (check,) = contents.spot_checks
+    assert check.share_right() == 0.0
+    do_all(spec, arena, plan.calls)
+    assert contents.outputs_right()
+    assert not bool(contents.untouched())
+    # Of 8 bits some held by chance what belongs there.
+    assert check.share_right() == 1.0 if ITEMSIZE[dtype] > 1 else check.share_right() > 0.9
+    word = bits(check.memory)
+    word[check.index[5]] ^= 1 << 6
+    assert not bool(check.right())
+    failure = wrong_output(contents)
+    assert failure.kind == "wrong_at_scale"
+    if dtype == "bool":
+        assert failure.got in ("a byte of 64, no bool", "a byte of 65, no bool")
+    elif "float" not in dtype:
+        assert abs(int(failure.got) - int(failure.expected)) == 64
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float8_e4m3fn"])
+def test_a_slot_that_is_left_out_shows_though_some_of_it_is_right_by_chance(dtype: str):
+    spec = shifted(dtype)
+    slots, arena = slots_of(spec)
+    for _ in range(10):
+        calls, contents = slots.refill()
+        do_all(spec, arena, calls[1:])
+        assert not contents.outputs_right()
 
 
 def test_a_wrong_value_in_a_sampled_place_shows():

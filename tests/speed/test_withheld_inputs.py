@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from grader.correctness.dtypes import DTYPES, NAMES, bits, widened
 from grader.correctness.inputs import LargeDraw
 from grader.model.exercise import Case
 from grader.speed.withheld_inputs import (
@@ -21,15 +22,15 @@ from grader.speed.withheld_inputs import (
 SHAPES = st.one_of(
     st.tuples(st.integers(1, 2 * SPAN + 100)), st.tuples(st.integers(1, 9), st.integers(1, 50))
 )
-DTYPES = st.sampled_from((torch.float32, torch.float16, torch.bfloat16, torch.int64))
+ALL = st.sampled_from(tuple(DTYPES.values()))
 
 
 def drawn(shape: tuple[int, ...], dtype: torch.dtype = torch.float32, seed: int = 1) -> Tensor:
-    normal = torch.randn(shape, generator=torch.Generator().manual_seed(seed))
-    return (100 * normal).to(dtype)
+    normal = 100 * torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+    return (normal.clamp(0, 127) if dtype.itemsize == 1 else normal).to(dtype)
 
 
-@given(shape=SHAPES, dtype=DTYPES, seed=st.integers(0, 2**31))
+@given(shape=SHAPES, dtype=ALL, seed=st.integers(0, 2**31))
 def test_with_what_is_late_the_tensor_is_as_it_was_before_the_stand_ins(
     shape: tuple[int, ...], dtype: torch.dtype, seed: int
 ):
@@ -39,23 +40,46 @@ def test_with_what_is_late_the_tensor_is_as_it_was_before_the_stand_ins(
     write_placeholders(values, late)
     elsewhere = torch.ones(values.numel(), dtype=torch.bool)
     elsewhere[late.places.flatten()] = False
-    assert torch.equal(values.view(-1)[elsewhere], complete.view(-1)[elsewhere])
+    assert torch.equal(bits(values).view(-1)[elsewhere], bits(complete).view(-1)[elsewhere])
     PendingInput(late.places.flatten(), late.values.flatten(), values.view(-1)).write()
-    assert torch.equal(values, complete)
+    assert torch.equal(bits(values), bits(complete))
 
 
-@given(shape=SHAPES, dtype=DTYPES, seed=st.integers(0, 2**31))
+@given(shape=SHAPES, dtype=ALL, seed=st.integers(0, 2**31))
 def test_no_element_leaves_the_range_of_what_was_drawn(
     shape: tuple[int, ...], dtype: torch.dtype, seed: int
 ):
     """An exercise may take a logarithm of it, or what else is not defined everywhere."""
     values = drawn(shape, dtype, seed)
-    least, greatest = values.min(), values.max()
+    least, greatest = widened(values).min(), widened(values).max()
+    if dtype == torch.bool:
+        least, greatest = 0, 1
     late = withhold(values, torch.default_generator)
     for _ in range(2):
-        assert least <= values.min()
-        assert values.max() <= greatest
+        assert least <= widened(values).min()
+        assert widened(values).max() <= greatest
         write_placeholders(values, late)
+
+
+@pytest.mark.parametrize("dtype", DTYPES.values(), ids=str)
+def test_something_is_late_in_rows_of_every_dtype(dtype: torch.dtype):
+    """Of 8 bits many elements are alike, and one may stand in for another."""
+    values = LargeDraw(Case((200, 4096), NAMES[dtype]), "cpu", 1).tensor((200, 4096))
+    late = withhold(values, torch.default_generator)
+    complete = values.clone()
+    write_placeholders(values, late)
+    changed = (bits(values) != bits(complete)).any(dim=1)
+    assert changed.float().mean() > (0.8 if dtype.itemsize == 1 else 0.99)
+
+
+def test_the_opposite_of_a_bool_stands_in_for_it():
+    values = torch.ones((50, 10_000), dtype=torch.bool)
+    late = withhold(values, torch.default_generator)
+    write_placeholders(values, late)
+    missing = (~values).sum(dim=1)
+    assert bool((missing >= 1).all())
+    assert bool((missing <= MAX_WITHHELD).all())
+    assert len(missing.unique()) > 1
 
 
 def test_the_greatest_element_of_each_row_is_late():
