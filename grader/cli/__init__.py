@@ -2,7 +2,7 @@
 
 Results go to standard output, and nothing else does; progress, messages and what a kernel printed
 go to standard error. `grader --help` and `grader list` must answer at once, so that each command
-imports what it needs when it runs.
+imports what it needs only when it runs.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ app.add_typer(keys.keys, name="keys")
 app.add_typer(board.leaderboard, name="leaderboard")
 
 
-def _tell_version(asked: bool) -> None:
-    if asked:
+def _show_version(requested: bool) -> None:
+    if requested:
         say.show_text(f"kernel-grader {__version__}")
         raise typer.Exit
 
@@ -67,7 +67,7 @@ def grader(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_tell_version, is_eager=True, help="Show the version and exit."
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
         ),
     ] = False,
 ) -> None:
@@ -75,7 +75,7 @@ def grader(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The single exit: run one command line and say how it went (see grader.model.errors)."""
+    """Run one command line, and return its exit code (see grader.model.errors). The only exit."""
     try:
         typer.main.get_command(app).main(
             args=None if argv is None else list(argv), prog_name="grader"
@@ -83,16 +83,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else BROKEN
     except KeyboardInterrupt:
-        say.tell("interrupted: nothing of this check counts")
+        say.message("interrupted: this check does not count")
         return 130
     except GraderError as error:
-        say.tell(f"error: {error.message}")
+        say.message(f"error: {error.message}")
         if error.next_step:
-            say.tell(f"next: {error.next_step}")
+            say.message(f"next: {error.next_step}")
         return error.exit_code
     except Exception:
-        say.tell(traceback.format_exc().rstrip())
-        say.tell("error: This is a fault of the grader, not of your kernel.")
-        say.tell("next: Report it with the lines above to whoever runs the course.")
+        say.message(traceback.format_exc().rstrip())
+        say.message("error: This is a fault of the grader, not of your kernel.")
+        say.message("next: Report it with the lines above to whoever runs the course.")
         return BROKEN
-    return BROKEN  # typer always exits: whatever ends here is no pass
+    return BROKEN  # typer always exits: a command that ends here did not pass

@@ -22,35 +22,38 @@ if TYPE_CHECKING:
 
 leaderboard = typer.Typer(help="The leaderboard of a class.", no_args_is_help=True)
 
-
 Results = Annotated[
     list[Path],
     typer.Argument(metavar="RESULTS...", help="Files of attempts, or folders that hold them."),
 ]
 Trust = Annotated[
     list[Path],
-    typer.Option(metavar="PUBLIC.pem", help="A key whose results rank; may be given again."),
+    typer.Option(metavar="PUBLIC.pem", help="Rank results signed with this key; repeatable."),
 ]
 
 Wishes = Annotated[
-    Path | None, typer.Option(metavar="CSV", help="Who wants a nickname, or not to be shown.")
+    Path | None, typer.Option(metavar="CSV", help="Who wants a nickname, or wants to be left out.")
 ]
 Baselines = Annotated[
     list[Path] | None,
-    typer.Option(metavar="BENCH.json", help="From `grader bench --json`; may be given again."),
+    typer.Option(metavar="BENCH.json", help="Output of `grader bench --json`; repeatable."),
 ]
 WhoIsWho = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Write here, for you alone, who is who, and all ids."),
+    typer.Option(
+        metavar="FILE", help="Write here, for you alone: who is who, and the ids of all attempts."
+    ),
 ]
 
 
 @leaderboard.command()
 def build(
     results: Results,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the pages go.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder for the pages.")],
     trust: Trust,
-    course_key: Annotated[Path, typer.Option(metavar="FILE", help="Makes the pseudonyms.")],
+    course_key: Annotated[
+        Path, typer.Option(metavar="FILE", help="The course key, which makes the pseudonyms.")
+    ],
     people: Wishes = None,
     decisions: options.Decided = None,
     baselines: Baselines = None,
@@ -69,28 +72,28 @@ def build(
     from grader.course import catalog, settings
     from grader.reports import board as pages
 
-    _must_have_places(out, who)
+    _require_separate_places(out, who)
     now = datetime.now(UTC)
     root = catalog.find_root()
     own = settings.read(root)
     tasks = site.tasks(catalog.exercises(root))
     key = read_course_key(course_key)
-    wanted = {} if people is None else wishes.wishes(people)
+    preferences = {} if people is None else wishes.wishes(people)
     reasons = decided.reasons(decisions)
     known = benchmarks.read(baselines or [])
     with _many_objects():
-        collected = _some_collected(results, trust, now, out)
+        collected = _collect_some(results, trust, now, out)
         logins = {entry.student for entry in collected.entries}
-        named, unmet = persons.named(logins, key, wanted)
-        forbidden = Forbidden(logins | wanted.keys())
+        named, unmet = persons.named(logins, key, preferences)
+        forbidden = Forbidden(logins | preferences.keys())
         group = site.Class(tasks, site.decided(collected.entries, reasons, forbidden), named)
         made = site.assemble(own, group, known, now)
         publish.write(out, {publish.DOCUMENT: publish.to_json(made), **pages.pages(made)})
     if who is not None:
         save_file(who, json.dumps(site.who_is_who(group), indent=1) + "\n", mode=0o600)
-    found = {entry.id for entry in collected.entries}
-    for sentence in (*unmet, *decided.unknown(decisions, reasons, found)):
-        say.tell(sentence)
+    ids = {entry.id for entry in collected.entries}
+    for sentence in (*unmet, *decided.unknown(decisions, reasons, ids)):
+        say.message(sentence)
     left_out = sum(problem.count for problem in collected.problems)
     typer.echo(f"{out}: {_contents(made)}; {left_out:,} left out")
 
@@ -103,26 +106,24 @@ def _contents(made: Site) -> str:
     )
 
 
-def _must_have_places(out: Path, who: Path | None) -> None:
-    """Raise UsageError unless the board may be written, and says to nobody who is who."""
+def _require_separate_places(out: Path, who: Path | None) -> None:
     from grader.classroom.board import publish
 
     publish.must_be_ours(out)
     if who is not None and who.resolve().is_relative_to(out.resolve()):
         raise UsageError(
-            f"{who} lies in {out}, which is published.",
-            "Name a file elsewhere: it says who is behind each pseudonym.",
+            f"{who} lies in {out}, which is published, and it says who is behind each pseudonym.",
+            "Name a file elsewhere.",
         )
 
 
-def _some_collected(results: list[Path], trust: list[Path], now: datetime, out: Path) -> Collected:
-    """Return what can be used. Raises UsageError where there are files and none can."""
-    collected = _collected(results, trust, now)
+def _collect_some(results: list[Path], trust: list[Path], now: datetime, out: Path) -> Collected:
+    collected = _collect(results, trust, now)
     if collected.problems and not collected.entries:
         raise UsageError(
-            f"Nothing that was given can be used, for the reasons above; {out} was left as it was.",
-            "Look whether --trust names the key that these results were signed with, and whether "
-            "they are of this course.",
+            f"No file can be used, for the reasons above; {out} was left as it was.",
+            "Check that --trust names the key that signed these results, and that they belong to "
+            "this course.",
         )
     return collected
 
@@ -130,14 +131,16 @@ def _some_collected(results: list[Path], trust: list[Path], now: datetime, out: 
 @leaderboard.command()
 def invalidate(
     attempt: Annotated[
-        str, typer.Argument(metavar="ID", help="The attempt's id, or how it begins.")
+        str, typer.Argument(metavar="ID", help="The attempt's id, or its first characters.")
     ],
     results: Results,
     trust: Trust,
     reason: Annotated[str, typer.Option(help="Shown beside the attempt.")],
-    decisions: Annotated[Path, typer.Option(metavar="FILE", help="Where it is written down.")],
+    decisions: Annotated[
+        Path, typer.Option(metavar="FILE", help="The file that records such decisions.")
+    ],
     by: Annotated[
-        str | None, typer.Option(envvar="USER", help="Who decides; is not published.")
+        str | None, typer.Option(envvar="USER", help="Who decides; never published.")
     ] = None,
 ) -> None:
     """Take one attempt back, with a reason: it no longer ranks."""
@@ -147,14 +150,14 @@ def invalidate(
     from grader.model import stamp
 
     now = datetime.now(UTC)
-    known = {entry.id for entry in _collected(results, trust, now).entries}
+    known = {entry.id for entry in _collect(results, trust, now).entries}
     whole = decided.whole_id(attempt, known)
     one = decided.Invalidated(attempt=whole, reason=reason, by=by or _user(), at=stamp(now))
     decided.invalidate(decisions, one)
     typer.echo(f"{decisions}: {whole} no longer counts")
-    say.tell(
-        f"next: build the board and the exports again, each with --decisions {decisions}: what was "
-        "made before still has it"
+    say.message(
+        f"next: build the board and the exports again, each with --decisions {decisions}; the "
+        "earlier ones still count the attempt"
     )
 
 
@@ -163,9 +166,11 @@ def verify(
     results: Results,
     trust: Trust,
     sources: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where the kernel files lie, at any depth.")
+        Path, typer.Option(metavar="DIR", help="The folder with the kernel files, at any depth.")
     ],
-    top: Annotated[int, typer.Option(min=1, metavar="N", help="So many of each board.")] = 3,
+    top: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Leaders to run, of each board.")
+    ] = 3,
     rounds: Annotated[int, typer.Option(min=1, metavar="N", help="Runs of each kernel.")] = 3,
     decisions: options.Decided = None,
 ) -> None:
@@ -180,24 +185,24 @@ def verify(
     from grader.reports import rerun as text
 
     if not sources.is_dir():
-        raise UsageError(f"There is no folder {sources}.", "Name where the kernel files lie.")
-    _must_have_gpu()
+        raise UsageError(f"There is no folder {sources}.", "Name the folder with the kernel files.")
+    _require_gpu()
     reasons = decided.reasons(decisions)
-    collected = _collected(results, trust, datetime.now(UTC)).entries
+    collected = _collect(results, trust, datetime.now(UTC)).entries
     entries = [entry for entry in collected if entry.id not in reasons]
     found, unusable = rerun.sources(sources)
     for line in documents.told(unusable):
-        say.tell(line)
+        say.message(line)
     timed = with_step(catalog.exercises(catalog.find_root()), "speed")
-    told = rerun.rerun(timed, entries, top, found, rounds, _graded)
-    if not told:
-        raise UsageError("No attempt ranks on any board.", "See what was left out, above.")
-    for line in text.lines(told):
+    reruns = rerun.rerun(timed, entries, top, found, rounds, _grade)
+    if not reruns:
+        raise UsageError("No attempt ranks on any board.", "The reasons are listed above.")
+    for line in text.lines(reruns):
         say.show_text(line)
-    raise typer.Exit(0 if rerun.confirmed(told) else 1)
+    raise typer.Exit(0 if rerun.confirmed(reruns) else 1)
 
 
-def _must_have_gpu() -> None:
+def _require_gpu() -> None:
     from grader.machine import devices
     from grader.model import CannotGrade
 
@@ -207,7 +212,7 @@ def _must_have_gpu() -> None:
         raise CannotGrade(error.message, "Run this on a machine with a CUDA GPU.") from None
 
 
-def _graded(requests: Sequence[Request]) -> list[Result]:
+def _grade(requests: Sequence[Request]) -> list[Result]:
     from grader.grading import check
 
     with say.progress() as progress:
@@ -217,36 +222,39 @@ def _graded(requests: Sequence[Request]) -> list[Result]:
 
 
 def _user() -> str:
-    """Who runs this, where the variable USER does not say. Raises UsageError."""
+    """Return the user's name where the variable USER has none. Raises UsageError."""
     import getpass
 
     try:
         return getpass.getuser()
     except (KeyError, OSError):
-        raise UsageError("This user has no name here.", "Say who decides with --by NAME.") from None
+        raise UsageError(
+            "The system knows no name of this user.", "Give --by NAME: it names who decides."
+        ) from None
 
 
 @contextmanager
 def _many_objects() -> Iterator[None]:
-    """While a class is held in memory, nobody looks for rings of objects: there are none.
+    """Switch the garbage collector off while the attempts of a class are in memory.
 
-    To look through millions of them again and again took longer than all that is done with them.
+    The attempts hold no reference cycles, and scanning millions of objects took longer than all
+    other work.
     """
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()  # nor later: they go when nobody holds them any more
+        gc.freeze()  # nor does it scan them later: reference counts free them
         gc.enable()
 
 
-def _collected(results: list[Path], trust: list[Path], now: datetime) -> Collected:
-    """The attempts that can be used; each of the others is named on standard error."""
+def _collect(results: list[Path], trust: list[Path], now: datetime) -> Collected:
+    """Return the usable attempts; name the others on standard error."""
     from grader.classroom import context_of, documents
     from grader.classroom.board import collect
     from grader.course import catalog
 
     collected = collect.collect(results, context_of(catalog.find_root(), trust, now))
     for line in documents.told(collected.problems):
-        say.tell(line)
+        say.message(line)
     return collected

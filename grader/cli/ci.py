@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.cli import options, say
-from grader.cli.deliver import deliver, must_have_place, tell
+from grader.cli.deliver import deliver, log_message, require_writable
 from grader.course import settings
 from grader.model import UsageError, texts
 
@@ -26,14 +26,16 @@ if TYPE_CHECKING:
     from grader.model import Result
     from grader.reports import Context, Report
 
-KEY = "GRADER_SIGNING_KEY"  # the variable that may hold a private key as PEM
+KEY = "GRADER_SIGNING_KEY"  # an environment variable: a private key as PEM
 
 Hardened = Annotated[
-    bool, typer.Option("--hardened", help="Grade nothing where a kernel could reach too much.")
+    bool, typer.Option("--hardened", help="Exit with 3 if a kernel could reach too much.")
 ]
 Formats = Annotated[
     list[str] | None,
-    typer.Option(metavar="FORMAT[=PATH]", help="What to write; else what this system reads."),
+    typer.Option(
+        metavar="FORMAT[=PATH]", help="A report to write, instead of this system's own; repeatable."
+    ),
 ]
 Keyfile = Annotated[
     Path | None, typer.Option(metavar="KEYFILE", help="The private key for signed results.")
@@ -49,22 +51,23 @@ def ci(
         Path | None, typer.Option(metavar="DIR", help="Take the kernels from this repository.")
     ] = None,
     student: Annotated[
-        str | None, typer.Option(metavar="LOGIN", help="Whose kernels they are.")
+        str | None, typer.Option(metavar="LOGIN", help="The student who handed them in.")
     ] = None,
     submitted_at: Annotated[
-        str | None, typer.Option(metavar="TIME", help="When they were handed in, ISO 8601.")
+        str | None, typer.Option(metavar="TIME", help="The time of submission, ISO 8601.")
     ] = None,
     report: Formats = None,
     sign: Keyfile = None,
     out_of: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Classroom 50: the sum of all points.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="For Classroom 50: the sum of all points."),
     ] = None,
     exit_zero: Annotated[
-        bool, typer.Option("--exit-zero", help="Exit with 0, not 1, where kernels fail.")
+        bool, typer.Option("--exit-zero", help="Exit with 0, not 1, if kernels fail.")
     ] = False,
 ) -> None:
-    """Grade in CI, every exercise where none is named, and report as that system wants it."""
-    # Before anything is started: no process that comes from here may hold the key.
+    """Grade in CI, every exercise if none is named, and report in that system's format."""
+    # Before any process is started: none of them may inherit the key.
     secret = os.environ.pop(KEY, None)
     from grader.classroom import ci as grading
     from grader.classroom import ci_systems, plan
@@ -72,12 +75,12 @@ def ci(
     from grader.reports import Report
 
     exercises = options.selected(names, every or not names)
-    here = ci_systems.place(os.environ, _gradescope(ci_systems.AUTOGRADER))
+    here = ci_systems.place(os.environ, _gradescope_metadata(ci_systems.AUTOGRADER))
     reports = [Report.parse(text) for text in (report or here.reports)]
     now = datetime.now(UTC)
     handed_in = ci_systems.submission_time(submitted_at, here, now)
     whose = ci_systems.student(student, here, submission)
-    _must_be_possible(reports, here, whose)
+    _require_possible(reports, here, whose)
     context = _context(here, exercises[0].root, submission, handed_in, now, out_of)
     context = _with_key(context, reports, sign, secret, hardened)
     targets = plan(exercises, submission, here.system)
@@ -91,8 +94,7 @@ def ci(
     raise typer.Exit(grading.exit_code(results, exit_zero))
 
 
-def _gradescope(folder: Path) -> str | None:
-    """The text of Gradescope's metadata; None where there is no folder of its."""
+def _gradescope_metadata(folder: Path) -> str | None:
     if not (folder / "results").is_dir():
         return None
     try:
@@ -101,8 +103,7 @@ def _gradescope(folder: Path) -> str | None:
         return ""
 
 
-def _must_be_possible(reports: Sequence[Report], here: Place, student: str) -> None:
-    """Raises UsageError before anything is graded."""
+def _require_possible(reports: Sequence[Report], here: Place, student: str) -> None:
     from grader.classroom import CLASSROOM50
 
     if len([one for one in reports if one.prints]) > 1:
@@ -111,18 +112,18 @@ def _must_be_possible(reports: Sequence[Report], here: Place, student: str) -> N
             f"{names} all go to standard output.", "Give a file to all but one: FORMAT=PATH."
         )
     for path in (path for one in reports for path in one.files):
-        must_have_place(path)
-    asked = {one.name for one in reports}
-    if asked & {"attempt", "signed"} and not student.strip():
+        require_writable(path)
+    requested = {one.name for one in reports}
+    if requested & {"attempt", "signed"} and not student.strip():
         raise UsageError(
-            "An attempt names its student, and nobody says who that is here.",
+            "An attempt names its student, and this system does not say who that is.",
             "Give --student LOGIN.",
         )
     missing = [name for field, name in CLASSROOM50.items() if not here.identity.get(field)]
-    if "classroom50" in asked and missing:
+    if "classroom50" in requested and missing:
         raise UsageError(
             f"The format classroom50 needs variables that are not set: {', '.join(missing)}.",
-            "It is for Classroom 50's runner, which sets them.",
+            "Use it on Classroom 50's runner, which sets them.",
         )
 
 
@@ -150,7 +151,6 @@ def _context(
 
 
 def _folder_on_github(root: Path) -> str | None:
-    """Where the course lies in the repository that GitHub shows."""
     try:
         workspace = Path(os.environ.get("GITHUB_WORKSPACE") or root).resolve()
         return root.resolve().relative_to(workspace).as_posix().removeprefix(".")
@@ -172,16 +172,16 @@ def _with_key(
     secret: str | None,
     hardened: bool,
 ) -> Context:
-    """The context with what signs, where that is asked for. Raises UsageError."""
     if not any(one.name == "signed" for one in reports):
         if keyfile is not None:
-            raise UsageError("--sign signs what --report signed writes.", "Add it.")
+            raise UsageError(
+                "--sign needs --report signed, whose attempts it signs.", "Add --report signed."
+            )
         return context
     if not hardened:
         raise UsageError(
-            "What is signed is graded with --hardened: without its walls a kernel file may read "
-            "the key.",
-            "Add --hardened, or report attempt, which is not signed.",
+            "Signed results need --hardened: without its walls a kernel file may read the key.",
+            "Add --hardened, or use --report attempt, which is not signed.",
         )
     from grader.classroom import signing
 
@@ -203,7 +203,7 @@ def _with_key(
     return replace(context, sign=lambda attempts: signing.sign(attempts, private))
 
 
-# -- what a reader of the log sees
+# -- the log of the job
 
 
 def _graded(
@@ -215,19 +215,19 @@ def _graded(
     def request(target: Target) -> Request:
         return Request(target.exercise, target.kernel, how)
 
-    with _unheard(here):
-        with _stopped_by_sigterm(), say.progress() as progress:
+    with _without_github_commands(here):
+        with _sigterm_as_interrupt(), say.progress() as progress:
             results = grading.run(targets, request, progress)
         for target in targets:
             for note in target.notes:
-                tell(f"note: {note}")
+                log_message(f"note: {note}")
         _show(results, to_stderr)
     return results
 
 
 @contextmanager
-def _stopped_by_sigterm() -> Iterator[None]:
-    """Systems that cancel a job ask so: what is decided by then is still reported."""
+def _sigterm_as_interrupt() -> Iterator[None]:
+    """Turn SIGTERM, which cancels a job, into KeyboardInterrupt: verdicts so far are reported."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -236,8 +236,8 @@ def _stopped_by_sigterm() -> Iterator[None]:
 
 
 @contextmanager
-def _unheard(here: Place) -> Iterator[None]:
-    """On GitHub, no line that is printed meanwhile is a command to its runner."""
+def _without_github_commands(here: Place) -> Iterator[None]:
+    """Keep GitHub's runner from taking a line that is printed meanwhile for a command."""
     from grader.classroom import System
 
     if here.system not in (System.GITHUB, System.CLASSROOM50):
@@ -252,20 +252,20 @@ def _unheard(here: Place) -> Iterator[None]:
 
 
 def _show(results: Sequence[Result], to_stderr: bool) -> None:
-    """The reports for people. What kernels printed goes to standard error, each line marked."""
+    """Print the reports for people, and to standard error, marked, what the kernels printed."""
     from grader.reports import terminal
 
     for result in results:
         if result.output:
-            tell(f"printed by {result.kernel.path}:")
+            log_message(f"printed by {result.kernel.path}:")
             for line in texts.lines(result.output).rstrip().splitlines():
-                tell(f"  | {line}")
+                log_message(f"  | {line}")
     reports = [terminal.check_report(result, say.width()) for result in results]
     if len(results) > 1:
         reports.append(terminal.several(results))
     for number, report in enumerate(reports):
         if to_stderr:
-            tell(report.plain)
+            log_message(report.plain)
             continue
         if number:
             say.show_text("")

@@ -1,6 +1,6 @@
-"""How reports leave a command: files whole or not at all, then standard output, then nothing.
+"""Delivery of reports: files whole or not at all, then standard output, then nothing.
 
-No folder is made above the one that was named, for then a mistyped path would be one, too.
+Only the named folder is made, none above it: a mistyped path must not create folders.
 """
 
 from __future__ import annotations
@@ -20,16 +20,15 @@ if TYPE_CHECKING:
     from grader.reports import Document
 
 
-def tell(text: str) -> None:
-    """Say it such that no line of it is a command to whatever reads the log of a job."""
-
-    say.tell(texts.without_commands(texts.lines(text)))
+def log_message(text: str) -> None:
+    """Print text whose lines are no commands to the system that reads a job's log."""
+    say.message(texts.without_commands(texts.lines(text)))
 
 
 def deliver(documents: Sequence[Document]) -> None:
-    """Write the files, then print what goes to standard output: nothing comes after that.
+    """Write the files, then print the rest to standard output, as the last thing there.
 
-    Raises UsageError for the first file that cannot be written, once the others are.
+    Raises UsageError for the first file that cannot be written, after writing the others.
     """
     failed: list[UsageError] = []
     for document in documents:
@@ -46,9 +45,9 @@ def deliver(documents: Sequence[Document]) -> None:
             typer.echo(document.text.encode(), nl=False)
 
 
-def must_have_place(path: Path) -> None:
-    """Raises UsageError where no file of this name can be written, before there is work to lose."""
-    # Of os.path, whose answer is no where pathlib's raise PermissionError.
+def require_writable(path: Path) -> None:
+    """Raise UsageError if this file cannot be written, before there is work to lose."""
+    # os.path returns False where pathlib raises PermissionError.
     if os.path.isdir(path):
         raise cannot_write(path, "it is a folder")
     if not os.path.isdir(path.parent):
@@ -58,31 +57,28 @@ def must_have_place(path: Path) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, unless it is there, in one that is. Raises UsageError."""
     try:
         path.mkdir(exist_ok=True)
     except OSError as error:
         raise UsageError(
             f"The folder {path} cannot be made: {error.strerror}.",
-            "Name one within a folder that is there and yours.",
+            "Name one within a folder that exists and that you may write to.",
         ) from None
 
 
 def _write(path: Path, document: Document) -> None:
-    """Whole or not at all, in the place of an earlier one or added to it. Raises OSError."""
     if document.text is None:
         path.unlink(missing_ok=True)
         return
     if document.append:
-        text = _after(path) + document.text.encode()
+        text = _missing_newline(path) + document.text.encode()
         with path.open("ab") as file:
             file.write(text)
         return
     write_file(path, document.text)
 
 
-def _after(path: Path) -> bytes:
-    """What ends the last line where a run was cut off within it, so that it costs no other."""
+def _missing_newline(path: Path) -> bytes:
     if not path.is_file() or not path.stat().st_size:  # a pipe has no end to look at
         return b""
     with path.open("rb") as file:

@@ -10,16 +10,16 @@ import typer
 from grader.cli.deliver import make_folder
 from grader.model import UsageError
 
-keys = typer.Typer(help="Keys that a course is run with.", no_args_is_help=True)
+keys = typer.Typer(help="The keys of a course.", no_args_is_help=True)
 
 PRIVATE, PUBLIC, COURSE = "private.pem", "public.pem", "course.key"
 
 
 @keys.command()
 def new(
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the three files go.")],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder for the three files.")],
 ) -> None:
-    """Make the pair of keys that signs results, and the course key that pseudonyms come from."""
+    """Make the pair of keys that signs results, and the course key that makes pseudonyms."""
     from grader.classroom import signing
     from grader.classroom.board.course_key import new_course_key
 
@@ -27,12 +27,14 @@ def new(
     for file in files:
         if file.exists():
             raise UsageError(
-                f"There is a key already: {file}.",
-                "Name another folder: a key that is overwritten cannot be made again.",
+                f"{file} exists already.",
+                "Name another folder: an overwritten key cannot be made again.",
             )
     make_folder(out)
     name = signing.new_key(files[0], files[1])
     new_course_key(files[2])
     typer.echo(f"{files[0]}  signs results: keep it secret, and away from where kernels run")
-    typer.echo(f"{files[1]}  lets anybody check them; its fingerprint is {name}")
-    typer.echo(f"{files[2]}  makes pseudonyms: keep it secret, and keep it for the whole course")
+    typer.echo(f"{files[1]}  lets anybody check signatures; its fingerprint is {name}")
+    typer.echo(
+        f"{files[2]}  makes pseudonyms: keep it secret, and do not lose it before the course ends"
+    )

@@ -20,21 +20,24 @@ if TYPE_CHECKING:
 Solution = Annotated[bool, typer.Option("--solution", help="Grade the model solution instead.")]
 KernelFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Grade this file instead.")]
 Require = Annotated[
-    options.Demand | None, typer.Option(help="Exit with 3 where speed cannot be measured.")
+    options.Demand | None, typer.Option(help="Exit with 3 if speed cannot be measured.")
 ]
-Seed = Annotated[int | None, typer.Option(min=0, max=2**63 - 1, help="Draw the same cases again.")]
+Seed = Annotated[
+    int | None,
+    typer.Option(min=0, max=2**63 - 1, help="Draw the same cases as the run with this seed."),
+]
 OnlyCase = Annotated[
     str | None,
-    typer.Option(metavar="REPRO", help="Only this case, such as 1x1025,float16,seed=7."),
+    typer.Option(metavar="REPRO", help="Try only this case, such as 1x1025,float16,seed=7."),
 ]
 Sanitize = Annotated[
     bool, typer.Option("--sanitize", help="Also look for races and stray accesses, on a GPU.")
 ]
 Hardened = Annotated[
-    bool, typer.Option("--hardened", help="Exit with 3 where a kernel could reach too much.")
+    bool, typer.Option("--hardened", help="Exit with 3 if a kernel could reach too much.")
 ]
 Debug = Annotated[
-    bool, typer.Option("--debug", help="Print the traceback of a fault of the grader.")
+    bool, typer.Option("--debug", help="Print the traceback if the grader itself fails.")
 ]
 
 
@@ -53,11 +56,12 @@ def check(
     debug: Debug = False,
     json: options.Json = False,
 ) -> None:
-    """Grade kernels: are they right, and how fast are they?"""
+    """Grade kernels: whether they are right, and how fast they are."""
     exercises = options.selected(names, every)
     if hardened and sanitize:
         raise UsageError(
-            "--sanitize runs the kernel under a tool that works behind no walls.",
+            "--sanitize runs the kernel under a tool that does not work behind the "
+            "walls of --hardened.",
             "Leave out --hardened or --sanitize.",
         )
     _require_one_file(len(exercises), kernel, solution, case)
@@ -104,7 +108,7 @@ def _check(requests: Sequence[Request], json: bool) -> int:
 
     for number, result in enumerate(graded):
         if result.output:
-            say.tell(f"printed by {result.kernel.path}:\n{result.output.rstrip()}")
+            say.message(f"printed by {result.kernel.path}:\n{result.output.rstrip()}")
         if json:
             say.write_json(results.result_json(result).encode())
             continue
@@ -121,7 +125,6 @@ def _check(requests: Sequence[Request], json: bool) -> int:
 
 
 def _incomplete(graded: Sequence[Result]) -> int:
-    """Return an exit code that is no pass: some kernels were left out."""
     from grader.model import verdict
 
     return max(verdict.exit_code(graded), BrokenExercise.exit_code)
@@ -137,21 +140,19 @@ def list_exercises() -> None:
         raise UsageError("This course has no exercises yet.", "Add a folder with a spec.py.")
     say.show(contract.course_list(exercises))
     for exercise in exercises:
-        _ = points_of(
-            exercise.any_spec
-        )  # raises BrokenExercise, after the table has shown the others
+        _ = points_of(exercise.any_spec)  # a broken spec raises, after the table shows the others
 
 
 def show(
     name: Annotated[str, typer.Argument(help="An exercise: a name, its number, or a path.")],
     hints: Annotated[
-        int | None, typer.Option(min=1, help="Print the first so many hints instead.")
+        int | None, typer.Option(min=1, metavar="N", help="Print the first N hints instead.")
     ] = None,
     trace: Annotated[
         bool, typer.Option("--trace", help="Draw what each thread of kernel.py does instead.")
     ] = False,
     html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="With --trace: also as a web page.")
+        Path | None, typer.Option(metavar="FILE", help="With --trace: also write a web page.")
     ] = None,
     solution: Annotated[
         bool, typer.Option("--solution", help="With --trace: draw the model solution.")
@@ -163,14 +164,14 @@ def show(
         str | None, typer.Option(metavar="REPRO", help="With --trace: draw this case.")
     ] = None,
 ) -> None:
-    """Show what an exercise asks for, or draw what the threads of a kernel do."""
+    """Show the contract of an exercise, or draw what the threads of a kernel do."""
     exercise = catalog.find(catalog.find_root(), name)
     if trace:
         _show_trace(exercise, options.kernel_file(exercise, kernel, solution), case, html)
         return
     if html or solution or kernel or case:
         raise UsageError(
-            "--html, --solution, --kernel and --case say what to draw.", "Add --trace."
+            "--html, --solution, --kernel and --case belong to --trace.", "Add --trace."
         )
     from grader.reports import contract
 
@@ -185,7 +186,7 @@ def _show_trace(exercise: Exercise, kernel: Path, case: str | None, page: Path |
 
     only = options.case_of(exercise, case) if case else None
     if page is not None:
-        deliver.must_have_place(page)
+        deliver.require_writable(page)
     with say.progress() as progress:
         progress(f"drawing {exercise.name} …")
         trace = check.trace(Request(exercise, kernel, Options(case=only)))
@@ -194,7 +195,7 @@ def _show_trace(exercise: Exercise, kernel: Path, case: str | None, page: Path |
         from grader.reports import trace_html
 
         save_file(page, trace_html.page(trace))
-        say.tell(f"{page}: written; open it in a web browser")
+        say.message(f"{page}: written; open it in a web browser")
 
 
 def _show_drawing(trace: Trace, brief: bool = False) -> None:

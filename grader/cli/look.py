@@ -1,4 +1,4 @@
-"""The commands that look closer and grade nothing: bench, lint, doctor."""
+"""The commands that inspect and grade nothing: bench, lint, doctor."""
 
 from __future__ import annotations
 
@@ -18,21 +18,24 @@ def bench(
         Path | None, typer.Option(metavar="FILE", help="Measure this file instead.")
     ] = None,
     against: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="Another kernel file beside it.")
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Measure this file beside it; repeatable."),
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw two pictures into this PNG, SVG or PDF."),
+        typer.Option(
+            metavar="FILE", help="Plot bandwidth and a roofline into this PNG, SVG or PDF."
+        ),
     ] = None,
     profile: Annotated[
-        bool, typer.Option("--profile", help="Add what Nsight Compute counts.")
+        bool, typer.Option("--profile", help="Add the counters of Nsight Compute.")
     ] = False,
     gpu_memory: options.GpuMemory = None,
     json: options.Json = False,
 ) -> None:
-    """Measure a kernel beside torch and the solution, over a range of sizes, on a GPU."""
+    """Compare a kernel with torch and the solution, over a range of sizes, on a GPU."""
     (exercise,) = options.selected([name], False)
-    _ = exercise.spec.timed  # a puzzle is told so before a GPU is asked for
+    _ = exercise.spec.timed  # a puzzle raises, before a missing GPU does
     if plot is not None:
         from grader.reports import plots
 
@@ -58,14 +61,15 @@ def bench(
 def lint(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Kernel files.")],
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 where anything is found.")
+        bool, typer.Option("--strict", help="Exit with 1 if there is a finding.")
     ] = False,
     sarif: Annotated[
-        bool, typer.Option("--sarif", help="One SARIF 2.1.0 log of all files, and nothing else.")
+        bool,
+        typer.Option("--sarif", help="Print one SARIF 2.1.0 log of all files, and nothing else."),
     ] = False,
     json: options.Json = False,
 ) -> None:
-    """Point out what a teacher would look at in kernel files. Changes no score, runs nothing."""
+    """Point out lines of kernel files that a teacher would look at. Runs nothing."""
     if sarif and json:
         raise UsageError("--sarif and --json are two forms of one output.", "Give only one.")
     from grader.authoring.lint import review
@@ -73,7 +77,7 @@ def lint(
     from grader.reports import lint
     from grader.reports import sarif as log
 
-    with suppress(UsageError):  # files outside of a course are in no language of a course's own
+    with suppress(UsageError):  # outside of a course there are no extensions to load
         use_extensions(catalog.find_root())
     contents = [(path, review.read(path)) for path in dict.fromkeys(files)]
     reviews = [review.review(path.as_posix(), content) for path, content in contents]
@@ -88,7 +92,7 @@ def lint(
 
 
 def doctor(json: options.Json = False) -> None:
-    """What works on this machine, what does not, and what to do."""
+    """List what works on this machine, what does not, and how to fix it."""
     from grader.doctor import examine, records
     from grader.reports import doctor
 

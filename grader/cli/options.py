@@ -1,4 +1,4 @@
-"""What several commands take: options, and the exercises and files that they name."""
+"""Options that several commands take, and the exercises and files that they name."""
 
 from __future__ import annotations
 
@@ -28,16 +28,20 @@ Names = Annotated[
     typer.Argument(metavar="[NAME|PATH]...", help="Exercises: a name, its number, or a path."),
 ]
 All = Annotated[bool, typer.Option("--all", help="Every exercise of the course.")]
-OnDevice = Annotated[Device, typer.Option(help="Where kernels run; auto takes a GPU if it can.")]
+OnDevice = Annotated[
+    Device, typer.Option(help="Where kernels run; auto takes a GPU if there is one.")
+]
 GpuMemory = Annotated[
     float | None,
-    typer.Option(min=0.1, metavar="GIB", help="Time sizes that fit a GPU with this memory."),
+    typer.Option(min=0.1, metavar="GIB", help="Time sizes that fit a GPU with this much memory."),
 ]
 Decided = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="What `grader leaderboard invalidate` wrote."),
+    typer.Option(metavar="FILE", help="The file that `grader leaderboard invalidate` wrote."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object a line, and nothing else.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object a line, and nothing else.")
+]
 
 
 def in_bytes(gibibytes: float | None) -> int | None:
@@ -45,7 +49,7 @@ def in_bytes(gibibytes: float | None) -> int | None:
 
 
 def selected(names: Sequence[str] | None, every: bool) -> list[Exercise]:
-    """The exercises that a command line names, each once. Raises UsageError."""
+    """Return the exercises that a command line names, each once. Raises UsageError."""
     if every and names:
         raise UsageError("--all and names of exercises exclude each other.", "Give only one.")
     if not every and not names:
@@ -62,7 +66,6 @@ def selected(names: Sequence[str] | None, every: bool) -> list[Exercise]:
 
 
 def kernel_file(exercise: Exercise, given: Path | None, solution: bool) -> Path:
-    """The file to grade. Raises UsageError in a course without solutions."""
     if not solution:
         return given or exercise.kernel
     if not exercise.solution.exists():
@@ -74,7 +77,6 @@ def kernel_file(exercise: Exercise, given: Path | None, solution: bool) -> Path:
 
 
 def case_of(exercise: Exercise, text: str) -> Case:
-    """Read a case of this exercise. Raises UsageError."""
     example = f"A case of {exercise.name} looks like '{exercise.spec.edges[0]}'."
     try:
         case = Case.parse(text)

@@ -1,4 +1,4 @@
-"""The commands that hand a course out, and bring to a newer version what was handed out."""
+"""The commands that release a course to students, and update a released copy."""
 
 from __future__ import annotations
 
@@ -24,21 +24,26 @@ class CI(StrEnum):
 
 
 def release(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="A folder that is not there yet.")],
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="The folder to make; it must not exist.")
+    ],
     only: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this exercise, and others named.")
+        list[str] | None, typer.Option(metavar="NAME", help="Only this exercise; repeatable.")
     ] = None,
     ci: Annotated[CI, typer.Option(help="The CI file that students get.")] = CI.NONE,
     grader: Annotated[
         str | None,
-        typer.Option(metavar="REQUIREMENT", help="What pip installs; else this grader is packed."),
+        typer.Option(
+            metavar="REQUIREMENT",
+            help="The grader for pip to install, instead of a copy of this one.",
+        ),
     ] = None,
     extra: Annotated[
         list[Path] | None,
-        typer.Option("--with", metavar="FILE", help="Also this file of the course."),
+        typer.Option("--with", metavar="FILE", help="Also this file of the course; repeatable."),
     ] = None,
     no_git: Annotated[
-        bool, typer.Option("--no-git", help="A folder alone, without a repository.")
+        bool, typer.Option("--no-git", help="Make a folder without a git repository.")
     ] = False,
 ) -> None:
     """Make the students' repository, and prove that no solution is in it."""
@@ -57,12 +62,12 @@ def release(
     with say.progress() as progress:
         progress("making the release, and looking for solutions in it …")
         made = build.build(order, out)
-    _tell_release(made, order, out)
+    _show_release(made, order, out)
 
 
-def _tell_release(made: Release, order: Order, out: Path) -> None:
+def _show_release(made: Release, order: Order, out: Path) -> None:
     for line in made.notes:
-        say.tell(f"note: {line}")
+        say.message(f"note: {line}")
     about = made.manifest
     say.show_text(f"{out}: {about.course}, version {about.version}")
     exercises = counted(len(order.exercises), "exercises")
@@ -70,8 +75,8 @@ def _tell_release(made: Release, order: Order, out: Path) -> None:
     searched = "file or git object" if order.git else "file"
     solutions = counted(made.solutions, "solutions")
     say.show_text(
-        f"no telling line of {solutions} stands in any {searched}, "
-        "but those that stubs show, or lessons and hints quote"
+        f"no {searched} holds a distinctive line of {solutions}, "
+        "except lines that stubs show, or lessons and hints quote"
     )
 
 
@@ -80,27 +85,27 @@ def update(
         str, typer.Argument(metavar="FROM", help="The folder or git repository of a release.")
     ],
 ) -> None:
-    """Bring a student's repository to a newer release; kernels that were worked on stay."""
+    """Bring a student's repository to a newer release. Kernels that were worked on stay."""
     folder = catalog.find_root()
     from grader.classroom.release import update
 
     planned = update.run(folder, source)
-    _tell_update(planned)
+    _show_update(planned)
 
 
-def _tell_update(planned: Plan) -> None:
+def _show_update(planned: Plan) -> None:
     from grader.classroom import Action
 
-    why = {
+    outcomes = {
         Action.ADD: "new",
         Action.REPLACE: "brought up to date",
-        Action.KEEP: "kept: you have worked on it; the course has a new stub",
-        Action.REMOVE: "removed: the course has it no more",
-        Action.LEAVE: "left where it is, though the course has it no more",
+        Action.KEEP: "kept, because you have worked on it; the course has a new stub",
+        Action.REMOVE: "removed, because the course no longer has it",
+        Action.LEAVE: "left in place, though the course no longer has it",
     }
     for step in planned.steps:
-        said = why.get(step.action) or f"brought up to date; what you had is in {step.aside}"
-        say.show_text(f"{step.path}: {said}")
+        saved = f"brought up to date; your version is in {step.aside}"
+        say.show_text(f"{step.path}: {outcomes.get(step.action, saved)}")
     new = planned.new
     if not planned.steps and planned.old == new:
         say.show_text(f"This is {new.course}, version {new.version}, already.")
@@ -108,4 +113,6 @@ def _tell_update(planned: Plan) -> None:
     say.show_text(f"This is {new.course}, version {new.version}, now.")
     grader = ("wheels/", "requirements", "constraints")
     if any(step.path.startswith(grader) for step in planned.steps):
-        say.tell("next: what is installed has changed: install as README.md says")
+        say.message(
+            "next: the required packages have changed; install them again, as README.md says"
+        )

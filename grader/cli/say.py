@@ -1,4 +1,4 @@
-"""How a command speaks: results to standard output, everything else to standard error."""
+"""Output of commands: results to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
-    """A function that tells how far a command is: one changing line on a terminal, else lines."""
+    """Yield a function that shows progress: one changing line on a terminal, else lines."""
     if not sys.stderr.isatty():
-        yield tell
+        yield message
         return
     from rich.console import Console
     from rich.text import Text
@@ -33,7 +33,6 @@ def width() -> int:
 
 
 def show(text: Text) -> None:
-    """Print with colour where standard output is a terminal that has it."""
     from rich.console import Console
 
     console = Console()
@@ -43,15 +42,14 @@ def show(text: Text) -> None:
 
 
 def show_text(text: str, end: str = "\n") -> None:
-    print(_fitting(text, sys.stdout.encoding), end=end)
+    print(_encodable(text, sys.stdout.encoding), end=end)
 
 
-def tell(text: str) -> None:
-    print(_fitting(text, sys.stderr.encoding), file=sys.stderr)
+def message(text: str) -> None:
+    print(_encodable(text, sys.stderr.encoding), file=sys.stderr)
 
 
-def _fitting(text: str, encoding: str | None) -> str:
-    """The text, with other characters for those that the terminal's encoding lacks."""
+def _encodable(text: str, encoding: str | None) -> str:
     encoding = encoding or "utf-8"
     try:
         text.encode(encoding)
@@ -63,5 +61,4 @@ def _fitting(text: str, encoding: str | None) -> str:
 
 
 def write_json(line: bytes) -> None:
-    """JSON is UTF-8, whatever the terminal takes."""
-    typer.echo(line)
+    typer.echo(line)  # bytes: JSON is UTF-8, whatever the terminal's encoding is

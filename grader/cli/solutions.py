@@ -1,4 +1,4 @@
-"""The commands around model solutions: `grader solutions publish`, `grader solution`."""
+"""The commands for model solutions: `grader solutions publish`, `grader solution`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def publish(
     when: Annotated[
         str | None,
         typer.Option(
-            metavar="now|on-pass|after:DATE", help="In place of course.toml's `solutions`."
+            metavar="now|on-pass|after:DATE", help="Instead of `solutions` in course.toml."
         ),
     ] = None,
     only: Annotated[
@@ -62,62 +62,60 @@ def publish(
     if (day := records.still_to_come(policy, now)) is not None:
         made = pages.announced(course_settings, day)
         folder.write(out, made.files, made.record)
-        say.tell(f"{out}: solutions come on {day} (UTC); until then the folder only says so")
+        say.message(f"{out}: solutions come on {day} (UTC); until then the folder only says so")
         return
     folder.require_free(out, course_settings.name)
     given = _results(results or [], now)
     published, left_out = models.collect(exercises, [result for _, result in given])
     for problem in left_out:
-        say.tell(f"warning: {problem}")
+        say.message(f"warning: {problem}")
     if not published:
         raise UsageError(
-            "There is no solution to publish.", "Run this in a course that has solutions/."
+            "There is no solution to publish.", "Run this in a course with a folder solutions/."
         )
     made = pages.published(course_settings, published)
     folder.write(out, made.files, made.record)
-    _tell_what_is_not_measured(published, given if results else None)
-    say.tell(f"{out}: {counted(len(published), 'solutions')}, shown {_in_words(policy)}")
+    _note_unmeasured(published, given if results else None)
+    say.message(f"{out}: {counted(len(published), 'solutions')}, shown {_in_words(policy)}")
     if len(published) < len(exercises):
         raise typer.Exit(BrokenExercise.exit_code)
 
 
 def _results(files: list[Path], now: datetime) -> list[tuple[str, Result]]:
-    """Read results with their places, and name what is none. Raises UsageError for no result."""
+    """Read results with their places, and warn of other files. Raises UsageError for no result."""
     from grader.classroom import documents
     from grader.classroom.publish import evidence
 
     given = evidence.read(files, now)
     for problem in documents.told(given.problems):
-        say.tell(f"warning: {problem}")
+        say.message(f"warning: {problem}")
     if files and not given.found:
         raise UsageError(
-            "None of what --results names is a result of a solution.",
-            "`grader check --all --solution --json` makes them; signed ones of students are none.",
+            "No file that --results names holds a result of a solution.",
+            "Make them with `grader check --all --solution --json`; signed attempts of students do "
+            "not count.",
         )
     return given.found
 
 
-def _tell_what_is_not_measured(
-    published: Sequence[Model], given: list[tuple[str, Result]] | None
-) -> None:
+def _note_unmeasured(published: Sequence[Model], given: list[tuple[str, Result]] | None) -> None:
     from grader.classroom import documents
     from grader.classroom.publish import evidence
 
     if given is None:
-        say.tell(
-            "note: nothing is measured on the pages: `grader check --all --solution --json` on a "
-            "GPU makes results, and --results takes them"
+        say.message(
+            "note: the pages show no measurements; run `grader check --all --solution --json` on a "
+            "GPU, and give its output with --results"
         )
         return
-    of_none = evidence.unused(given, {model.name: model.sha256 for model in published})
-    for line in documents.told(of_none):
-        say.tell(f"note: {line}")
+    of_other_files = evidence.unused(given, {model.name: model.sha256 for model in published})
+    for line in documents.told(of_other_files):
+        say.message(f"note: {line}")
     for missing, names in _unmeasured(published).items():
-        say.tell(f"note: {', '.join(names)}: {missing}")
+        say.message(f"note: {', '.join(names)}: {missing}")
 
 
 def _unmeasured(published: Sequence[Model]) -> dict[str, list[str]]:
-    """Of which solutions something is not measured, by what is said of it."""
     names: dict[str, list[str]] = {}
     for model in published:
         if model.evidence.missing:
@@ -126,7 +124,6 @@ def _unmeasured(published: Sequence[Model]) -> dict[str, list[str]]:
 
 
 def _policy(when: str | None, of_the_course: Policy) -> Policy:
-    """The policy to publish with. Raises UsageError for none, and for `never`."""
     from grader.course import Policy, When
 
     try:
@@ -135,13 +132,13 @@ def _policy(when: str | None, of_the_course: Policy) -> Policy:
         raise UsageError(f"--when: {error}.", "Give --when now, for example.") from None
     if policy.when is When.NEVER:
         raise UsageError(
-            f"The solutions of this course are never shown: {_said_by(when)}.",
+            f"The solutions of this course are never shown: {_source_of(when)}.",
             "Change `solutions` in course.toml, or give --when now, on-pass or after:YYYY-MM-DD.",
         )
     return policy
 
 
-def _said_by(when: str | None) -> str:
+def _source_of(when: str | None) -> str:
     return "course.toml says so, or says nothing" if when is None else "--when says so"
 
 
@@ -149,9 +146,7 @@ def _in_words(policy: Policy) -> str:
     from grader.course import When
 
     if policy.when is When.ON_PASS:
-        return (
-            "by `grader solution` to whoever passes; the folder itself is open to all who have it"
-        )
+        return "by `grader solution` to everyone who passes; the folder is open to all who have it"
     return "to everybody"
 
 
@@ -162,20 +157,19 @@ def solution(
         typer.Option("--from", metavar="DIR", help="A folder of published solutions."),
     ] = None,
 ) -> None:
-    """Show the model solution of an exercise, where the course lets it be seen."""
+    """Show the model solution of an exercise, if the course allows it."""
     if source is None:
         exercise = catalog.find(catalog.find_root(), name)
-        shown, policy = _of_the_course(exercise)
+        shown, policy = _from_course(exercise)
     else:
-        shown, policy = _of_a_folder(source, name)
+        shown, policy = _from_folder(source, name)
     _require_allowed(policy, shown.name)
     from grader.reports import solution_terminal
 
     say.show(solution_terminal.solution(shown, say.width()))
 
 
-def _of_the_course(exercise: Exercise) -> tuple[Shown, Policy]:
-    """Raises UsageError in a course without solutions, such as a learner's."""
+def _from_course(exercise: Exercise) -> tuple[Shown, Policy]:
     from grader.classroom import Shown
     from grader.classroom.publish import models
     from grader.classroom.publish.sources import text_of
@@ -185,7 +179,7 @@ def _of_the_course(exercise: Exercise) -> tuple[Shown, Policy]:
         raise UsageError(
             f"This course holds no solution of {exercise.name}.",
             f"`grader solution {exercise.name} --from DIR` shows it from a folder of published "
-            "solutions; whoever runs the course knows where one is.",
+            "solutions; ask your teacher for one.",
         )
     shown = Shown(
         exercise.name,
@@ -196,23 +190,21 @@ def _of_the_course(exercise: Exercise) -> tuple[Shown, Policy]:
     return shown, settings.read(exercise.root).solutions
 
 
-def _of_a_folder(source: Path, name: str) -> tuple[Shown, Policy]:
-    """Raises UsageError where it is not there, not to be seen yet, or was changed."""
+def _from_folder(source: Path, name: str) -> tuple[Shown, Policy]:
     from grader.classroom.publish import folder
     from grader.course import Policy
 
     record = folder.read(source)
     policy = Policy.parse(record.policy)
     _require_begun(policy)
-    found = [one for one in record.exercises if name in (one.name, one.name.split("_")[0])]
-    if len(found) != 1:
+    matches = [one for one in record.exercises if name in (one.name, one.name.split("_")[0])]
+    if len(matches) != 1:
         names = ", ".join(one.name for one in record.exercises)
         raise UsageError(f"{source} holds no solution named {name!r}.", f"It holds {names}.")
-    return folder.solution(source, found[0]), policy
+    return folder.solution(source, matches[0]), policy
 
 
 def _require_begun(policy: Policy) -> None:
-    """Raises UsageError before the day from which solutions are shown."""
     from grader.classroom.publish import records
 
     if (day := records.still_to_come(policy, datetime.now(UTC))) is not None:
@@ -223,7 +215,6 @@ def _require_begun(policy: Policy) -> None:
 
 
 def _require_allowed(policy: Policy, name: str) -> None:
-    """Raises UsageError, or exits, where the policy does not let this learner see it."""
     from grader.course import When
 
     if policy.when is When.NEVER:
@@ -237,12 +228,14 @@ def _require_allowed(policy: Policy, name: str) -> None:
 
 
 def _require_passed(exercise: Exercise) -> None:
-    """Exits with the check's own code where the learner's kernel does not pass."""
+    """Exit with the check's own code if the learner's kernel does not pass."""
     from grader.grading import Options, check
     from grader.model import Status, verdict
     from grader.reports import next_step
 
-    say.tell(f"{exercise.name} is shown to whoever passes; your kernel.py is checked first")
+    say.message(
+        f"the solution of {exercise.name} is shown once you pass; checking your kernel.py first"
+    )
     with say.progress() as progress:
         request = check.Request(exercise, exercise.kernel, Options(device="auto"))
         (result,) = check.run([request], progress)
@@ -252,12 +245,14 @@ def _require_passed(exercise: Exercise) -> None:
     if result.status in (Status.FAIL, Status.NOT_STARTED):
         problem = verdict.first_problem(result)
         where = f" at {problem.name}" if problem else ""
-        say.tell(
-            f'Not yet: your kernel ended as "{ended}"{where}. The solution is worth more once you '
-            "have been through it yourself."
+        say.message(
+            f"Not yet: your kernel ended as '{ended}'{where}. The solution teaches you more once "
+            "you have worked through the exercise yourself."
         )
     else:
-        say.tell(f'Whether your kernel passes could not be decided: the check ended as "{ended}".')
-    say.tell(f"next: `grader check {exercise.name}` shows the whole report;")
-    say.tell(f"      {next_step(result)}")
+        say.message(
+            f"The check could not decide whether your kernel passes: it ended as '{ended}'."
+        )
+    say.message(f"next: `grader check {exercise.name}` shows the whole report;")
+    say.message(f"      {next_step(result)}")
     raise typer.Exit(verdict.exit_code([result]))

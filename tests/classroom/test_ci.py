@@ -398,11 +398,11 @@ def test_a_submission_that_is_no_folder_is_a_usage_error(root: Path):
 def test_a_file_that_has_no_place_is_told_before_there_is_work_to_lose(name: str, tmp_path: Path):
     """A name that is too long was told as a fault of the grader."""
     with pytest.raises(UsageError, match="cannot be written: there is no folder"):
-        deliver.must_have_place(tmp_path / name)
+        deliver.require_writable(tmp_path / name)
 
 
 def test_a_name_that_is_too_long_is_a_usage_error(tmp_path: Path):
-    deliver.must_have_place(tmp_path / ("x" * 300))  # which only the system can tell
+    deliver.require_writable(tmp_path / ("x" * 300))  # which only the system can tell
     with pytest.raises(UsageError, match="cannot be written: File name too long"):
         save_file(tmp_path / ("x" * 300), b"")
 

@@ -428,7 +428,7 @@ def test_canvas_is_filled_and_what_has_no_place_is_told(of_a_class: Path, capsys
     book = ["--gradebook", str(reported.GRADEBOOK), "--total", "All kernels"]
     assert cli.main(["export", "canvas", "class.jsonl", *book, "--out", "new.csv"]) == 1
     assert Path("new.csv").read_bytes() == (reported.GOLDEN / "canvas.csv").read_bytes()
-    assert "it has no student =cmd" in capsys.readouterr().err
+    assert "it has no row for the student =cmd" in capsys.readouterr().err
 
 
 def test_gradescope_gets_a_folder_for_each_student(capsys):
@@ -476,8 +476,8 @@ def test_a_file_is_no_folder_for_several_students(capsys):
     before = Path("out").read_bytes()
     assert cli.main(["export", "gradescope", "a.jsonl", "b.jsonl", "--out", "out"]) == 2
     err = capsys.readouterr().err
-    assert "There are 2 students, and Gradescope reads a file for each: out is a file" in err
-    assert "next: Give --out DIR, a folder or one that is not there yet" in err
+    assert "There are 2 students, and Gradescope reads one file for each, but out is a file" in err
+    assert "next: Give --out DIR, a folder or a new name" in err
     assert Path("out").read_bytes() == before
 
 
@@ -580,14 +580,14 @@ def test_no_folder_is_made_of_a_mistyped_path(
     ("arguments", "told"),
     [
         (["csv-wide", "nowhere"], "There is no file or folder nowhere"),
-        (["canvas", "class.jsonl"], "canvas fills a gradebook, and none is given"),
+        (["canvas", "class.jsonl"], "canvas needs the gradebook that it fills"),
         (
             ["csv-wide", "class.jsonl", "--gradebook", "x.csv"],
-            "--gradebook belongs to the format canvas, and csv-wide is asked for",
+            "--gradebook belongs to the format canvas, not to csv-wide",
         ),
         (
             ["csv-wide", "class.jsonl", "--total", "Sum"],
-            "--total belongs to the format canvas, and csv-wide is asked for",
+            "--total belongs to the format canvas, not to csv-wide",
         ),
         (["canvas", "class.jsonl", "--gradebook", "x.csv"], "x.csv cannot be read"),
         (["csv-wide", "class.jsonl", "--trust", "x.pem"], "x.pem cannot be read"),
@@ -614,8 +614,8 @@ def test_a_gradebook_that_is_no_csv_is_named(of_a_class: Path, capsys):
     Path("book.csv").write_text(f"Student,ID\nAda,{'1' * 131_073}\n")
     assert cli.main(["export", "canvas", str(of_a_class), "--gradebook", "book.csv"]) == 2
     err = capsys.readouterr().err
-    assert "book.csv is no CSV file that can be read: field larger than field limit" in err
-    assert "Export it in Canvas once more" in err.partition("next: ")[2]
+    assert "book.csv cannot be read as CSV: field larger than field limit" in err
+    assert "Export it from Canvas again" in err.partition("next: ")[2]
 
 
 # -- Gradescope's autograder

@@ -536,7 +536,7 @@ def test_results_of_which_none_can_be_used_are_refused_at_once(tmp_path, publish
     assert publish("--results", tmp_path / "ada.jsonl") == 2
     err = capsys.readouterr().err
     assert "line 1: it is a grader/signed/v1, and grader/result/v1 is needed" in err
-    assert "error: None of what --results names is a result of a solution." in err
+    assert "error: No file that --results names holds a result of a solution." in err
     assert "note:" not in err
     assert not (tmp_path / "out").exists()
 
@@ -834,8 +834,8 @@ def test_on_pass_asks_the_judge(root, publish, tmp_path, capsys, monkeypatch):
     assert show(tmp_path) == 0
     assert "tl.store" in capsys.readouterr().out
     for code, said in (
-        (1, 'Not yet: your kernel ended as "fail".'),
-        (3, 'Whether your kernel passes could not be decided: the check ended as "cannot grade".'),
+        (1, "Not yet: your kernel ended as 'fail'."),
+        (3, "The check could not decide whether your kernel passes: it ended as 'cannot grade'."),
     ):
         assert show(tmp_path) == code
         told = capsys.readouterr()
@@ -852,7 +852,7 @@ def test_on_pass_with_a_kernel_that_was_not_started(root, publish, tmp_path, cap
     capsys.readouterr()
     assert show(tmp_path, "p01") == 1
     told = capsys.readouterr()
-    assert 'your kernel ended as "not started" at correctness' in told.err
+    assert "your kernel ended as 'not started' at correctness" in told.err
     assert told.out == ""
     (root / "puzzles" / "p01_transpose" / "kernel.py").write_text(source)
     assert show(tmp_path, "p01") == 0

@@ -602,8 +602,8 @@ def test_the_command_tells_what_it_made(root: Path, out: Path, monkeypatch, caps
     assert told.out.splitlines() == [
         f"{out}: small, version 1.0",
         "2 exercises, 12 files",
-        "no telling line of 3 solutions stands in any file, "
-        "but those that stubs show, or lessons and hints quote",
+        "no file holds a distinctive line of 3 solutions, "
+        "except lines that stubs show, or lessons and hints quote",
     ]
     assert "note: exercises/01_double/data.csv: not released" in told.err
 

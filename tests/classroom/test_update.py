@@ -393,13 +393,13 @@ def test_the_command_tells_each_thing_that_it_did(student: Path, newer: Path, mo
         "README.md: brought up to date",
         "course.toml: brought up to date",
         f"{DOUBLE}/README.md: brought up to date",
-        f"{DOUBLE}/kernel.py: kept: you have worked on it; the course has a new stub",
-        f"{DOUBLE}/spec.py: brought up to date; what you had is in {DOUBLE}/spec.py.yours-1.0",
+        f"{DOUBLE}/kernel.py: kept, because you have worked on it; the course has a new stub",
+        f"{DOUBLE}/spec.py: brought up to date; your version is in {DOUBLE}/spec.py.yours-1.0",
         f"{DOUBLE}/test_kernel.py: new",
         "exercises/03_row_sum/kernel.py: new",
         "exercises/03_row_sum/spec.py: new",
-        "exercises/02_row_sum/kernel.py: left where it is, though the course has it no more",
-        "exercises/02_row_sum/spec.py: removed: the course has it no more",
+        "exercises/02_row_sum/kernel.py: left in place, though the course no longer has it",
+        "exercises/02_row_sum/spec.py: removed, because the course no longer has it",
         "This is small, version 2.0, now.",
     ]
     assert cli.main(["update", str(newer)]) == 0
@@ -419,4 +419,7 @@ def test_an_update_of_what_is_installed_says_so(
     (root / "constraints.txt").write_text("numpy==2.1.0\n")
     build.build(order(root), tmp_path / "other")
     assert cli.main(["update", str(tmp_path / "other")]) == 0
-    assert "what is installed has changed: install as README.md says" in capsys.readouterr().err
+    assert (
+        "the required packages have changed; install them again, as README.md says"
+        in capsys.readouterr().err
+    )

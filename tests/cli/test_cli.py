@@ -377,7 +377,7 @@ def test_a_drifted_stub_is_named(copy: Path, capsys: pytest.CaptureFixture[str])
     assert cli.main(["stub", "01", "--check"]) == 0
     assert cli.main(["stub", "--check"]) == 4
     err = capsys.readouterr().err
-    assert err.startswith("error: 02_row_sum: kernel.py is not the stub")
+    assert err.startswith("error: 02_row_sum: kernel.py differs from the stub")
     assert "`grader stub 02_row_sum --force`" in err
 
 
@@ -422,7 +422,7 @@ def test_a_learners_copy_has_nothing_to_verify(form: list[str], copy: Path, caps
     assert cli.main(["verify", *form]) == 2
     err = capsys.readouterr().err
     assert f"There is no folder {copy}/solutions" in err
-    assert "next: Run this in the course that it was made from." in err
+    assert "next: Run this in the course from which the copy was made." in err
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def test_show_draws_a_kernel_and_writes_a_page(capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("line", "said", "code"),
     [
-        (("show", "p01", "--solution"), "--kernel and --case say what to draw.\nnext: Add", 2),
+        (("show", "p01", "--solution"), "--kernel and --case belong to --trace.\nnext: Add", 2),
         (
             ("show", "01", "--trace", "--solution"),
             "no threads that a simulator could watch",

@@ -91,7 +91,7 @@ def test_keys_are_made_for_a_course_and_not_twice(tmp_path: Path, capsys):
     before = {path: path.read_bytes() for path in folder.iterdir()}
     (folder / "private.pem").unlink()
     assert cli.main(["keys", "new", "--out", str(folder)]) == 2
-    assert "There is a key already" in capsys.readouterr().err
+    assert "exists already" in capsys.readouterr().err
     assert not (folder / "private.pem").exists(), "no half of a pair is made"
     assert all(path.read_bytes() == was for path, was in before.items() if path.exists())
 
@@ -151,7 +151,7 @@ def test_a_board_is_not_replaced_by_an_empty_one(desk: Desk, capsys):
     assert desk.build() == 2
     said = capsys.readouterr()
     assert "ada.json, line 1: it is signed with the key" in said.err
-    assert f"Nothing that was given can be used, for the reasons above; {desk.out}" in said.err
+    assert f"No file can be used, for the reasons above; {desk.out}" in said.err
     assert "--trust" in said.err
     assert not said.out
     assert desk.board == before
