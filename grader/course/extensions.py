@@ -41,7 +41,7 @@ def _extend(package: str, folder: Path) -> None:
     places = importlib.import_module(package).__path__
     if str(folder) in places:
         return
-    taken = {found.name for found in pkgutil.iter_modules(places)}
+    taken = {module.name for module in pkgutil.iter_modules(places)}
     for added in pkgutil.iter_modules([str(folder)]):
         if added.name in taken:
             raise BrokenExercise(

@@ -21,7 +21,7 @@ def environment(device: str) -> Environment:
         name = torch.cuda.get_device_name()
         capability = "{}.{}".format(*torch.cuda.get_device_capability())
         driver = nvml.driver_version()
-    found = Environment(
+    record = Environment(
         grader=grader.__version__,
         python=platform.python_version(),
         torch=_version("torch"),
@@ -32,7 +32,7 @@ def environment(device: str) -> Environment:
     )
     packages = (package for backend in backends.every() for package in backend.packages)
     versions = {one.field: _version(one.name) for one in packages if one.field in _FIELDS}
-    return found.model_copy(update=versions)
+    return record.model_copy(update=versions)
 
 
 def _version(distribution: str) -> str | None:

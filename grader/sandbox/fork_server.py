@@ -199,11 +199,11 @@ class ForkServer:
         return Worker(Channel(sock), output)
 
     def _await_imports(self) -> None:
-        said = json.loads(self._expect(START_S))
-        if "refused" in said:
+        report = json.loads(self._expect(START_S))
+        if "refused" in report:
             self.close()
-            raise NoWorker(*said["refused"])
-        self.notes = tuple(said["notes"])
+            raise NoWorker(*report["refused"])
+        self.notes = tuple(report["notes"])
         self._ready = True
 
     @property

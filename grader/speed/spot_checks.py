@@ -34,8 +34,8 @@ class Canary:
 class SpotCheck:
     """Some places of one dtype in the arena, with their expected values and tolerances.
 
-    `index` counts elements of the dtype from the arena's start; answers and limits are float64, and
-    of whole numbers int64. `before` holds the bits that lay there before the call.
+    `index` counts elements of the dtype from the arena's start; answers and limits are float64, for
+    integers int64. `before` holds the bits that lay there before the call.
     """
 
     index: Tensor
@@ -58,7 +58,7 @@ class SpotCheck:
         return int(right.sum()) / max(1, int(takes_work.sum()))
 
     def error(self) -> Tensor:
-        """Return the absolute error of each place; of whole numbers 1 where they differ."""
+        """Return the absolute error of each place; for integers 1 where they differ."""
         values = widened(self.held())
         if not values.is_floating_point():
             return (values != self.answer).long()

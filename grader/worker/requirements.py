@@ -33,12 +33,14 @@ class Touchpoint:
     def misfit(self) -> str | None:
         """Return what is wrong with the installed version, as a clause, or None."""
         try:
-            found: Any = reduce(getattr, self.name.split("."), importlib.import_module(self.module))
+            member: Any = reduce(
+                getattr, self.name.split("."), importlib.import_module(self.module)
+            )
         except (ImportError, AttributeError):
             return f"it has no {self}"
         if self.parameters is None:
             return None
-        has = inspect.signature(found).parameters
+        has = inspect.signature(member).parameters
         more = list(has.values())[len(self.parameters) :]
         if tuple(has)[: len(self.parameters)] == self.parameters and all(map(_optional, more)):
             return None
@@ -51,12 +53,12 @@ def _optional(parameter: inspect.Parameter) -> bool:
 
 def touchpoints(module: str, used_in: str, *names: str) -> tuple[Touchpoint, ...]:
     """Read touchpoints written as `Class.method(self, x)`, or `Class` where no call matters."""
-    found = []
+    parsed = []
     for text in names:
         name, bracket, inside = text.removesuffix(")").partition("(")
         parameters = tuple(filter(None, inside.split(", "))) if bracket else None
-        found.append(Touchpoint(module, name, parameters, used_in))
-    return tuple(found)
+        parsed.append(Touchpoint(module, name, parameters, used_in))
+    return tuple(parsed)
 
 
 @dataclass(frozen=True)

@@ -93,16 +93,16 @@ class Array:
     def __getitem__(self, index: Any) -> Any:
         frame = sys._getframe(1)
         try:
-            found = self._array[index]
+            element = self._array[index]
         except IndexError as error:
             self._keep_outside(error, index, "read", (frame.f_code, frame.f_lasti))
             raise
-        if isinstance(found, np.ndarray):
-            return self._again(found)
+        if isinstance(element, np.ndarray):
+            return self._again(element)
         if self._note is not None and not self._read_before():
             self._note(self.itemsize, "load")
         self._memory.load(self, self._address(index), (frame.f_code, frame.f_lasti))
-        return found
+        return element
 
     def _read_before(self) -> bool:
         """Report whether the current atomic operation has read its element already.

@@ -80,8 +80,8 @@ class Block:
         """Let each thread run to its next barrier, or its end; return their votes in favour."""
         self._launch.pass_barrier()
         every = math.prod(self._block_dim)
-        gone = every - len(threads)
-        ended = f"{gone} of its {every} threads had ended before" if gone else ""
+        ended_threads = every - len(threads)
+        ended = f"{ended_threads} of its {every} threads had ended before" if ended_threads else ""
         try:
             self._run(threads, verdict)
         except Exception as error:  # a race may have caused it

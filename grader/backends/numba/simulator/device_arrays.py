@@ -55,11 +55,11 @@ class _Observed(FakeCUDAArray):
     def __getitem__(self, index: Any) -> Any:
         if launched() is not None:
             raise _from_outside(self._whole)
-        found = self._ary[index]
-        if type(found) is np.ndarray:
-            return self._again(found)
-        self._note(found.nbytes, "load")
-        return found
+        part = self._ary[index]
+        if type(part) is np.ndarray:
+            return self._again(part)
+        self._note(part.nbytes, "load")
+        return part
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if launched() is not None:
@@ -125,8 +125,8 @@ class Tuples:
 
 
 def _of_tuple(parts: tuple[Any, ...], retr: list[Any]) -> tuple[Any, ...]:
-    seen = [_of_part(part, retr) for part in parts]
-    return type(parts)(*seen) if hasattr(parts, "_fields") else tuple(seen)
+    converted = [_of_part(part, retr) for part in parts]
+    return type(parts)(*converted) if hasattr(parts, "_fields") else tuple(converted)
 
 
 def _of_part(part: Any, retr: list[Any]) -> Any:
