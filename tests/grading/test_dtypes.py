@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from grader.backends import find
 from grader.course.catalog import Exercise
@@ -18,10 +20,15 @@ from grader.grading.steps.correctness.compare import correctness, without_kernel
 from grader.grading.steps.traffic import traffic
 from grader.grading.tracing import trace_of
 from grader.grading.trials import try_case
-from grader.model.exercise import DRAWS, Case
+from grader.model.exercise import DRAWS, Case, Scored
 from grader.model.outcomes import Outcome
+from grader.sandbox.arena import CudaArena
 from grader.sandbox.fork_servers import ForkServers
 from grader.sandbox.pretender import ANSWERS
+from grader.sandbox.worker_link import WorkerLink, entry_of
+from grader.speed.clock import time_batch
+from grader.speed.scored_case import arena_bytes, scored_case
+from grader.speed.slots import Slots
 
 ROOT = Path(__file__).parents[2]
 COURSE = Path(__file__).parents[1] / "courses" / "dtypes" / "exercises"
@@ -174,3 +181,33 @@ def test_the_authors_table_lists_what_each_backend_takes():
     for place, backend in enumerate((find("triton"), find("numba"))):
         taken = [(bool(number), name) for number, name, *yes in rows if yes[place] == "yes"]
         assert taken == [(False, d) for d in backend.dtypes] + [(True, s) for s in backend.scalars]
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
+@each_dtype
+def test_a_gpu_compiles_every_dtype_and_its_batches_are_right(
+    grading_of, fork_servers: ForkServers, exercise: Exercise, dtype: str
+):
+    grading = grading_of(exercise, device="cuda")
+    for number, draw in enumerate(DRAWS):
+        case = Case((5000,), dtype, draw=draw, offset=number % 2, seed=number + 1)
+        assert try_case(grading, case) is None
+    grading.close()
+    # In spot checks an output takes one element of each input.
+    drawn = exercise.spec.inputs
+    spec = replace(
+        exercise.spec,
+        inputs=lambda case, draw: drawn(case, draw) | {"shift": 0},
+        scored=Scored(dtype=dtype),
+    )
+    rows, source = 1 << 20, (exercise.folder / "kernel.py").read_bytes()
+    with closing(CudaArena(arena_bytes(spec, rows, 4))) as arena:
+        slots = Slots(spec, scored_case(spec, rows), 4, arena.memory)
+        server = fork_servers.fork_server(spec.backend, "cuda")
+        with closing(WorkerLink(entry_of(spec), source, server, arena)) as kernel:
+            for _ in range(3):
+                assert time_batch(kernel, slots).claimed_s > 0
+            (call,), contents = Slots(spec, slots.case, 1, arena.memory).refill()
+            kernel.without_kernels(call)
+            assert max(check.share_right() for check in contents.spot_checks) == 0.0
