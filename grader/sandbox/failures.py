@@ -51,7 +51,7 @@ def ended(operation: str, status: int | None, server_runs: bool) -> Failure:
     return Failure(
         kind="crash",
         message=f"the kernel's process {describe_end(status)} {doing}",
-        hint="Most crashes are accesses out of bounds: check each index, and each mask or `if` "
+        hint="Most crashes are accesses out of bounds: check each index, and the mask or `if` "
         "that guards it.",
     )
 
