@@ -1,11 +1,14 @@
 from . import ceilings as ceilings
 from . import clock as clock
-from . import explanation as explanation
 from . import profile as profile
 from . import reserved_memory as reserved_memory
+from .alternation import Samples as Samples
 from .alternation import alternate as alternate
 from .alternation import corrected_shares as corrected_shares
 from .alternation import time_reference_batches as time_reference_batches
+from .bound import Bound as Bound
+from .bound import Reference as Reference
+from .bounds import find_bound as find_bound
 from .ceilings import BATCHES as BATCHES
 from .ceilings import ReferenceKernel as ReferenceKernel
 from .ceilings import survey as survey

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from grader.machine import gpu_lock, nvml
 from grader.sandbox import WorkerLink
-from grader.speed.ceilings import ReferenceKernel
+from grader.speed.bound import Reference
 from grader.speed.clock import (
     BatchTime,
     Evidence,
@@ -33,7 +33,7 @@ NARROW = 0.003  # relative to the share: an interval this narrow needs no furthe
 
 @dataclass
 class Samples:
-    """The samples of the cycles so far; `ceilings` are in bytes per second."""
+    """The samples of the cycles so far; `ceilings` are in units of the bound's work per second."""
 
     evidence: Evidence
     shares: list[float] = field(default_factory=list)
@@ -43,31 +43,35 @@ class Samples:
 
 def alternate(
     kernel: WorkerLink,
-    reference: ReferenceKernel,
+    reference: Reference,
     slots: Slots,
     contents: SlotContents,
+    work: float,
     gate: float,
     alone: Sequence[BatchTime],
 ) -> Samples:
-    """Run cycles until the share is known to lie above or below the gate, or time is up."""
+    """Run cycles until the share is known to lie above or below the gate, or time is up.
+
+    `work` is that of one call, in units of the bound.
+    """
     samples, began = Samples(Evidence(alone)), time.monotonic()
-    batch_bytes = slots.least_bytes * slots.calls
+    batch_work = work * slots.calls
     while not _enough_cycles(samples, gate, began):
         reference.prepare()  # it rests while the judge writes the kernel's inputs
         timed = time_batch(kernel, slots)
         beside = time_reference_batch(reference, contents, kernel)
-        ceiling = reference.bandwidth(beside)
+        ceiling = reference.rate(beside)
         samples.evidence.kernel.append(timed)
         samples.evidence.beside.append(beside)
         samples.ceilings.append(ceiling)
-        samples.shares.append(batch_bytes / timed.claimed_s / ceiling)
+        samples.shares.append(batch_work / timed.claimed_s / ceiling)
         reading = nvml.read(gpu_lock.uuid())
         samples.readings += [] if reading is None else [reading]
     return samples
 
 
 def time_reference_batches(
-    reference: ReferenceKernel, contents: SlotContents, count: int
+    reference: Reference, contents: SlotContents, count: int
 ) -> list[BatchTime]:
     """Time `count` batches of the reference kernel while no process of the kernel's exists."""
     batches = []
@@ -78,7 +82,7 @@ def time_reference_batches(
 
 
 def time_reference_batch(
-    reference: ReferenceKernel, contents: SlotContents, kernel: WorkerLink | None = None
+    reference: Reference, contents: SlotContents, kernel: WorkerLink | None = None
 ) -> BatchTime:
     """Time one batch of the reference kernel, which is prepared, on an idle GPU.
 
@@ -93,14 +97,14 @@ def time_reference_batch(
     return reference.time_batch(contents)
 
 
-def corrected_shares(samples: Samples, batch_bytes: int, ceiling: float) -> list[float]:
+def corrected_shares(samples: Samples, batch_work: float, ceiling: float) -> list[float]:
     """Scale the samples so that their median is the share at the corrected time.
 
-    A batch moves at least `batch_bytes`; the ceiling is in bytes per second. The samples only show
-    how certain that share is. Its value comes from the usual claim and from the judge's clock: both
+    A batch does `batch_work`; the ceiling is work per second. The samples only show how certain
+    that share is. Its value comes from the usual claim and from the judge's clock: both
     may differ from the claim in the cycle with the median share.
     """
-    share = batch_bytes / corrected_s(samples.evidence) / ceiling
+    share = batch_work / corrected_s(samples.evidence) / ceiling
     middle = statistics.median(samples.shares)
     return [share * (sample / middle) for sample in samples.shares]
 

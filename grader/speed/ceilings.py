@@ -30,7 +30,7 @@ EMPTY = SlotContents()  # nothing to check
 class ReferenceKernel:
     """The reference kernel of one mix, in a worker that lives until `close`.
 
-    Bandwidths and ceilings are in bytes per second.
+    Rates and ceilings are in bytes per second.
     """
 
     def __init__(self, stream: Stream, fork_server: ForkServer, arena: CudaArena) -> None:
@@ -54,7 +54,7 @@ class ReferenceKernel:
         calls, spare = self._stream.calls, self._stream.spare
         return claimed_time(self._link, len(calls), window(self._link, spare, contents))
 
-    def bandwidth(self, batch: BatchTime) -> float:
+    def rate(self, batch: BatchTime) -> float:
         return self._stream.bytes_moved * len(self._stream.calls) / batch.claimed_s
 
     def ceiling(self) -> float:
@@ -62,10 +62,10 @@ class ReferenceKernel:
         for _ in range(BATCHES):
             self.prepare()
             batches.append(self.time_batch())
-        return self.median_bandwidth(batches)
+        return self.median_rate(batches)
 
-    def median_bandwidth(self, batches: Sequence[BatchTime]) -> float:
-        return statistics.median(map(self.bandwidth, batches))
+    def median_rate(self, batches: Sequence[BatchTime]) -> float:
+        return statistics.median(map(self.rate, batches))
 
     def close(self) -> None:
         self._link.close()

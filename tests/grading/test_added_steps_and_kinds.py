@@ -138,6 +138,15 @@ def test_a_kernels_command_refuses_another_kind(course: Path):
     assert "p02_bytes is an exercise of the kind quiz: it has no kernel." in done.stderr
 
 
+# -- a bound
+
+
+def test_an_exercise_with_an_added_bound_is_graded(course: Path):
+    code, result = graded(course, "01", "--solution")
+    assert (code, result["status"]) == (0, "pass")
+    assert outcomes(result)["speed"] == ("skip", 0)  # there is no GPU
+
+
 # -- faults
 
 

@@ -8,10 +8,13 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import reported
 from specs import with_spec
 
+import grader.speed.bounds as bounds
 from grader.course import catalog
 from grader.course.catalog import Exercise
 from grader.course.extensions import use_extensions
@@ -21,15 +24,21 @@ from grader.grading.options import Options
 from grader.grading.plan import has_step, ordered, points_of, steps_of
 from grader.grading.session import Grading
 from grader.grading.step import Finding, Step
+from grader.grading.steps.speed.measure import _finding
 from grader.model.base_spec import BaseSpec
 from grader.model.errors import BrokenExercise, UsageError
 from grader.model.exercise import Budget, Spec
+from grader.model.outcomes import Outcome
 from grader.sandbox.fork_servers import ForkServers
+from grader.speed import alternation
+from grader.speed.bounds import find_bound
+from grader.speed.clock import BatchTime
 
 ROOT = Path(__file__).parents[2]
 ADDED = ROOT / "tests" / "courses" / "added"
 SOFTMAX = catalog.find(ROOT, "04_online_softmax")
 PUZZLE = catalog.find(ROOT, "p01_map")
+SPEED = reported.timed().steps[-1].speed
 
 
 def step(name: str, *needs: str) -> Step:
@@ -127,13 +136,15 @@ def test_points_for_a_step_that_an_exercise_lacks_are_broken(name: str):
 @pytest.fixture
 def added() -> Iterator[Path]:
     """Extensions of tests/courses/added, for one test."""
-    before = {package: list(package.__path__) for package in (steps, kinds)}
+    before = {package: list(package.__path__) for package in (steps, kinds, bounds)}
     use_extensions(ADDED)
     yield ADDED
     for package, places in before.items():
         package.__path__[:] = places
     for name in ("steps.short", "steps.answers", "kinds.quiz", "kinds.brief"):
         sys.modules.pop(f"grader.grading.{name}", None)
+    sys.modules.pop("grader.speed.bounds.calls", None)
+    vars(bounds).pop("calls", None)
     for package, name in ((steps, "short"), (steps, "answers"), (kinds, "quiz"), (kinds, "brief")):
         vars(package).pop(name, None)
 
@@ -190,3 +201,42 @@ def test_a_kinds_spec_is_held_to_its_own_type_alone():
     assert not isinstance(other.any_spec, Spec)
     with pytest.raises(BrokenExercise, match="its SPEC is a BaseSpec, not a Spec"):
         steps_of(other.any_spec)
+
+
+# -- bounds
+
+
+def test_a_bound_that_does_not_exist_is_broken():
+    odd = replace(SOFTMAX.spec, scored=replace(SOFTMAX.spec.scored, bound="bandwith"))
+    with pytest.raises(BrokenExercise, match="There is no bound 'bandwith'") as error:
+        steps_of(odd)
+    assert error.value.next_step == "Did you mean bandwidth?"
+
+
+def test_a_bound_in_a_file_has_its_own_work_and_rate(added: Path, monkeypatch: pytest.MonkeyPatch):
+    """Of 16 calls in 32 ms, where its reference makes 1,000 a second: half of that rate."""
+    exercise = catalog.find(added, "01_copy")
+    assert "speed" in names(steps_of(exercise.spec))
+    bound = find_bound(exercise.spec.scored.bound)
+    slots = SimpleNamespace(least_bytes=1 << 20, calls=16)
+    batch = BatchTime(window_s=0.033, claimed_s=0.032, available=1 << 30)
+    monkeypatch.setattr(alternation, "time_batch", lambda kernel, slots: batch)
+    monkeypatch.setattr(alternation, "require_idle_gpu", lambda kernel: None)
+    monkeypatch.setattr(alternation.nvml, "read", lambda uuid: None)
+    monkeypatch.setattr(alternation.gpu_lock, "uuid", str)
+    reference = bound.reference(slots, None, None)
+    kernel = SimpleNamespace(stop=lambda: None)
+    work = bound.work(slots)
+    found = alternation.alternate(kernel, reference, slots, batch, work, 0.4, [batch])
+    assert found.shares == pytest.approx([0.5] * len(found.shares))
+    assert bound.rate_text(500.0) == "0 calls/ms"
+    assert bound.rate_text(12_345_678.0) == "12,346 calls/ms"
+
+
+def test_a_bound_without_a_limit_makes_no_share_impossible(added: Path):
+    bound, fast = find_bound("calls"), SPEED.model_copy(update={"share": 3.0, "bound": "calls"})
+    assert _finding(bound, "fast", fast, fast, True, None).outcome is Outcome.PASS
+    found = _finding(find_bound("bandwidth"), "fast", fast, fast, True, None)
+    assert found.failure.kind == "impossible"
+    slow = SPEED.model_copy(update={"share": 0.1, "explanation": ()})
+    assert _finding(bound, "slow", slow, slow, False, None).failure.kind == "too_slow"

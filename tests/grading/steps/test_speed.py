@@ -23,6 +23,7 @@ from grader.sandbox.arena import view
 from grader.sandbox.worker_link import Call, KernelFailure
 from grader.speed import alternation, ceilings, noise
 from grader.speed.alternation import Samples, _enough_cycles
+from grader.speed.bounds.bandwidth import BOUND
 from grader.speed.clock import MAX_UNDERCLAIM, BatchTime, Evidence, corrected_s
 from grader.speed.noise import noise_cause
 from grader.speed.scored_case import arena_bytes, scored_case
@@ -32,6 +33,8 @@ ROOT = Path(__file__).parents[3]
 QUIET = Reading(
     sm_mhz=1980, memory_mhz=3201, most_memory_mhz=3201, temperature_c=45, slowdowns=("power limit",)
 )
+
+MEASURED = "7104×65536 float32: 2,752 GB/s, 64.6 % of the ceiling"
 
 
 def speed(share: float = 0.646, half_width: float = 0.001) -> Speed:
@@ -242,14 +245,14 @@ def test_clocks_are_told_from_the_lowest_to_the_highest():
 
 
 def test_a_share_above_the_gate_passes_with_its_explanation():
-    found = _finding(speed(), explained(speed()), True, None)
+    found = _finding(BOUND, MEASURED, speed(), explained(speed()), True, None)
     assert (found.outcome, found.failure) == (Outcome.PASS, None)
     assert found.speed.limit is Limit.SHAPE
     assert found.summary == "7104×65536 float32: 2,752 GB/s, 64.6 % of the ceiling"
 
 
 def test_a_share_below_the_gate_fails_and_says_what_limits_it():
-    found = _finding(speed(0.41), explained(speed(0.41)), False, None)
+    found = _finding(BOUND, MEASURED, speed(0.41), explained(speed(0.41)), False, None)
     assert (found.outcome, found.failure.kind) == (Outcome.FAIL, "too_slow")
     assert found.failure.message == "right, but too slow: 41 % of the ceiling"
     assert found.failure.expected == "at least 56 % of the ceiling"
@@ -259,14 +262,14 @@ def test_a_share_below_the_gate_fails_and_says_what_limits_it():
 @pytest.mark.parametrize("passed", [True, False, None])
 @pytest.mark.parametrize("share", [0.3, 0.9, 1.2])
 def test_noise_never_counts_for_or_against_anybody(passed: bool | None, share: float):
-    found = _finding(speed(share), explained(speed(share)), passed, "it is hot")
+    found = _finding(BOUND, MEASURED, speed(share), explained(speed(share)), passed, "it is hot")
     assert (found.outcome, found.failure.kind) == (Outcome.NOISY, "noisy")
     assert found.failure.message == "the speed is uncertain: it is hot"
     assert found.speed.explanation == ()
 
 
 def test_too_close_to_the_gate_is_noise():
-    found = _finding(speed(0.5612, 0.004), speed(), None, None)
+    found = _finding(BOUND, MEASURED, speed(0.5612, 0.004), speed(), None, None)
     assert (found.outcome, found.failure.kind) == (Outcome.NOISY, "too_close")
     assert found.failure.message == (
         "the speed is uncertain: 56.12 % ± 0.40 % is too close to the 56 % that pass for this "
@@ -275,11 +278,11 @@ def test_too_close_to_the_gate_is_noise():
 
 
 def test_faster_than_the_memory_is_impossible_and_never_great():
-    found = _finding(speed(1.06), explained(speed(1.06)), True, None)
+    found = _finding(BOUND, MEASURED, speed(1.06), explained(speed(1.06)), True, None)
     assert (found.outcome, found.failure.kind) == (Outcome.FAIL, "impossible")
     assert found.failure.message.startswith("106 % of what this GPU's memory can deliver")
     assert found.speed.explanation == ()
-    assert _finding(speed(1.05), speed(1.05), True, None).outcome is Outcome.PASS
+    assert _finding(BOUND, MEASURED, speed(1.05), speed(1.05), True, None).outcome is Outcome.PASS
 
 
 def test_a_hopeless_kernel_is_told_so_at_once():
@@ -341,7 +344,7 @@ class Turns:
             prepare=lambda: self.done.append("gets ready"),
             rest=lambda: self.done.append("rest"),
             time_batch=lambda contents: self.went("ceiling"),
-            bandwidth=lambda go: 1e9,
+            rate=lambda go: 1e9,
         )
         self.kernel = SimpleNamespace(stop=lambda: self.done.append("kernel stops"))
 
@@ -358,7 +361,7 @@ def test_while_one_is_timed_nothing_of_the_other_runs(monkeypatch: pytest.Monkey
     monkeypatch.setattr(alternation.gpu_lock, "uuid", str)
     turns, alone = Turns(monkeypatch), [BatchTime(window_s=0.02, claimed_s=0.016, available=GIB)]
     slots = SimpleNamespace(least_bytes=1 << 20, calls=16)
-    found = alternation.alternate(turns.kernel, turns.reference, slots, [], 0.5, alone)
+    found = alternation.alternate(turns.kernel, turns.reference, slots, [], 1 << 20, 0.5, alone)
     one = ["gets ready", "kernel", "kernel stops", "rest", "GPU idle of the kernel", "ceiling"]
     assert turns.done == one * alternation.MIN_CYCLES
     assert found.evidence.alone == alone

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from grader.grading.step import Finding, Step
 from grader.model import Outcome, percent
+from grader.speed import find_bound
 
 if TYPE_CHECKING:
     from grader.grading.session import Grading
@@ -23,7 +24,8 @@ def speed(grading: Grading) -> Finding:
 
 
 def is_scored(spec: Spec) -> bool:
-    return spec.scored is not None
+    """Raises BrokenExercise for a bound that does not exist."""
+    return spec.scored is not None and find_bound(spec.scored.bound) is not None
 
 
 def asks(spec: Spec) -> str:

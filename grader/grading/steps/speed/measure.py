@@ -11,20 +11,21 @@ import statistics
 import time
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import dataclass
 
 from torch import Tensor
 
-from grader import backends
 from grader.correctness import no_kernel
 from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.machine import gpu_lock, nvml
-from grader.model import Case, Clocks, Failure, Launched, Outcome, Spec, Speed, percent
+from grader.model import Case, Clocks, Failure, Launched, Memory, Outcome, Spec, Speed, percent
 from grader.sandbox import Call, CudaArena, KernelFailure, WorkerLink, entry_of
 from grader.speed import (
     BATCHES,
-    IMPOSSIBLE,
-    ReferenceKernel,
+    Bound,
+    Reference,
+    Samples,
     Sizing,
     SlotContents,
     Slots,
@@ -35,7 +36,7 @@ from grader.speed import (
     correction,
     decide,
     excess_memory,
-    explanation,
+    find_bound,
     interval_of_runs,
     noise_cause,
     reserved_memory,
@@ -78,39 +79,24 @@ def measure(grading: Grading) -> Finding:
 def _measure(
     grading: Grading, slots: Slots, arena: CudaArena, sizing: Sizing, others: Sequence[nvml.Process]
 ) -> Finding:
-    spec, fork_server = grading.spec, grading.fork_servers.fork_server
-    _, gates = spec.timed
-    of_reference = fork_server(backends.reference().name, grading.options.device, reference=True)
-    with closing(ReferenceKernel(slots.stream(), of_reference, arena)) as reference:
-        calls, contents = slots.refill()
-        alone = time_reference_batches(reference, contents, ALONE)
-        before = reference.median_bandwidth(alone)
-        kernel = WorkerLink(
-            entry_of(spec), grading.kernel, fork_server(spec.backend, grading.options.device), arena
-        )
-        with closing(kernel):
-            kernel.start()
-            available = reserved_memory.available()
-            held_back = _reserved_memory(grading, slots)
-            first_s, once_s, launched = _first_calls(kernel, calls, slots.spare, contents)
-            rough = slots.least_bytes / once_s / before
-            if rough < HOPELESS:
-                return _hopeless(rough)
-            samples = alternate(kernel, reference, slots, contents, gates.passing, alone)
-            latency = _latency(kernel, spec, arena)
-            needless = _without_kernels(kernel, slots, arena) if spec.kernels else None
-        del held_back
-        after = reference.median_bandwidth(time_reference_batches(reference, contents, BATCHES))
-    ceiling = fair_ceiling(samples.ceilings, before, after)
-    shares = corrected_shares(samples, slots.least_bytes * sizing.calls, ceiling)
+    scored, gates = grading.spec.timed
+    bound = find_bound(scored.bound)
+    with closing(bound.reference(slots, grading.fork_servers, arena)) as reference:
+        timed = _timed(grading, slots, arena, bound, reference)
+    if isinstance(timed, Finding):
+        return timed
+    samples, work = timed.samples, bound.work(slots)
+    ceiling = fair_ceiling(samples.ceilings, timed.before, timed.after)
+    shares = corrected_shares(samples, work * sizing.calls, ceiling)
     seconds = corrected_s(samples.evidence) / sizing.calls
     low, high = interval_of_runs(shares)
     speed = Speed(
         case=slots.case.headline,
+        bound=bound.name,
         bytes_moved=slots.least_bytes,
         time_ms=seconds * 1e3,
         bandwidth_gbps=slots.least_bytes / seconds / 1e9,
-        ceiling_gbps=ceiling / 1e9,
+        ceiling_gbps=ceiling * (slots.least_bytes / work) / 1e9,
         share=statistics.median(shares),
         share_low=low,
         share_high=high,
@@ -118,28 +104,88 @@ def _measure(
         great=gates.great,
         goes=len(samples.evidence.kernel),
         calls_per_go=sizing.calls,
-        first_call_s=first_s,
-        latency_case=latency[0].headline,
-        latency_us=latency[1] * 1e6,
+        first_call_s=timed.first_s,
+        latency_case=timed.latency[0].headline,
+        latency_us=timed.latency[1] * 1e6,
         raised=correction(samples.evidence),
         clocks=_clocks(samples.readings),
     )
+    rate = bound.rate_text(work / seconds)
+    measured = f"{speed.case}: {rate}, {percent(speed.share)} of the ceiling"
+    noise = noise_cause(samples, timed.before, timed.after, others)
+    noise = noise or excess_memory(timed.available, samples.evidence, _memory(grading))
+    if timed.no_kernel is not None:
+        return Finding(measured, timed.no_kernel, Outcome.FAIL, speed)
+    explained = _explained(grading, bound, speed, slots, timed.launched)
+    return _finding(bound, measured, speed, explained, decide(shares, gates.passing), noise)
+
+
+@dataclass(frozen=True)
+class _Timed:
+    """Everything that was read while kernel and reference were there.
+
+    `before` and `after` are rates of the reference while there is no process of the kernel's,
+    `available` the GPU's bytes before the kernel's first call.
+    """
+
+    samples: Samples
+    before: float
+    after: float
+    available: int
+    first_s: float
+    launched: tuple[Launched, ...]
+    latency: tuple[Case, float]
+    no_kernel: Failure | None
+
+
+def _timed(
+    grading: Grading, slots: Slots, arena: CudaArena, bound: Bound, reference: Reference
+) -> _Timed | Finding:
+    spec, work, gate = grading.spec, bound.work(slots), grading.spec.timed[1].passing
+    calls, contents = slots.refill()
+    alone = time_reference_batches(reference, contents, ALONE)
+    before = reference.median_rate(alone)
+    fork_server = grading.fork_servers.fork_server(spec.backend, grading.options.device)
+    kernel = WorkerLink(entry_of(spec), grading.kernel, fork_server, arena)
+    with closing(kernel):
+        kernel.start()
+        available = reserved_memory.available()
+        held_back = _reserved_memory(grading, slots)
+        first_s, once_s, launched = _first_calls(kernel, calls, slots.spare, contents)
+        rough = work / once_s / before
+        if rough < HOPELESS:
+            return _hopeless(rough)
+        samples = alternate(kernel, reference, slots, contents, work, gate, alone)
+        latency = _latency(kernel, spec, arena)
+        needless = _without_kernels(kernel, slots, arena) if spec.kernels else None
+    del held_back
+    after = reference.median_rate(time_reference_batches(reference, contents, BATCHES))
+    return _Timed(samples, before, after, available, first_s, launched, latency, needless)
+
+
+def _memory(grading: Grading) -> Memory | None:
+    watched = grading.steps.get("memory")
+    return None if watched is None else watched.memory
+
+
+def _explained(
+    grading: Grading,
+    bound: Bound,
+    speed: Speed,
+    slots: Slots,
+    launched: Sequence[Launched],
+) -> Speed:
+    if bound.explain is None:
+        return speed
     watched = grading.steps.get("traffic")  # a backend need not be able to count
     counted = () if watched is None else watched.traffic
-    explained = explanation.with_explanation(
-        speed, spec, counted, slots.sizes, launched, this_gpu()
-    )
-    noise = noise_cause(samples, before, after, others)
-    noise = noise or excess_memory(available, samples.evidence, grading.steps["memory"].memory)
-    if needless is not None:
-        return Finding(_measured(speed), needless, Outcome.FAIL, speed)
-    return _finding(speed, explained, decide(shares, gates.passing), noise)
+    return bound.explain(speed, grading.spec, counted, slots.sizes, launched, this_gpu())
 
 
 def fair_ceiling(beside: Sequence[float], before: float, after: float) -> float:
-    """Return the bytes per second of the reference kernel beside the learner's.
+    """Return the rate of the reference beside the learner's kernel, in work per second.
 
-    If the learner's kernel lowered it by more than HELD_DOWN, the bandwidth before its start or
+    If the learner's kernel lowered it by more than HELD_DOWN, the rate before its start or
     after its end counts instead.
     """
     return max(statistics.median(beside), (1 - HELD_DOWN) * max(before, after))
@@ -149,7 +195,7 @@ def _reserved_memory(grading: Grading, slots: Slots) -> Tensor | None:
     """Occupy, in hardened mode, the memory that the kernel did not hold in the memory step."""
     if not grading.options.hardened:
         return None
-    watched = grading.steps["memory"].memory
+    watched = _memory(grading)
     if watched is None or watched.held_bytes is None:
         return None
     # For a vector the judge makes a float64 for each float32.
@@ -225,22 +271,24 @@ def _clocks(readings: Sequence[nvml.Reading]) -> Clocks | None:
     )
 
 
-def _finding(speed: Speed, explained: Speed, passed: bool | None, noise: str | None) -> Finding:
+def _finding(
+    bound: Bound,
+    measured: str,
+    speed: Speed,
+    explained: Speed,
+    passed: bool | None,
+    noise: str | None,
+) -> Finding:
     """Decide the step. A speed that is noisy or impossible comes without its explanation."""
-    measured = _measured(speed)
     if noise is not None:
         return Finding(measured, _noisy(noise), Outcome.NOISY, speed)
-    if speed.share > IMPOSSIBLE:
-        return Finding(measured, _impossible(speed), Outcome.FAIL, speed)
+    if bound.most is not None and speed.share > bound.most:
+        return Finding(measured, _impossible(speed, bound), Outcome.FAIL, speed)
     if passed is None:
         return Finding(measured, _too_close(speed), Outcome.NOISY, speed)
     if not passed:
         return Finding(measured, _too_slow(explained), Outcome.FAIL, explained)
     return Finding(measured, speed=explained)
-
-
-def _measured(speed: Speed) -> str:
-    return f"{speed.case}: {speed.bandwidth_gbps:,.0f} GB/s, {percent(speed.share)} of the ceiling"
 
 
 def _too_close(speed: Speed) -> Failure:
@@ -257,12 +305,12 @@ def _noisy(noise: str) -> Failure:
     return Failure(kind="noisy", message=f"the speed is uncertain: {noise}", hint=_AGAIN)
 
 
-def _impossible(speed: Speed) -> Failure:
+def _impossible(speed: Speed, bound: Bound) -> Failure:
     return Failure(
         kind="impossible",
-        message=f"{percent(speed.share, 0)} of what this GPU's memory can deliver: some of the "
+        message=f"{percent(speed.share, 0)} of {bound.limit}: some of the "
         "work of the task was not done",
-        expected=f"at most {percent(IMPOSSIBLE, 0)} of the ceiling",
+        expected=f"at most {percent(bound.most or 1.0, 0)} of the ceiling",
         got=f"{percent(speed.share)}",
     )
 
@@ -273,5 +321,5 @@ def _too_slow(speed: Speed) -> Failure:
         message=f"right, but too slow: {percent(speed.share)} of the ceiling",
         expected=f"at least {percent(speed.passing, 0)} of the ceiling",
         got=f"{percent(speed.share)}",
-        hint=speed.explanation[0],
+        hint=speed.explanation[0] if speed.explanation else None,
     )

@@ -1,0 +1,62 @@
+"""A bound as plain data and functions: what the speed of a kernel is held against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from grader.model import Speed
+    from grader.sandbox import CudaArena, ForkServers
+    from grader.speed.clock import BatchTime
+    from grader.speed.slots import Slots
+    from grader.speed.spot_checks import SlotContents
+
+
+class Reference(Protocol):
+    """Timed work of ours beside the kernel's, in the same memory and by the same clock.
+
+    Rates are in units of the bound's work per second.
+    """
+
+    def prepare(self) -> None:
+        """Hand over the calls of the next batch, and stop the worker until it begins."""
+
+    def rest(self) -> None:
+        """Wait until the worker has rested as a learner's does while its inputs are written."""
+
+    def time_batch(self, contents: SlotContents) -> BatchTime:
+        """Time the prepared batch; comparing its outputs takes as long as for a kernel's."""
+
+    def rate(self, batch: BatchTime) -> float: ...
+
+    def median_rate(self, batches: Sequence[BatchTime]) -> float: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """A figure that speeds are held against: `BOUND` in a file of `grader.speed.bounds`.
+
+    `work(slots)` is the work of one call of the scored case, such as bytes, operations, or 1 for
+    the call itself. `reference(slots, fork_servers, arena)` starts what shows in the same run how
+    much of it this GPU does a second. `unit` is what a person reads, such as GB/s, and `scale` how
+    many units of work per second are one. A share above `most` means that work was left out; None
+    where no share is impossible. `limit` completes "93 % of ...". `explain` adds to a measured
+    speed why it is not higher, as `speed.explanation.with_explanation` does.
+    """
+
+    name: str
+    unit: str
+    scale: float
+    work: Callable[[Slots], float]
+    reference: Callable[[Slots, ForkServers, CudaArena], Reference]
+    limit: str
+    most: float | None = None
+    explain: Callable[..., Speed] | None = None
+
+    def rate_text(self, rate: float) -> str:
+        """Return a rate in words, such as `2,752 GB/s`, from units of work per second."""
+        return f"{rate / self.scale:,.0f} {self.unit}"
