@@ -1,7 +1,7 @@
-"""The one reader of attempts that were kept of a class, for boards and exports alike.
+"""The one reader of a class's stored attempts, for boards and exports alike.
 
-Anybody may have written what is read here. A text holds `grader/result/v1`, `grader/attempt/v1` or
-`grader/signed/v1`. What is left out has one reason, in the same words wherever it is read.
+Anybody may have written these files. A text holds `grader/result/v1`, `grader/attempt/v1` or
+`grader/signed/v1`. An attempt that is left out has the same reason on boards and in exports.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from grader.speed import IMPOSSIBLE
 LONGEST_NAME = 200  # characters of a login
 MOST_POINTS = 10**6  # what one result may claim
 LARGEST_SHARE = 10.0  # of the ceiling: no interval of a kernel that is possible reaches so far
-# What boards calculate with, and the most that it may be: milliseconds, 1e9 bytes per second, and
-# shares of the ceiling. Each is above 0.
+# The figures that boards calculate with, and the largest value of each: milliseconds, 1e9 bytes per
+# second, and shares of the ceiling. Each is above 0.
 BOUNDS = {
     "time_ms": 1e9,
     "bandwidth_gbps": 1e9,
@@ -52,15 +52,16 @@ BOUNDS = {
     "share_high": math.inf,
     "passing": LARGEST_SHARE,
 }
-LONGEST_FAULT = 120  # characters of what is wrong with a record
+LONGEST_FAULT = 120  # characters of the message on a malformed record
 ATTEMPT, RESULT, SIGNED = "grader/attempt/v1", "grader/result/v1", "grader/signed/v1"
 
 
 @dataclass(frozen=True)
 class Context:
-    """What attempts are held against. `trusted` are public keys by their fingerprint.
+    """The course that attempts must be of, and the keys that sign them.
 
-    `timed` says of each exercise of the course whether its speed is graded.
+    `trusted` are public keys by their fingerprint. `timed` says of each exercise of the course
+    whether its speed is graded.
     """
 
     course: str
@@ -71,7 +72,7 @@ class Context:
 
 
 def context_of(root: Path, keys: Sequence[Path], now: datetime) -> Context:
-    """Return the context of the course in `root`, with public keys in files. Raises UsageError."""
+    """Read the course in `root` and the public keys in the files `keys`. Raises UsageError."""
     own = settings.read(root)
     public = map(signing.public_key, keys)
     return Context(
@@ -83,17 +84,17 @@ def context_of(root: Path, keys: Sequence[Path], now: datetime) -> Context:
     )
 
 
-class Found(NamedTuple):
-    """One attempt that counts. `digest` tells its text from another's.
+class ReadAttempt(NamedTuple):
+    """One attempt that counts. Different texts have a different `digest`.
 
-    `file` is where a bare result lies, which names no student: its name was taken for the login.
+    `file` is set for a bare result. It names no student, so the file's name is the login.
     """
 
     attempt: Attempt
     digest: str
     signed: bool
     when: str  # handed in: UTC, ISO 8601
-    graded: str  # the same; empty for what is no time
+    graded: str  # the same; empty where the text is no time
     file: Path | None = None
 
     @property
@@ -103,16 +104,13 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads the texts of files in one context.
-
-    `unsigned` attempts are taken where that is wanted, and so are `bare` results.
-    """
+    """Reads the texts of files in one context; `unsigned` and `bare` allow such attempts."""
 
     context: Context
     unsigned: bool
     bare: bool = False
 
-    def read(self, file: Path, document: bytes) -> Iterator[Found | Unusable]:
+    def read(self, file: Path, document: bytes) -> Iterator[ReadAttempt | Unusable]:
         """Yield the attempts of one text of a file, and an Unusable for each that cannot be used.
 
         Raises Unusable for the text as a whole.
@@ -124,10 +122,10 @@ class Reader:
         else:
             yield from self._signed(signed)
 
-    def _signed(self, signed: Signed) -> Iterator[Found | Unusable]:
+    def _signed(self, signed: Signed) -> Iterator[ReadAttempt | Unusable]:
         if not self.context.trusted:
             raise Unusable(
-                "it is signed: name the public key that it must be signed with (--trust)"
+                "it is signed: name the public key that its signature must match (--trust)"
             )
         try:
             lines = signing.lines(signed, self.context.trusted)
@@ -137,14 +135,14 @@ class Reader:
             # Ed25519 signs one text with one key in one way: the signature tells contents apart.
             digest = f"{signed.signature} {number}"
             try:
-                yield self._found(_attempt(line), digest, signed=True)
+                yield self._accepted(_attempt(line), digest, signed=True)
             except Unusable as error:
                 yield Unusable(f"attempt {number} of this run: {error}")
 
-    def _unsigned(self, file: Path, document: bytes, no_signed: ValidationError) -> Found:
+    def _unsigned(self, file: Path, document: bytes, not_signed: ValidationError) -> ReadAttempt:
         schema = schema_of(document)
         if schema == SIGNED:
-            raise _no_whole(schema, no_signed)
+            raise _malformed(schema, not_signed)
         if schema not in (ATTEMPT, RESULT):
             raise Unusable(
                 f"it is a {quoted(schema)}, and what is read here is grader/result, attempt and "
@@ -154,24 +152,25 @@ class Reader:
             raise Unusable("it is not signed, and only what is signed counts here")
         digest = hashlib.sha256(document.strip()).hexdigest()
         if schema == ATTEMPT:
-            return self._found(_attempt(document), digest, signed=False)
+            return self._accepted(_attempt(document), digest, signed=False)
         if not self.bare:
             raise Unusable("it is a bare result, which says nothing of whose it is")
         attempt = _of_result(document, file.stem, self.context.course)
-        return self._found(attempt, digest, signed=False, file=file)
+        return self._accepted(attempt, digest, signed=False, file=file)
 
-    def _found(
+    def _accepted(
         self, attempt: Attempt, digest: str, *, signed: bool, file: Path | None = None
-    ) -> Found:
+    ) -> ReadAttempt:
         _require_course(attempt, self.context)
         _require_student(attempt)
         _require_names(attempt)
         _require_possible(attempt.result)
         when = _when(attempt.submitted_at, self.context.now)
-        return Found(attempt, digest, signed, when, time_key(attempt.result.started_at), file)
+        graded = time_key(attempt.result.started_at)
+        return ReadAttempt(attempt, digest, signed, when, graded, file)
 
 
-def _no_whole(schema: str, error: ValidationError) -> Unusable:
+def _malformed(schema: str, error: ValidationError) -> Unusable:
     return Unusable(f"it is no whole {schema}: {quoted(first_error(error), LONGEST_FAULT)}")
 
 
@@ -179,16 +178,16 @@ def _attempt(document: bytes) -> Attempt:
     try:
         return Attempt.model_validate_json(document)
     except ValidationError as error:
-        raise _no_whole(ATTEMPT, error) from None
+        raise _malformed(ATTEMPT, error) from None
 
 
 def _of_result(document: bytes, student: str, course: str) -> Attempt:
-    """Return a bare result as an attempt of this course, known by its own digest."""
     try:
         result = parse_result(document)
     except ValidationError as error:
-        raise _no_whole(RESULT, error) from None
+        raise _malformed(RESULT, error) from None
     return Attempt(
+        # The same file makes the same id each time.
         id=hashlib.sha256(document.strip() + student.encode()).hexdigest()[:32],
         course=course,
         version="",
@@ -224,7 +223,6 @@ def _require_names(attempt: Attempt) -> None:
 
 
 def _require_possible(result: Result) -> None:
-    """Raise Unusable for figures that contradict each other, and for those that cannot be."""
     if not 0 <= result.points <= result.max_points <= MOST_POINTS:
         raise Unusable(
             f"its figures contradict each other: {result.points:,} of {result.max_points:,} points"
@@ -238,7 +236,7 @@ def _require_possible_speed(speed: Speed, failure: str) -> None:
     for name, most in BOUNDS.items():
         if not 0 < (value := getattr(speed, name)) <= most:
             raise Unusable(f"its figures are impossible: {name} is {value:.3g}")
-    # What is wrong or impossible may have any interval: it is shown nowhere.
+    # A wrong or impossible result may have any interval: no board shows it.
     if speed.share > IMPOSSIBLE or failure not in ("", "too_slow", "noisy"):
         return
     if not speed.share_low <= speed.share <= speed.share_high:
@@ -257,14 +255,14 @@ def _when(text: str, now: datetime) -> str:
         raise Unusable(f"it was handed in at {quoted(text)}, which is no time") from None
     if is_future(time, now):
         raise Unusable(
-            f"it was handed in at {quoted(text)}, which is yet to come: a clock is wrong, and "
-            "what is made after that time has it"
+            f"it was handed in at {quoted(text)}, which is in the future: a clock is wrong, and "
+            "the attempt counts from that time on"
         )
     return stamp(time)
 
 
 class _Dated(Protocol):
-    """An attempt as far as it matters which of two counts, and which came first."""
+    """The fields of an attempt that decide which of two counts, and which came first."""
 
     @property
     def id(self) -> str: ...
@@ -281,16 +279,16 @@ class _Dated(Protocol):
 Dated = TypeVar("Dated", bound=_Dated)
 
 
-def each_once(found: Sequence[tuple[str, Dated]]) -> tuple[list[Dated], list[Problem]]:
+def each_once(placed: Sequence[tuple[str, Dated]]) -> tuple[list[Dated], list[Problem]]:
     """Return the attempts that count, oldest first, whatever the order of the files.
 
-    Those that were handed in at one time, as one commit that is graded again, are in the order of
-    their grading. Of those with one id a signed one counts, then the oldest.
+    Attempts that were handed in at the same time, such as a commit that is graded again, are in the
+    order of their grading. Of several with one id a signed one counts, then the oldest.
     """
-    kept: dict[str, tuple[str, Dated]] = {}
+    by_id: dict[str, tuple[str, Dated]] = {}
     problems: list[Problem] = []
-    for place, attempt in sorted(found, key=lambda one: _precedence(one[1])):
-        where, counts = kept.setdefault(attempt.id, (place, attempt))
+    for place, attempt in sorted(placed, key=lambda one: _precedence(one[1])):
+        where, counts = by_id.setdefault(attempt.id, (place, attempt))
         if counts is attempt:
             continue
         if counts.digest == attempt.digest:
@@ -298,7 +296,7 @@ def each_once(found: Sequence[tuple[str, Dated]]) -> tuple[list[Dated], list[Pro
         else:
             reason = f"a replay: it has the id of the attempt in {where}, and another text"
         problems.append(Problem(place, reason))
-    attempts = (attempt for _, attempt in kept.values())
+    attempts = (attempt for _, attempt in by_id.values())
     return sorted(attempts, key=attrgetter("when", "graded", "id")), problems
 
 

@@ -1,4 +1,4 @@
-"""`grader ci`: every kernel graded, whatever happens to the others."""
+"""`grader ci`: grade every kernel, whatever happens to the others."""
 
 from __future__ import annotations
 
@@ -34,65 +34,65 @@ def run(
     request: Callable[[Target], check.Request],
     progress: Callable[[str], None],
 ) -> list[Result]:
-    """A result for each target, in their order; nothing that goes wrong with one stops the rest.
+    """Return a result for each target, in their order; a failure of one does not stop the rest.
 
-    Only an interruption does: what it left is `interrupted`. A check that something disturbed is
-    made once more, for nobody sits there to do it.
+    Only an interruption stops them: the remaining results are `interrupted`. A noisy check is made
+    once more, because nobody watches the job and could repeat it.
     """
-    found: dict[Target, Result] = {}
-    asked: dict[Target, check.Request] = {}
+    results: dict[Target, Result] = {}
+    requests: dict[Target, check.Request] = {}
     for target in targets:
         if target.refused is not None:
-            found[target] = _without(target, *target.refused)
+            results[target] = _not_graded(target, *target.refused)
             continue
-        asked[target] = request(target)
+        requests[target] = request(target)
         try:
-            check.must_be_gradable(asked[target])
+            check.must_be_gradable(requests[target])
         except GraderError as error:
-            found[target] = _faulty(target, error)
-    graded = [target for target in targets if target not in found]
+            results[target] = _faulty(target, error)
+    graded = [target for target in targets if target not in results]
     try:
-        _grade(graded, asked, found, progress)
-        if disturbed := [target for target in graded if _is_noisy(found[target])]:
+        _grade(graded, requests, results, progress)
+        if noisy := [target for target in graded if _is_noisy(results[target])]:
             progress("something disturbed the measurement: once more")
-            for target in disturbed:
-                del found[target]
-            _grade(disturbed, asked, found, progress)
+            for target in noisy:
+                del results[target]
+            _grade(noisy, requests, results, progress)
     except KeyboardInterrupt:
         for target in targets:
-            if target not in found:
-                found[target] = _without(target, Status.INTERRUPTED, "It was interrupted.")
-    return [found[target] for target in targets]
+            if target not in results:
+                results[target] = _not_graded(target, Status.INTERRUPTED, "It was interrupted.")
+    return [results[target] for target in targets]
 
 
 def _grade(
     targets: Sequence[Target],
-    asked: Mapping[Target, check.Request],
-    found: dict[Target, Result],
+    requests: Mapping[Target, check.Request],
+    results: dict[Target, Result],
     progress: Callable[[str], None],
 ) -> None:
-    """Put into `found` what one judge for all of them says: each start costs seconds.
+    """Grade all targets with one judge, since each start costs seconds; fill in `results`.
 
-    Where that judge breaks, nothing that it said is believed, see `check`, and each target gets a
-    judge of its own. Raises KeyboardInterrupt, also where it is the judge that was interrupted.
+    If that judge breaks, all its results are dropped, see `check`, and each target gets a judge of
+    its own. Raises KeyboardInterrupt, also where the judge was interrupted.
     """
-    coming = iter(targets)
+    pending = iter(targets)
 
-    def heard(result: Result) -> None:
-        found[next(coming)] = result
+    def store(result: Result) -> None:
+        results[next(pending)] = result
 
     try:
-        results = check.run([asked[target] for target in targets], progress, heard)
+        graded = check.run([requests[target] for target in targets], progress, store)
     except GraderError as error:
         if len(targets) == 1:
-            found[targets[0]] = _faulty(targets[0], error)
+            results[targets[0]] = _faulty(targets[0], error)
             return
         for target in targets:
-            found.pop(target, None)
+            results.pop(target, None)
         for target in targets:
-            _grade([target], asked, found, progress)
+            _grade([target], requests, results, progress)
         return
-    if len(results) < len(targets) or any(r.status is Status.INTERRUPTED for r in results):
+    if len(graded) < len(targets) or any(r.status is Status.INTERRUPTED for r in graded):
         raise KeyboardInterrupt
 
 
@@ -101,21 +101,20 @@ def _is_noisy(result: Result) -> bool:
 
 
 def _faulty(target: Target, error: GraderError) -> Result:
-    """The result of a kernel that no judge could grade, and whose fault that is."""
-    if isinstance(error, UsageError):  # the kernel file itself: too large, a link, not to be read
-        return _without(target, Status.FAIL, error.message)
+    if isinstance(error, UsageError):  # the kernel file is too large, a link, or unreadable
+        return _not_graded(target, Status.FAIL, error.message)
     status = Status.CANNOT_GRADE if isinstance(error, CannotGrade) else Status.ERROR
-    return _without(target, status, _whole(error))
+    return _not_graded(target, status, _one_line(error))
 
 
-def _whole(error: GraderError) -> str:
+def _one_line(error: GraderError) -> str:
     return f"{error.message} {error.next_step}".strip()
 
 
 def _as_shown(result: Result, target: Target) -> Result:
-    """The result with paths and commands as whoever handed the kernel in writes them.
+    """Return the result with paths and commands as the student writes them.
 
-    Where student and course lie on the machine that grades is nobody else's business.
+    The grading machine's own paths stay private.
     """
     message = result.message.replace(str(target.kernel), target.shown)
     message = message.replace(f"{target.exercise.root}/", "")
@@ -137,15 +136,14 @@ def _as_shown(result: Result, target: Target) -> Result:
     )
 
 
-def _without(target: Target, status: Status, message: str) -> Result:
-    """The result of a kernel that no judge saw."""
+def _not_graded(target: Target, status: Status, message: str) -> Result:
     title, most = target.exercise.name, 0
     own = target.kernel.parent == target.exercise.folder
     try:
         spec = target.exercise.any_spec
         title, most = spec.title, sum(points_of(spec).values())
     except GraderError as error:
-        status, message = Status.ERROR, _whole(error)
+        status, message = Status.ERROR, _one_line(error)
     return Result(
         schema="grader/result/v1",
         exercise=target.exercise.name,
@@ -175,10 +173,10 @@ def attempts_of(
     student: str,
     submitted_at: str,
 ) -> list[Attempt]:
-    """The results with whose they are, and what was found changed.
+    """Return the results as attempts of a student, with notes on the files that were changed.
 
-    Paths and commands are as the student writes them, who reads the reports. In the results they
-    are as whoever runs `grader ci` does, whose replay would else grade the course's own kernel.
+    Attempts have the paths and commands of the student, who reads the reports. Results have those
+    of the machine: a replay there must not grade the course's own kernel.
     """
     return [
         Attempt(
@@ -195,6 +193,5 @@ def attempts_of(
 
 
 def exit_code(results: Sequence[Result], exit_zero: bool) -> int:
-    """The gravest code, as everywhere; with `exit_zero` a learner's fault is none of the job's."""
-    code = verdict.exit_code(results)
+    code = verdict.exit_code(results)  # the gravest one
     return 0 if exit_zero and code == 1 else code

@@ -1,4 +1,4 @@
-"""The systems that `grader ci` runs in, and what each tells of who handed in, and when."""
+"""The systems that `grader ci` runs in: each names the student and the time of submission."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pathlib import Path
 from grader.model import UsageError, is_future, quoted, utc
 
 AUTOGRADER = Path("/autograder")  # where Gradescope puts everything
-# A name as classes use it, an e-mail address, too. No line ends in it, and no formula begins so.
+# A login of a class, or an e-mail address. It has no line break, and begins no formula.
 LOGIN = re.compile(r"\w[\w.+@'-]{0,99}")
-# What Classroom 50's runner tells: field of its result.json, and variable.
+# Field of Classroom 50's result.json: the variable in which its runner gives it.
 CLASSROOM50 = {
     "classroom": "CLASSROOM",
     "assignment": "ASSIGNMENT",
@@ -29,7 +29,7 @@ CLASSROOM50 = {
 
 
 class System(StrEnum):
-    """What runs the command."""
+    """The system that runs the command."""
 
     GITHUB = "github"
     CLASSROOM50 = "classroom50"
@@ -39,16 +39,17 @@ class System(StrEnum):
 
     @property
     def takes_submissions(self) -> bool:
-        """Whether what is handed in comes from the student, with nobody between."""
+        # They come from the student, with nobody between.
         return self in (System.CLASSROOM50, System.GRADESCOPE)
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the command runs, and what is known there.
+    """The place where the command runs, and the facts that it provides.
 
     `reports` are those that this system reads. `student` and `submitted_at` (UTC, ISO 8601) are
-    empty where nobody says. `identity` holds Classroom 50's fields and `username`, who pushed.
+    empty where they are unknown. `identity` holds Classroom 50's fields, and the student who pushed
+    as `username`.
     """
 
     system: System
@@ -59,9 +60,9 @@ class Place:
 
 
 def place(environ: Mapping[str, str], gradescope: str | None = None) -> Place:
-    """Decide from the variables; `gradescope` is the text of its submission_metadata.json.
+    """Decide from the variables; `gradescope` is the text of its submission_metadata.json, or None.
 
-    None says that there is no folder of Gradescope's.
+    It is None outside of Gradescope.
     """
     on_github = environ.get("GITHUB_ACTIONS") == "true"
     actor = environ.get("GITHUB_ACTOR", "")
@@ -82,7 +83,7 @@ def place(environ: Mapping[str, str], gradescope: str | None = None) -> Place:
             System.GITLAB,
             ("gitlab",),
             student=environ.get("GITLAB_USER_LOGIN", ""),
-            submitted_at=_utc(environ.get("CI_PIPELINE_CREATED_AT", "")),
+            submitted_at=_utc_or_empty(environ.get("CI_PIPELINE_CREATED_AT", "")),
         )
     if gradescope is not None:
         student, submitted_at = _of_gradescope(gradescope)
@@ -92,23 +93,23 @@ def place(environ: Mapping[str, str], gradescope: str | None = None) -> Place:
 
 
 def _time_of_tag(tag: str) -> str:
-    """The time in a tag such as `submit/2026-06-01T14-32-05Z-a1b2c3d`."""
-    found = re.match(r"submit/(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)Z", tag)
-    return _utc("{}T{}:{}:{}Z".format(*found.groups())) if found else ""
+    # Such as `submit/2026-06-01T14-32-05Z-a1b2c3d`.
+    parts = re.match(r"submit/(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)Z", tag)
+    return _utc_or_empty("{}T{}:{}:{}Z".format(*parts.groups())) if parts else ""
 
 
 def _of_gradescope(metadata: str) -> tuple[str, str]:
-    """Who handed in, and when. Of a group it is the first one, as Gradescope lists them."""
+    """Return student and time; of a group, the first student that Gradescope lists."""
     try:
-        told = json.loads(metadata)
-        users = told.get("users") or [{}]
-        return str(users[0].get("email") or ""), _utc(str(told.get("created_at") or ""))
+        submission = json.loads(metadata)
+        users = submission.get("users") or [{}]
+        created_at = _utc_or_empty(str(submission.get("created_at") or ""))
+        return str(users[0].get("email") or ""), created_at
     except (ValueError, AttributeError, LookupError, TypeError):
         return "", ""
 
 
-def _utc(time: str) -> str:
-    """An ISO 8601 time in UTC, to the second; empty for what is none."""
+def _utc_or_empty(time: str) -> str:
     try:
         return utc(time).isoformat(timespec="seconds")
     except ValueError:
@@ -116,28 +117,29 @@ def _utc(time: str) -> str:
 
 
 def submission_time(given: str | None, place: Place, now: datetime) -> str:
-    """When it was handed in: as told, as this place knows, else now.
+    """Return the given time of submission, or this place's, or now: UTC, ISO 8601.
 
-    Raises UsageError for what is told and is no time, or is yet to come.
+    Raises UsageError for a given text that is no time, or one in the future.
     """
     if given is None:
-        return place.submitted_at or _utc(now.isoformat())
-    if not (time := _utc(given)):
+        return place.submitted_at or _utc_or_empty(now.isoformat())
+    if not (time := _utc_or_empty(given)):
         raise UsageError(
             f"--submitted-at {given!r} is no time.", "Write it as 2026-11-20T10:00:00+00:00."
         )
     if is_future(utc(time), now):
         raise UsageError(
-            f"--submitted-at {given} is yet to come: a clock is wrong, here or where it was made.",
-            "Say when it was handed in: neither a board nor an export takes what is yet to come.",
+            f"--submitted-at {given} is in the future: a clock is wrong, here or where it was set.",
+            "Give the time of submission: boards and exports take no attempt from the future.",
         )
     return time
 
 
 def student(given: str | None, place: Place, submission: Path | None) -> str:
-    """Whose kernels they are; empty where nobody says. Raises UsageError for what is no login.
+    """Return the student's login; empty where it is unknown. Raises UsageError for no login.
 
-    Where GitHub or GitLab runs somebody else's repository, whoever started that is not the student.
+    If GitHub or GitLab grades somebody else's repository, the one who started it is not the
+    student.
     """
     if given is not None:
         if not LOGIN.fullmatch(given):

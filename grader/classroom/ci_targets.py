@@ -19,7 +19,7 @@ from grader.model import BrokenExercise, Status, UsageError
 
 @dataclass(frozen=True)
 class Target:
-    """One kernel to grade; with `refused` it is not, and that is why."""
+    """One kernel to grade; `refused` is the reason not to grade it."""
 
     exercise: Exercise
     kernel: Path
@@ -31,10 +31,11 @@ class Target:
 def plan(
     exercises: Sequence[Exercise], submission: Path | None, system: System = System.SHELL
 ) -> tuple[Target, ...]:
-    """What to grade: the course's kernel files, or those of a student's repository.
+    """List the kernel files to grade: the course's, or those of a student's repository.
 
-    Raises UsageError for a submission that is no folder, and for one without any exercise of the
-    course unless the student sent it so: another folder was meant, and 0 points would be wrong.
+    Raises UsageError for a submission that is no folder. Raises it, too, for one without any
+    exercise of the course, unless the student sent it: another folder was meant, and 0 points would
+    be wrong.
     """
     if submission is None:
         return tuple(_own(exercise) for exercise in exercises)
@@ -47,8 +48,8 @@ def plan(
     if not system.takes_submissions and not any(os.path.lexists(folder / one) for one in places):
         raise UsageError(
             f"The submission {submission} holds none of the course's exercises.",
-            f"Name the student's repository, the folder that holds {places[0].parent}/; who has "
-            "handed in nothing is not graded.",
+            f"Name the student's repository, the folder that holds {places[0].parent}/. A student "
+            "who has handed in nothing is not graded.",
         )
     released = _released(folder)
     return tuple(_handed_in(exercise, folder, released) for exercise in exercises)
@@ -62,10 +63,9 @@ def _own(exercise: Exercise) -> Target:
 
 
 def _file(exercise: Exercise) -> str:
-    """Return the name of the learner's file. Of a broken spec, grading that exercise tells."""
     try:
         return exercise.kernel.name
-    except BrokenExercise:
+    except BrokenExercise:  # grading that exercise reports it
         return "kernel.py"
 
 
@@ -74,7 +74,7 @@ def _missing(shown: str) -> tuple[Status, str]:
 
 
 def _repository(submission: Path) -> Path:
-    """The folder with the exercises: the one given, or the only one in it, as in a zip file."""
+    """Return the folder with the exercises: the one given, or the only one in it, as of a zip."""
     if any((submission / shelf).is_dir() for shelf in SHELVES):
         return submission
     inner = [f for f in submission.iterdir() if f.is_dir() and not f.is_symlink()]
@@ -83,7 +83,7 @@ def _repository(submission: Path) -> Path:
 
 
 def _released(folder: Path) -> dict[str, ReleasedFile]:
-    """The files of the release from which the repository was made, by path, as it says itself."""
+    # The repository's own manifest lists them: a student may have forged it.
     path = folder / manifest.FILE
     if not path.is_file() or not _stays_inside(path, folder):
         return {}
@@ -107,9 +107,8 @@ def _handed_in(exercise: Exercise, folder: Path, released: Mapping[str, Released
 
 
 def _stays_inside(path: Path, folder: Path) -> bool:
-    """Whether no link leads out of the folder on the way. Links in a ring lead nowhere."""
     try:
-        # Path.resolve raises of a ring.
+        # Path.resolve raises for links in a ring, which lead nowhere.
         return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
     except (OSError, RecursionError):  # a link that cannot be read, or a thousand in a row
         return False
@@ -118,12 +117,11 @@ def _stays_inside(path: Path, folder: Path) -> bool:
 def _changes(
     exercise: Exercise, folder: Path, released: Mapping[str, ReleasedFile]
 ) -> Iterator[str]:
-    """A note for each of the course's files that the student's copy lacks or has in another form.
+    """Yield a note for each of the course's files that is missing or different in the submission.
 
-    What is missing was taken away only where the release had it: who hands in kernels alone has
-    none of them. Another form is no student's doing where the file is as the release had it. Who
-    forges the manifest is told of another release, and is graded with the course's own all the
-    same.
+    A file counts as missing only where the release had it: a student may hand in kernels alone. A
+    file that is as the release had it was not changed by the student. A forged manifest changes
+    these notes, and nothing else: the course's own files grade every kernel.
     """
     for own in sorted(exercise.folder.glob("*.py")):
         shown = own.relative_to(exercise.root).as_posix()
@@ -134,7 +132,6 @@ def _changes(
 
 
 def _difference(own: Path, shown: str, folder: Path, released: ReleasedFile | None) -> str:
-    """What became of the student's copy of the course's file `own`, or nothing."""
     theirs = folder / shown
     if not os.path.lexists(theirs):
         return "is missing" if released else ""

@@ -1,8 +1,8 @@
-"""From files and folders to what their texts hold: what is wrong with one stops no other.
+"""Reader of JSON texts in files and folders: a bad text does not stop the others.
 
-Anybody may have written what is read here. A file holds one JSON text, or one on each line; folders
-are read in all depths, for `*.json` and `*.jsonl`, and links are not followed. What cannot be used
-is left out with its place and the reason, and nothing is left out in silence.
+Anybody may have written these files. A file holds one JSON text, or one on each line. Folders are
+searched at all depths for `*.json` and `*.jsonl`; links are not followed. Every text that cannot be
+used is reported with its place and the reason.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from grader.model import UsageError, quoted
 T = TypeVar("T")
 
 ENDINGS = (".json", ".jsonl")
-LARGEST = 8 << 20  # bytes of one text; that of a signed run of a whole course has some 100 thousand
+LARGEST = 8 << 20  # bytes of one text; a signed run of a whole course has about 100 kB
 BUFFER = 64 << 10  # bytes read at a time: the lines of signed runs are long
-MOST_TOLD = 100  # texts of one file that are told with the reason why they are left out
-MOST_ALIKE = 3  # texts with one reason that have it in a line each
+MOST_REASONS = 100  # texts of one file that are reported with a reason of their own
+MOST_ALIKE = 3  # texts with the same reason that repeat it
 
 
 class Unusable(Exception):
-    """Why a text, or a part of it, is left out: `str(error)`."""
+    """A text, or a part of it, that is left out; `str(error)` is the reason."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What is left out, with its place and the reason; `count` texts where it tells of several."""
+    """One or more texts that are left out, with their place and the reason."""
 
     place: str
     reason: str
@@ -45,7 +45,7 @@ class Problem:
 
 @dataclass
 class Read(Generic[T]):
-    """What was found, each with its place, in the order of the files."""
+    """Things from files, each with its place, in the order of the files."""
 
     found: list[tuple[str, T]] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -55,10 +55,10 @@ class Read(Generic[T]):
         self.problems += other.problems
 
 
-def told(problems: Iterable[Problem]) -> list[str]:
-    """A line for each; of many with one reason, the first has it, and a line each names the others.
+def problem_lines(problems: Iterable[Problem]) -> list[str]:
+    """Return a line for each problem; more than MOST_ALIKE with one reason share its sentence.
 
-    That line tells how many they are, so that a class without its key is no wall of one sentence.
+    Their first line counts them, and the others name their places.
     """
     by_reason: dict[str, list[Problem]] = {}
     for problem in problems:
@@ -73,12 +73,11 @@ def told(problems: Iterable[Problem]) -> list[str]:
     return lines
 
 
-# What a text holds: things to use, and an Unusable for each part that is none. May raise Unusable.
+# Turns a text into things to use, and an Unusable for each part that is none. May raise Unusable.
 Reader = Callable[[bytes], Iterable[T | Unusable]]
 
 
 def schema_of(text: bytes) -> str:
-    """What a JSON text says that it is. Raises Unusable."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -92,9 +91,9 @@ def schema_of(text: bytes) -> str:
 def files(
     paths: Sequence[Path], endings: tuple[str, ...] = ENDINGS
 ) -> tuple[list[tuple[Path, int]], list[Problem]]:
-    """Each file once, with its size in bytes, in the order of its name; and what is none.
+    """List each file once, with its size in bytes, by name; and the entries that are no files.
 
-    Of folders, files with these endings. Raises UsageError for a path that is not there.
+    Of folders it lists files with these endings. Raises UsageError for a path that is not there.
     """
     found: dict[str, tuple[Path, int]] = {}
     problems: list[Problem] = []
@@ -115,7 +114,7 @@ def files(
 def _walked(
     paths: Sequence[Path], endings: tuple[str, ...], problems: list[Problem]
 ) -> Iterator[Path]:
-    """What may be files, and links to folders; folders that cannot be read go to `problems`."""
+    """Yield files and links, of folders too; add folders that cannot be read to `problems`."""
 
     def note(error: OSError) -> None:
         problems.append(unreadable(Path(error.filename), error))
@@ -140,7 +139,7 @@ def _name(path: Path) -> str:
 
 
 def read(paths: Sequence[Path], reader: Callable[[Path], Reader[T]]) -> Read[T]:
-    """What files and folders hold; `reader` gives what reads the texts of a file.
+    """Read files and folders; `reader` returns the reader for the texts of a file.
 
     Raises UsageError for a path that is not there.
     """
@@ -152,29 +151,28 @@ def read(paths: Sequence[Path], reader: Callable[[Path], Reader[T]]) -> Read[T]:
 
 
 def read_file(path: Path, reader: Reader[T]) -> Read[T]:
-    """What stands in one file."""
     name, seen, left_out = _name(path), 0, 0
-    told: Read[T] = Read()
+    whole: Read[T] = Read()
     try:
         for number, text in texts(path):
             seen += 1
             place = name if number is None else f"{name}, line {number}"
             for part in _parts(text, reader):
                 if not isinstance(part, Unusable):
-                    told.found.append((place, part))
+                    whole.found.append((place, part))
                     continue
                 left_out += 1
-                if left_out <= MOST_TOLD:
-                    told.problems.append(Problem(place, str(part)))
+                if left_out <= MOST_REASONS:
+                    whole.problems.append(Problem(place, str(part)))
     except OSError as error:
-        told.problems.append(unreadable(path, error))
-        return told
+        whole.problems.append(unreadable(path, error))
+        return whole
     if not seen:
-        told.problems.append(Problem(name, "it is empty"))
-    if left_out > MOST_TOLD:
-        more = left_out - MOST_TOLD
-        told.problems.append(Problem(name, f"{more:,} more of its lines cannot be used", more))
-    return told
+        whole.problems.append(Problem(name, "it is empty"))
+    if left_out > MOST_REASONS:
+        more = left_out - MOST_REASONS
+        whole.problems.append(Problem(name, f"{more:,} more of its lines cannot be used", more))
+    return whole
 
 
 def _parts(text: bytes | None, reader: Reader[T]) -> Iterator[T | Unusable]:
@@ -188,10 +186,10 @@ def _parts(text: bytes | None, reader: Reader[T]) -> Iterator[T | Unusable]:
 
 
 def texts(path: Path) -> Iterator[tuple[int | None, bytes | None]]:
-    """The JSON texts of a file: its lines with their numbers, or the whole where it is one text.
+    """Yield the JSON texts of a file: its lines with their numbers, or the whole file as one text.
 
-    A file whose first line is a whole object is read line by line. None stands for a text beyond
-    LARGEST bytes. Raises OSError.
+    A file whose first line is a whole object is read line by line. A text beyond LARGEST bytes is
+    None. Raises OSError.
     """
     with path.open("rb", buffering=BUFFER) as file:
         first = file.readline(LARGEST + 1).strip()

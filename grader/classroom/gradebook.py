@@ -1,7 +1,7 @@
-"""The attempts of a class that count in other systems, and one chosen of many.
+"""The attempts of a class that count in other systems, and the choice of one of many.
 
-A bare result names no student: it is taken to be of whoever its file is called after, as in
-`ada.jsonl`. A problem names files of which that makes one student of several.
+A bare result names no student: its file's name is the login, as in `ada.jsonl`. Files with the same
+name in several folders would make one student of several, and are reported.
 """
 
 from __future__ import annotations
@@ -20,47 +20,43 @@ from grader.model import EXIT_CODES, Attempt, Status, login_of, quoted, texts
 
 
 class Keep(StrEnum):
-    """Which of several attempts of one student at one exercise counts."""
+    """The attempt that counts, of several of one student at one exercise."""
 
     BEST = "best"
     LAST = "last"
 
 
 @dataclass(frozen=True)
-class Kept:
-    """Attempts in the order in which they were handed in, and what is left out, with its place.
-
-    Names of students are left out, too, where several files of bare results are called alike.
-    """
+class Gradebook:
+    """Attempts in the order of their submission, and a line for each problem with its place."""
 
     attempts: tuple[Attempt, ...]
     problems: tuple[str, ...]
 
 
-def read(paths: Sequence[Path], context: Context) -> Kept:
-    """Return the attempts in files and folders, as far as they count in this context.
+def read(paths: Sequence[Path], context: Context) -> Gradebook:
+    """Return the attempts in files and folders that count in this context.
 
     With trusted keys only signed ones count. Raises UsageError for a path that is not there.
     """
     unsigned = not context.trusted
     reading = Reader(context, unsigned=unsigned, bare=unsigned)
     whole = documents.read(paths, lambda path: partial(reading.read, path))
-    found, repeated = reader.each_once(whole.found)
+    counted, repeated = reader.each_once(whole.found)
     bare: dict[str, set[Path]] = {}
     for _, one in whole.found:
         if one.file is not None:
             bare.setdefault(login_of(one.file.stem), set()).add(one.file)
-    problems = documents.told([*whole.problems, *repeated])
+    problems = documents.problem_lines([*whole.problems, *repeated])
     problems += (_nameless(files) for files in bare.values() if len(files) > 1)
-    return Kept(tuple(_one_spelling(one.attempt for one in found)), tuple(problems))
+    return Gradebook(tuple(_one_spelling(one.attempt for one in counted)), tuple(problems))
 
 
 def _nameless(files: Collection[Path]) -> str:
-    """Name files of bare results that are called alike: `results.jsonl` of ada's, and of bob's."""
     first = min(files)
     return (
-        f"whose results {len(files):,} files have, such as {quoted(str(first), 200)}: they name no "
-        f"student, and were all taken to be of {quoted(first.stem)}; call each file after its "
+        f"the students of {len(files):,} files such as {quoted(str(first), 200)}: the files name "
+        f"none, and all their results count for {quoted(first.stem)}; name each file after its "
         "student, or have `grader ci` report attempts, which name the student"
     )
 
@@ -75,9 +71,9 @@ def _one_spelling(attempts: Iterable[Attempt]) -> Iterator[Attempt]:
 
 
 def decided(attempts: Sequence[Attempt], reasons: Mapping[str, str]) -> list[Attempt]:
-    """The attempts, those that a teacher took back with the reason in place of points.
+    """Return the attempts; one that a teacher took back has the reason in place of points.
 
-    `reasons` are by the attempt's id. As on a board they show nobody's login.
+    `reasons` are by the attempt's id. As on a board, logins in them are hidden.
     """
     forbidden = Forbidden({attempt.student for attempt in attempts})
     return [
@@ -89,7 +85,7 @@ def decided(attempts: Sequence[Attempt], reasons: Mapping[str, str]) -> list[Att
 
 
 def _taken_back(attempt: Attempt, reason: str) -> Attempt:
-    """It fails with 0 points, and is not missing: points that were exported before are replaced."""
+    # It fails with 0 points, rather than being left out: that replaces points exported before.
     changed = {
         "status": Status.FAIL,
         "points": 0,
@@ -103,11 +99,11 @@ def _taken_back(attempt: Attempt, reason: str) -> Attempt:
 def chosen(
     attempts: Sequence[Attempt], keep: Keep, taken_back: Collection[str] = ()
 ) -> list[Attempt]:
-    """One attempt for each student and exercise.
+    """Choose one attempt for each student and exercise.
 
-    One that could be graded counts before those that were taken back, whose ids are given, and
-    these before the others. The best has the most points, and of equals is the first. `attempts`
-    are in order of time.
+    A graded one comes before those that were taken back, whose ids are given, and these come before
+    attempts that could not be graded. The best has the most points; of equals, the first counts.
+    `attempts` are in order of time.
     """
 
     def weight(attempt: Attempt) -> int:
@@ -120,9 +116,9 @@ def chosen(
             return weight(later) > weight(earlier)
         return keep is Keep.LAST or later.result.points > earlier.result.points
 
-    kept: dict[tuple[str, str], Attempt] = {}
+    counted: dict[tuple[str, str], Attempt] = {}
     for attempt in attempts:
         key = attempt.student, attempt.result.exercise
-        if key not in kept or counts_before(attempt, kept[key]):
-            kept[key] = attempt
-    return list(kept.values())
+        if key not in counted or counts_before(attempt, counted[key]):
+            counted[key] = attempt
+    return list(counted.values())

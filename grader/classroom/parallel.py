@@ -1,4 +1,4 @@
-"""The same work for many things, in several processes where there is enough of it. Linux only."""
+"""Ordered parallel map over forked processes. Linux only."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def results(
     worth_it: bool,
     at_once: int = 1,
 ) -> Iterator[Result]:
-    """What `work` makes of each, in their order; with as many processes as cores, if `worth_it`.
+    """Yield `work(thing)` for each thing, in order; with a process per core if `worth_it`.
 
-    The processes are forked off this one, and so have all that the work needs without being sent
-    it: only things, `at_once` so many, and results go from one to another. A fork beside other
-    threads may hang, for which reason it is not done where there are any.
+    The processes are forked off this one and share its memory. Only things, in batches of
+    `at_once`, and results are sent between them. A fork beside other threads may hang: if this
+    process has any, it does all the work itself.
     """
     cores = len(os.sched_getaffinity(0))
     threads = len(os.listdir("/proc/self/task"))

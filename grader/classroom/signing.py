@@ -1,7 +1,7 @@
-"""Ed25519 signatures on attempts: who made a result, and that nobody changed it since.
+"""Ed25519 signatures on attempts: they prove who made a result, and that nobody changed it.
 
-The private key stays with whoever runs the course, and signs after a check is over: no process
-that reads a kernel file ever holds it.
+The private key stays with the instructor's machine and signs after a check is over: no process that
+reads a kernel file ever holds it.
 """
 
 from __future__ import annotations
@@ -18,21 +18,20 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from grader.model import Attempt, Signed, UsageError, attempt_json, create_file
 
-# Stands before each signed text, so that a signature made for another purpose is none here.
+# Begins each signed text: a signature that was made for another purpose is invalid here.
 PURPOSE = b"grader/signed/v1\n"
 
 
 class NotGenuine(Exception):
-    """Why a signed attempt is not to be believed, in words: `str(error)`."""
+    """A signed attempt that cannot be trusted; `str(error)` is the reason."""
 
 
 def message(payload: str) -> bytes:
-    """What is signed for a payload."""
     return PURPOSE + payload.encode("utf-8", "surrogatepass")
 
 
 def fingerprint(public: Ed25519PublicKey) -> str:
-    """16 hexadecimal digits that tell one public key from another."""
+    # 64 bits: enough to tell the keys of a course apart.
     return hashlib.sha256(public.public_bytes_raw()).hexdigest()[:16]
 
 
@@ -46,10 +45,10 @@ def sign(attempts: Sequence[Attempt], private: Ed25519PrivateKey) -> Signed:
 
 
 def lines(signed: Signed, trusted: Mapping[str, Ed25519PublicKey]) -> list[bytes]:
-    """The attempts as the very texts that were signed, once their signature is found good.
+    """Verify the signature and return the signed attempts, each as the text that was signed.
 
-    `trusted` are public keys by fingerprint. Raises NotGenuine for another key and for another
-    text than was signed.
+    `trusted` are public keys by fingerprint. Raises NotGenuine for a key that is not among them,
+    and for a text that was changed.
     """
     public = trusted.get(signed.key)
     if public is None:
@@ -63,9 +62,9 @@ def lines(signed: Signed, trusted: Mapping[str, Ed25519PublicKey]) -> list[bytes
 
 
 def new_key(private_file: Path, public_file: Path) -> str:
-    """Make a pair of keys, as PEM files; only the owner may read the private one.
+    """Write a pair of keys as PEM files, and return the fingerprint.
 
-    Returns the fingerprint. Raises UsageError where a file is there already.
+    Only the owner may read the private one. Raises UsageError where a file is there already.
     """
     private = Ed25519PrivateKey.generate()
     pem = private.private_bytes(
@@ -88,7 +87,7 @@ def new_key(private_file: Path, public_file: Path) -> str:
 
 
 def private_key(pem: bytes, name: str) -> Ed25519PrivateKey:
-    """Raises UsageError; `name` is what messages call the key."""
+    """Load a private key, which messages call `name`. Raises UsageError."""
     try:
         key = serialization.load_pem_private_key(pem, password=None)
     except (ValueError, TypeError):
@@ -101,7 +100,7 @@ def private_key(pem: bytes, name: str) -> Ed25519PrivateKey:
 
 
 def public_key(path: Path) -> Ed25519PublicKey:
-    """Raises UsageError."""
+    """Load a public key. Raises UsageError."""
     try:
         key = serialization.load_pem_public_key(path.read_bytes())
     except OSError as error:

@@ -109,7 +109,7 @@ def _contents(made: Site) -> str:
 def _require_separate_places(out: Path, who: Path | None) -> None:
     from grader.classroom.board import publish
 
-    publish.must_be_ours(out)
+    publish.require_replaceable(out)
     if who is not None and who.resolve().is_relative_to(out.resolve()):
         raise UsageError(
             f"{who} lies in {out}, which is published, and it says who is behind each pseudonym.",
@@ -191,7 +191,7 @@ def verify(
     collected = _collect(results, trust, datetime.now(UTC)).entries
     entries = [entry for entry in collected if entry.id not in reasons]
     found, unusable = rerun.sources(sources)
-    for line in documents.told(unusable):
+    for line in documents.problem_lines(unusable):
         say.message(line)
     timed = with_step(catalog.exercises(catalog.find_root()), "speed")
     reruns = rerun.rerun(timed, entries, top, found, rounds, _grade)
@@ -199,7 +199,7 @@ def verify(
         raise UsageError("No attempt ranks on any board.", "The reasons are listed above.")
     for line in text.lines(reruns):
         say.show_text(line)
-    raise typer.Exit(0 if rerun.confirmed(reruns) else 1)
+    raise typer.Exit(0 if rerun.all_confirmed(reruns) else 1)
 
 
 def _require_gpu() -> None:
@@ -255,6 +255,6 @@ def _collect(results: list[Path], trust: list[Path], now: datetime) -> Collected
     from grader.course import catalog
 
     collected = collect.collect(results, context_of(catalog.find_root(), trust, now))
-    for line in documents.told(collected.problems):
+    for line in documents.problem_lines(collected.problems):
         say.message(line)
     return collected

@@ -59,7 +59,7 @@ def publish(
     policy = _policy(when, course_settings.solutions)
     course_settings = replace(course_settings, solutions=policy)
     now = datetime.now(UTC)
-    if (day := records.still_to_come(policy, now)) is not None:
+    if (day := records.future_release(policy, now)) is not None:
         made = pages.announced(course_settings, day)
         folder.write(out, made.files, made.record)
         say.message(f"{out}: solutions come on {day} (UTC); until then the folder only says so")
@@ -87,7 +87,7 @@ def _results(files: list[Path], now: datetime) -> list[tuple[str, Result]]:
     from grader.classroom.publish import evidence
 
     given = evidence.read(files, now)
-    for problem in documents.told(given.problems):
+    for problem in documents.problem_lines(given.problems):
         say.message(f"warning: {problem}")
     if files and not given.found:
         raise UsageError(
@@ -109,7 +109,7 @@ def _note_unmeasured(published: Sequence[Model], given: list[tuple[str, Result]]
         )
         return
     of_other_files = evidence.unused(given, {model.name: model.sha256 for model in published})
-    for line in documents.told(of_other_files):
+    for line in documents.problem_lines(of_other_files):
         say.message(f"note: {line}")
     for missing, names in _unmeasured(published).items():
         say.message(f"note: {', '.join(names)}: {missing}")
@@ -207,7 +207,7 @@ def _from_folder(source: Path, name: str) -> tuple[Shown, Policy]:
 def _require_begun(policy: Policy) -> None:
     from grader.classroom.publish import records
 
-    if (day := records.still_to_come(policy, datetime.now(UTC))) is not None:
+    if (day := records.future_release(policy, datetime.now(UTC))) is not None:
         raise UsageError(
             f"The solutions are shown from {day} on (0:00 UTC).",
             "`grader show NAME --hints 1` gives a first hint.",

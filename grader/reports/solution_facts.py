@@ -24,7 +24,7 @@ def told_in_short(model: Model) -> str:
 def words_of(mistake: Mistake) -> str:
     """What a mistake is called where its author does not say it: by its file's name."""
     name = mistake.name.removeprefix("wrong_").removesuffix(".py").replace("_", " ")
-    return mistake.told or name
+    return mistake.description or name
 
 
 def where(result: Result) -> str:

@@ -64,7 +64,7 @@ BOB = reported.attempt(reported.wrong("no", **DOUBLE), "bob", 2)
 # -- what was kept
 
 
-def read(*paths: str | Path, trusted: bool = False) -> gradebook.Kept:
+def read(*paths: str | Path, trusted: bool = False) -> gradebook.Gradebook:
     timed = dict.fromkeys(EXERCISES, True)
     context = Context("small", "0", timed, TRUSTED if trusted else {}, NOW)
     return gradebook.read([Path(path) for path in paths], context)

@@ -68,7 +68,7 @@ def read(tmp_path: Path, content: str) -> tuple[list[Any], list[str]]:
     file = tmp_path / "results.jsonl"
     file.write_text(content)
     given = evidence.read([file], NOW)
-    problems = [line.replace(str(file), "FILE") for line in documents.told(given.problems)]
+    problems = [line.replace(str(file), "FILE") for line in documents.problem_lines(given.problems)]
     return [result for _, result in given.found], problems
 
 
@@ -150,7 +150,7 @@ def test_a_solution_without_markers_or_of_great_size(root, tmp_path):
     solution = root / "solutions" / "01_double" / "kernel.py"
     plain = [line for line in solution.read_text().splitlines() if "SOLUTION" not in line]
     solution.write_text("\n".join(plain) + "\n")
-    assert model(root).asked == frozenset()
+    assert model(root).learner_lines == frozenset()
     solution.write_text("x = 1\n" * (1 << 18))
     _, problems = models.collect([Exercise(root / "exercises" / "01_double")], [])
     assert problems == [f"01_double is left out: {solution} has more than 1,048,576 bytes."]
@@ -169,7 +169,7 @@ def test_line_ends_of_a_kernel_stay_as_they_are(root, publish, tmp_path):
 
 def test_a_mistake_says_what_is_wrong_where_it_is_rejected_and_what_differs(root):
     (mistake,) = model(root).mistakes
-    assert mistake.told == "Leaves out the mask: `inside` is for everybody."
+    assert mistake.description == "Leaves out the mask: `inside` is for everybody."
     assert mistake.step == "correctness"
     assert mistake.luck == "may pass by luck, because nobody looks behind the end."
     assert mistake.diff == (
@@ -199,7 +199,7 @@ def test_a_wrong_kernel_of_any_form_is_shown(root, source, told, step):
     path.write_text(source)
     one = model(root)
     (mistake,) = one.mistakes
-    assert (mistake.told, mistake.step) == (told, step)
+    assert (mistake.description, mistake.step) == (told, step)
     page = pages.published(settings_of(root), [one]).files["01_double/index.html"]
     assert (told or "<span>no mask</span>") in page
 
@@ -572,12 +572,12 @@ def test_a_file_that_is_not_there_is_told_before_anything_is_written(tmp_path, p
 def test_a_day_begins_at_midnight_utc(now, comes):
     day = date(2026, 12, 18)
     policy = Policy.parse("after:2026-12-18")
-    assert records.still_to_come(policy, now) == (day if comes else None)
+    assert records.future_release(policy, now) == (day if comes else None)
 
 
 @pytest.mark.parametrize("policy", ["now", "on-pass", "never"])
 def test_other_policies_have_no_day(policy):
-    assert records.still_to_come(Policy.parse(policy), NOW) is None
+    assert records.future_release(Policy.parse(policy), NOW) is None
 
 
 def solution_lines(root: Path) -> set[str]:

@@ -1,1 +1,1 @@
-"""The leaderboard: from result files to ranks. What it looks like is render/board.py."""
+"""The leaderboard: from result files to ranks. `grader.reports.board` draws its pages."""

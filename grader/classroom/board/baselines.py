@@ -1,4 +1,4 @@
-"""The rows of a board that are no student's, from the records of `grader bench --json`."""
+"""The rows of a board that belong to no student, from the records of `grader bench --json`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from pydantic import Field, ValidationError
 from grader.classroom.board.records import Row, State
 from grader.model import Record, UsageError
 
-# What grader.grading.bench calls its contenders, and what a board calls them. Others are no
-# baselines.
+# The contenders of grader.grading.bench that are baselines, and their names on a board.
 NAMES = {
     "torch eager": "torch eager",
     "torch.compile": "torch.compile",
@@ -35,7 +34,7 @@ class _Environment(Record):
 
 
 class _Benchmark(Record):
-    """What is used of a `grader/bench/v1`. Bandwidths are bytes per second."""
+    """The part of a `grader/bench/v1` that a board needs. Bandwidths are bytes per second."""
 
     schema_: Literal["grader/bench/v1"] = Field(alias="schema")
     exercise: str
@@ -46,16 +45,16 @@ class _Benchmark(Record):
 
 @dataclass(frozen=True)
 class Baseline:
-    """What one contender reached on one GPU at the largest size. `share` is of the ceiling."""
+    """The result of one contender on one GPU at the largest size. `share` is of the ceiling."""
 
     exercise: str
     row: Row
 
 
 def read(paths: Sequence[Path]) -> tuple[Baseline, ...]:
-    """The baselines of these files, each of which may hold several lines.
+    """Read the baselines in these files, each of which may hold several lines.
 
-    Raises UsageError: they are a teacher's own, and a board without one of them would mislead.
+    Raises UsageError for any bad file: it is a teacher's own, and a board without it would mislead.
     """
     found: dict[tuple[str, str], list[Baseline]] = {}
     for path in paths:
@@ -63,7 +62,7 @@ def read(paths: Sequence[Path]) -> tuple[Baseline, ...]:
             place = benchmark.exercise, benchmark.environment.device
             if place in found:
                 raise UsageError(
-                    f"{path}: there is a benchmark of {place[0]} on {place[1]} already.",
+                    f"{path}: another file has a benchmark of {place[0]} on {place[1]}, too.",
                     "Give one for each exercise and GPU.",
                 )
             found[place] = [Baseline(benchmark.exercise, row) for row in _rows(benchmark)]
@@ -84,7 +83,7 @@ def _benchmarks(path: Path) -> Iterable[_Benchmark]:
         ) from None
     except ValidationError:
         raise none from None
-    if not benchmarks:  # what a benchmark that failed leaves behind a `>`
+    if not benchmarks:  # a benchmark that failed wrote nothing to its file
         raise none
     return benchmarks
 
@@ -112,7 +111,7 @@ def _rows(benchmark: _Benchmark) -> Iterable[Row]:
 
 
 def limit(gpu: str, ceiling_gbps: float) -> Row:
-    """The row of a kernel that moves its bytes as fast as a trusted one that does nothing else."""
+    """Return the row of a kernel that moves its bytes as fast as the reference kernel."""
     return Row(
         who=LIMIT,
         key=None,

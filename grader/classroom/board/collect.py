@@ -1,4 +1,4 @@
-"""From files and folders to attempts, each counted once, in as many processes as pay."""
+"""Reader of a class's attempts, each counted once, in several processes where that is faster."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from grader.classroom.board.entries import Entry, entry
 from grader.classroom.documents import Problem, Read, Unusable
 
 BATCH = 4 << 20  # bytes that a process is given at a time
-WORTH_PROCESSES = 4  # batches: fewer are read by one process before others start
-LESS_THAN_A_FILE = 4096  # what opening a file costs, in bytes that are read meanwhile
+WORTH_PROCESSES = 4  # batches: one process reads fewer before others have started
+OPENING_BYTES = 4096  # the cost of opening a file, in bytes that are read in the same time
 
 
 @dataclass(frozen=True)
 class Collected:
-    """Attempts in an order that does not depend on that of the files, and what is told of them."""
+    """Attempts, in an order that does not depend on the files', and the texts left out."""
 
     entries: tuple[Entry, ...]
     problems: tuple[Problem, ...]
 
 
 def collect(paths: Sequence[Path], context: Context) -> Collected:
-    """Raises UsageError for a path that is not there."""
+    """Read attempts from files and folders. Raises UsageError for a path that is not there."""
     files, problems = documents.files(paths)
     whole: Read[Entry] = Read(problems=problems)
     batches = list(_batches(files))
@@ -42,7 +42,7 @@ def _batches(files: Sequence[tuple[Path, int]]) -> Iterator[list[Path]]:
     held = 0
     for path, size in files:
         batch.append(path)
-        held += size + LESS_THAN_A_FILE
+        held += size + OPENING_BYTES
         if held >= BATCH:
             yield batch
             batch, held = [], 0
@@ -58,5 +58,5 @@ def _read_files(reader: Reader, paths: Sequence[Path]) -> Read[Entry]:
 
 
 def _entries(reader: Reader, path: Path, document: bytes) -> Iterator[Entry | Unusable]:
-    for found in reader.read(path, document):
-        yield found if isinstance(found, Unusable) else entry(found, reader.context)
+    for attempt in reader.read(path, document):
+        yield attempt if isinstance(attempt, Unusable) else entry(attempt, reader.context)

@@ -1,6 +1,6 @@
-"""The secret from which the pseudonyms of a class follow.
+"""The secret that turns logins of a class into pseudonyms.
 
-Only whoever runs the course holds it: without it nobody can try which login makes which name.
+Only the instructor holds it: without it nobody can try which login makes which pseudonym.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def new_course_key(path: Path) -> None:
     except OSError as error:
         raise UsageError(
             f"The course key {path} cannot be written: {error.strerror}.",
-            "Name a file that is not there yet: with another key everybody gets another name.",
+            "Name a new file: with another key, everybody's pseudonym would change.",
         ) from None
 
 

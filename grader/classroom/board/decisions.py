@@ -1,4 +1,4 @@
-"""What a teacher decided of single attempts: a small JSON file, `grader/decisions/v1`."""
+"""A teacher's decisions on single attempts: a small JSON file, `grader/decisions/v1`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from grader.model import Record, UsageError, first_error, save_file
 
 SCHEMA: Final = "grader/decisions/v1"
 LONGEST_REASON = 200  # characters
-SHORTEST_ID = 4  # digits of an id that is not given as a whole
+SHORTEST_ID = 4  # digits of an abbreviated id
 
 
 class Invalidated(Record):
@@ -25,19 +25,21 @@ class Invalidated(Record):
 
 
 class Decisions(Record):
-    """Without defaults: another file, taken for one without decisions, would undo them all."""
+    """All decisions of a class.
+
+    No field has a default: a wrong file must not read as one without decisions, undoing them all.
+    """
 
     schema_: Literal["grader/decisions/v1"] = Field(alias="schema")
     invalidated: tuple[Invalidated, ...]
 
     @property
     def reasons(self) -> dict[str, str]:
-        """By the attempt's id."""
         return {one.attempt: one.reason for one in self.invalidated}
 
 
 def read(path: Path) -> Decisions:
-    """Raises UsageError where the file is not there, or is none."""
+    """Read a file of decisions. Raises UsageError where it is missing or malformed."""
     try:
         return Decisions.model_validate_json(path.read_bytes())
     except OSError as error:
@@ -53,37 +55,36 @@ def read(path: Path) -> Decisions:
 
 
 def reasons(path: Path | None) -> dict[str, str]:
-    """By the attempt's id, as far as there is a file of decisions. Raises as `read` does."""
+    """Return the reasons by the attempt's id; none without a file. Raises as `read` does."""
     return {} if path is None else read(path).reasons
 
 
 def unknown(path: Path | None, decided: Collection[str], known: Collection[str]) -> list[str]:
-    """What is told of decisions, by their attempts' ids, on what is not among these attempts."""
     others = sorted(set(decided) - set(known))
     return [f"{path} decides on {one}, which is not among these results" for one in others]
 
 
 def whole_id(begins: str, known: Collection[str]) -> str:
-    """The one of these ids that begins so. Raises UsageError where none or more than one does."""
-    found = [one for one in known if one.startswith(begins)] if len(begins) >= SHORTEST_ID else []
-    if len(found) > 1:
+    """Return the one known id with this beginning. Raises UsageError for none and for several."""
+    fits = [one for one in known if one.startswith(begins)] if len(begins) >= SHORTEST_ID else []
+    if len(fits) > 1:
         raise UsageError(
-            f"{len(found)} attempts in these results have an id that begins with {begins!r}.",
+            f"{len(fits)} attempts in these results have an id that begins with {begins!r}.",
             "Give more of its digits.",
         )
-    if not found:
+    if not fits:
         raise UsageError(
             f"No attempt in these results has the id {begins!r}.",
-            "`grader leaderboard build --who FILE` writes down each attempt's id; its first "
-            f"{SHORTEST_ID} digits are enough where no other begins so.",
+            "`grader leaderboard build --who FILE` lists each attempt's id; its first "
+            f"{SHORTEST_ID} digits are enough if no other id begins with them.",
         )
-    return found[0]
+    return fits[0]
 
 
 def invalidate(path: Path, one: Invalidated) -> None:
-    """Add a decision to the file, which is made where it is missing.
+    """Add a decision to the file, and make the file if it is missing.
 
-    Raises UsageError for an attempt that is decided already, and for an unusable reason.
+    Raises UsageError for an attempt with an earlier decision, and for an unusable reason.
     """
     decided = read(path) if path.exists() else Decisions(schema=SCHEMA, invalidated=())
     if not one.reason.strip():

@@ -1,20 +1,20 @@
-"""One attempt as a board shows it: compact, for the attempts of a whole class in memory."""
+"""One attempt as a board shows it: compact, because memory holds those of a whole class."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from grader.classroom.attempts import Context, Found
+from grader.classroom.attempts import Context, ReadAttempt
 from grader.classroom.board.records import State
 from grader.classroom.board.worth import measured, trusted, worth
 from grader.model import Result, Status, login_of
 
-# The states whose figures are shown: of what is wrong or impossible they mean nothing.
-TELLING = (State.RANKED, State.UNVERIFIED, State.NOISY)
+# The states with figures to show: those of a wrong or impossible kernel mean nothing.
+WITH_FIGURES = (State.RANKED, State.UNVERIFIED, State.NOISY)
 
 
 class Figures(NamedTuple):
-    """What the speed step measured, or what an untrusted file says that it did."""
+    """The speed step's measurement, or the claim of an untrusted file."""
 
     gpu: str
     share: float
@@ -26,7 +26,7 @@ class Figures(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One attempt. `digest` tells its text from another's, `state` is as if nobody decided.
+    """One attempt. Different texts have a different `digest`; `state` ignores a teacher's decision.
 
     `student` is the login, and is never published.
     """
@@ -36,7 +36,7 @@ class Entry(NamedTuple):
     student: str
     exercise: str
     when: str  # handed in: UTC, ISO 8601
-    graded: str  # the same; empty for what is no time
+    graded: str  # the same; empty where the text is no time
     signed: bool
     trusted: bool  # signed, and made in hardened mode
     state: State
@@ -48,26 +48,26 @@ class Entry(NamedTuple):
     figures: Figures | None  # for RANKED, UNVERIFIED and NOISY
 
 
-def entry(found: Found, context: Context) -> Entry:
-    attempt, result = found.attempt, found.attempt.result
+def entry(read: ReadAttempt, context: Context) -> Entry:
+    attempt, result = read.attempt, read.attempt.result
     timed = context.timed[result.exercise]
-    state, note = worth(found, timed=timed, version=context.version)
+    state, note = worth(read, timed=timed, version=context.version)
     return Entry(
         id=attempt.id,
-        digest=found.digest,
+        digest=read.digest,
         student=login_of(attempt.student),
         exercise=result.exercise,
-        when=found.when,
-        graded=found.graded,
-        signed=found.signed,
-        trusted=trusted(found),
+        when=read.when,
+        graded=read.graded,
+        signed=read.signed,
+        trusted=trusted(read),
         state=state,
         note=note,
         passed=result.status is Status.PASS,
         points=result.points,
         max_points=result.max_points,
         kernel=result.kernel.sha256,
-        figures=_figures(result) if state in TELLING else None,
+        figures=_figures(result) if state in WITH_FIGURES else None,
     )
 
 

@@ -16,7 +16,7 @@ class Forbidden:
     """Finds logins of a class and e-mail addresses in a text."""
 
     def __init__(self, logins: Collection[str]) -> None:
-        # Of a login that is an e-mail address, the part before the @ says as much.
+        # The part of an e-mail address before the @ names its owner, too.
         parts = {part for login in logins for part in (login, login.partition("@")[0])}
         words = {folded(part).strip() for part in parts} - {""}
         long = sorted((word for word in words if len(word) >= LONG_ENOUGH), key=len, reverse=True)
@@ -33,16 +33,16 @@ class Forbidden:
         return bool(EMAIL.search(plain) or (self._logins and self._logins.search(plain)))
 
     def spelt(self, name: str) -> bool:
-        """Say if a reader sees a login in a name, whatever its separators, accents and letters.
+        """Look for a login in a name, whatever the name's separators, accents and letters.
 
-        A short one is a word of its own, or the whole.
+        A short login counts only as a whole word or the whole name.
         """
         whole = skeleton(name)
         words = {whole, *WORD.findall(as_seen(name))}
         return not words.isdisjoint(self._short) or any(login in whole for login in self._long)
 
     def without(self, text: str) -> str:
-        """Return the text with … for each login and address; the rest stays as it was written."""
+        """Replace each login and address by …, and leave the rest as it was written."""
         if not self.found(text):
             return text
         folds = [folded(character) for character in text]
@@ -53,12 +53,12 @@ class Forbidden:
             for match in pattern.finditer("".join(folds))
             for place in written_at[match.start() : match.end()]
         }
-        kept = "".join(
+        rest = "".join(
             character if place not in hidden else "…" * (place - 1 not in hidden)
             for place, character in enumerate(text)
         )
-        # What shows only where the text is folded as a whole, such as a letter put together of two.
-        return self._folded_without(kept) if self.found(kept) else kept
+        # Some logins show only in the text folded as a whole: two characters may make one letter.
+        return self._folded_without(rest) if self.found(rest) else rest
 
     def _folded_without(self, text: str) -> str:
         text = EMAIL.sub("…", folded(text))

@@ -1,11 +1,11 @@
-"""Texts that readers take for one another: folded case, accents, and letters that look alike."""
+"""Texts that readers confuse: they differ in case, in accents, or in letters that look alike."""
 
 from __future__ import annotations
 
 import unicodedata
 
-# Small letters and digits, and what they look like, small or as capitals. Where that differs it is
-# the capital that counts, as of Greek ones. More letters look alike than stand here.
+# Small letters and digits, and the letters that they look like. Where a small letter and its
+# capital look like different ones, the capital counts, as in Greek. The list is not complete.
 LOOK_ALIKE = (
     str.maketrans("01i|ıɩǀɑɡøłđħŧ", "ollllllagoldht")
     | str.maketrans("авгезікмнорстухьјѕһӏԁԛԝ", "abre3lkmhopctyxbjshldqw")
@@ -23,10 +23,9 @@ def without_marks(text: str) -> str:
 
 
 def as_seen(text: str) -> str:
-    """Write one letter for all that look like it."""
     return without_marks(folded(text)).translate(LOOK_ALIKE)
 
 
 def skeleton(text: str) -> str:
-    """Return what two names share that a reader takes for one another."""
+    """Return a text's letters and digits as seen: names that readers confuse have the same ones."""
     return "".join(c for c in as_seen(text) if c.isalnum())

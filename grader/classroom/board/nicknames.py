@@ -1,4 +1,4 @@
-"""The nicknames that nobody may have: those that name, imitate or disturb others."""
+"""The nicknames that are not allowed: those that name, imitate or disturb others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from grader.classroom.board.look_alikes import folded, skeleton, without_marks
 from grader.classroom.board.words import ADJECTIVES, NOUNS
 
 LONGEST_NICKNAME = 24  # characters
-# What a row that is no student's is called, and words in which the board says what one is worth.
+# Names of baselines, and the board's own words for the state of a row.
 TAKEN = (
     *("torch", "torch eager", "torch compile", "model solution", "solution", "baseline"),
     *("limit", "the limit", "memory limit", "hardware limit", "gpu limit"),
@@ -19,19 +19,19 @@ TAKEN = (
 )
 PSEUDONYM = re.compile(rf"({'|'.join(ADJECTIVES)})[\W_]*({'|'.join(NOUNS)})[\W_]*\d+")
 NUMBER_AROUND = re.compile(r"^[\W\d_]+|[\W\d_]+$")
-# The letters of Hangul that fill a place and show nothing, as NFKC has them. All other characters
-# that Unicode calls ignorable are no letters, or are taken out of what is cleaned.
+# The invisible fillers of Hangul, as NFKC writes them. All other characters that Unicode calls
+# ignorable are no letters, or are removed when a nickname is cleaned.
 UNSEEN = re.compile("[\u115f\u1160]")
-# Japanese and Korean write with several scripts at once, none of which looks like another's.
+# Japanese and Korean mix several scripts, and none of them looks like another.
 EAST_ASIAN = ("CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL")
 
 
 def problem(nickname: str, forbidden: Forbidden) -> str | None:
-    """Say why nobody may have a nickname, which is one clean line; None where one may."""
+    """Return the reason to refuse a nickname, which is one clean line; None if it is allowed."""
     if not any(c.isalnum() for c in folded(nickname)):
         return "it has no letter and no digit"
     if UNSEEN.search(folded(nickname)):
-        return "it has a letter that nobody sees"
+        return "it has an invisible letter"
     if len(nickname) > LONGEST_NICKNAME:
         return f"it has more than {LONGEST_NICKNAME} characters"
     if nickname[0] in "=+-@":
@@ -45,14 +45,14 @@ def problem(nickname: str, forbidden: Forbidden) -> str | None:
     if _like_a_pseudonym(nickname):
         return "it looks like a pseudonym, perhaps another's"
     if skeleton(NUMBER_AROUND.sub("", folded(nickname))) in map(skeleton, TAKEN):
-        return "it is taken: the board itself says so of a row"
+        return "it is taken: the board uses it itself"
     return None
 
 
 def _scripts(text: str) -> set[str]:
-    """Return the scripts of a text's letters: what their Unicode names begin with."""
-    found = {unicodedata.name(c, "?").partition(" ")[0] for c in folded(text) if c.isalpha()}
-    return {"CJK" if script in EAST_ASIAN else script for script in found}
+    # A letter's Unicode name begins with its script.
+    scripts = {unicodedata.name(c, "?").partition(" ")[0] for c in folded(text) if c.isalpha()}
+    return {"CJK" if script in EAST_ASIAN else script for script in scripts}
 
 
 def _like_a_pseudonym(text: str) -> bool:
@@ -67,12 +67,12 @@ def _like_a_pseudonym(text: str) -> bool:
 
 
 def _stacked(text: str) -> bool:
-    """Look for three combining marks in a row, which would cover the lines around."""
+    # Three combining marks in a row would cover the lines around.
     marks = "".join("m" if unicodedata.combining(c) else "." for c in text)
     return "mmm" in marks
 
 
-# In a skeleton 0 and 1 are letters: behind the words a digit, or four letters that may be some.
+# A skeleton has letters for 0 and 1: a digit follows the words, or four letters that may be digits.
 LIKE_ONE = re.compile(
     rf"({'|'.join(map(skeleton, ADJECTIVES))})({'|'.join(map(skeleton, NOUNS))})"
     r"([ol]*[2-9]|[ol]{4})"

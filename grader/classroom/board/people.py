@@ -1,4 +1,4 @@
-"""What students are called on a board: pseudonyms by default, nicknames for those who want them."""
+"""Names of students on a board: pseudonyms by default, nicknames for those who want them."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Person:
 
 
 def named(
-    logins: Collection[str], key: bytes, wanted: Mapping[str, Wish]
+    logins: Collection[str], key: bytes, wishes: Mapping[str, Wish]
 ) -> tuple[dict[str, Person], list[str]]:
-    """Return everybody who is on the board by login, and a line for each wish that is not met.
+    """Return everybody who is on the board by login, and a line for each wish that is refused.
 
-    Nobody loses a nickname to one who comes later in `wanted`.
+    Of two students with one nickname, the first in `wishes` gets it.
     """
     who, refused, hidden, taken = pseudonyms(logins, key), [], set(), set()
-    forbidden = Forbidden({*logins, *wanted})
-    for student, wish in wanted.items():
+    forbidden = Forbidden({*logins, *wishes})
+    for student, wish in wishes.items():
         theirs = login_of(student)
         if not wish.hidden and not wish.nickname:
             continue
@@ -57,5 +57,5 @@ def _unknown(student: str, wish: Wish) -> str:
     wants = "not to be shown" if wish.hidden else f"to be called {quoted(wish.nickname)}"
     return (
         f"{quoted(student)} wants {wants}, and nobody here has that login: it is misspelt, or "
-        "nothing is handed in yet"
+        "that student has handed in nothing yet"
     )

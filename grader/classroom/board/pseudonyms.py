@@ -14,9 +14,10 @@ NUMBERS = 10_000  # four digits behind each pair of words
 def pseudonyms(logins: Iterable[str], key: bytes) -> dict[str, str]:
     """Return for each login a pair of words with four digits.
 
-    There are 128 · 128 · 10,000 = 1.6e8. In a class of 2,000 two share one with a probability of
-    2000² / 2 / 1.6e8 = 1.2 %; then one of them, the same whoever else is there, gets another. So
-    the name of a student changes because of one who joins with a probability below 1.6e8⁻¹.
+    128 · 128 · 10,000 = 1.6e8 exist. In a class of 2,000, two logins share one with a probability
+    of 2000² / 2 / 1.6e8 = 1.2 %. Then one of them gets another, the same one whoever else is in the
+    class. A student who joins changes the pseudonym of a given other with a probability below
+    1.6e8⁻¹.
     """
     names: dict[str, str] = {}
     taken: set[str] = set()
@@ -37,10 +38,10 @@ def _pseudonym(key: bytes, login: str, attempt: int) -> str:
 
 
 def page(login: str, key: bytes) -> str:
-    """Name a student's page by 80 bits that nobody can work out from the login."""
+    """Name a student's page by 80 bits that do not reveal the login."""
     return _mac(key, "page", login).hex()[:20]
 
 
 def _mac(key: bytes, purpose: str, login: str) -> bytes:
-    """Return HMAC-SHA256 (RFC 2104), each purpose apart."""
+    # HMAC-SHA256, RFC 2104. The purpose makes a page's name independent of a pseudonym.
     return hmac.digest(key, f"{purpose}\n{login}".encode(), sha256)

@@ -18,27 +18,26 @@ from grader.model import UsageError, fill_folder, replacing_folder
 
 SCHEMA = "grader/board/v1"
 DOCUMENT = "board.json"
-# Names all files of a board, so that nothing is ever deleted that was not written here.
+# Lists all files of a board: only these are deleted when a newer board replaces it.
 LIST = ".grader-board"
 
 _site = TypeAdapter(Site)
 
 
 def to_json(site: Site) -> str:
-    """The site as one JSON object, `grader/board/v1`."""
+    """Return the site as one JSON object, `grader/board/v1`."""
     return f'{{"schema":"{SCHEMA}",{_site.dump_json(site).decode()[1:]}\n'
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON Schema (2020-12) of `board.json`."""
     schema = _site.json_schema(mode="serialization")
     schema["properties"] = {"schema": {"const": SCHEMA}} | schema["properties"]
     schema["required"] = ["schema", *schema["required"]]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-def must_be_ours(out: Path) -> None:
-    """Raises UsageError unless `out` is free, empty, or an earlier board and nothing else."""
+def require_replaceable(out: Path) -> None:
+    """Raise UsageError unless `out` is missing, empty, or an earlier board and nothing else."""
     if not os.path.lexists(out):
         return
     if out.is_symlink() or not out.is_dir():
@@ -50,23 +49,23 @@ def must_be_ours(out: Path) -> None:
     if others:
         raise UsageError(
             f"{out} holds {others[0]!r}, which no earlier board wrote there.",
-            "Name a new folder, or that of an earlier board: it is replaced as a whole.",
+            "Name a new folder, or one that holds only an earlier board, which is replaced.",
         )
 
 
 def write(out: Path, files: Mapping[str, str]) -> None:
-    """Make `out` hold these files, by their names in it, and nothing else.
+    """Replace the folder `out` by these files, given by their names in it.
 
-    Raises UsageError as `must_be_ours` does, and where nothing can be written.
+    Raises UsageError as `require_replaceable` does, and where nothing can be written.
     """
-    must_be_ours(out)
+    require_replaceable(out)
     try:
         with replacing_folder(out) as new:
             fill_folder(new, {**files, LIST: "\n".join([*sorted(files), ""])})
     except OSError as error:
         raise UsageError(
             f"The board cannot be written to {out}: {error.strerror}.",
-            "Name a folder within one that is there and yours.",
+            "Name a folder in one that exists and where you may write.",
         ) from None
 
 

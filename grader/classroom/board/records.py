@@ -1,7 +1,7 @@
-"""What a leaderboard shows, ready to be drawn: no login, no e-mail, no source.
+"""The contents of a leaderboard, ready to be drawn: no login, no e-mail, no source.
 
-Shares are those of the ceiling that was measured beside the kernel on the same GPU, so that rows
-of different GPUs stand in one table. Figures that a row does not have are None.
+A share is of the ceiling that was measured beside the kernel on the same GPU: rows of different
+GPUs can share a table. Figures that a row does not have are None.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from functools import cached_property
 
 
 class State(StrEnum):
-    """What a row or an attempt is worth on a board."""
+    """The state of a row or an attempt on a board."""
 
-    RANKED = "ranked"  # a share that a trusted run measured; below the gate, too: `note` says so
+    RANKED = "ranked"  # a share from a trusted run; `note` says if it is below the gate
     SOLVED = "solved"  # right, and speed is not graded: a puzzle
     UNVERIFIED = "unverified"  # right and timed, but no trusted run made it
     NOT_TIMED = "not_timed"  # right, on a machine without a GPU
@@ -30,9 +30,9 @@ class Row:
     """One line of the board of one exercise: a student's best attempt, or a baseline.
 
     `who` is the pseudonym or nickname, `key` the name of the student's page without its ending
-    (None for a baseline). `rank` is 1 + how many ranked rows have their whole interval above
-    this one's. It is None for all that do not rank. The figures of a row that is UNVERIFIED are
-    what its file claims. Baselines have no interval.
+    (None for a baseline). `rank` is 1 + the number of ranked rows whose interval lies wholly above
+    this one's; it is None for a row without a rank. The figures of an UNVERIFIED row are its file's
+    claim. Baselines have no interval.
     """
 
     who: str
@@ -55,7 +55,7 @@ class Row:
 class Board:
     """The board of one exercise: rows in the order of the table, ranked ones first.
 
-    Then come those that do not rank, then the baselines. `passing` and `great` are shares.
+    Rows without a rank follow, then the baselines. `passing` and `great` are shares.
     """
 
     exercise: str
@@ -122,7 +122,7 @@ class Site:
     title: str
     version: str
     made_at: str  # UTC, ISO 8601
-    exercises: int  # how many can be solved, puzzles among them
+    exercises: int  # including puzzles
     boards: tuple[Board, ...]
     standings: tuple[Standing, ...]
     students: tuple[Student, ...]

@@ -1,4 +1,4 @@
-"""From attempts to all that the pages of a class show, without what must not be published."""
+"""Assembly of a class's pages from its attempts, without anything that must not be published."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST_GPU = 80  # characters of a GPU's name
 
 @dataclass(frozen=True)
 class Task:
-    """What a board says of an exercise; `gates` is None for a puzzle, which has no board."""
+    """An exercise as a board shows it; `gates` is None for a puzzle, which has no board."""
 
     name: str
     title: str
@@ -32,7 +32,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Class:
-    """A class and what it did: attempts oldest first, and who is on the board, by login."""
+    """A class: its exercises, its attempts, oldest first, and the people on the board, by login."""
 
     tasks: tuple[Task, ...]
     entries: tuple[Entry, ...]
@@ -40,7 +40,6 @@ class Class:
 
 
 def tasks(exercises: Iterable[Exercise]) -> tuple[Task, ...]:
-    """In the order of the course."""
     return tuple(
         Task(one.name, one.spec.title, one.spec.backend, one.spec.gates) for one in exercises
     )
@@ -49,7 +48,7 @@ def tasks(exercises: Iterable[Exercise]) -> tuple[Task, ...]:
 def decided(
     entries: Iterable[Entry], reasons: Mapping[str, str], forbidden: Forbidden
 ) -> tuple[Entry, ...]:
-    """The attempts with what a teacher decided of them, in words that may be published."""
+    """Apply a teacher's decisions to the attempts, in words that may be published."""
     return tuple(
         entry
         if entry.id not in reasons
@@ -65,7 +64,7 @@ def decided(
 def assemble(
     settings: Settings, group: Class, known: Sequence[Baseline], made_at: datetime
 ) -> Site:
-    """Everything that is published. Students who are not in `group.people` leave no trace."""
+    """Build the whole site. Students who are not in `group.people` leave no trace."""
     group = replace(group, entries=_publishable(group, known))
     timed = [task for task in group.tasks if task.gates is not None]
     best = rank.best_of(group.entries)
@@ -82,7 +81,7 @@ def assemble(
 
 
 def _publishable(group: Class, known: Sequence[Baseline]) -> tuple[Entry, ...]:
-    """The attempts of those on the board. A GPU that only an untrusted file names has no name."""
+    """Drop hidden students' attempts, and the name of a GPU that only untrusted files name."""
     gpus = {baseline.row.gpu for baseline in known}
     gpus |= {e.figures.gpu for e in group.entries if e.trusted and e.figures is not None}
     names = {gpu: texts.clean_line(gpu, LONGEST_GPU) for gpu in gpus}
@@ -98,7 +97,7 @@ def _publishable(group: Class, known: Sequence[Baseline]) -> tuple[Entry, ...]:
 def _board(task: Task, group: Class, best: rank.Best, known: Sequence[Baseline]) -> Board:
     assert task.gates is not None
     ranked = [entry for entry, _ in best.values() if entry.state is State.RANKED]
-    rank_of = rank.places(ranked)
+    rank_of = rank.ranks_by_id(ranked)
     rows = sorted(
         (
             _row(group.people[login], entry, count, rank_of.get(entry.id))
@@ -150,8 +149,8 @@ def _row(person: Person, entry: Entry, attempts: int, place: int | None) -> Row:
 
 
 def _place(row: Row) -> tuple[bool, int, float, str, str]:
-    """Ranked rows first, by rank, share and time; then the others by how far they came."""
     ranked = row.rank is not None
+    # Ranked rows come first, by rank, share and time, then the others by their state.
     group = row.rank if row.rank is not None else rank.FURTHEST.index(row.state)
     return (not ranked, group, -(row.share or 0.0), row.when, row.who)
 
@@ -204,12 +203,12 @@ def _ranked(best: rank.Best, login: str) -> Entry | None:
 
 
 def _students(group: Class) -> list[Student]:
-    points = defaultdict(list)
+    histories = defaultdict(list)
     for entry in group.entries:
-        points[entry.student].append(_tried(entry))
+        histories[entry.student].append(_tried(entry))
     students = [
-        Student(group.people[login].who, group.people[login].key, tuple(tried))
-        for login, tried in points.items()
+        Student(group.people[login].who, group.people[login].key, tuple(history))
+        for login, history in histories.items()
     ]
     return sorted(students, key=lambda student: (student.who, student.key))
 
@@ -231,9 +230,9 @@ def _tried(entry: Entry) -> Tried:
 
 
 def who_is_who(group: Class) -> list[dict[str, object]]:
-    """For the teacher alone: everybody who handed in, and each attempt by its id, oldest first.
+    """List everybody who handed in, and each attempt by its id, oldest first: for the teacher only.
 
-    Who is hidden has neither a name nor a page. What `counts` stands for its student on a board.
+    A hidden student has neither a name nor a page. A board shows the attempt that `counts`.
     """
     counting = {best.id for own in rank.best_of(group.entries).values() for best, _ in own.values()}
     attempts = defaultdict(list)

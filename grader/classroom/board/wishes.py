@@ -1,4 +1,4 @@
-"""What students want of the board: a nickname, or not to be on it."""
+"""The wishes of students for the board: a nickname, or not to be on it."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def wishes(path: Path) -> dict[str, Wish]:
 
 
 def _columns(path: Path, names: Sequence[str]) -> list[str]:
-    """Return the names of the columns. All are known: no wish to be hidden is passed over.
+    """Return the names of the columns. Raises UsageError.
 
-    Raises UsageError.
+    An unknown column is an error: it might be a misspelt wish to be hidden.
     """
     columns = [name.strip().casefold() for name in names]
     if "student" not in columns or not {"nickname", "hidden"} & set(columns):
@@ -65,7 +65,7 @@ def _wishes(path: Path, rows: csv.DictReader[str]) -> dict[str, Wish]:
         if not student:
             raise UsageError(f"{where} names no student.", _COLUMNS)
         if login_of(student) in seen:
-            raise UsageError(f"{where}: {quoted(student)} stands there twice.", "Keep one line.")
+            raise UsageError(f"{where}: {quoted(student)} has two lines.", "Keep one of them.")
         if hidden not in YES + NO:
             raise UsageError(
                 f"{where}: hidden is {quoted(hidden)}.", f"Write {YES[0]}, or leave it empty."

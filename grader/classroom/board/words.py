@@ -1,6 +1,6 @@
-"""The words of pseudonyms: 128 adjectives and 128 nouns, any of which may stand together.
+"""The words of pseudonyms: 128 adjectives and 128 nouns, in any combination.
 
-None is a first name, a colour, or a word for what somebody looks like.
+None is a first name, a colour, or a word for somebody's looks.
 """
 
 from __future__ import annotations

@@ -1,38 +1,37 @@
-"""What an attempt is worth on a board, and in a few words why it does not rank or did not pass."""
+"""The state of an attempt on a board, and a note why it has no rank or did not pass."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from grader.classroom.attempts import Found
+from grader.classroom.attempts import ReadAttempt
 from grader.classroom.board.records import State
 from grader.model import Outcome, Result, Speed, Status, Step, percent
 from grader.speed import IMPOSSIBLE
 
-MAY_SKIP = ("traffic", "counts")  # by kernels that no simulator knows
-ENDED = (Status.PASS, Status.FAIL, Status.CANNOT_GRADE)  # what a check that was finished says
-# Each under a name of its own, as they are compared a million times: until Python 3.12 it takes
-# longer to look a member up in its enum than to compare with it.
+MAY_SKIP = ("traffic", "counts")  # by kernels that no simulator can run
+ENDED = (Status.PASS, Status.FAIL, Status.CANNOT_GRADE)  # of a check that ran to its end
+# Global names, because they are compared a million times: before Python 3.12, looking a member up
+# in its enum takes longer than the comparison.
 PASS, SKIP, NOISY = Outcome.PASS, Outcome.SKIP, Outcome.NOISY
 
 
-def worth(found: Found, *, timed: bool, version: str) -> tuple[State, str]:
-    """Return the state of an attempt as if no teacher decided, and a note.
+def worth(read: ReadAttempt, *, timed: bool, version: str) -> tuple[State, str]:
+    """Return the state of an attempt before any teacher's decision, and a note.
 
     `timed` says whether the exercise's speed is graded, `version` is that of the course.
     """
-    result = found.attempt.result
+    result = read.attempt.result
     state, note = _timed(result) if timed else (_untimed(result), "")
-    if not trusted(found):
+    if not trusted(read):
         state, note = _unverified(state, note)
-    if found.attempt.version != version:
+    if read.attempt.version != version:
         note = _noted(note, "graded with another version of the course")
     return state, note
 
 
-def trusted(found: Found) -> bool:
-    """Whether a trusted run made the attempt: it is signed, and its walls had to hold."""
-    return found.signed and found.attempt.result.hardened
+def trusted(read: ReadAttempt) -> bool:
+    return read.signed and read.attempt.result.hardened
 
 
 def speed_step(result: Result) -> Step | None:
@@ -40,8 +39,8 @@ def speed_step(result: Result) -> Step | None:
 
 
 def measured(result: Result) -> Speed | None:
-    """What the speed step measured on a GPU; a simulation has no speed, whatever its file says."""
     step = speed_step(result)
+    # A simulation has no speed, whatever its file says.
     return None if step is None or result.environment.simulated else step.speed
 
 
@@ -68,7 +67,6 @@ def _timed(result: Result) -> tuple[State, str]:
 
 
 def _unverified(state: State, note: str) -> tuple[State, str]:
-    """Return what is left of a state and its note where no trusted run made the attempt."""
     if state not in (State.RANKED, State.SOLVED, State.NOT_TIMED):
         return state, note
     return (
@@ -78,7 +76,7 @@ def _unverified(state: State, note: str) -> tuple[State, str]:
 
 
 def _sound(result: Result) -> bool:
-    """Whether all but its speed was found right, by a check that came to its end."""
+    # All steps but speed passed, in a check that ran to its end.
     if result.status not in ENDED:
         return False
     correct = False

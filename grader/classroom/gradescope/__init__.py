@@ -1,4 +1,4 @@
-"""The zip from which Gradescope builds an autograder: a released course, and what runs it there."""
+"""The zip from which Gradescope builds an autograder: a released course and two scripts."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ LARGEST = 100 << 20  # bytes in all; Gradescope takes no larger zip
 
 
 def autograder_zip(release: Path) -> bytes:
-    """The zip for a folder that `grader release` wrote. The same release makes the same bytes.
+    """Pack a folder that `grader release` wrote. The same release makes the same bytes.
 
-    It holds the files that the release lists, for students can read what Gradescope runs. Raises
-    UsageError for a folder that is no release, and for one in which somebody changed a file.
+    The zip holds only the files that the release lists, because students can read the files on
+    Gradescope. Raises UsageError for a folder that is no release or has a changed file.
     """
     listed = manifest.read(release)
     manifest.require_unchanged(release, listed)

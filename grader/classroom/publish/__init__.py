@@ -1,1 +1,1 @@
-"""`grader solutions publish`: model solutions with what is told of them, as a folder."""
+"""`grader solutions publish`: model solutions, explained and measured, as a folder."""

@@ -1,7 +1,7 @@
-"""From files of results to the one that was measured with the very solution that is published.
+"""The choice of the result that shows how a published solution performs.
 
-Nothing is taken for a figure of a solution but what a result of that file holds: one that passed,
-whose checksum is the solution's.
+A solution's figures come only from a result that passed, and whose kernel has the solution's
+checksum.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from grader.model import (
     utc,
 )
 
-SKEW = timedelta(days=1)  # by which clocks of honest machines differ at most
+SKEW = timedelta(days=1)  # the largest difference between clocks of honest machines
 RESULT, ATTEMPT = "grader/result/v1", "grader/attempt/v1"
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was measured of one solution: `result` passed, and is of that very file.
+    """The measurements of one solution: `result` passed, and its kernel is that very file.
 
-    `missing` says in a sentence what is not measured, and why; empty where nothing is missing.
+    `missing` is a sentence on anything that is not measured, and why; it may be empty.
     """
 
     result: Result | None
@@ -52,7 +52,7 @@ def speed_of(result: Result) -> Speed | None:
 
 
 def read(paths: Sequence[Path], now: datetime) -> Read[Result]:
-    """The results in files and folders, of attempts of a class, too; and what cannot be used.
+    """Read results, and those in a class's attempts, from files and folders.
 
     Raises UsageError for a path that is not there.
     """
@@ -60,9 +60,9 @@ def read(paths: Sequence[Path], now: datetime) -> Read[Result]:
 
 
 def unused(found: Iterable[tuple[str, Result]], solutions: Mapping[str, str]) -> list[Problem]:
-    """What is no measurement of these solutions, whose SHA-256 are given by exercise; and repeats.
+    """List results of other files than these solutions, given by SHA-256, and repeated results.
 
-    Older results of a solution are none of it: the newest counts.
+    Older results of a solution are not listed, although only the newest counts.
     """
     problems: list[Problem] = []
     first: dict[str, str] = {}
@@ -74,7 +74,7 @@ def unused(found: Iterable[tuple[str, Result]], solutions: Mapping[str, str]) ->
         elif result.exercise not in solutions:
             problems.append(Problem(place, f"it is of {name}, which is not published here"))
         elif result.kernel.sha256 != solutions[result.exercise]:
-            reason = f"it is of another file than the solution of {name} as it stands"
+            reason = f"it is of another file than the present solution of {name}"
             problems.append(Problem(place, reason))
     return problems
 
@@ -82,12 +82,11 @@ def unused(found: Iterable[tuple[str, Result]], solutions: Mapping[str, str]) ->
 def _results(now: datetime, document: bytes) -> Iterator[Result]:
     result = _result(document)
     if started(result) > now + SKEW:
-        raise Unusable(f"it is dated {result.started_at}, which is still to come")
+        raise Unusable(f"it is dated {result.started_at}, which is in the future")
     yield result
 
 
 def _result(document: bytes) -> Result:
-    """Raises Unusable for what is no result of this version."""
     schema = schema_of(document)
     if schema not in (RESULT, ATTEMPT):
         raise Unusable(f"it is a {quoted(schema)}, and {RESULT} is needed")
@@ -100,7 +99,7 @@ def _result(document: bytes) -> Result:
 
 
 def started(result: Result) -> datetime:
-    """When the check began. Raises Unusable for what is no time."""
+    """Return the time when the check began. Raises Unusable for a text that is no time."""
     try:
         return utc(result.started_at)
     except ValueError:
@@ -108,9 +107,9 @@ def started(result: Result) -> datetime:
 
 
 def of(exercise: str, sha256: str, timed: bool, results: Sequence[Result]) -> Evidence:
-    """The newest result of the file that passed, and before all others one that was timed.
+    """Choose the newest passing result of the file, with a timed one before all others.
 
-    `timed` is whether the exercise has a speed step.
+    `timed` says whether the exercise has a speed step.
     """
     named = [result for result in results if result.exercise == exercise]
     mine = [result for result in named if result.kernel.sha256 == sha256]
@@ -125,13 +124,13 @@ def _why_none(named: Sequence[Result], mine: Sequence[Result]) -> str:
     if mine:
         newest = max(mine, key=started)
         return (
-            f"Nothing is told of how this solution does: its newest result ended as "
+            f"Nothing is measured here: the newest result of this solution ended as "
             f"“{newest.status.value.replace('_', ' ')}”, not as a pass."
         )
     if named:
         return (
-            "Nothing is measured here: the results that were given for this exercise are those "
-            "of other files, not of this solution as it stands."
+            "Nothing is measured here: the results that were given for this exercise are of other "
+            "files, not of this solution."
         )
     return "Nothing is measured here: no result of this solution was given when it was published."
 

@@ -1,4 +1,4 @@
-"""A folder of published solutions: written whole, replaced only by the same course, read again."""
+"""A folder of published solutions: written as a whole, and replaced only by the same course."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Shown:
 
 
 def write(out: Path, files: Mapping[str, str], record: Solutions) -> None:
-    """Make `out` a folder of these files, by their paths within it, and the record.
+    """Make `out` a folder of the record and these files, given by their paths in it.
 
-    An earlier publication of the same course is replaced as a whole. Raises UsageError, and changes
-    nothing, where `out` is anything else.
+    It replaces an earlier publication of the same course. Raises UsageError, and changes nothing,
+    where `out` is anything else.
     """
     require_free(out, record.course)
     try:
@@ -38,12 +38,12 @@ def write(out: Path, files: Mapping[str, str], record: Solutions) -> None:
     except OSError as error:
         raise UsageError(
             f"The folder {out} cannot be written: {error.strerror}.",
-            "Give --out a folder within one that is there and yours.",
+            "Give --out a folder in one that exists and where you may write.",
         ) from None
 
 
 def require_free(out: Path, course: str) -> None:
-    """Raises UsageError where `out` holds anything but an earlier publication of the course."""
+    """Raise UsageError where `out` holds anything but an earlier publication of the course."""
     if not os.path.lexists(out):
         return
     if not out.is_dir():
@@ -72,7 +72,7 @@ def require_free(out: Path, course: str) -> None:
 
 
 def read(folder: Path) -> Solutions:
-    """The record of a folder of published solutions. Raises UsageError."""
+    """Read the record of a folder of published solutions. Raises UsageError."""
     path = folder / records.FILE
     try:
         return records.from_json(path.read_bytes())
@@ -89,7 +89,7 @@ def read(folder: Path) -> Solutions:
 
 
 def solution(folder: Path, entry: PublishedSolution) -> Shown:
-    """One of its solutions, as it was published. Raises UsageError when a file was changed."""
+    """Read one of its solutions. Raises UsageError when a file was changed since publication."""
     source = _unchanged(folder / entry.name / "kernel.py", entry.sha256)
     commentary = ""
     if entry.commentary is not None:

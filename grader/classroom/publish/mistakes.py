@@ -1,4 +1,4 @@
-"""The wrong kernels around a model solution, each as what its author says and what differs."""
+"""The wrong kernels of an exercise, each with its author's words and its differing lines."""
 
 from __future__ import annotations
 
@@ -20,16 +20,15 @@ MOST_DIFF_LINES = 60
 class Mistake:
     """A wrong kernel of an exercise.
 
-    `told` is what it gets wrong; `luck`, such as `may pass by luck, because …`, what a GPU may not
-    show of it. Both may be empty. `step` is the
-    one that rejects it, None where the file does not say. `diff` holds lines that begin with `-`
-    (only in the solution), `+` (only here) or a space, without comments, and an empty line
-    where something is left out; `cut` is how many of its lines are left out at the end.
+    `description` names the mistake. `luck`, such as `may pass by luck, because …`, says why a GPU
+    may not show it. Both may be empty. `step` rejects it; None where the file names no step. `diff`
+    holds lines that begin with `-` (only in the solution), `+` (only here) or a space. Comments are
+    left out, and an empty line marks a gap. `cut` counts the lines that are left out at the end.
     """
 
     name: str
     source: str
-    told: str
+    description: str
     luck: str
     step: str | None
     diff: tuple[str, ...]
@@ -47,7 +46,7 @@ def mistake(path: Path, solution: str) -> Mistake:
     return Mistake(
         name=path.name,
         source=source,
-        told=" ".join(paragraphs[0].split()) if own else "",
+        description=" ".join(paragraphs[0].split()) if own else "",
         luck=" ".join(luck[1].split()) if luck else "",
         step=_step(path),
         diff=tuple(diff[:MOST_DIFF_LINES]),
@@ -63,7 +62,6 @@ def _step(path: Path) -> str | None:
 
 
 def _diff(solution: str, wrong: str) -> Iterator[str]:
-    """What differs in the code of two files, with a line around it."""
     compared = difflib.unified_diff(_code(solution), _code(wrong), n=1, lineterm="")
     for number, line in enumerate(compared):
         if number < 2:
@@ -75,7 +73,7 @@ def _diff(solution: str, wrong: str) -> Iterator[str]:
 
 
 def _code(source: str) -> list[str]:
-    """The lines of a file without comments, docstrings and empty lines."""
+    """Return the lines of a file without comments, docstrings and empty lines."""
     try:
         tree, lines = ast.parse(source), without_comments(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -1,4 +1,4 @@
-"""From a course to its model solutions, with commentary, evidence and the mistakes around each."""
+"""The model solutions of a course, each with commentary, evidence and typical mistakes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from grader.model import BrokenExercise, GraderError, Result, Spec, texts
 
 @dataclass(frozen=True)
 class Model:
-    """One model solution and all that is published of it.
+    """One model solution and everything published with it.
 
     `commentary` is Markdown, the author's own, or made from the docstring when `own` is false.
-    `asked` holds the lines, counted from 1, that the exercise leaves to the learner.
+    `learner_lines` are the lines, counted from 1, that the exercise leaves to the learner.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Model:
     sha256: str
     commentary: str
     own: bool
-    asked: frozenset[int]
+    learner_lines: frozenset[int]
     mistakes: tuple[Mistake, ...]
     evidence: Evidence
 
@@ -38,7 +38,7 @@ class Model:
 def collect(
     exercises: Sequence[Exercise], results: Sequence[Result]
 ) -> tuple[list[Model], list[str]]:
-    """The solutions that can be published, and what cannot and why; neither stops the other."""
+    """Return the solutions that can be published, and a line for each problem of the others."""
     models: list[Model] = []
     problems: list[str] = []
     for exercise in exercises:
@@ -77,7 +77,7 @@ def _model(exercise: Exercise, results: Sequence[Result]) -> tuple[Model, list[s
         sha256=sha256,
         commentary=own or _as_markdown(docstring(source)),
         own=bool(own),
-        asked=_asked(source),
+        learner_lines=_learner_lines(source),
         mistakes=tuple(mistakes),
         evidence=evidence.of(exercise.name, sha256, has_step(spec, "speed"), results),
     )
@@ -85,7 +85,7 @@ def _model(exercise: Exercise, results: Sequence[Result]) -> tuple[Model, list[s
 
 
 def commentary_of(exercise: Exercise) -> str:
-    """The author's words on the solution, Markdown; empty where there are none.
+    """Read the author's commentary, Markdown; empty without a file.
 
     Raises BrokenExercise when the file cannot be used.
     """
@@ -94,9 +94,9 @@ def commentary_of(exercise: Exercise) -> str:
 
 
 def _as_markdown(docstring: str) -> str:
-    """A docstring's plain text as Markdown that shows it as it is.
+    """Turn a docstring's plain text into Markdown that looks the same.
 
-    Indented parts are code in both. In what else there is, only `code` between backticks counts.
+    Indented parts are code in both. Elsewhere only `code` between backticks has a meaning.
     """
     blocks = []
     for block in re.split(r"\n\s*\n", docstring):
@@ -107,13 +107,12 @@ def _as_markdown(docstring: str) -> str:
     return "\n\n".join(blocks)
 
 
-def _asked(source: str) -> frozenset[int]:
-    """The lines inside of the markers; none where they are missing or not in order."""
+def _learner_lines(source: str) -> frozenset[int]:
     try:
         return frozenset(
             line
             for region in regions(source, "kernel.py")
             for line in range(region.first, region.last + 1)
         )
-    except BrokenExercise:
+    except BrokenExercise:  # markers are missing or not in order
         return frozenset()

@@ -1,7 +1,7 @@
-"""The record of a folder of published solutions, `grader/solutions/v1`, and when they may be seen.
+"""The record of a folder of published solutions, `grader/solutions/v1`, with the day to show them.
 
-It lies in the folder as `solutions.json`, says which file is whose solution, and carries the
-course's policy, so that `grader solution` keeps to it wherever the folder goes.
+It lies in the folder as `solutions.json` and lists the files of each solution. It carries the
+course's policy: `grader solution` obeys it, wherever the folder is copied.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class PublishedSolution(Record):
 
 
 class Solutions(Record):
-    """What one folder of published solutions holds."""
+    """The contents of one folder of published solutions."""
 
     schema_: Literal["grader/solutions/v1"] = Field(default="grader/solutions/v1", alias="schema")
     course: str = Field(description="the course's name in course.toml")
@@ -56,20 +56,19 @@ def to_json(solutions: Solutions) -> str:
 
 
 def from_json(text: bytes) -> Solutions:
-    """Raises pydantic.ValidationError when the text is no such record of this version."""
+    """Parse a record. Raises pydantic.ValidationError when the text is none of this version."""
     return Solutions.model_validate_json(text)
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON Schema (2020-12) of a folder's record."""
     schema = Solutions.model_json_schema(by_alias=True, mode="serialization")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-def still_to_come(policy: Policy, now: datetime) -> date | None:
-    """The day from which solutions may be seen, while it has not begun in UTC; else None.
+def future_release(policy: Policy, now: datetime) -> date | None:
+    """Return the day from which solutions may be seen, or None once it has begun in UTC.
 
-    `now` carries its time zone. It is the caller's clock: one that is wrong shows too early.
+    `now` carries its time zone. It is the caller's clock: a wrong one may show solutions too early.
     """
     if policy.when is not When.AFTER or policy.day is None:
         return None

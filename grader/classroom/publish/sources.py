@@ -1,4 +1,4 @@
-"""Files of a course as they are published: text in UTF-8, under a name that a page can show."""
+"""Reader of the course files to publish: UTF-8 text, with a name that a page can show."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from grader.model import BrokenExercise
 
 
 def digest(text: str) -> str:
-    """SHA-256 of the text as it lies in a file, hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def text_of(path: Path) -> str:
-    """The text of a file, line ends as they are. Raises BrokenExercise."""
+    """Read a file and leave its line ends as they are. Raises BrokenExercise."""
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE + 1)
@@ -31,7 +30,6 @@ def text_of(path: Path) -> str:
 
 
 def docstring(source: str) -> str:
-    """That of a module; empty where it has none, or is no Python."""
     try:
         return ast.get_docstring(ast.parse(source)) or ""
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -39,6 +37,6 @@ def docstring(source: str) -> str:
 
 
 def require_name(path: Path) -> None:
-    """Raises BrokenExercise for a name that no page can show, such as one with a line break."""
+    """Raise BrokenExercise for a name that no page can show, such as one with a line break."""
     if not path.name.isprintable():
         raise BrokenExercise(f"{path.name!r} is no name of a file that can be published.")

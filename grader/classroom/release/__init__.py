@@ -1,1 +1,1 @@
-"""The students' repository: made from the course, proven free of solutions, brought up to date."""
+"""The students' repository: made from the course, proven free of solutions, kept up to date."""

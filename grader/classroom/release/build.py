@@ -1,4 +1,4 @@
-"""`grader release`: the students' repository, complete and proven, or not there at all."""
+"""`grader release`: make the students' repository, complete and proven, or none at all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CONSTRAINTS = "constraints.txt"
 
 @dataclass(frozen=True)
 class Order:
-    """What to release: exercises of one course, and how.
+    """An order for a release: exercises of one course, and options.
 
     `ci` is one of contents.CI_FILES, or None. `grader` is a requirement that pip reads; None packs
     the grader that runs here. `extra` are further files of the course, from its top. Without `git`
@@ -35,7 +35,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Release:
-    """What was made. `notes` is one line for each thing that the author should know."""
+    """A finished release. `notes` are lines that the author should read."""
 
     manifest: Manifest
     notes: tuple[str, ...]
@@ -45,8 +45,8 @@ class Release:
 def build(order: Order, out: Path) -> Release:
     """Make the release in `out`, which must be absent or empty.
 
-    Raises UsageError for an order that cannot be, BrokenExercise where a solution would get out or
-    cannot be told from the rest, and CannotGrade without git. In each case `out` is as before.
+    Raises UsageError for an impossible order, CannotGrade without git, and BrokenExercise where a
+    solution would leak or has no markers. In each case `out` is as before.
     """
     out = out.absolute()
     _require_place(order.root, out)
@@ -66,7 +66,7 @@ def build(order: Order, out: Path) -> Release:
     except OSError as error:
         raise UsageError(
             f"The release cannot be written to {out}: {error.strerror}.",
-            "Name a folder in one where you may write, with room for some megabytes.",
+            "Name a folder in one where you may write, on a disk with some free megabytes.",
         ) from None
     return Release(made, tuple(released.notes), secret.solutions)
 
@@ -76,14 +76,14 @@ def _require_place(root: Path, out: Path) -> None:
         raise UsageError(f"--out {out} is not a folder.", "Name a folder that is not there yet.")
     if out.is_dir() and any(out.iterdir()):
         raise UsageError(
-            f"--out {out} has content, and a release never mixes with what was there.",
+            f"--out {out} has content, and a release is never mixed with other files.",
             "Name a folder that is not there yet; students get a newer version by `grader update`.",
         )
     if not out.parent.is_dir():
         raise UsageError(f"--out {out}: there is no folder {out.parent}.", "Make it first.")
     if out.resolve() == Path.cwd():
         raise UsageError(
-            f"--out {out} is the folder that you are in, and a release takes its folder's place.",
+            f"--out {out} is the folder that you are in, and a release replaces its folder.",
             "Change to another folder, and name this one from there.",
         )
     if out.resolve().is_relative_to(root.resolve()):
@@ -104,15 +104,14 @@ def _settings(root: Path) -> Settings:
         Version(about.version)
     except InvalidVersion:
         raise UsageError(
-            f"{root / settings.FILE}: nobody can tell what is newer than version "
-            f"{about.version!r}.",
+            f"{root / settings.FILE}: version {about.version!r} cannot be compared with others.",
             "Write numbers with dots, such as 2026.1.",
         ) from None
     return about
 
 
 def _add_handout(files: dict[str, bytes], order: Order, about: Settings) -> None:
-    """What the course itself does not hold."""
+    """Add the files that the course itself does not hold."""
     course_pins = order.root / CONSTRAINTS
     text = course_pins.read_text(encoding="utf-8") if course_pins.is_file() else None
     added = {
@@ -130,14 +129,14 @@ def _add_handout(files: dict[str, bytes], order: Order, about: Settings) -> None
     for path, content in added.items():
         if path in files:
             raise UsageError(
-                f"--with {path}: a release has a file of this name of its own.",
+                f"--with {path}: the release makes a file of this name itself.",
                 "Give yours another name.",
             )
         files[path] = content
 
 
 def _everything(folder: Path, git: bool) -> Iterator[tuple[str, bytes]]:
-    """Every file as it lies on the disk, those of .git too, and every object of the history."""
+    """Yield every file on the disk, including those of .git, and every object of the history."""
     seen = set()
     for path in sorted(folder.rglob("*")):
         if path.is_file():
@@ -145,4 +144,4 @@ def _everything(folder: Path, git: bool) -> Iterator[tuple[str, bytes]]:
             seen.add(content)
             yield path.relative_to(folder).as_posix(), content
     if git:
-        yield from (found for found in repository.objects(folder) if found[1] not in seen)
+        yield from (item for item in repository.objects(folder) if item[1] not in seen)

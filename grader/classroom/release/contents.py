@@ -1,8 +1,8 @@
-"""Which files of a course students get: what is known to be theirs, and nothing else.
+"""The files of a course that students get: those on this list, and nothing else.
 
-Of an exercise these are README.md, spec.py, test_kernel.py, eager.py, and kernel.py as the stub
-that its solution makes now, whatever the working tree holds. Of the course: course.toml, its
-extensions, the README.md of each shelf, LICENSE, the CI file of the chosen kind, and what `--with`
+Of an exercise: README.md, spec.py, test_kernel.py, eager.py, and kernel.py as the stub that its
+present solution makes, whatever the working tree holds. Of the course: course.toml, its extensions,
+the README.md of each shelf, LICENSE, the CI file of the chosen kind, and the files that `--with`
 names. No link is followed.
 """
 
@@ -26,7 +26,7 @@ LICENSE = "LICENSE"
 CLASSROOM = "classroom"  # the course's folder with the files below
 
 
-# From classroom/KIND/ of the course to where that system looks for it.
+# The file in classroom/KIND/ of the course, and the path where that system looks for it.
 CI_FILES = {
     "github": ("check.yml", ".github/workflows/check.yml"),
     "gitlab": ("check.yml", ".gitlab-ci.yml"),
@@ -36,7 +36,7 @@ CI_FILES = {
 
 @dataclass
 class Contents:
-    """Files by their paths in the release, which of them are kernels, and what to tell."""
+    """Files by their paths in the release, the paths of kernels, and notes for the author."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     kernels: set[str] = field(default_factory=set)
@@ -46,31 +46,31 @@ class Contents:
 def of(
     root: Path, exercises: Sequence[Exercise], ci: str | None, extra: Sequence[Path]
 ) -> Contents:
-    """What students get of the course in `root`: these exercises, and `extra` files of the course.
+    """Collect the contents from the course in `root`: exercises, and `extra` files of the course.
 
-    `ci` is one of CI_FILES, or None. Raises UsageError for what is missing, and BrokenExercise for
-    what must not be released.
+    `ci` is one of CI_FILES, or None. Raises UsageError for a missing file, and BrokenExercise for a
+    link or an exercise that must not be released.
     """
-    found = Contents()
-    found.files[SETTINGS] = _read(root / SETTINGS)
+    contents = Contents()
+    contents.files[SETTINGS] = _read(root / SETTINGS)
     for shelf in SHELVES:
         if any(exercise.folder.parent == root / shelf for exercise in exercises):
-            _take(found, root, root / shelf / "README.md")
-    _take(found, root, root / LICENSE)
-    _take_extensions(found, root)
+            _take_if_there(contents, root, root / shelf / "README.md")
+    _take_if_there(contents, root, root / LICENSE)
+    _take_extensions(contents, root)
     for exercise in exercises:
-        _take_exercise(found, root, exercise)
+        _take_exercise(contents, root, exercise)
     if ci is not None:
         name, path = CI_FILES[ci]
-        found.files[path] = _ci_file(root / CLASSROOM / ci / name)
+        contents.files[path] = _ci_file(root / CLASSROOM / ci / name)
     for named in extra:
-        _take_extra(found, root, named)
-    found.notes += _left_out(root, exercises, found.files)
-    found.notes += _dead_links(root, found.files)
-    return found
+        _take_extra(contents, root, named)
+    contents.notes += _left_out(root, exercises, contents.files)
+    contents.notes += _dead_links(root, contents.files)
+    return contents
 
 
-def _take_exercise(found: Contents, root: Path, exercise: Exercise) -> None:
+def _take_exercise(contents: Contents, root: Path, exercise: Exercise) -> None:
     if not re.fullmatch(r"\w[\w.-]*", exercise.name):
         raise BrokenExercise(
             f"The exercise {exercise.name!r} cannot be released under this name.",
@@ -79,34 +79,32 @@ def _take_exercise(found: Contents, root: Path, exercise: Exercise) -> None:
     for folder in (exercise.folder, exercise.folder.parent):
         _refuse_link(folder)
     for name in OF_AN_EXERCISE:
-        _take(found, root, exercise.folder / name)
+        _take_if_there(contents, root, exercise.folder / name)
     path = exercise.kernel.relative_to(root).as_posix()
     make = kind_of(exercise.any_spec).stub
-    found.files[path] = stubs.stub_of(exercise, make).encode()
-    found.kernels.add(path)
+    contents.files[path] = stubs.stub_of(exercise, make).encode()
+    contents.kernels.add(path)
     if stubs.drifted(exercise, make):
-        found.notes.append(f"{path}: the stub that its solution makes is released in its place")
+        contents.notes.append(f"{path}: the stub that its solution makes is released in its place")
 
 
-def _take_extensions(found: Contents, root: Path) -> None:
-    """Every file of the course's extensions: without them its exercises do not load."""
+def _take_extensions(contents: Contents, root: Path) -> None:
+    """Take every file of the course's extensions: without them its exercises do not load."""
     _refuse_link(root / EXTENSIONS)
     for path in sorted((root / EXTENSIONS).rglob("*")):
         inner = path.relative_to(root).parts
         if not any(part.startswith(".") or part == "__pycache__" for part in inner):
             _refuse_link(path)
             if not path.is_dir():
-                _take(found, root, path)
+                _take_if_there(contents, root, path)
 
 
-def _take(found: Contents, root: Path, path: Path) -> None:
-    """The file, if there is one."""
+def _take_if_there(contents: Contents, root: Path, path: Path) -> None:
     if path.is_symlink() or path.exists():
-        found.files[path.relative_to(root).as_posix()] = _read(path)
+        contents.files[path.relative_to(root).as_posix()] = _read(path)
 
 
-def _take_extra(found: Contents, root: Path, path: Path) -> None:
-    """A file that the author names, from the top of the course."""
+def _take_extra(contents: Contents, root: Path, path: Path) -> None:
     inside = root / path
     if not inside.resolve().is_relative_to(root.resolve()):
         raise UsageError(
@@ -119,15 +117,14 @@ def _take_extra(found: Contents, root: Path, path: Path) -> None:
         raise UsageError(
             f"--with {path}: no file of a release can have this name.", "Give it another name."
         ) from None
-    if released in found.files:
+    if released in contents.files:
         raise UsageError(f"--with {path}: it is released anyway.", f"Leave out --with {path}.")
     if not inside.is_file():
         raise UsageError(
             f"--with {path}: the course {root} has no such file.",
-            "Name a file as it is called from the top of the course; a folder is given file by "
-            "file.",
+            "Name a file by its path from the top of the course; of a folder, name each file.",
         )
-    found.files[released] = _read(inside)
+    contents.files[released] = _read(inside)
 
 
 def _ci_file(path: Path) -> bytes:
@@ -146,33 +143,32 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise UsageError(
-            f"{path} cannot be read: {error.strerror}.", "A release is made of readable files."
+            f"{path} cannot be read: {error.strerror}.", "Make it readable, or take it away."
         ) from None
 
 
 def _refuse_link(path: Path) -> None:
     if path.is_symlink():
         raise BrokenExercise(
-            f"{path} is a link, and what it leads to may be meant for nobody.",
-            "Put the file itself there.",
+            f"{path} is a link, and its target may be private.", "Put the file itself there."
         )
 
 
 def _left_out(
     root: Path, exercises: Sequence[Exercise], released: dict[str, bytes]
 ) -> Iterator[str]:
-    """What lies in the folders of the exercises and is not released, hidden files aside."""
+    """Note each file of the exercises that is not released, hidden files aside."""
     for exercise in exercises:
         for path in sorted(exercise.folder.rglob("*")):
             inner = path.relative_to(exercise.folder).parts
             hidden = any(part.startswith(".") or part == "__pycache__" for part in inner)
             place = path.relative_to(root).as_posix()
             if not hidden and not path.is_dir() and place not in released:
-                yield f"{place}: not released; --with {place} does it"
+                yield f"{place}: not released; --with {place} releases it"
 
 
 def _dead_links(root: Path, files: dict[str, bytes]) -> Iterator[str]:
-    """Links from lessons to files of the course that are not released with them."""
+    """Note each link from a lesson to a file of the course that is not released with it."""
     for path, content in files.items():
         if not path.endswith(".md"):
             continue

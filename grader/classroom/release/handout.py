@@ -82,27 +82,26 @@ that you do not understand, attach its whole output.
 
 
 def requirements(grader: str, extra: str = "") -> str:
-    """A pip requirements file for the grader, a wheel's path or a requirement.
+    """Return a pip requirements file for the grader, a wheel's path or a requirement.
 
-    `extra` is one of the grader's extras. Raises UsageError for what pip would not read.
+    `extra` is one of the grader's extras. Raises UsageError for a text that pip would not read.
     """
     if grader.startswith("./"):
         line = f"{grader}[{extra}]" if extra else grader
     else:
         try:
-            wanted = Requirement(grader)
+            requirement = Requirement(grader)
         except InvalidRequirement:
             raise UsageError(
                 f"--grader {grader!r} is no requirement that pip reads.",
                 "Write kernel-grader==VERSION, or kernel-grader @ https://HOST/FILE.whl.",
             ) from None
-        wanted.extras |= {extra} - {""}
-        line = str(wanted)
+        requirement.extras |= {extra} - {""}
+        line = str(requirement)
     return f"-c constraints.txt\n{line}\n"
 
 
 def requirement_files(grader: str) -> dict[str, bytes]:
-    """Without and with what a GPU needs."""
     return {
         "requirements.txt": requirements(grader).encode(),
         f"requirements-{STUDENTS}.txt": requirements(grader, STUDENTS).encode(),
@@ -110,7 +109,7 @@ def requirement_files(grader: str) -> dict[str, bytes]:
 
 
 def readme(settings: Settings, exercises: Sequence[Exercise], ci: str | None) -> str:
-    """Return what a student reads first. `exercises` are the released ones, at least one."""
+    """Return the students' README.md. `exercises` are the released ones, at least one."""
     first = exercises[0]
     shown = {
         "grader list": "what there is",

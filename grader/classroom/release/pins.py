@@ -12,14 +12,15 @@ from packaging.version import Version
 from grader.classroom.release import wheel
 from grader.model import UsageError
 
-# The extras of the grader that students may install, and the one that they do not.
+# The extra of the grader that students may install, and the one that only developers need.
 STUDENTS, AUTHORS = "gpu", "dev"
 
 
 def pins(constraints: str | None) -> str:
-    """A pip constraints file. `constraints` is the course's own; None: it has none.
+    """Return a pip constraints file. `constraints` is the course's own, or None.
 
-    What only developers need is left out. Raises UsageError for a line that pip would not read.
+    Packages for developers alone are left out. Raises UsageError for a line that pip would not
+    read.
     """
     needed = _needed(STUDENTS)
     if constraints is None:
@@ -56,7 +57,7 @@ def _installed(names: set[str]) -> Iterator[str]:
 
 
 def _needed(extra: str) -> set[str]:
-    """Names of all packages that the grader needs with this extra, as far as they are installed."""
+    """Name all installed packages that the grader needs with this extra."""
     todo = [(canonicalize_name(wheel.NAME), frozenset((extra,)))]
     seen = set(todo)
     while todo:

@@ -1,20 +1,19 @@
 """The proof that a release gives no solution away.
 
-What is secret. A solution's code lines are those between its markers; comments and blank lines
-aside. Each line, and each pair of neighbours, is a passage if it holds three or more names and
-numbers (keywords are none): `else:`, `half //= 2` and `cuda.syncthreads()` alone tell nothing,
-while two such lines together do. A line is public, and no secret, if the course shows it to
-students on purpose: it stands in a released stub, or the lesson or a hint of a released exercise
-quotes exactly this line between backticks. A pair is public only if a stub shows it.
+Secrets: a solution's code lines are those between its markers, without comments and blank lines. A
+line, or a pair of neighbours, is a passage if it holds three or more names and numbers; keywords do
+not count. `else:`, `half //= 2` and `cuda.syncthreads()` alone reveal nothing, but two such lines
+together do. A line is public if the course shows it to students on purpose: in a released stub, or
+quoted as exactly this line between backticks in the lesson or a hint of a released exercise. A pair
+is public only if a stub shows it.
 
-What is searched. Every file of the release with every member of its zip files (a wheel is one), and
-every object of its git history. White space does not count, neither do marks before and behind a
-line (comments, quotes, list items), nor comments between the lines. A secret passage that stands
-anywhere is a leak. So is a file that is, byte for byte, one of those under solutions/, and
-the SHA-256 of one: it would confirm a guess.
+Search: every file of the release, every member of its zip files (a wheel is one), and every object
+of its git history. White space, marks around a line (comments, quotes, list items) and comments
+between lines are ignored. A secret passage anywhere is a leak. So is a copy of a file under
+solutions/, and the SHA-256 of one, which would confirm a guess.
 
-What it cannot see: a solution whose names were changed or whose lines were rearranged, one in other
-words, and what is encoded (base64, an image, an archive other than zip).
+Limits: the proof does not recognise a solution with changed names, rearranged lines or other
+words, nor an encoded one (base64, an image, an archive other than zip).
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ from grader.course import Exercise, digest, stubs, text_of, without_comments
 from grader.grading import kind_of
 from grader.model import BrokenExercise
 
-FEWEST = 3  # names and numbers that a passage holds
-TOLD = 10  # leaks that a message names
+FEWEST = 3  # names and numbers of a passage
+MOST_NAMED = 10  # leaks that a message names
 
-# What a line begins with when it is quoted in a comment, a list, a table or a difference.
+# Characters before a line that is quoted in a comment, a list, a table or a diff.
 _MARKS = " \t#>*|+-"
 
 
@@ -45,32 +44,32 @@ class Passage:
 
     source: str  # path of the solution, from the course
     line: int
-    text: str  # as it stands there
-    words: str  # as it is searched for, see _words
+    text: str  # as in the file
+    words: str  # the form to search for, see _words
 
 
 @dataclass(frozen=True)
 class Secrets:
-    """What must stand nowhere in a release."""
+    """The passages and files that a release must not contain."""
 
     passages: tuple[Passage, ...]
     files: dict[str, str]  # by SHA-256: every file under solutions/
-    solutions: int  # how many solutions the passages come from
+    solutions: int  # the number of solutions that the passages come from
 
 
 @dataclass(frozen=True)
 class Leak:
-    """Where something secret stands: a line of a file or of an object."""
+    """A secret, and the file or object that holds it."""
 
     what: str
     where: str
 
 
 def secrets(root: Path, released: Sequence[Exercise]) -> Secrets:
-    """The secrets of a course of which these exercises are released.
+    """Collect the secrets of a course that releases these exercises.
 
-    All solutions of the course count, also those of exercises that come later. Raises
-    BrokenExercise for a solution without markers, and for a spec that does not load.
+    All solutions of the course count, including those of later exercises. Raises BrokenExercise for
+    a solution without markers, and for a spec that does not load.
     """
     shown = [form for exercise in released for form in _forms(_stub(exercise))]
     quotes = {quote for exercise in released for quote in _quotes(exercise)}
@@ -91,7 +90,6 @@ def _stub(exercise: Exercise) -> str:
 
 
 def leaks(contents: Iterable[tuple[str, bytes]], secret: Secrets) -> list[Leak]:
-    """Where the contents, each given with its name, hold something secret."""
     return [
         leak
         for name, content in contents
@@ -101,17 +99,17 @@ def leaks(contents: Iterable[tuple[str, bytes]], secret: Secrets) -> list[Leak]:
 
 
 def require_none(found: Sequence[Leak]) -> None:
-    """Raises BrokenExercise, naming what stands where."""
+    """Raise BrokenExercise that names the leaks, if there are any."""
     if not found:
         return
-    told = [f"{leak.where} holds {leak.what}" for leak in found[:TOLD]]
-    if len(found) > TOLD:
-        told.append(f"and {len(found) - TOLD} more")
+    named = [f"{leak.where} holds {leak.what}" for leak in found[:MOST_NAMED]]
+    if len(found) > MOST_NAMED:
+        named.append(f"and {len(found) - MOST_NAMED} more")
     raise BrokenExercise(
         "Nothing was released, because it would give a solution away:\n       "
-        + "\n       ".join(told),
-        "Take it out there. A line that students may know can stand outside of the solution's "
-        "markers, or be quoted between backticks in the lesson or in a hint.",
+        + "\n       ".join(named),
+        "Remove it there. To let students know a line, put it outside of the solution's markers, "
+        "or quote it between backticks in the lesson or in a hint.",
     )
 
 
@@ -129,7 +127,7 @@ def _leaks(name: str, content: bytes, secret: Secrets) -> Iterator[Leak]:
 
 
 def _unpacked(name: str, content: bytes) -> Iterator[tuple[str, bytes]]:
-    """The content, and where it is a zip file its members, too. Raises BrokenExercise."""
+    """Yield the content, and the members of a zip file, too. Raises BrokenExercise."""
     yield name, content
     if not zipfile.is_zipfile(io.BytesIO(content)):
         return
@@ -140,58 +138,57 @@ def _unpacked(name: str, content: bytes) -> Iterator[tuple[str, bytes]]:
                 yield from _unpacked(f"{name}/{member.filename}", archive.read(member))
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError, OSError) as error:
         raise BrokenExercise(
-            f"{name} is a zip file that cannot be looked into: {error}.", "Leave it out."
+            f"{name} is a zip file that cannot be searched: {error}.", "Leave it out."
         ) from None
 
 
 def _passages(path: Path, root: Path) -> Iterator[Passage]:
-    """The telling lines and pairs of a solution's marked regions. Raises BrokenExercise."""
+    """Yield the revealing lines and pairs of a solution's marked regions. Raises BrokenExercise."""
     place = path.relative_to(root).as_posix()
     source = text_of(path)
-    stubs.make_stub(
-        source, path.parent.name, str(path)
-    )  # raises where markers are missing or wrong
+    # Raises where markers are missing or wrong.
+    stubs.make_stub(source, path.parent.name, str(path))
     code = without_comments(source)
     for region in stubs.regions(source, str(path)):
         numbers = [n for n in range(region.first + 1, region.last) if code[n - 1].strip()]
         for group in ([[n] for n in numbers], [list(pair) for pair in pairwise(numbers)]):
             for lines in group:
                 parts = [code[number - 1].strip() for number in lines]
-                if _telling(" ".join(parts)):
+                if _is_revealing(" ".join(parts)):
                     words = _words("\n".join(_bare(part) for part in parts))
                     yield Passage(place, lines[0], " / ".join(parts), words)
 
 
-def _telling(code: str) -> bool:
+def _is_revealing(code: str) -> bool:
     words = [word for word in re.findall(r"\w+", code) if not keyword.iskeyword(word)]
     return len(words) >= FEWEST
 
 
 def _quotes(exercise: Exercise) -> Iterator[str]:
-    """What lesson and hints quote between single backticks; blocks of code are not quotes."""
     lesson = exercise.folder / "README.md"
-    said = [text_of(lesson)] if lesson.is_file() else []
-    for text in [*said, *exercise.any_spec.hints]:
+    lessons = [text_of(lesson)] if lesson.is_file() else []
+    for text in [*lessons, *exercise.any_spec.hints]:
+        # Between single backticks: blocks of code are not quotes.
         for quote in re.findall(r"(?<!`)`([^`]+)`(?!`)", text):
             yield _words(_bare(quote))
 
 
 def _forms(text: str) -> list[str]:
-    """The words of a text: as it is, without marks and trailing comments, and without comments."""
+    """Return the words of a text as it is, without marks and trailing comments, and without any."""
     lines = text.splitlines()
     code = [line for line in lines if not line.lstrip().startswith("#")]
     return [_words(text), *(_words("\n".join(map(_bare, some))) for some in (lines, code))]
 
 
 def _bare(line: str) -> str:
-    """A line without the marks that it begins with, and without a comment behind it."""
+    # Without the marks at its beginning and the comment at its end.
     return re.sub(r"\s#.*", "", line.lstrip(_MARKS))
 
 
 def _words(text: str) -> str:
-    """Names, numbers and signs, each between two blanks; quotes, colons, `\\` and `\\n` left out.
+    r"""Return names, numbers and signs, each between blanks, without quotes, colons, `\` and `\n`.
 
-    What a string holds, or a header of a block without its colon, reads as the code itself does.
+    Code in a string, or a block's header without its colon, has the same words as the code itself.
     """
-    found = re.findall(r"\w+|[^\w\s:\"'\\]", re.sub(r"\\[nrt]", " ", text))
-    return f" {' '.join(found)} "
+    words = re.findall(r"\w+|[^\w\s:\"'\\]", re.sub(r"\\[nrt]", " ", text))
+    return f" {' '.join(words)} "

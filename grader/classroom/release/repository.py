@@ -1,6 +1,6 @@
-"""git for a release: one commit with no trace of who made it, and every object to look at.
+"""git for a release: one anonymous commit, and all objects of the history.
 
-Nothing of this machine's configuration takes part: no user name, no hook, no template, no filter.
+git ignores this machine's configuration: user names, hooks, templates and filters.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from grader.model import CannotGrade, UsageError
 
 BRANCH = "main"
 AUTHOR = "course"
-EMAIL = "course@example.invalid"  # a domain that can never be one: RFC 2606
+EMAIL = "course@example.invalid"  # a domain that can never exist: RFC 2606
 
 
 def commit_all(folder: Path, message: str) -> None:
-    """Make the folder a repository with one commit of all that lies in it.
+    """Make the folder a repository with one commit of all its files.
 
-    Raises CannotGrade where git is missing or does not do it.
+    Raises CannotGrade where git is missing or fails.
     """
     _git(folder, "init", "--quiet", f"--initial-branch={BRANCH}", "--template=")
     _git(folder, "add", "--all", "--force")
@@ -28,7 +28,7 @@ def commit_all(folder: Path, message: str) -> None:
 
 
 def objects(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """Name and content of every object, reachable or not: files, folders, commits, tags."""
+    """Yield name and content of every object, reachable or not: files, folders, commits, tags."""
     packed = _git(folder, "cat-file", "--batch-all-objects", "--batch")
     place = 0
     while place < len(packed):
@@ -40,9 +40,10 @@ def objects(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def clone(source: str, folder: Path) -> None:
-    """The newest commit of the repository `source` into `folder`, byte for byte as it was released.
+    """Clone the newest commit of `source` into `folder`, byte for byte as it was released.
 
-    This is the student's own git, which knows how to get there. Raises UsageError where it cannot.
+    It uses the student's git configuration, which may hold the credentials. Raises UsageError where
+    git fails.
     """
     options = ["-c", "core.autocrlf=false", "clone", "--quiet", "--depth=1"]
     try:
@@ -51,7 +52,7 @@ def clone(source: str, folder: Path) -> None:
         raise UsageError(
             f"Nothing was updated: {source} is neither a folder with a release nor a repository "
             "that git clones.",
-            f"Name the one or the other, and see that you may read it.\n{error}",
+            f"Name one of these, and make sure that you may read it.\n{error}",
         ) from None
 
 
@@ -78,7 +79,7 @@ def _git(folder: Path, *arguments: str) -> bytes:
 
 
 class _Failed(Exception):
-    """What git said: raw, and so to be told after our own words."""
+    """The output of a git that failed. It is raw, so messages show it after their own words."""
 
 
 def _run(arguments: list[str], environment: dict[str, str], folder: Path | None) -> bytes:
@@ -93,6 +94,6 @@ def _run(arguments: list[str], environment: dict[str, str], folder: Path | None)
             "and `grader update` takes such a folder.",
         ) from None
     except subprocess.CalledProcessError as error:
-        said = error.stderr.decode(errors="replace").strip()
-        raise _Failed(f"git said: {said}" if said else "git said nothing.") from None
+        output = error.stderr.decode(errors="replace").strip()
+        raise _Failed(f"git said: {output}" if output else "git said nothing.") from None
     return done.stdout

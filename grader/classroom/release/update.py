@@ -1,8 +1,8 @@
-"""`grader update`: a student's repository brought to a newer release, their kernels left alone.
+"""`grader update`: bring a student's repository to a newer release, and leave its kernels alone.
 
-All is decided first, from what both releases hold and what lies in the repository; then the new
-files are laid ready, and only then does anything change. `release.json` changes last: an update
-that was cut off is completed by running it again, which ends where one run would have.
+The plan comes first, from the files of both releases and of the repository. Then the new files are
+staged, and only then does anything change. `release.json` changes last: after an interrupted
+update, a second run completes it, with the same result as one run.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from grader.model import UsageError, staged_files
 
 
 class Action(StrEnum):
-    """What happens to one file."""
+    """The change to one file."""
 
     ADD = "added"
     REPLACE = "replaced"
-    SET_ASIDE = "set aside"  # the student's version is renamed, then the new one added
+    SET_ASIDE = "set aside"  # the student's version is renamed, and the new one added
     KEEP = "kept"  # a kernel that the student has worked on; its stub has changed
     REMOVE = "removed"
-    LEAVE = "left"  # the new release has it no more, but the student changed it, or it is a kernel
+    LEAVE = "left"  # the new release lacks it, but the student changed it, or it is a kernel
 
 
 class State(StrEnum):
-    """What lies at the place of a released file, other than a plain file."""
+    """The state of a released file's path that holds no plain file."""
 
     MISSING = "missing"
     LINK = "link"
@@ -42,7 +42,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Step:
-    """One file of the plan; `aside` is the path that the student's version gets."""
+    """The change to one file; `aside` is the new path of the student's version."""
 
     action: Action
     path: str
@@ -51,7 +51,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """What an update does, in the order in which it is told; nothing where all is there already."""
+    """The steps of an update, in the order in which they are printed; none if it is up to date."""
 
     old: Manifest
     new: Manifest
@@ -59,16 +59,15 @@ class Plan:
 
 
 def plan(
-    old: Manifest, new: Manifest, lies: Callable[[str], str], taken: Callable[[str], bool]
+    old: Manifest, new: Manifest, state_of: Callable[[str], str], in_use: Callable[[str], bool]
 ) -> Plan:
-    """What brings a repository made from `old` to `new`.
+    """Plan the steps that bring a repository from release `old` to `new`.
 
-    `lies` tells what is at a path: the SHA-256 of a plain file, or a State; `taken` whether a path
-    is in use. Raises UsageError for a release of another course, one that is older, and for a
-    folder or a link at the place of a file.
+    `state_of` a path is the SHA-256 of a plain file, or a State. Raises UsageError for a release of
+    another course, for an older one, and for a folder or a link at the place of a file.
     """
     _require_newer(old, new)
-    states = {file.path: lies(file.path) for file in (*old.files, *new.files)}
+    states = {file.path: state_of(file.path) for file in (*old.files, *new.files)}
     if blocked := [path for path, state in states.items() if state == State.IN_THE_WAY]:
         raise UsageError(
             f"Nothing was updated: a folder or a link lies where the release has {blocked[0]}.",
@@ -76,8 +75,8 @@ def plan(
         )
     before = {file.path: file for file in old.files}
     after = {file.path for file in new.files}
-    steps = [_step(file, before, states[file.path], old.version, taken) for file in new.files]
-    steps += [_gone(file, states[file.path]) for file in old.files if file.path not in after]
+    steps = [_step(file, before, states[file.path], old.version, in_use) for file in new.files]
+    steps += [_step_of_removed(f, states[f.path]) for f in old.files if f.path not in after]
     return Plan(old, new, tuple(step for step in steps if step is not None))
 
 
@@ -90,8 +89,8 @@ def _require_newer(old: Manifest, new: Manifest) -> None:
         )
     if new.version == old.version and new.content != old.content:
         raise UsageError(
-            f"Nothing was updated: both are version {old.version}, and yet they differ.",
-            "Tell whoever runs the course: a changed release needs a higher version.",
+            f"Nothing was updated: both releases are version {old.version}, but they differ.",
+            "Tell your instructor: a changed release needs a higher version.",
         )
     try:
         older = Version(new.version) < Version(old.version)
@@ -100,7 +99,7 @@ def _require_newer(old: Manifest, new: Manifest) -> None:
     if older:
         raise UsageError(
             f"Nothing was updated: the release is version {new.version}, and this repository has "
-            f"{old.version} already.",
+            f"the newer {old.version}.",
             "Name a newer release.",
         )
 
@@ -110,9 +109,8 @@ def _step(
     before: Mapping[str, ReleasedFile],
     state: str,
     version: str,
-    taken: Callable[[str], bool],
+    in_use: Callable[[str], bool],
 ) -> Step | None:
-    """What happens to a file of the new release, of which `state` lies there; None: nothing."""
     was = before.get(file.path)
     if state == file.sha256:
         return None
@@ -121,35 +119,31 @@ def _step(
     if was is not None and state == was.sha256:
         return Step(Action.REPLACE, file.path)
     if file.kernel:
-        # Of a stub that stayed the same there is nothing to tell.
-        return (
-            None if was is not None and was.sha256 == file.sha256 else Step(Action.KEEP, file.path)
-        )
-    return Step(Action.SET_ASIDE, file.path, _aside(file.path, version, taken))
+        same_stub = was is not None and was.sha256 == file.sha256
+        return None if same_stub else Step(Action.KEEP, file.path)
+    return Step(Action.SET_ASIDE, file.path, _free_name(file.path, version, in_use))
 
 
-def _gone(file: ReleasedFile, state: str) -> Step | None:
-    """What happens to a file that the new release has no more."""
+def _step_of_removed(file: ReleasedFile, state: str) -> Step | None:
     if state == State.MISSING:
         return None
     unchanged = state == file.sha256 and not file.kernel
     return Step(Action.REMOVE if unchanged else Action.LEAVE, file.path)
 
 
-def _aside(path: str, version: str, taken: Callable[[str], bool]) -> str:
-    """A free name beside a file for the student's version of it: not a name that Python loads."""
-    name = f"{path}.yours-{version}"
+def _free_name(path: str, version: str, in_use: Callable[[str], bool]) -> str:
+    name = f"{path}.yours-{version}"  # no ending that Python would import
     number = 1
-    while taken(name if number == 1 else f"{name}-{number}"):
+    while in_use(name if number == 1 else f"{name}-{number}"):
         number += 1
     return name if number == 1 else f"{name}-{number}"
 
 
 def run(folder: Path, source: str) -> Plan:
-    """Bring the student's repository in `folder` to the release at `source`; tell what was done.
+    """Bring the student's repository in `folder` to the release at `source`; return the plan.
 
     `source` is the folder of a release, or a repository that git clones. Raises UsageError as
-    `plan` does, and where `source` is no release or not as it was released, or cannot be had.
+    `plan` does, and where `source` is no release, was changed since, or cannot be cloned.
     """
     old = manifest.read(folder)
     with _opened(source) as release:
@@ -166,7 +160,7 @@ def run(folder: Path, source: str) -> Plan:
         except OSError as error:
             raise UsageError(
                 f"The update stopped: {error.filename}: {error.strerror}.",
-                "Your kernels are as they were. Once that is mended, the same command goes on.",
+                "Your kernels are as they were. Fix that, then run the same command again.",
             ) from None
     return planned
 
@@ -184,8 +178,7 @@ def _opened(source: str) -> Iterator[Path]:
 
 
 def _state(folder: Path, path: str) -> str:
-    """What lies at a path of a repository, with no link followed on the way there."""
-    place = folder
+    place = folder  # no link is followed on the way from here
     for part in PurePosixPath(path).parts[:-1]:
         place /= part
         if place.is_symlink() or (place.exists() and not place.is_dir()):
@@ -202,7 +195,7 @@ def _state(folder: Path, path: str) -> str:
     except OSError as error:
         raise UsageError(
             f"Nothing was updated: {place} cannot be read: {error.strerror}.",
-            "See its permissions.",
+            "Check its permissions.",
         ) from None
 
 

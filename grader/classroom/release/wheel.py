@@ -1,4 +1,4 @@
-"""The running grader as a wheel, so that a release can be installed without an index.
+"""The running grader as a wheel, from which a release is installed without an index.
 
 The format: https://packaging.python.org/specifications/binary-distribution-format. The same grader
 makes the same bytes: members are sorted, and dated 1980-01-01, the first day that zip knows.
@@ -28,14 +28,14 @@ TAG = "py3-none-any"
 
 
 def file_name() -> str:
-    """Raises CannotGrade, as all here do, where the grader runs without being installed."""
     return f"{_stem()}-{TAG}.whl"
 
 
 def build() -> bytes:
-    """The wheel: the package's files, and of its metadata what an installation needs.
+    """Pack the package's files and the metadata that an installation needs.
 
-    The description is left out, and so is what an installer noted of the place here.
+    The description and an installer's notes on this machine are left out. Raises CannotGrade where
+    the grader runs without being installed.
     """
     info = f"{_stem()}.dist-info"
     members = dict(_package())
@@ -59,9 +59,10 @@ def build() -> bytes:
 
 
 def requires() -> list[str]:
-    """What the grader needs, as requirements with their extras as markers.
+    """Return the grader's requirements, with extras as markers.
 
-    Where it runs from its sources, these say it: they may have changed since it was installed.
+    They come from the sources if the grader runs from there: they may have changed since it was
+    installed. Raises CannotGrade as `build` does.
     """
     sources = Path(grader.__file__).parent.parent / "pyproject.toml"
     project = tomllib.loads(sources.read_text("utf-8"))["project"] if sources.is_file() else {}
@@ -77,23 +78,21 @@ def requires() -> list[str]:
 
 
 def _stem() -> str:
-    """Name and version as they stand in the names of files."""
     return f"{NAME.replace('-', '_')}-{grader.__version__}"
 
 
 def _installed() -> metadata.Distribution:
-    # Not what setuptools leaves beside the sources, which has no METADATA.
-    for found in metadata.distributions(name=NAME):
-        if found.read_text("METADATA"):
-            return found
+    # setuptools leaves a folder without METADATA beside the sources: it is skipped.
+    for distribution in metadata.distributions(name=NAME):
+        if distribution.read_text("METADATA"):
+            return distribution
     raise CannotGrade(
-        "The grader that runs here is not installed, so that it cannot be packed for students.",
+        "The grader that runs here is not installed, and cannot be packed for students.",
         "Install it (`pip install -e .` in its folder), or name one with --grader.",
     )
 
 
 def _package() -> Iterator[tuple[str, bytes]]:
-    """Every file of the package but what Python cached there, and hidden ones."""
     folder = Path(grader.__file__).parent
     for path in folder.rglob("*"):
         inner = path.relative_to(folder)
@@ -105,8 +104,8 @@ def _package() -> Iterator[tuple[str, bytes]]:
 def _metadata() -> Iterator[tuple[str, bytes]]:
     installed = _installed()
     headers, _, _ = (installed.read_text("METADATA") or "").partition("\n\n")
-    told_anew = ("Version:", "Provides-Extra:", "Requires-Dist:")
-    lines = [line for line in headers.splitlines() if not line.startswith(told_anew)]
+    rewritten = ("Version:", "Provides-Extra:", "Requires-Dist:")
+    lines = [line for line in headers.splitlines() if not line.startswith(rewritten)]
     lines += [f"Version: {grader.__version__}", *(f"Requires-Dist: {one}" for one in requires())]
     lines += [f"Provides-Extra: {extra}" for extra in _extras()]
     yield "METADATA", "".join(f"{line}\n" for line in lines).encode()
@@ -116,7 +115,6 @@ def _metadata() -> Iterator[tuple[str, bytes]]:
 
 
 def _extras() -> list[str]:
-    """Names that the requirements ask for in their markers."""
     return sorted(set(re.findall(r'extra == "([^"]+)"', "\n".join(requires()))))
 
 

@@ -321,7 +321,7 @@ def by_share(entries):
 
 def test_a_file_of_rubbish_is_not_told_line_by_line(tmp_path: Path):
     collected = read(tmp_path, "{}\n" * 1000)
-    assert len(collected.problems) == documents.MOST_TOLD + 1
+    assert len(collected.problems) == documents.MOST_REASONS + 1
     assert collected.problems[-1].reason == "900 more of its lines cannot be used"
     assert sum(problem.count for problem in collected.problems) == 1000
 

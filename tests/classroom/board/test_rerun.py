@@ -83,7 +83,7 @@ def noisy(share: float = 0.9) -> Result:
         ([wrong()], Finding.WRONG),
         ([timed(1.3, kind="impossible")], Finding.WRONG),
         ([timed(0.9, kind="no_kernel")], Finding.WRONG),
-        ([noisy()], Finding.UNTOLD),
+        ([noisy()], Finding.UNMEASURED),
         ([noisy(), timed(0.9), noisy()], Finding.CONFIRMED),
         ([timed(0.9), timed(0.9), wrong()], Finding.WRONG),
         ([timed(0.9), timed(0.5), timed(0.91)], Finding.CONFIRMED),
@@ -95,10 +95,10 @@ def test_what_becomes_of_a_claim(kernels: Kernels, answers, finding: Finding):
     told = kernels.verify(rounds=len(answers))
     assert told[0].finding is finding
     assert told[0].claim.student == "ada"
-    assert (told[0].measured is None) == (told[0].finding in (Finding.UNTOLD, Finding.WRONG)) or (
-        finding is Finding.WRONG and len(answers) > 1
-    )
-    assert rerun.confirmed({TIMED: told}) == (finding is Finding.CONFIRMED)
+    assert (told[0].measured is None) == (
+        told[0].finding in (Finding.UNMEASURED, Finding.WRONG)
+    ) or (finding is Finding.WRONG and len(answers) > 1)
+    assert rerun.all_confirmed({TIMED: told}) == (finding is Finding.CONFIRMED)
     assert told[-1].claim is None
     assert told[-1].measured.middle == 0.9
 
@@ -127,7 +127,7 @@ def test_a_source_that_is_missing_is_named_and_confirms_nothing(kernels: Kernels
     kernels.student("bob", 0.90, timed(0.90))
     told = kernels.verify()
     assert [one.finding for one in told] == [Finding.NO_SOURCE, Finding.CONFIRMED, None]
-    assert not rerun.confirmed({TIMED: told})
+    assert not rerun.all_confirmed({TIMED: told})
 
 
 def test_nothing_runs_where_no_source_is_there(kernels: Kernels):

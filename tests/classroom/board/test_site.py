@@ -410,7 +410,7 @@ def test_what_only_looks_like_a_board_is_refused(tmp_path: Path):
     (tmp_path / "link").symlink_to(tmp_path)
     for name in ("file", "link"):
         with pytest.raises(UsageError, match="is no folder"):
-            publish.must_be_ours(tmp_path / name)
+            publish.require_replaceable(tmp_path / name)
 
 
 def test_no_file_is_written_outside(tmp_path: Path):
