@@ -222,16 +222,16 @@ def test_another_course_and_the_future_stand_in_no_export():
     bare = results.result_json(ADA.result.model_copy(update={"started_at": late}))
     write("a.jsonl", records.attempt_json(signing.sign([other, later, on_time], reported.KEY)))
     write("b.jsonl", line(other), bare)
-    yet_to_come = f"it was handed in at {late}, which is yet to come: a clock is wrong"
+    in_the_future = f"it was handed in at {late}, which is in the future: a clock is wrong"
     found = read("a.jsonl", trusted=True)
     assert found.attempts == (on_time,)
     run = "a.jsonl, line 1: attempt"
     assert found.problems[0] == f"{run} 1 of this run: it is of another course: 'other\\n'"
-    assert found.problems[1].startswith(f"{run} 2 of this run: {yet_to_come}")
+    assert found.problems[1].startswith(f"{run} 2 of this run: {in_the_future}")
     unsigned = read("b.jsonl")
     assert unsigned.attempts == ()
     assert unsigned.problems[0] == "b.jsonl, line 1: it is of another course: 'other\\n'"
-    assert unsigned.problems[1].startswith(f"b.jsonl, line 2: {yet_to_come}")
+    assert unsigned.problems[1].startswith(f"b.jsonl, line 2: {in_the_future}")
 
 
 @pytest.mark.parametrize(
@@ -357,13 +357,13 @@ def test_files_of_bare_results_that_are_called_alike_are_told_once_for_each_name
         "new/eve.json", results.result_json(ADA.result.model_copy(update={"exercise": "99_none"}))
     )
     found = read(*(path for path in Path().iterdir() if path.suffix != ".json"))
-    told = [problem for problem in found.problems if problem.startswith("whose")]
+    told = [problem for problem in found.problems if problem.startswith("the students of")]
     assert told == [
-        "whose results 2 files have, such as ada.jsonl: they name no student, and were all taken "
-        "to be of ada; call each file after its student, or have `grader ci` report attempts, "
+        "the students of 2 files such as ada.jsonl: the files name none, and all their results "
+        "count for ada; name each file after its student, or have `grader ci` report attempts, "
         "which name the student",
-        "whose results 3 files have, such as ada/results.jsonl: they name no student, and were all "
-        "taken to be of results; call each file after its student, or have `grader ci` report "
+        "the students of 3 files such as ada/results.jsonl: the files name none, and all their "
+        "results count for results; name each file after its student, or have `grader ci` report "
         "attempts, which name the student",
     ]
     students = [one.student for one in found.attempts]

@@ -403,7 +403,7 @@ def test_results_that_are_of_no_solution_are_named(root, tmp_path, publish, caps
     assert publish("--results", file) == 0
     told = capsys.readouterr().err.replace(str(file), "FILE").splitlines()
     assert [line for line in told if "FILE" in line] == [
-        "note: FILE, line 2: it is of another file than the solution of 01_double as it stands",
+        "note: FILE, line 2: it is of another file than the present solution of 01_double",
         r"note: FILE, line 3: it is of '99_nope\n', which is not published here",
         "note: FILE, line 4: it is the same result as in FILE, line 1, and counts once",
     ]
@@ -416,8 +416,11 @@ def test_what_is_not_measured_is_said_and_why(root):
     busy["steps"][-1] |= {"outcome": "skip", "summary": "the GPU is busy", "speed": None}
     for given, said in (
         ("", "Nothing is measured here: no result of this solution was given"),
-        (lines(other), "those of other files, not of this solution as it stands."),
-        (lines(result(root, status="fail")), "its newest result ended as “fail”, not as a pass."),
+        (lines(other), "are of other files, not of this solution."),
+        (
+            lines(result(root, status="fail")),
+            "newest result of this solution ended as “fail”, not as a pass.",
+        ),
         (lines(simulated(root)), "Its speed is not measured: the result was simulated on a CPU"),
         (lines(busy), "Its speed is not measured: the GPU is busy."),
     ):

@@ -99,7 +99,7 @@ def test_what_is_not_known_to_belong_is_left_out_by_name(root: Path, out: Path, 
     made = build.build(order(root), out)
     assert len(paths(out)) == 15
     place = f"exercises/01_double/{name}"
-    assert made.notes == (f"{place}: not released; --with {place} does it",)
+    assert made.notes == (f"{place}: not released; --with {place} releases it",)
 
 
 def test_a_file_that_the_author_names_is_released(root: Path, out: Path):
@@ -115,7 +115,7 @@ def test_a_file_that_the_author_names_is_released(root: Path, out: Path):
         ("../other.txt", "it lies outside of the course"),
         ("/etc/passwd", "it lies outside of the course"),
         ("course.toml", "it is released anyway"),
-        ("README.md", "a release has a file of this name of its own"),
+        ("README.md", "the release makes a file of this name itself"),
         ("release.json", "no file of a release can have this name"),
         (".git/config", "no file of a release can have this name"),
         ("missing.csv", "has no such file"),
@@ -535,7 +535,7 @@ def test_a_course_without_a_name_is_refused(root: Path, out: Path):
 
 def test_a_version_without_an_order_is_refused(root: Path, out: Path):
     (root / "course.toml").write_text('name = "small"\nversion = "fall"\n')
-    with pytest.raises(UsageError, match="what is newer than version 'fall'"):
+    with pytest.raises(UsageError, match="version 'fall' cannot be compared"):
         build.build(order(root), out)
 
 

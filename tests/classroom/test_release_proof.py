@@ -206,7 +206,7 @@ def test_a_zip_file_that_cannot_be_opened_is_refused(root: Path):
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("deep.py", LINE)
     broken = packed.getvalue().replace(b"tl.store", b"tl.stare", 1)
-    with pytest.raises(BrokenExercise, match=r"a\.zip is a zip file that cannot be looked into"):
+    with pytest.raises(BrokenExercise, match=r"a\.zip is a zip file that cannot be searched"):
         leaking(root, ("a.zip", broken))
 
 

@@ -258,7 +258,7 @@ def test_a_full_disk_changes_nothing(student: Path, newer: Path, monkeypatch: py
     before = content(student)
     with pytest.raises(UsageError, match="No space left on device") as raised:
         update.run(student, str(newer))
-    assert "the same command goes on" in raised.value.next_step
+    assert "run the same command again" in raised.value.next_step
     assert content(student) == before
 
 
@@ -279,7 +279,7 @@ def test_an_older_release_is_refused(student: Path, newer: Path, root: Path, tmp
         set_version(root, version)
         build.build(order(root), tmp_path / version)
         told = refused(student, tmp_path / version)
-        assert f"the release is version {version}, and this repository has 1.0 already" in told
+        assert f"the release is version {version}, and this repository has the newer 1.0" in told
 
 
 def test_versions_are_compared_as_numbers(student: Path, root: Path, tmp_path: Path):
@@ -292,7 +292,7 @@ def test_versions_are_compared_as_numbers(student: Path, root: Path, tmp_path: P
 def test_another_release_of_the_same_version_is_refused(student: Path, root: Path, tmp_path: Path):
     (root / DOUBLE / "README.md").write_text("# Other\n")
     build.build(order(root), tmp_path / "other")
-    assert "both are version 1.0, and yet they differ" in refused(student, tmp_path / "other")
+    assert "both releases are version 1.0, but they differ" in refused(student, tmp_path / "other")
 
 
 def test_a_release_of_another_course_is_refused(student: Path, root: Path, tmp_path: Path):
@@ -315,7 +315,7 @@ def test_what_git_said_comes_after_what_to_do(student: Path, tmp_path: Path):
     assert raised.value.message.startswith("Nothing was updated: ")
     assert "fatal:" not in raised.value.message
     advice, _, said = raised.value.next_step.partition("\ngit said: ")
-    assert advice == "Name the one or the other, and see that you may read it."
+    assert advice == "Name one of these, and make sure that you may read it."
     assert said.startswith("fatal:")
 
 

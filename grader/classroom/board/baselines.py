@@ -62,7 +62,7 @@ def read(paths: Sequence[Path]) -> tuple[Baseline, ...]:
             place = benchmark.exercise, benchmark.environment.device
             if place in found:
                 raise UsageError(
-                    f"{path}: another file has a benchmark of {place[0]} on {place[1]}, too.",
+                    f"{path} holds a second benchmark of {place[0]} on {place[1]}.",
                     "Give one for each exercise and GPU.",
                 )
             found[place] = [Baseline(benchmark.exercise, row) for row in _rows(benchmark)]

@@ -57,5 +57,5 @@ def _unknown(student: str, wish: Wish) -> str:
     wants = "not to be shown" if wish.hidden else f"to be called {quoted(wish.nickname)}"
     return (
         f"{quoted(student)} wants {wants}, and nobody here has that login: it is misspelt, or "
-        "that student has handed in nothing yet"
+        "they have handed in nothing yet"
     )

@@ -257,7 +257,7 @@ def test_each_gpu_has_its_baselines(tmp_path: Path):
     ]
     board = made(tmp_path / "r", known=baselines.read(paths)).boards[0]
     assert [row.gpu for row in board.rows if row.who == baselines.LIMIT] == [A100, H200]
-    with pytest.raises(UsageError, match=f"a benchmark of {TIMED} on {H200} already"):
+    with pytest.raises(UsageError, match=f"a second benchmark of {TIMED} on {H200}"):
         baselines.read([paths[0], paths[0]])
 
 
