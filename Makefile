@@ -3,6 +3,7 @@
 #   make check                                   grade the published solution of 04_online_softmax
 #   make check EX=01_vector_add                  the same for another exercise
 #   make check EX=01_vector_add KERNEL=mine.py   grade a file
+#   make quick                                   the quick tests, for while you change something
 #   make test                                    the whole test suite
 #   make lint                                    ruff and mypy
 #   make verify                                  every exercise against right and wrong kernels
@@ -29,12 +30,16 @@ READY := $(VENV)/.ready-$(EXTRAS)
 # What hardly anything here imports is not compiled beforehand: it is half of all that is installed.
 RARELY := /tests?/|/torch/(_dynamo|_inductor|onnx)/|/(fontTools|mypy|networkx|pip|setuptools|sympy)/
 
-.PHONY: setup check test lint verify redteam redteam-cheats redteam-mutants redteam-honest \
+.PHONY: setup check quick test lint verify redteam redteam-cheats redteam-mutants redteam-honest \
 	redteam-fuzz clean
 
 check: $(READY)
 	$(VENV)/bin/grader check $(EX) --device $(DEVICE) \
 		$(if $(KERNEL),--kernel '$(KERNEL)',--solution)
+
+# Without what is marked slow: units of all rooms, and one check end to end.
+quick: $(READY)
+	$(VENV)/bin/python -m pytest -q -n auto -m 'not slow'
 
 # A file at a time for each core, for what a file's tests share; tests/conftest.py has the order.
 test: $(READY)

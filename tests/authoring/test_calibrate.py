@@ -23,6 +23,8 @@ from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Result, Speed, Step, parse_result
 from grader.reports.calibration import report
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 SMALL = Path(__file__).parents[1] / "courses" / "small"
 PASSED = parse_result((SMALL.parent / "result.json").read_bytes())

@@ -21,6 +21,8 @@ from grader.course import catalog, settings
 from grader.course.catalog import Exercise
 from grader.speed import statistics
 
+pytestmark = pytest.mark.slow
+
 MOST_LINES = 700  # a page that is longer than this is not followed in half an hour
 
 # What the tests of this repository hold each exercise of the course to.

@@ -27,6 +27,8 @@ from grader.authoring.lint.review import RULES, review
 from grader.course import catalog
 from grader.reports import lint, sarif
 
+pytestmark = pytest.mark.slow
+
 ROOT = catalog.find_root(Path(__file__).parents[1])
 SAMPLES = Path(__file__).parents[1] / "lint"
 FOUND = sorted((SAMPLES / "found").glob("*.py"))

@@ -19,6 +19,8 @@ from grader.model import files
 from grader.model.errors import BrokenExercise, UsageError
 from grader.reports import drafted
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 EVERY = catalog.exercises(ROOT)
 

@@ -16,6 +16,8 @@ from grader.model.errors import BrokenExercise, GraderError
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Result, parse_result
 
+pytestmark = pytest.mark.slow
+
 PASSED = parse_result((Path(__file__).parents[1] / "courses" / "result.json").read_bytes())
 
 SPEC = """

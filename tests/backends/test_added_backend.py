@@ -18,6 +18,8 @@ from grader.model.backend import Abilities
 from grader.model.errors import BrokenExercise
 from grader.sandbox import failures, fork_server
 
+pytestmark = pytest.mark.slow
+
 TOY = Path(__file__).parents[1] / "courses" / "toy"
 
 

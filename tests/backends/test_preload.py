@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
+pytestmark = pytest.mark.slow
+
 SAY_WHAT_IS_LOADED = """
 import sys
 import torch

@@ -11,6 +11,8 @@ import pytest
 from grader.sandbox import fork_server
 from grader.sandbox.fork_server import ForkServer, NoWorker
 
+pytestmark = pytest.mark.slow
+
 # Removes a name in the parent of workers, which then does as ever.
 WITHOUT = """
 import os, sys

@@ -16,6 +16,8 @@ import pytest
 
 from grader import cli
 
+pytestmark = pytest.mark.slow
+
 BEFORE = Path(__file__).parents[1] / "courses" / "before"
 SOLUTIONS = Path(__file__).parents[2] / "solutions"
 SOLVED = {"01_vector_add": "exercises", "p01_map": "puzzles"}

@@ -35,6 +35,8 @@ from grader.model.outcomes import Status
 from grader.model.results import Result, parse_result
 from grader.reports.formats.registry import Document
 
+pytestmark = pytest.mark.slow
+
 TESTS = Path(__file__).parents[1]
 SMALL = TESTS / "courses" / "small"
 NAMES = [exercise.name for exercise in catalog.exercises(SMALL)]

@@ -28,6 +28,8 @@ from grader.model.attempts import Attempt
 from grader.model.errors import UsageError
 from grader.model.outcomes import Status
 
+pytestmark = pytest.mark.slow
+
 DOUBLE = reported.of("01_double", "Double")
 PUBLIC = reported.KEY.public_key()
 TRUSTED = {signing.fingerprint(PUBLIC): PUBLIC}

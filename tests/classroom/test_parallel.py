@@ -8,7 +8,11 @@ import sys
 import threading
 from pathlib import Path
 
+import pytest
+
 from grader.classroom import parallel
+
+pytestmark = pytest.mark.slow
 
 # For a process of its own, in which there is no thread but the first.
 BEGIN = """

@@ -29,6 +29,8 @@ from grader.reports import solution_markdown, solution_pages
 from grader.reports import solutions as pages
 from grader.reports.solution_plots import plots
 
+pytestmark = pytest.mark.slow
+
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 
 

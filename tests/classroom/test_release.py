@@ -24,6 +24,8 @@ from grader.cli.release import CI
 from grader.course import catalog, manifest, stubs
 from grader.model.errors import BrokenExercise, CannotGrade, UsageError
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 

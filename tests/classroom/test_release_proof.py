@@ -17,6 +17,8 @@ from grader.course.comments import without_comments
 from grader.course.manifest import digest
 from grader.model.errors import BrokenExercise
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 LINE = "tl.store(out_ptr + offsets, 2 * x, mask=inside)"
 NAMED = f"line 13 of solutions/01_double/kernel.py, `{LINE}`"

@@ -16,6 +16,8 @@ from grader.classroom.release.update import Action
 from grader.course import manifest
 from grader.model.errors import UsageError
 
+pytestmark = pytest.mark.slow
+
 DOUBLE = "exercises/01_double"
 
 

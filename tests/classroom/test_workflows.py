@@ -28,6 +28,8 @@ from grader import cli
 from grader.classroom import signing
 from grader.model.attempts import Attempt, Signed, attempt_json
 
+pytestmark = pytest.mark.slow
+
 TESTS = Path(__file__).parents[1]
 CLASSROOM = TESTS.parent / "classroom"
 WORKFLOWS = sorted((CLASSROOM / "github").glob("*.yml"))

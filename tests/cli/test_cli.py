@@ -23,6 +23,8 @@ from grader.model.errors import BrokenExercise, CannotGrade
 from grader.model.outcomes import Status
 from grader.model.results import Result, parse_result
 
+pytestmark = pytest.mark.slow
+
 COURSES = Path(__file__).parents[1] / "courses"
 SMALL = COURSES / "small"
 NAMES = [exercise.name for exercise in catalog.exercises(SMALL)]

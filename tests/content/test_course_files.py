@@ -11,6 +11,8 @@ import pytest
 from grader.course import catalog, stubs
 from grader.course.catalog import Exercise
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 FEWEST_WRONG = {"exercises": 6, "puzzles": 4}
 

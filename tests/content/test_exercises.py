@@ -28,6 +28,8 @@ from grader.sandbox.pretender import ANSWERS, Pretender
 from grader.sandbox.remote_kernel import RemoteKernel
 from grader.sandbox.worker_link import KernelFailure
 
+pytestmark = pytest.mark.slow
+
 STEPS = steps.every()
 ROOT = Path(__file__).parents[2]
 EXERCISES = [e for e in catalog.exercises(ROOT) if e.folder.parent.name == "exercises"]

@@ -15,6 +15,8 @@ from grader.course.catalog import Exercise
 from grader.grading import check
 from grader.grading.check import Request
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PUZZLES = [e for e in catalog.exercises(ROOT) if e.folder.parent.name == "puzzles"]
 MOST_ELEMENTS = 4096  # of a case: the simulator runs a Python task for each thread

@@ -16,6 +16,8 @@ from grader.grading.check import Request
 from grader.grading.options import Options
 from grader.model.messages import FROM_END, ArrayRef, LaunchRef, Traced
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -46,6 +46,8 @@ from grader.sandbox.worker_link import KernelFailure
 from grader.speed.mixes import STREAMS
 from grader.worker.contract import TORCH
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 COURSES = Path(__file__).parents[1] / "courses"
 TESTED = {one.name: one.tested for one in packages.needed()}

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ADDED = Path(__file__).parents[1] / "courses" / "added"
 
 

@@ -54,6 +54,8 @@ from grader.speed.slots import Slots
 from grader.speed.spot_checks import SlotContents
 from grader.worker.arena_mapping import Views
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 EXERCISES = {exercise.name: exercise for exercise in with_step(catalog.exercises(ROOT), "speed")}
 SPECS = {name: exercise.spec for name, exercise in EXERCISES.items()}

@@ -16,6 +16,8 @@ from grader.grading.options import Options
 from grader.model.errors import CannotGrade, GraderError
 from grader.model.results import Result
 
+pytestmark = pytest.mark.slow
+
 ROOT = catalog.find_root(Path(__file__).parents[1])
 ADD = catalog.find(ROOT, "01_vector_add")
 RESULT = {

@@ -30,6 +30,8 @@ from grader.speed.clock import time_batch
 from grader.speed.scored_case import arena_bytes, scored_case
 from grader.speed.slots import Slots
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 COURSE = Path(__file__).parents[1] / "courses" / "dtypes" / "exercises"
 TRITON, NUMBA = (Exercise(COURSE / name) for name in ("01_triton", "02_numba"))

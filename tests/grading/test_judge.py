@@ -15,6 +15,8 @@ from grader.model.exercise import Case
 from grader.model.outcomes import Status
 from grader.model.results import Result, parse_result
 
+pytestmark = pytest.mark.slow
+
 PASSED = parse_result((Path(__file__).parents[1] / "courses" / "result.json").read_bytes())
 PRINTED = "def work():\n    raise KeyError\nE   KeyError: 'x'\n924 lines more\n"
 

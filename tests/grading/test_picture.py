@@ -13,6 +13,8 @@ from grader.model.exercise import Case
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Step, parse_result
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PUZZLE = catalog.find(ROOT, "p01_map")
 TRITON = catalog.find(ROOT, "01_vector_add")

@@ -34,6 +34,8 @@ from grader.speed import alternation
 from grader.speed.bounds import find_bound
 from grader.speed.clock import BatchTime
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 ADDED = ROOT / "tests" / "courses" / "added"
 SOFTMAX = catalog.find(ROOT, "04_online_softmax")

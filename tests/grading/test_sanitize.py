@@ -29,6 +29,8 @@ from grader.sandbox import fork_server
 from grader.sandbox.fork_servers import ForkServers
 from grader.worker import single_call
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 COURSES = Path(__file__).parents[1] / "courses"
 EXERCISES = {exercise.name: exercise for exercise in with_step(catalog.exercises(ROOT), "speed")}

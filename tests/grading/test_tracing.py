@@ -35,6 +35,8 @@ from grader.model.trace import Trace, accesses_by_element
 from grader.sandbox.fork_servers import ForkServers
 from grader.sandbox.worker_link import WorkerLink
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 TRANSPOSE = Exercise(
     Path(__file__).parents[1] / "courses" / "counted" / "puzzles" / "p01_transpose"

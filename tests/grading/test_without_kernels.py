@@ -25,6 +25,8 @@ from grader.model.outcomes import Outcome
 from grader.model.results import Failure
 from grader.sandbox.fork_servers import ForkServers
 
+pytestmark = pytest.mark.slow
+
 STEPS = steps.every()
 ROOT = catalog.find_root(Path(__file__).parents[1])
 SMALL = Path(__file__).parents[1] / "courses" / "small"

@@ -48,6 +48,8 @@ from grader.speed import clock
 from grader.speed.statistics import RERUN
 from grader.worker.loop import Worker
 
+pytestmark = pytest.mark.slow
+
 # What sets the environment up, which these tests run in already. `.ci/run` runs `make test` itself,
 # which sets up as `make setup` does; the others are `make` targets that it runs, or need no run.
 SETS_UP = {"make setup", ". .venv/bin/activate", "make test"}

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 GRADER = ROOT / "grader"
 ROOMS = sorted(path.parent.name for path in GRADER.glob("*/__init__.pyi"))

@@ -14,6 +14,8 @@ from grader.model.errors import UsageError
 from grader.model.results import Environment
 from grader.reports import plots
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("your kernel", "torch eager", "torch.compile", "solution", "mine", "b", "seventh")
 SIZES = tuple(
     Size(rows=n, case=f"{n} float32", bytes=12 * n, flops=n, calls=1, l2_multiple=40.0)

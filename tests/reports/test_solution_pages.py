@@ -12,6 +12,8 @@ from publications import counted, lines, result
 
 from grader import cli
 
+pytestmark = pytest.mark.slow
+
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 PAGES = (

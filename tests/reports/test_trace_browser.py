@@ -12,6 +12,8 @@ from browsing import Opened, launched
 from grader.model.trace import Trace
 from grader.reports.trace_html import page as page_of
 
+pytestmark = pytest.mark.slow
+
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 

@@ -20,6 +20,8 @@ from grader.machine import processes
 from grader.sandbox import fork_server as fork_server_module
 from grader.sandbox.fork_server import ForkServer
 
+pytestmark = pytest.mark.slow
+
 COPY = Exercise(Path(__file__).parents[1] / "courses" / "bad" / "exercises" / "02_copy_numba")
 
 

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from grader.correctness.dtypes import DTYPES, bits, has_unused_nan
 from grader.sandbox.poison import Poison
 
+pytestmark = pytest.mark.slow
+
 NAMES = st.sampled_from(tuple(DTYPES))
 RANDOM = [name for name, dtype in DTYPES.items() if not has_unused_nan(dtype) and name != "bool"]
 

@@ -22,6 +22,8 @@ from grader.sandbox.poison import Poison
 from grader.sandbox.remote_kernel import RemoteKernel, destinations
 from grader.sandbox.worker_link import Call, KernelFailure
 
+pytestmark = pytest.mark.slow
+
 SMALL = Path(__file__).parents[1] / "courses" / "small"
 DOUBLE = catalog.find(SMALL, "01_double").spec
 ROW_SUM = catalog.find(SMALL, "02_row_sum").spec

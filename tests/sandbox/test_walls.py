@@ -29,6 +29,8 @@ from grader.worker import confine
 from grader.worker import walls as trials
 from grader.worker.worker_home import existing
 
+pytestmark = pytest.mark.slow
+
 COURSE = Path(__file__).parents[1] / "courses" / "bad"
 COPY = Exercise(COURSE / "exercises" / "02_copy_numba")
 GOOD = Path(__file__).parents[1] / "bad" / "numba_copies.py"

@@ -10,6 +10,8 @@ from grader.model.errors import GraderError
 from grader.model.messages import Fault, WithoutKernels
 from grader.sandbox.worker_link import Entry, KernelFailure, WorkerLink
 
+pytestmark = pytest.mark.slow
+
 LINE = ((3, "double", "raise ValueError"),)
 ASSERT = "RuntimeError: CUDA error: device-side assert triggered"
 

@@ -40,6 +40,8 @@ from grader.speed.spot_checks import SlotContents
 from grader.worker import loop
 from grader.worker.loop import Worker
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 OVERHEAD = 0.001
 # One was lucky, two were disturbed.

@@ -32,7 +32,7 @@ def vector_add(x, y, out):
     add_kernel[grid](x, y, out, out.numel(), BLOCK={block}, num_warps=1)
 """
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.slow, pytest.mark.gpu]
 
 
 @pytest.fixture(scope="module", autouse=True)

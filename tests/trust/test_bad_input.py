@@ -44,6 +44,8 @@ from grader.sandbox.remote_kernel import RemoteKernel
 from grader.sandbox.worker_link import Call, KernelFailure
 from grader.worker import confine
 
+pytestmark = pytest.mark.slow
+
 STEPS = steps.every()
 BAD = Path(__file__).parents[1] / "bad"
 COURSE = Path(__file__).parents[1] / "courses" / "bad"

@@ -17,6 +17,8 @@ from grader.grading import check
 from grader.model.errors import CannotGrade, GraderError
 from grader.model.results import Result
 
+pytestmark = pytest.mark.slow
+
 ROOT = catalog.find_root(Path(__file__).parents[1])
 _SPEC = importlib.util.spec_from_file_location("bench_redteam", ROOT / "bench" / "redteam.py")
 redteam = sys.modules["bench_redteam"] = importlib.util.module_from_spec(_SPEC)

@@ -21,6 +21,8 @@ from grader.grading.options import Options
 from grader.model.errors import UsageError
 from grader.model.results import Result
 
+pytestmark = pytest.mark.slow
+
 ROOT = catalog.find_root(Path(__file__).parents[1])
 CHEATS = ROOT / "tests" / "redteam" / "cheats"
 ADD = catalog.find(ROOT, "01_vector_add")

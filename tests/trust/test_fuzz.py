@@ -59,6 +59,8 @@ from grader.sandbox.worker_link import WorkerLink, entry_of
 from grader.worker import faults
 from grader.worker.load import load_entry
 
+pytestmark = pytest.mark.slow
+
 TESTS = Path(__file__).parents[1]
 DOUBLE = catalog.find(TESTS / "courses" / "small", "01_double")
 # 1 in the suite; the profile `fuzz` of conftest.py draws so many times as much.

@@ -16,6 +16,8 @@ from grader.grading.plan import with_step
 from grader.model.outcomes import Status
 from grader.model.results import Result
 
+pytestmark = pytest.mark.slow
+
 ROOT = catalog.find_root(Path(__file__).parents[1])
 _SPEC = importlib.util.spec_from_file_location("bench_honest", ROOT / "bench" / "honest.py")
 honest = sys.modules["bench_honest"] = importlib.util.module_from_spec(_SPEC)

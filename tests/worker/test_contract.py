@@ -22,6 +22,8 @@ from grader.sandbox.worker_link import DEVICE_ASSERT
 from grader.worker import contract, faults
 from grader.worker.requirements import Touchpoint
 
+pytestmark = pytest.mark.slow
+
 ROWS = rows(contract.SIMULATED, contract.COMPILED)
 ATEN = torch.ops.aten
 

@@ -17,6 +17,8 @@ from grader.worker.bounds import Access, AddressGuard, OutOfBounds, Span
 from grader.worker.torch_operations import Moving
 from grader.worker.traffic_counter import Ledger
 
+pytestmark = pytest.mark.slow
+
 INSIDE = Path(__file__).parents[1] / "simulated" / "counted_kernels.py"
 
 X = Span(1000, 1000 + 4 * 10, "x")  # ten elements of 4 bytes

@@ -19,6 +19,8 @@ from grader.backends.numba import contract
 from grader.worker import faults
 from grader.worker.requirements import Touchpoint
 
+pytestmark = pytest.mark.slow
+
 ROWS = rows(contract.COMPILED, contract.SIMULATED, contract.GREENLETS)
 MISTAKES = Path(__file__).parents[2] / "simulated" / "numba_mistakes.py"
 

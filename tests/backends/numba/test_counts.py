@@ -13,6 +13,8 @@ from grader.backends.numba.simulator.access_log import Access, Log
 from grader.backends.numba.simulator.counts import facts, most_of_a_thread, passes, pieces, requests
 from grader.backends.numba.simulator.parent_arrays import Whole
 
+pytestmark = pytest.mark.slow
+
 X = np.zeros(4096, dtype=np.uint8)
 START = 1 << 20  # a multiple of 32
 GLOBAL = Whole("x", START, X.shape, X.strides, X)

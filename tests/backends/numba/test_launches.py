@@ -10,6 +10,8 @@ import pytest
 from grader.backends.numba import launches
 from grader.model.messages import Launched
 
+pytestmark = pytest.mark.slow
+
 
 class Kernel:
     """The parts of numba-cuda's `_Kernel` that we use."""

@@ -19,6 +19,8 @@ from grader.sandbox.failures import from_fault
 from grader.worker import faults
 from grader.worker.requirements import Touchpoint
 
+pytestmark = pytest.mark.slow
+
 ROWS = rows(contract.COMPILED, contract.PRELOADED, contract.SIMULATED)
 
 

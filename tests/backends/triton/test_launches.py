@@ -10,6 +10,8 @@ import pytest
 from grader.backends.triton import launches
 from grader.model.messages import Launched
 
+pytestmark = pytest.mark.slow
+
 
 class CompiledKernel:
     """The parts of Triton's class that we use; registers are known once a kernel is loaded."""

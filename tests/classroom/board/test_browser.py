@@ -12,6 +12,8 @@ from browsing import Opened, launched
 
 from grader.reports.board import pages
 
+pytestmark = pytest.mark.slow
+
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}

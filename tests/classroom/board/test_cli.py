@@ -34,6 +34,8 @@ from grader.model import attempts, results
 from grader.model.errors import CannotGrade
 from grader.model.results import Failure
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def _in_the_small_course(monkeypatch: pytest.MonkeyPatch):

@@ -22,6 +22,8 @@ from grader.reports import board_plots
 from grader.reports.board import pages
 from grader.reports.board_values import LONGEST_NAME, WORDS
 
+pytestmark = pytest.mark.slow
+
 # Those that differ in what is on the pages, not in how much.
 SMALL = {name: sites.ALL[name] for name in sites.ALL if name not in ("class_of_40", "large")}
 VOID = {"meta", "input", "br", "link", "img", "hr"}

@@ -37,6 +37,8 @@ from grader.sandbox.fork_servers import ForkServers
 from grader.sandbox.remote_kernel import RemoteKernel
 from grader.sandbox.worker_link import Call, KernelFailure
 
+pytestmark = pytest.mark.slow
+
 STEPS = steps.every()
 ROOT = Path(__file__).parents[3]
 SOFTMAX = catalog.find(ROOT, "04_online_softmax")

@@ -22,6 +22,8 @@ from grader.model.results import Step
 from grader.sandbox.fork_servers import ForkServers
 from grader.sandbox.worker_link import WorkerLink
 
+pytestmark = pytest.mark.slow
+
 STEPS = steps.every()
 FOLDER = Path(__file__).parents[2] / "courses" / "counted" / "puzzles" / "p01_transpose"
 TRANSPOSE = Exercise(FOLDER)

@@ -44,6 +44,8 @@ from grader.worker.bounds import Span
 from grader.worker.loop import Worker
 from grader.worker.torch_operations import Allocating
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 STEPS = steps.every()
 TIMED = with_step(catalog.exercises(ROOT), "speed")

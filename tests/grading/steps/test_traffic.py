@@ -21,6 +21,8 @@ from grader.model.results import Result, Step
 from grader.sandbox.fork_servers import ForkServers
 from grader.sandbox.worker_link import WorkerLink
 
+pytestmark = pytest.mark.slow
+
 STEPS = steps.every()
 ROOT = Path(__file__).parents[3]
 DOT = catalog.find(ROOT, "02_dot_reduction")
