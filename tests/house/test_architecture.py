@@ -31,5 +31,12 @@ def test_a_question_leads_to_a_place(row: list[str]):
         assert (ROOT / folder).exists(), place
 
 
+@pytest.mark.parametrize("row", rows(section(PAGE, "The seams")), ids=lambda row: row[0])
+def test_a_seam_has_a_folder(row: list[str]):
+    for place in re.findall(r"`([\w/.]+)`", row[1]):
+        folder = ROOT / place.partition("NAME")[0]
+        assert folder.is_dir(), place
+
+
 def test_the_page_fits_on_two_screens():
     assert len(PAGE.read_text(encoding="utf-8").splitlines()) <= TWO_SCREENS

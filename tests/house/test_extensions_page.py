@@ -1,4 +1,4 @@
-"""docs/extensions.md lists the fields of a step and of a kind."""
+"""docs/extensions.md lists the fields of a step, a kind and a bound."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from pages import BLOCK, ROOT, rows, section
 
 from grader.grading import step
 from grader.grading.kind import Kind
+from grader.speed.bound import Bound
 
 PAGE = ROOT / "docs" / "extensions.md"
 
 
 @pytest.mark.parametrize(
-    ("title", "record"), [("A step", step.Step), ("A kind of exercise", Kind)], ids=["step", "kind"]
+    ("title", "record"),
+    [("A step", step.Step), ("A kind of exercise", Kind), ("A bound", Bound)],
+    ids=["step", "kind", "bound"],
 )
 def test_every_field_is_listed(title: str, record: type):
     listed = [word for row in rows(section(PAGE, title)) for word in re.findall(r"`(\w+)", row[0])]
