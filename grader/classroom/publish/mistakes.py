@@ -11,7 +11,8 @@ from pathlib import Path
 
 from grader.classroom.publish.sources import docstring, require_name, text_of
 from grader.course import rejected_at, without_comments
-from grader.model import BrokenExercise
+from grader.grading import has_step
+from grader.model import BaseSpec, BrokenExercise
 
 MOST_DIFF_LINES = 60
 
@@ -21,9 +22,10 @@ class Mistake:
     """A wrong kernel of an exercise.
 
     `description` names the mistake. `luck`, such as `may pass by luck, because …`, says why a GPU
-    may not show it. Both may be empty. `step` rejects it; None where the file names no step. `diff`
-    holds lines that begin with `-` (only in the solution), `+` (only here) or a space. Comments are
-    left out, and an empty line marks a gap. `cut` counts the lines that are left out at the end.
+    may not show it. Both may be empty. `step` rejects it; it is None where the file names no step
+    of its exercise. `diff` holds lines that begin with `-` (only in the solution), `+` (only here)
+    or a space. Comments are left out, and an empty line marks a gap. `cut` counts the lines that
+    are left out at the end.
     """
 
     name: str
@@ -35,7 +37,7 @@ class Mistake:
     cut: int
 
 
-def mistake(path: Path, solution: str) -> Mistake:
+def mistake(path: Path, solution: str, spec: BaseSpec) -> Mistake:
     require_name(path)
     source = text_of(path)
     words = docstring(source)
@@ -48,17 +50,18 @@ def mistake(path: Path, solution: str) -> Mistake:
         source=source,
         description=" ".join(paragraphs[0].split()) if own else "",
         luck=" ".join(luck[1].split()) if luck else "",
-        step=_step(path),
+        step=_step(path, spec),
         diff=tuple(diff[:MOST_DIFF_LINES]),
         cut=max(0, len(diff) - MOST_DIFF_LINES),
     )
 
 
-def _step(path: Path) -> str | None:
+def _step(path: Path, spec: BaseSpec) -> str | None:
     try:
-        return rejected_at(path)
+        name = rejected_at(path)
     except BrokenExercise:
         return None
+    return name if has_step(spec, name) else None
 
 
 def _diff(solution: str, wrong: str) -> Iterator[str]:

@@ -60,7 +60,7 @@ def _model(exercise: Exercise, results: Sequence[Result]) -> tuple[Model, list[s
     mistakes = []
     for path in exercise.wrong_kernels:
         try:
-            mistakes.append(mistake(path, source))
+            mistakes.append(mistake(path, source, spec))
         except BrokenExercise as error:
             problems.append(f"{exercise.name}: {error.message}")
     own = ""
