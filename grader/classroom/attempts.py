@@ -36,7 +36,7 @@ from grader.model import (
     time_key,
     utc,
 )
-from grader.speed import IMPOSSIBLE
+from grader.speed import is_impossible
 
 LONGEST_NAME = 200  # characters of a login
 MOST_POINTS = 10**6  # what one result may claim
@@ -237,7 +237,7 @@ def _require_possible_speed(speed: Speed, failure: str) -> None:
         if not 0 < (value := getattr(speed, name)) <= most:
             raise Unusable(f"its figures are impossible: {name} is {value:.3g}")
     # A wrong or impossible result may have any interval: no board shows it.
-    if speed.share > IMPOSSIBLE or failure not in ("", "too_slow", "noisy"):
+    if is_impossible(speed.share, speed.bound) or failure not in ("", "too_slow", "noisy"):
         return
     if not speed.share_low <= speed.share <= speed.share_high:
         raise Unusable("its figures contradict each other: the share lies outside its interval")

@@ -11,6 +11,7 @@ from .options import Options as Options
 from .options import new_seed as new_seed
 from .plan import has_step as has_step
 from .plan import points_of as points_of
+from .plan import skippable_steps as skippable_steps
 from .plan import steps_of as steps_of
 from .plan import with_step as with_step
 from .requests import Request as Request

@@ -83,3 +83,8 @@ def has_step(spec: BaseSpec, name: str) -> bool:
 def with_step(exercises: Iterable[Exercise], name: str) -> list[Exercise]:
     """Return those that have the step."""
     return [exercise for exercise in exercises if has_step(exercise.any_spec, name)]
+
+
+def skippable_steps() -> frozenset[str]:
+    """Return the names of the steps, of all exercises, that a check may skip and pass."""
+    return frozenset(step.name for step in steps.every().values() if step.may_skip)

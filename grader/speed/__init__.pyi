@@ -9,6 +9,7 @@ from .alternation import time_reference_batches as time_reference_batches
 from .bound import Bound as Bound
 from .bound import Reference as Reference
 from .bounds import find_bound as find_bound
+from .bounds import is_impossible as is_impossible
 from .ceilings import BATCHES as BATCHES
 from .ceilings import ReferenceKernel as ReferenceKernel
 from .ceilings import survey as survey

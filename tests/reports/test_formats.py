@@ -146,6 +146,17 @@ def test_what_is_made_harmless_reads_as_before(said: list[str]):
     assert (read.text or "", read.attrib) == (root.text, root.attrib)
 
 
+@pytest.mark.parametrize("name", sorted(set(FORMATS) - {"autolab", "csv-wide"}))  # only points
+def test_a_step_that_nobody_knows_is_reported_by_its_name(name: str):
+    failed = reported.wrong("the sun is late")
+    steps = tuple(
+        one.model_copy(update={"name": "sunrise"}) if one.failure else one for one in failed.steps
+    )
+    made = [reported.attempt(failed.model_copy(update={"steps": steps}))]
+    said = "".join(one.text or "" for one in Report(name).make(made, reported.CONTEXT))
+    assert "sunrise" in said
+
+
 # -- golden files
 
 

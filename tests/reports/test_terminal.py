@@ -432,6 +432,12 @@ def test_every_status_has_a_word_and_a_next_step(status: Status):
     assert status.value.replace("_", " ") in report.lower()
 
 
+def test_a_step_that_nobody_knows_is_shown_by_its_name():
+    steps = (*PASSED.steps[:1], changed(PASSED.steps[0], name="sunrise", summary="at six"))
+    shown = terminal.check_report(PASSED.model_copy(update={"steps": steps})).plain
+    assert "✔ sunrise       at six\n" in shown
+
+
 @pytest.mark.parametrize("name", ["traffic", "counts"])
 def test_who_moves_too_much_in_a_puzzle_is_led_to_its_picture(name: str):
     """A wrong answer ends with one by itself; an exercise that has a speed has none."""

@@ -6,10 +6,10 @@ from functools import lru_cache
 
 from grader.classroom.attempts import ReadAttempt
 from grader.classroom.board.records import State
+from grader.grading import skippable_steps
 from grader.model import Outcome, Result, Speed, Status, Step, percent
-from grader.speed import IMPOSSIBLE
+from grader.speed import is_impossible
 
-MAY_SKIP = ("traffic", "counts")  # by kernels that no simulator can run
 ENDED = (Status.PASS, Status.FAIL, Status.CANNOT_GRADE)  # of a check that ran to its end
 # Global names, because they are compared a million times: before Python 3.12, looking a member up
 # in its enum takes longer than the comparison.
@@ -45,15 +45,18 @@ def measured(result: Result) -> Speed | None:
 
 
 def _untimed(result: Result) -> State:
-    return State.SOLVED if result.status is Status.PASS and _sound(result) else State.FAILED
+    passed = any(step.outcome is PASS for step in result.steps)
+    solved = passed and result.status is Status.PASS and _sound(result)
+    return State.SOLVED if solved else State.FAILED
 
 
 def _timed(result: Result) -> tuple[State, str]:
     step, speed = speed_step(result), measured(result)
-    if step is None or not _sound(result):
+    correct = any(one.name == "correctness" for one in result.steps)
+    if step is None or not correct or not _sound(result):
         return State.FAILED, ""
     kind = None if step.failure is None else step.failure.kind
-    if kind == "impossible" or (speed is not None and speed.share > IMPOSSIBLE):
+    if kind == "impossible" or (speed is not None and is_impossible(speed.share, speed.bound)):
         return State.IMPOSSIBLE, "faster than this GPU's memory can deliver what the task needs"
     if step.outcome is NOISY and speed is not None:
         return State.NOISY, "something disturbed the measurement, which counts for nothing"
@@ -79,14 +82,17 @@ def _sound(result: Result) -> bool:
     # All steps but speed passed, in a check that ran to its end.
     if result.status not in ENDED:
         return False
-    correct = False
+    may_skip = _skippable()
     for step in result.steps:
-        if step.name == "speed":
-            continue
-        if step.outcome is not PASS and not (step.outcome is SKIP and step.name in MAY_SKIP):
+        skipped = step.outcome is SKIP and step.name in may_skip
+        if step.name != "speed" and step.outcome is not PASS and not skipped:
             return False
-        correct = correct or step.name == "correctness"
-    return correct and all(one.outcome is PASS for one in result.sanitized)
+    return all(one.outcome is PASS for one in result.sanitized)
+
+
+@lru_cache(maxsize=1)  # of this process, which has read its course before
+def _skippable() -> frozenset[str]:
+    return skippable_steps()
 
 
 @lru_cache(maxsize=64)  # a course has a few gates

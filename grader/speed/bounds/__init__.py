@@ -9,6 +9,7 @@ import difflib
 
 from grader.model import BrokenExercise, discover
 from grader.speed.bound import Bound
+from grader.speed.statistics import IMPOSSIBLE
 
 
 def find_bound(name: str) -> Bound:
@@ -21,3 +22,10 @@ def find_bound(name: str) -> Bound:
             f"Did you mean {' or '.join(close)}?" if close else f"There is {', '.join(known)}.",
         )
     return known[name]
+
+
+def is_impossible(share: float, name: str) -> bool:
+    """Report whether no honest kernel reaches the share; a bound that is not known allows least."""
+    known = discover(__name__, "BOUND", Bound)
+    most = known[name].most if name in known else IMPOSSIBLE
+    return most is not None and share > most

@@ -97,6 +97,37 @@ def test_a_share_of_what_is_not_right_is_none(tmp_path: Path, step: str):
     assert entry.state is State.FAILED
 
 
+def with_unknown(result: results.Result, outcome: Outcome) -> results.Result:
+    """The result with a step behind `load` that this installation does not have."""
+    load, *more = result.steps
+    unknown = load.model_copy(update={"name": "sunrise", "outcome": outcome})
+    return result.model_copy(update={"steps": (load, unknown, *more)})
+
+
+@pytest.mark.parametrize(
+    ("outcome", "state"),
+    [
+        (Outcome.PASS, State.RANKED),
+        (Outcome.FAIL, State.FAILED),
+        (Outcome.SKIP, State.FAILED),
+        (Outcome.NOT_RUN, State.FAILED),
+    ],
+)
+def test_a_step_that_nobody_knows_ranks_where_it_passed(
+    tmp_path: Path, outcome: Outcome, state: State
+):
+    (entry,) = read(tmp_path, signed(attempt(with_unknown(timed(), outcome)))).entries
+    assert entry.state is state
+
+
+def test_an_exercise_without_a_kernel_is_solved(tmp_path: Path):
+    answers = solved().steps[0].model_copy(update={"name": "answers", "outcome": Outcome.PASS})
+    for steps, state in (((answers,), State.SOLVED), ((), State.FAILED)):
+        result = solved().model_copy(update={"steps": steps})
+        (entry,) = read(tmp_path, signed(attempt(result))).entries
+        assert entry.state is state
+
+
 def test_traffic_may_be_skipped(tmp_path: Path):
     steps = tuple(
         one.model_copy(update={"outcome": Outcome.SKIP}) if one.name == "traffic" else one
