@@ -183,7 +183,7 @@ def _from_course(exercise: Exercise) -> tuple[Shown, Policy]:
         )
     shown = Shown(
         exercise.name,
-        exercise.spec.title,
+        exercise.any_spec.title,
         text_of(exercise.solution),
         models.commentary_of(exercise),
     )

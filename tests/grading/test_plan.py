@@ -15,6 +15,7 @@ import reported
 from specs import with_spec
 
 import grader.speed.bounds as bounds
+from grader.classroom.board import site
 from grader.course import catalog
 from grader.course.catalog import Exercise
 from grader.course.extensions import use_extensions
@@ -242,3 +243,10 @@ def test_a_bound_without_a_limit_makes_no_share_impossible(added: Path):
     assert found.failure.kind == "impossible"
     slow = SPEED.model_copy(update={"share": 0.1, "explanation": ()})
     assert _finding(bound, "slow", slow, slow, False, None).failure.kind == "too_slow"
+
+
+def test_a_board_lists_an_exercise_without_a_kernel(added: Path):
+    listed = {task.name: task for task in site.tasks(catalog.exercises(added))}
+    assert (listed["p02_bytes"].backend, listed["p02_bytes"].gates) == ("quiz", None)
+    assert (listed["p01_copy"].backend, listed["p01_copy"].gates) == ("numba", None)
+    assert listed["01_copy"].gates == catalog.find(added, "01_copy").spec.gates

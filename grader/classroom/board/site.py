@@ -15,6 +15,7 @@ from grader.classroom.board.forbidden import Forbidden
 from grader.classroom.board.people import Person
 from grader.classroom.board.records import Board, Row, Site, Standing, State, Student, Tried
 from grader.course import Exercise, Settings
+from grader.grading import has_step, kind_of
 from grader.model import Gates, stamp, texts
 
 LONGEST_GPU = 80  # characters of a GPU's name
@@ -22,7 +23,10 @@ LONGEST_GPU = 80  # characters of a GPU's name
 
 @dataclass(frozen=True)
 class Task:
-    """An exercise as a board shows it; `gates` is None for a puzzle, which has no board."""
+    """An exercise as a board shows it; without a speed to grade it has no `gates` and no board.
+
+    `backend` is the name of its kind where it has no kernel.
+    """
 
     name: str
     title: str
@@ -40,9 +44,14 @@ class Class:
 
 
 def tasks(exercises: Iterable[Exercise]) -> tuple[Task, ...]:
-    return tuple(
-        Task(one.name, one.spec.title, one.spec.backend, one.spec.gates) for one in exercises
-    )
+    return tuple(map(_task, exercises))
+
+
+def _task(exercise: Exercise) -> Task:
+    spec = exercise.any_spec
+    kind = kind_of(spec)
+    gates = exercise.spec.timed[1] if has_step(spec, "speed") else None
+    return Task(exercise.name, spec.title, kind.backend(spec) or kind.name, gates)
 
 
 def decided(
