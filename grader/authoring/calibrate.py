@@ -1,17 +1,18 @@
 """`grader verify --calibrate`: gates for an exercise, proposed from repeated runs on this GPU.
 
-The model solution is checked several times, each time in fresh processes and with new inputs. With
-the shares of the ceiling that it reached, all rounded down to whole hundredths,
+The model solution is checked several times, each time in fresh processes and with new inputs. The
+gates follow from its shares of the ceiling, all rounded down to whole hundredths:
 
-    passing = ROOM * median, and at most lowest / (1 + SPARE)
-    great   = lowest * (1 - decision.INDIFFERENCE) - (highest - lowest), and at most 1
+    passing = PASSING_SHARE * median, and at most lowest / (1 + SPARE)
+    great   = lowest * (1 - INDIFFERENCE) - (highest - lowest), and at most 1
 
-A kernel may so be 15 % slower than the solution and pass, and the solution exceeds `passing` by 5 %
-in every run, as docs/authoring.md asks. `great` is what it reached each time: the speed step tells
-two speeds apart from 1.5 % on, and the runs differ by their spread. A wrong kernel that is right
-and slow (`Rejected at: speed`) is run as often, and `passing` is raised until it lies above.
+So a kernel that is 15 % slower than the solution passes. The solution exceeds `passing` by 5 % in
+every run, as docs/authoring.md requires. `great` is a speed that the solution reached each time:
+the speed step resolves differences from 1.5 % on, and the runs differ by their spread. A wrong
+kernel that is right and slow (`Rejected at: speed`) is run as often, and `passing` is raised until
+it lies above.
 
-What stands in the six exercises was chosen by hand: `passing` from 83 % to 87 % of the solution's
+The gates of the six exercises were chosen by hand: `passing` from 83 % to 87 % of the solution's
 share on an H200 (67 % for cross entropy), `great` from 97 % to 101 % of it, but above it where the
 lesson holds a challenge out.
 """
@@ -40,9 +41,9 @@ from grader.model import (
 from grader.speed import INDIFFERENCE
 
 RUNS = 5
-LEAST_RUNS = 3  # that count: fewer tell nothing of how far runs differ
+LEAST_RUNS = 3  # that count: fewer do not show how far runs differ
 SPARE = 0.05  # by which a solution's share must exceed `passing`, as a share of it
-ROOM = 0.85
+PASSING_SHARE = 0.85
 WIDEST = 0.05  # relative: where runs differ by more, no gate can be set from them
 _MEASURED = ("too_slow", "too_close")  # kinds of failures whose share counts all the same
 
@@ -53,7 +54,7 @@ class Measured(Record):
     kernel: str = Field(description="`kernel`, the solution, or the name of a wrong kernel")
     shares: tuple[float, ...] = Field(description="of the ceiling, of the runs that count")
     left_out: tuple[str, ...] = Field(description="why the other runs do not count")
-    fault: str = Field(description="whose that is: `machine`, `exercise`, or empty")
+    fault: str = Field(description="cause of that: `machine`, `exercise`, or empty")
     median: float | None = Field(description="this and the next three: null without shares")
     lowest: float | None
     highest: float | None
@@ -61,7 +62,7 @@ class Measured(Record):
 
 
 class Proposal(Record):
-    """Gates, or why there are none. `fault` is then `machine` or `exercise`."""
+    """Gates, or the reason why there are none. `fault` is then `machine` or `exercise`."""
 
     passing: float | None = None
     great: float | None = None
@@ -70,13 +71,13 @@ class Proposal(Record):
 
 
 class Calibration(Record):
-    """One exercise: what was measured, what stands in its spec, and what is proposed."""
+    """One exercise: its measurements, the gates of its spec, and the proposed gates."""
 
     exercise: str
     device: str
     case: str = Field(description="the scored case, or empty when no run counts")
     kernels: tuple[Measured, ...] = Field(description="the solution first")
-    passing: float = Field(description="as it stands in the spec, like `great`")
+    passing: float = Field(description="as in the spec, like `great`")
     great: float
     spare: float | None = Field(description="of the lowest share above `passing`, relative to it")
     holds: bool = Field(description="whether `spare` is enough")
@@ -90,7 +91,7 @@ def run(
     """Check the solutions `runs` times each, by turns, so that a drift of the GPU shows as spread.
 
     Raises CannotGrade without a GPU, UsageError for an exercise whose speed is not graded,
-    BrokenExercise for one without a solution, and what check.run raises.
+    BrokenExercise for one without a solution, and the errors of check.run.
     """
     kernels = [(exercise, kernel) for exercise in exercises for kernel in _kernels(exercise)]
     if not devices.has_driver():
@@ -116,19 +117,18 @@ def run(
 
 
 def _kernels(exercise: Exercise) -> Iterator[Path]:
-    """The solution, then the wrong kernels that are only too slow."""
+    """Yield the solution, then the wrong kernels that are only too slow."""
     _ = exercise.spec.timed
     if not exercise.solution.is_file():
         raise BrokenExercise(
             f"{exercise.name} has no solution: {exercise.solution} does not exist.",
-            "Write the model answer: gates are set from its speed.",
+            "Write the solution: gates are set from its speed.",
         )
     yield exercise.solution
     yield from (k for k in exercise.wrong_kernels if rejected_at(k) == "speed")
 
 
 def calibration(exercise: Exercise, results: dict[str, list[Result]]) -> Calibration:
-    """What follows from the results of each kernel, the solution's first."""
     _, gates = exercise.spec.timed
     kernels = tuple(measured(kernel, some) for kernel, some in results.items())
     solution, *slow = kernels
@@ -150,15 +150,14 @@ def calibration(exercise: Exercise, results: dict[str, list[Result]]) -> Calibra
 
 
 def measured(kernel: str, results: Sequence[Result]) -> Measured:
-    """What several checks of one kernel come to."""
-    told = [_share(result) for result in results]
-    shares = tuple(one for one in told if isinstance(one, float))
+    outcomes = [_share(result) for result in results]
+    shares = tuple(one for one in outcomes if isinstance(one, float))
     middle = statistics.median(shares) if shares else None
-    uncounted = {r.status for r, one in zip(results, told, strict=True) if isinstance(one, str)}
+    uncounted = {r.status for r, one in zip(results, outcomes, strict=True) if isinstance(one, str)}
     return Measured(
         kernel=kernel,
         shares=shares,
-        left_out=tuple(one for one in told if isinstance(one, str)),
+        left_out=tuple(one for one in outcomes if isinstance(one, str)),
         fault=_fault(uncounted),
         median=middle,
         lowest=min(shares, default=None),
@@ -168,9 +167,9 @@ def measured(kernel: str, results: Sequence[Result]) -> Measured:
 
 
 def _share(result: Result) -> float | str:
-    """The share that a check measured, or why it has none that counts.
+    """Return the share that a check measured, or the reason why it has none that counts.
 
-    A solution below the gate, or too close to it to tell, was measured like any other.
+    A solution below the gate, or too close to it to decide, was measured like any other.
     """
     problem = first_problem(result)
     speed = next((step for step in result.steps if step.name == "speed"), None)
@@ -185,14 +184,14 @@ def _share(result: Result) -> float | str:
 
 
 def _fault(uncounted: Collection[Status]) -> str:
-    """Whose fault it is that checks ended so, and not with a share."""
+    """Return whose fault it is that checks ended with these statuses, and not with a share."""
     if not uncounted:
         return ""
     return "machine" if set(uncounted) == {Status.CANNOT_GRADE} else "exercise"
 
 
 def propose(solution: Measured, slow: Sequence[Measured] = ()) -> Proposal:
-    """Gates from the shares of the solution, above those of kernels that must be too slow."""
+    """Propose gates from the solution's shares, above those of kernels that must be too slow."""
     if len(solution.shares) < LEAST_RUNS:
         runs = len(solution.shares) + len(solution.left_out)
         why = f": {solution.left_out[0]}" if solution.left_out else ""
@@ -208,7 +207,7 @@ def propose(solution: Measured, slow: Sequence[Measured] = ()) -> Proposal:
             fault="machine",
         )
     most = _down(solution.lowest / (1 + SPARE))
-    passing = min(_down(ROOM * solution.median), most)
+    passing = min(_down(PASSING_SHARE * solution.median), most)
     for wrong in slow:
         if wrong.highest is not None:
             passing = max(passing, _up(wrong.highest * (1 + INDIFFERENCE)))
@@ -222,14 +221,13 @@ def propose(solution: Measured, slow: Sequence[Measured] = ()) -> Proposal:
 
 
 def gates_line(proposal: Proposal) -> str:
-    """The line of a spec, or empty without a proposal."""
     if proposal.passing is None or proposal.great is None:
         return ""
     return f"gates=Gates(passing={proposal.passing:.2f}, great={proposal.great:.2f}),"
 
 
 def exit_code(calibrations: Sequence[Calibration]) -> int:
-    """0 when gates are proposed for each; else whose fault it is, an exercise's before a GPU's."""
+    """Return 0 when gates are proposed for each; else the code of a fault, an exercise's first."""
     faults = {one.proposed.fault for one in calibrations}
     if "exercise" in faults or not calibrations:
         return BrokenExercise.exit_code

@@ -11,7 +11,7 @@ from grader import backends
 
 @dataclass(frozen=True)
 class Edit:
-    """The text of `node` becomes `text`."""
+    """A replacement of the text of `node` by `text`."""
 
     node: ast.AST
     text: str
@@ -34,7 +34,7 @@ class Kernel:
         self.grids = self._grids()
 
     def span(self, node: ast.AST) -> tuple[int, int]:
-        """Where a node's text begins and ends, in bytes."""
+        """Return the offsets, in bytes, of the begin and the end of a node's text."""
         first, last = node.lineno, node.end_lineno  # type: ignore[attr-defined]
         begin, end = node.col_offset, node.end_col_offset  # type: ignore[attr-defined]
         return self._starts[first - 1] + begin, self._starts[last - 1] + end
@@ -44,16 +44,14 @@ class Kernel:
         return self._bytes[begin:end].decode()
 
     def between(self, left: ast.AST, right: ast.AST) -> str:
-        """The text from the end of one node to the start of the next."""
         return self._bytes[self.span(left)[1] : self.span(right)[0]].decode()
 
     def replaced(self, edit: Edit) -> str:
-        """The whole source with one edit made."""
         begin, end = self.span(edit.node)
         return (self._bytes[:begin] + edit.text.encode() + self._bytes[end:]).decode()
 
     def _grids(self) -> list[ast.expr]:
-        """What is launched: each number of programs, blocks or threads in a kernel[...]."""
+        """List each number of programs, blocks or threads in a launch `kernel[...]`."""
         named = {s.slice.id for s in self._launched if isinstance(s.slice, ast.Name)}
         grids: list[ast.expr] = [s.slice for s in self._launched]
         for node in ast.walk(self.tree):
@@ -66,7 +64,7 @@ class Kernel:
 
 
 def _half(source: str) -> str:
-    """Return how the library that a kernel file imports rounds `{value}` to float16."""
+    """Return the text by which the library of a kernel file rounds `{value}` to float16."""
     for backend in backends.every():
         if any(re.search(rf"^\s*(import|from) {name}\b", source, re.M) for name in backend.modules):
             return backends.source_names(backend.name).half
@@ -74,7 +72,7 @@ def _half(source: str) -> str:
 
 
 def called(node: ast.AST) -> str:
-    """The last part of the name that a call calls, such as `load`; else nothing."""
+    """Return the last part of the name that a call calls, such as `load`; else an empty text."""
     if not isinstance(node, ast.Call):
         return ""
     return ast.unparse(node.func).split(".")[-1]

@@ -1,7 +1,7 @@
-"""The lesson of a new exercise: its headings, all that its spec already says, and what to write.
+"""The lesson of a new exercise: its headings, the facts of its spec, and marks for the author.
 
-What only an author can tell is a line that begins with `TODO(author)`. The rest are facts of the
-spec, so that a lesson and its spec agree from the first day on.
+A line that begins with `TODO(author)` marks text that only an author can write. Everything else is
+derived from the spec, so that a lesson and its spec agree from the first day on.
 """
 
 from __future__ import annotations
@@ -87,14 +87,14 @@ _SENTENCES: dict[str, Callable[[Any], str]] = {
 
 
 def _moves(spec: Spec) -> str:
-    """Such as "`x` read at most once, "."""
-    told = (
+    """Return such as "`x` read at most once, "."""
+    parts = (
         f"`{argument.name}` {done} at most {TIMES.get(most, f'{most} times')}, "
         for argument in spec.arguments
         for done, most in (("read", argument.most_reads), ("written", argument.most_writes))
         if most
     )
-    return "".join(told)
+    return "".join(parts)
 
 
 def _scored(spec: Spec) -> str:

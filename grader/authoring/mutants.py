@@ -1,8 +1,8 @@
 """Wrong kernels made from a right one: small changes of its source, one at a time.
 
 An operator looks at one node of the syntax tree and yields the changes that it knows for it. A
-change replaces the text of that node and nothing else, so that line numbers stay and what a person
-is shown is the line as its author wrote it. Nothing is run here.
+change replaces the text of that node and nothing else: line numbers stay, and reports show the line
+as its author wrote it. Nothing is run here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from grader.authoring.operators import OPERATORS, Operator
 class Mutant:
     """One changed kernel file.
 
-    `line` is where the change begins, counted from 1; `before` and `after` are the lines that
+    `line` is the first line of the change, counted from 1. `before` and `after` are the lines that
     change, without their indent, joined by a space.
     """
 
@@ -33,9 +33,9 @@ class Mutant:
 
 
 def make(source: str, operators: Sequence[Operator] = OPERATORS) -> tuple[Mutant, ...]:
-    """Every mutant of a kernel file that differs from it and from those before, by lines.
+    """Return every mutant of a kernel file, without those that equal it or an earlier one.
 
-    Raises SyntaxError when `source` is not Python.
+    Formatting makes no difference. Raises SyntaxError when `source` is not Python.
     """
     kernel = Kernel(source)
     nodes = list(_code(kernel.tree))
@@ -53,13 +53,13 @@ def make(source: str, operators: Sequence[Operator] = OPERATORS) -> tuple[Mutant
 
 
 def sample(mutants: Sequence[Mutant], count: int, seed: int) -> list[Mutant]:
-    """So many of the mutants, in their order; the same for the same seed."""
+    """Draw `count` of the mutants, in their order; the same for the same seed."""
     chosen = random.Random(seed).sample(range(len(mutants)), min(count, len(mutants)))
     return [mutants[n] for n in sorted(chosen)]
 
 
 def _code(tree: ast.Module) -> Iterator[ast.AST]:
-    """The nodes that run when a kernel does: no imports, annotations, defaults or decorators."""
+    """Yield the nodes that run with a kernel: no imports, annotations, defaults or decorators."""
     for statement in tree.body:
         if isinstance(statement, ast.FunctionDef):
             yield statement

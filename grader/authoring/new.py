@@ -1,7 +1,8 @@
 """`grader new`: an exercise that begins as a working copy of another one, under its own name.
 
-The copy asks what its model asks, so that it verifies from the first minute on, and whatever the
-author breaks shows at once. Places that still speak of the model are marked `TODO(author)`.
+The copy has the tests and the solution of its model, so it verifies from the first minute on.
+Whatever the author breaks shows at once. Places that still describe the model are marked
+`TODO(author)`.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ from grader.course import Exercise, catalog, stubs
 from grader.grading import kind_of
 from grader.model import BrokenExercise, UsageError, fill_folder, replacing_folder
 
-LONGEST = 64  # characters of a name: it stands in tables and at the head of every report
+LONGEST = 64  # characters of a name: it is in tables and at the head of every report
 PREFIXES = {"exercises": "", "puzzles": "p"}
 _NAME = re.compile(r"(?P<prefix>p?)(?P<number>\d{2,})_[A-Za-z][A-Za-z0-9_]*", re.ASCII)
 
-# What each file still has to become, said where its author begins to read.
+# The author's task for each file, put where the author begins to read.
 _MARKS = {
-    "spec.py": "this is still what the model asks for. Go through the functions above, then "
+    "spec.py": "this still describes the model. Go through the functions above, then "
     "through SPEC from the title to the hints.",
-    "test_kernel.py": "two properties or more of every right answer.",
+    "test_kernel.py": "two properties or more of every right output.",
     "eager.py": "the same in torch's own functions, or delete this file.",
     "survivors.toml": "delete this file; what `grader verify` then shows may need a new one.",
     "kernel.py": "your own solution; the line above tells a learner what is missing.",
@@ -54,11 +55,11 @@ class Draft:
 
 
 def draft(root: Path, name: str, like: str | None) -> Draft:
-    """All files of the exercise `name`, made from those of the exercise `like`.
+    """Make all files of the exercise `name` from those of the exercise `like`.
 
-    Raises UsageError for a name that is no name or is taken, and for a model that is not there,
-    stands on the other shelf, or lacks a file that is needed; BrokenExercise for a model
-    whose solution makes no stub.
+    Raises UsageError for a name that is invalid or taken, and for a model that does not exist, is
+    on the other shelf, or lacks a file that is needed. Raises BrokenExercise for a model whose
+    solution makes no stub.
     """
     shelf = _shelf_of(name)
     model = _model(root, shelf, name, like)
@@ -91,12 +92,12 @@ def write(made: Draft) -> None:
     except OSError as error:
         raise UsageError(
             f"{made.exercise.name} cannot be written in {made.exercise.root}: {error.strerror}.",
-            "Nothing was changed. Make room, or see who may write to the course's folders.",
+            "Nothing was changed. Free disk space, or check who may write to the course's folders.",
         ) from None
 
 
 def _shelf_of(name: str) -> str:
-    """Where an exercise of this name stands. Raises UsageError when it cannot be one."""
+    """Return the shelf of an exercise of this name. Raises UsageError for an invalid name."""
     match = _NAME.fullmatch(name)
     if match is None or len(name) > LONGEST:
         raise UsageError(
@@ -111,20 +112,19 @@ def _model(root: Path, shelf: str, name: str, like: str | None) -> Exercise:
     if like is None:
         known = ", ".join(e.name for e in catalog.exercises(root) if e.folder.parent.name == shelf)
         raise UsageError(
-            f"Nothing says which exercise {name} is to begin as a copy of.",
-            f"Give --like and the one whose form is nearest: {known or 'there is none'}.",
+            f"--like is missing: {name} begins as a copy of another exercise.",
+            f"Add --like and the exercise whose form is nearest: {known or 'there is none'}.",
         )
     model = catalog.find(root, like)
     if model.folder.parent.name != shelf:
         raise UsageError(
-            f"{model.name} stands in {model.folder.parent.name}/, and {name} would stand in "
-            f"{shelf}/.",
+            f"{model.name} is in {model.folder.parent.name}/, and {name} would be in {shelf}/.",
             "A puzzle is made like a puzzle, and is named p40_my_op; an exercise like an exercise, "
             "and is named 40_my_op.",
         )
     if not model.solution.is_file():
         raise UsageError(
-            f"{model.name} has no solution to begin with: {model.solution} is missing.",
+            f"{model.name} has no solution to copy: {model.solution} is missing.",
             "A learner's copy of a course has none: write exercises in the course itself.",
         )
     if not model.tests.is_file():
@@ -138,7 +138,7 @@ def _must_be_free(exercise: Exercise) -> None:
     for folder in (exercise.folder, exercise.answers):
         if os.path.lexists(folder):
             raise UsageError(
-                f"{folder} is there already, and nothing is written over it.",
+                f"{folder} exists already; nothing was changed.",
                 "Choose another name.",
             )
     taken = {_number(path.name): path.name for path in exercise.folder.parent.iterdir()}
@@ -161,7 +161,7 @@ def _number(name: str) -> int | None:
 def _copied(
     folder: Path, model: Exercise, made: Exercise, title: str, leave_out: Collection[str] = ()
 ) -> Iterator[tuple[Path, bytes]]:
-    """The files of one of the model's folders, with the new name in them. Raises UsageError."""
+    """Yield the files of one of the model's folders, under the new name. Raises UsageError."""
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)
         hidden = any(part == "__pycache__" or part[0] == "." for part in inside.parts)
@@ -171,56 +171,53 @@ def _copied(
             content = path.read_bytes()
         except OSError as error:
             raise UsageError(
-                f"{path} cannot be read: {error.strerror}.", "See its permissions."
+                f"{path} cannot be read: {error.strerror}.", "Check its permissions."
             ) from None
-        yield inside, _renewed(path, content, model, made, title)
+        yield inside, _converted(path, content, model, made, title)
 
 
-def _renewed(path: Path, content: bytes, model: Exercise, made: Exercise, title: str) -> bytes:
-    """The model's file as the new exercise's; whatever is no text stays as it is."""
+def _converted(path: Path, content: bytes, model: Exercise, made: Exercise, title: str) -> bytes:
+    """Return the model's file as the new exercise's; a file that is not text is not changed."""
     try:
         text = content.decode()
     except UnicodeDecodeError:
         return content
     text = re.sub(rf"(?<![A-Za-z0-9_]){re.escape(model.name)}(?![A-Za-z0-9_])", made.name, text)
     if path.suffix == ".toml":
-        return f"{_mark(path)}{text}".encode()
+        return f"{_author_comment(path)}{text}".encode()
     if path.suffix != ".py":
         return text.encode()  # in other files # may be no comment
-    text = _retitled(text, model.any_spec.title, title)
+    text = _replace_title(text, model.any_spec.title, title)
     if path == model.solution:
         (first, *_) = stubs.regions(text, str(path))
-        return _with_lines(text, first.first, _mark(path, first.indent)).encode()
+        return _insert_lines(text, first.first, _author_comment(path, first.indent)).encode()
     if path == model.folder / "spec.py":
-        text = _with_title(text, title, str(path))
-        return _with_lines(text, _above_spec(text), _mark(path)).encode()
-    if row := _rows_of_docstring(text):
-        return _with_lines(text, row, f"\n{_mark(path)}").encode()
-    return f"{_mark(path)}{text}".encode()
+        text = _set_spec_title(text, title, str(path))
+        return _insert_lines(text, _lines_above_spec(text), _author_comment(path)).encode()
+    if row := _last_line_of_docstring(text):
+        return _insert_lines(text, row, f"\n{_author_comment(path)}").encode()
+    return f"{_author_comment(path)}{text}".encode()
 
 
-def _mark(path: Path, indent: str = "") -> str:
-    """The comment that tells an author what to do with this file."""
-    told = _WRONG if path.name.startswith("wrong_") else _MARKS.get(path.name, _OTHER)
+def _author_comment(path: Path, indent: str = "") -> str:
+    text = _WRONG if path.name.startswith("wrong_") else _MARKS.get(path.name, _OTHER)
     head = f"{indent}# "
     return "".join(
-        f"{head}{line}\n" for line in textwrap.wrap(f"{TODO} {told}", stubs.WIDTH - len(head))
+        f"{head}{line}\n" for line in textwrap.wrap(f"{TODO} {text}", stubs.WIDTH - len(head))
     )
 
 
-def _with_lines(text: str, row: int, more: str) -> str:
-    """The text with these lines behind its first `row` lines."""
+def _insert_lines(text: str, row: int, more: str) -> str:
     lines = text.split("\n")
     return "\n".join([*lines[:row], more.removesuffix("\n"), *lines[row:]])
 
 
-def _retitled(source: str, old: str, new: str) -> str:
-    """The source, with the new title where its docstring begins with the old one."""
+def _replace_title(source: str, old: str, new: str) -> str:
     return re.sub(rf'\A"""{re.escape(old)}(?!\w)', lambda _: f'"""{new}', source)
 
 
-def _with_title(source: str, title: str, path: str) -> str:
-    """The source of a spec whose `title="..."` is this one. Raises BrokenExercise."""
+def _set_spec_title(source: str, title: str, path: str) -> str:
+    """Replace `title="..."` in the source of a spec. Raises BrokenExercise."""
     titles = [
         keyword.value
         for node in ast.walk(ast.parse(source))
@@ -230,7 +227,7 @@ def _with_title(source: str, title: str, path: str) -> str:
     ]
     if len(titles) != 1 or titles[0].end_lineno != titles[0].lineno:
         raise BrokenExercise(
-            f'{path} has no line title="..." in its Spec(...), into which a new title can go.',
+            f'{path} has no line title="..." in its Spec(...) that could hold a new title.',
             "Write the title there as one string.",
         )
     (old,) = titles
@@ -241,16 +238,14 @@ def _with_title(source: str, title: str, path: str) -> str:
     return "\n".join(lines)
 
 
-def _above_spec(source: str) -> int:
-    """How many lines stand above `SPEC = ...`, or none where there is no such line."""
+def _lines_above_spec(source: str) -> int:
     for node in ast.parse(source).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "SPEC":
             return node.lineno - 1
     return 0
 
 
-def _rows_of_docstring(source: str) -> int:
-    """How many lines the module's docstring takes, with all that stands above it."""
+def _last_line_of_docstring(source: str) -> int:
     try:
         tree = ast.parse(source)
     except SyntaxError:  # a mistake that is rejected when it is loaded

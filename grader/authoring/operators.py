@@ -11,9 +11,8 @@ Operator = Callable[[Kernel, ast.AST], Iterator[Edit]]
 
 
 def _without(kernel: Kernel, call: ast.Call, dropped: Sequence[ast.keyword]) -> Edit:
-    """The call without some of its keyword arguments."""
-    kept = [*call.args, *(k for k in call.keywords if k not in dropped)]
-    return Edit(call, f"{kernel.text(call.func)}({', '.join(map(kernel.text, kept))})")
+    left = [*call.args, *(k for k in call.keywords if k not in dropped)]
+    return Edit(call, f"{kernel.text(call.func)}({', '.join(map(kernel.text, left))})")
 
 
 def _keyword(call: ast.AST, name: str) -> ast.keyword | None:
@@ -25,21 +24,20 @@ def _keyword(call: ast.AST, name: str) -> ast.keyword | None:
 
 
 def drop_mask(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """A load or store without mask= and without other=."""
+    """Drop mask= and other= of a load or store."""
     if called(node) in ("load", "store") and _keyword(node, "mask"):
         assert isinstance(node, ast.Call)
         yield _without(kernel, node, [k for k in node.keywords if k.arg in ("mask", "other")])
 
 
 def drop_other(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """A load that leaves open what its masked lanes hold."""
     if called(node) == "load" and (other := _keyword(node, "other")):
         assert isinstance(node, ast.Call)
         yield _without(kernel, node, [other])
 
 
 def skip_one_percent(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """A mask that leaves out each hundredth element; a loop that does not add it."""
+    """Leave out each hundredth element, by a mask or in a loop that accumulates."""
     if called(node) in ("load", "store") and (mask := _keyword(node, "mask")):
         assert isinstance(node, ast.Call)
         address = node.args[0]
@@ -56,7 +54,6 @@ def skip_one_percent(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
 
 
 def drop_barrier(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """No waiting for the other threads of the block."""
     if isinstance(node, ast.Expr) and called(node.value) in (
         "syncthreads",
         "syncwarp",
@@ -70,7 +67,7 @@ def drop_barrier(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
 
 
 def drop_max_subtraction(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """exp(x - m) without - m."""
+    """Replace exp(x - m) by exp(x)."""
     if called(node) in ("exp", "exp2"):
         assert isinstance(node, ast.Call)
         inner = node.args[0]
@@ -79,7 +76,7 @@ def drop_max_subtraction(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
 
 
 def drop_rescale(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """Total = total * factor + more without the factor."""
+    """Replace total = total * factor + more by total = total + more."""
     if not isinstance(node, ast.Assign):
         return
     name = kernel.text(node.targets[0])
@@ -91,7 +88,7 @@ def drop_rescale(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
 
 
 def half_accumulate(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """float16 where there is float32."""
+    """Put float16 in place of float32."""
     if isinstance(node, ast.Attribute) and node.attr == "float32":
         yield Edit(node, f"{kernel.text(node.value)}.float16")
     if isinstance(node, ast.Name) and node.id == "float32":
@@ -102,7 +99,7 @@ def half_accumulate(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
 
 
 def _rounded_each_time(kernel: Kernel, statement: ast.stmt) -> Iterator[Edit]:
-    """What a loop accumulates, rounded to float16 after each step."""
+    """Round the value that a loop accumulates to float16 after each step."""
     if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add):
         name, value = kernel.text(statement.target), kernel.text(statement.value)
         value = f"{name} + {value}"
@@ -116,7 +113,7 @@ def _rounded_each_time(kernel: Kernel, statement: ast.stmt) -> Iterator[Edit]:
 
 
 def drop_cast(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """X for x.to(dtype)."""
+    """Replace x.to(dtype) by x."""
     if called(node) == "to" and isinstance(node, ast.Call):
         assert isinstance(node.func, ast.Attribute)
         yield Edit(node, kernel.text(node.func.value))
@@ -126,7 +123,7 @@ REDUCTIONS = {"max": "min", "min": "max", "maximum": "minimum", "minimum": "maxi
 
 
 def change_reduction(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """The least where there is the largest, the largest where there is the sum."""
+    """Put the minimum in place of the maximum, the maximum in place of the sum."""
     if isinstance(node, ast.Call) and called(node) in REDUCTIONS:
         name = kernel.text(node.func)
         head = name.removesuffix(called(node))
@@ -146,14 +143,13 @@ COMPARISONS: dict[type[ast.cmpop], str] = {
 
 
 def change_comparison(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """One element more or less: < for <=, and the like; != for ==."""
+    """Take one element more or less: < for <=, and the like; != for ==."""
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in COMPARISONS:
         left, right = kernel.text(node.left), kernel.text(node.comparators[0])
         yield Edit(node, f"{left} {COMPARISONS[type(node.ops[0])]} {right}")
 
 
 def drop_condition(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """If True for an if."""
     if isinstance(node, ast.If):
         yield Edit(node.test, "True")
 
@@ -168,7 +164,6 @@ OPERATIONS: dict[type[ast.operator], tuple[str, str]] = {
 
 
 def change_arithmetic(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """- for +, / for *, and the other way round."""
     if isinstance(node, ast.BinOp) and type(node.op) in OPERATIONS:
         old, new = OPERATIONS[type(node.op)]
         begin, right = kernel.span(node)[0], kernel.span(node.right)[0]
@@ -179,14 +174,13 @@ def change_arithmetic(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
 
 
 def drop_operand(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """A or b for a + b, a * b and the like."""
     if isinstance(node, ast.BinOp) and type(node.op) in OPERATIONS:
         yield Edit(node, f"({kernel.text(node.left)})")
         yield Edit(node, f"({kernel.text(node.right)})")
 
 
 def change_constant(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """N + 1 for a number n, 0 for minus infinity."""
+    """Replace a number n by n + 1, and minus infinity by 0."""
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         yield Edit(node, repr(node.value + 1))  # type: ignore[operator]
     if called(node) == "float" and isinstance(node, ast.Call):
@@ -203,13 +197,11 @@ def _one_off(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
 
 
 def one_off_grid(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """One program, block or thread more or less."""
     if any(node is grid for grid in kernel.grids):
         yield from _one_off(kernel, node)
 
 
 def one_off_range(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """A loop that starts or stops one later or earlier, or whose steps are one off."""
     if called(node) == "range" and isinstance(node, ast.Call):
         for bound in node.args:
             if not isinstance(bound, ast.Constant):
@@ -217,7 +209,7 @@ def one_off_range(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
 
 
 def one_off_block(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """Program * (BLOCK + 1) for program * BLOCK, and the like."""
+    """Replace program * BLOCK by program * (BLOCK + 1), and the like."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         for operand in (node.left, node.right):
             if isinstance(operand, ast.Name) and operand.id.isupper():
@@ -225,7 +217,6 @@ def one_off_block(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
 
 
 def one_off_address(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """A load or store, or an indexed access, of the neighbouring element."""
     if called(node) in ("load", "store") and isinstance(node, ast.Call):
         yield Edit(node.args[0], f"{kernel.text(node.args[0])} + 1")
     if isinstance(node, ast.Subscript) and not kernel.is_launched(node):
@@ -233,14 +224,13 @@ def one_off_address(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
 
 
 def round_down(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """N // BLOCK for cdiv(n, BLOCK), which rounds up."""
+    """Replace cdiv(n, BLOCK), which rounds up, by n // BLOCK."""
     if called(node) == "cdiv" and isinstance(node, ast.Call) and len(node.args) == 2:
         count, block = map(kernel.text, node.args)
         yield Edit(node, f"({count}) // ({block})")
 
 
 def skip_block(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """A loop over blocks without the first or without the last."""
     if called(node) == "range" and isinstance(node, ast.Call) and len(node.args) == 3:
         start, stop, step = node.args
         yield Edit(start, f"{kernel.text(start)} + {kernel.text(step)}")
@@ -248,7 +238,6 @@ def skip_block(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
 
 
 def swap_arguments(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """Two neighbouring arguments of a call in each other's place."""
     if not isinstance(node, ast.Call):
         return
     for one, two in zip(node.args, node.args[1:], strict=False):
@@ -270,7 +259,7 @@ def swap_arguments(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
 
 
 def change_stride(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """Another tensor's stride, or the length of a row, for a stride."""
+    """Put another tensor's stride, or the length of a row, in place of a stride."""
     if not any(node is stride for stride in kernel.strides):
         return
     assert isinstance(node, ast.Call)
@@ -282,7 +271,7 @@ def change_stride(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
 
 
 def drop_statement(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """A store, a launch, a return or a second assignment left out."""
+    """Drop a store, a launch, a return or a second assignment."""
     if not isinstance(node, ast.FunctionDef):
         return
     known: set[str] = set()

@@ -1,4 +1,6 @@
-"""Which mutants of a solution its author says no test can reject, and why: `survivors.toml`.
+"""Survivors: mutants of a solution that no test can reject, as its author declares them.
+
+`survivors.toml` holds one table for each declaration:
 
     [[equivalent]]
     operator = "one_off_grid"
@@ -7,10 +9,10 @@
     reason = "one program more finds nothing inside its mask"
 
 The table's name is one of KINDS. `before` and `after` are the changed lines as `grader verify`
-prints them; without `after`, every change that the operator makes to the line is meant, and without
-`before` every one that it makes to the file. Where the same line stands several times in the file,
-`nth = 2` means its second occurrence among the mutants that fit. Nothing is ever taken to be
-equivalent by itself.
+prints them. Without `after` the table covers every change of the operator to the line, and without
+`before` every one to the file. Where the same line occurs several times in the file, `nth = 2`
+selects the second occurrence among the mutants that fit. No mutant is taken to be equivalent
+without a declaration.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ from pathlib import Path
 from grader.authoring.mutants import Mutant
 from grader.model import BrokenExercise
 
-# equivalent: the same answer from the same work on every input that the contract allows.
-# slower: the same answer from more work, which counts neither as traffic nor as memory.
+# equivalent: the same output from the same work on every input that the contract allows.
+# slower: the same output from more work, which counts neither as traffic nor as memory.
 # out_of_reach: wrong, but only where no simulated case can come.
 KINDS = ("equivalent", "slower", "out_of_reach")
 FIELDS = {"operator", "before", "after", "reason", "nth"}
@@ -41,7 +43,7 @@ class Declaration:
     reason: str
     nth: int | None = None
 
-    def means(self, mutant: Mutant) -> bool:
+    def matches(self, mutant: Mutant) -> bool:
         return (
             self.operator == mutant.operator
             and self.before in (None, mutant.before)
@@ -50,7 +52,7 @@ class Declaration:
 
 
 def read(path: Path) -> tuple[Declaration, ...]:
-    """What the file declares; nothing where there is none. Raises BrokenExercise."""
+    """Read the declarations; a missing file has none. Raises BrokenExercise."""
     if not path.is_file():
         return ()
     try:
@@ -91,22 +93,22 @@ def _declaration(path: Path, kind: str, table: object) -> Declaration:
 def assign(
     mutants: Sequence[Mutant], declarations: Sequence[Declaration], path: Path
 ) -> dict[Mutant, Declaration]:
-    """The mutants that are declared, each with its declaration.
+    """Map each declared mutant to its declaration.
 
-    Raises BrokenExercise for a declaration that no mutant, or only one declared already, fits.
+    Raises BrokenExercise for a declaration that fits no mutant, or only one declared already.
     """
     found: dict[Mutant, Declaration] = {}
     for declaration in declarations:
-        meant = [mutant for mutant in mutants if declaration.means(mutant)]
+        matching = [mutant for mutant in mutants if declaration.matches(mutant)]
         if declaration.nth is not None:
-            meant = meant[declaration.nth - 1 : declaration.nth]
-        if not meant or any(mutant in found for mutant in meant):
+            matching = matching[declaration.nth - 1 : declaration.nth]
+        if not matching or any(mutant in found for mutant in matching):
             raise BrokenExercise(
-                f"{path}: there is no mutant, or one declared before, that "
-                f"{declaration.operator} makes of "
+                f"{path}: the declaration of {declaration.operator} on "
                 f"{declaration.before or 'the file'!r}"
-                + (f" to give {declaration.after!r}." if declaration.after else "."),
-                "The solution has changed, or the table stands there twice: take it out.",
+                + (f" with the result {declaration.after!r}" if declaration.after else "")
+                + " fits no mutant, or only one declared before.",
+                "The solution has changed, or the table is there twice: remove it.",
             )
-        found |= dict.fromkeys(meant, declaration)
+        found |= dict.fromkeys(matching, declaration)
     return found

@@ -1,9 +1,9 @@
-"""`grader verify`: a good exercise passes the right answer and rejects the wrong ones.
+"""`grader verify`: a good exercise passes the right kernel and rejects the wrong ones.
 
-For each exercise: the stub is not_started, the solution passes every step, every wrong kernel is
-rejected at the step that it names, answers that are no work at all are rejected by every case that
-can tell them, and so are kernels made from the solution by a small change
-(grader.authoring.mutants), unless the exercise declares why one of them cannot be.
+For each exercise, the stub is not_started, and the solution passes every step. Every wrong kernel
+is rejected at the step that it names. Outputs without any work (all zeros, a copy of the input) are
+rejected by every case that can reject them. Mutants of the solution (grader.authoring.mutants) are
+rejected, unless the exercise declares why one of them cannot be.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from grader.model import (
     first_problem,
 )
 
-NO_WORK_SEED = 20  # any: what is found of these answers must not change from run to run
+NO_WORK_SEED = 20  # any: results for these outputs must not change from run to run
 BATCH = 32  # trials that one judge serves: its start takes about as long as three of them
-REJECTED = "rejected"  # expected of a mutant: which step does it is no matter
+REJECTED = "rejected"  # expected of a mutant: the step does not matter
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Which of the mutants to try: `count` of them, drawn with `seed`, or all for None.
+    """The mutants to try: `count` of them, drawn with `seed`, or all for None.
 
-    Those that are declared slower are tried only with all: they cost most, and prove least.
+    Mutants that are declared slower are tried only with all: they cost most, and prove least.
     """
 
     count: int | None
@@ -54,12 +54,12 @@ FEW = Sample(count=6)
 
 @dataclass(frozen=True)
 class Verified:
-    """One kernel of one exercise: what became of it, and whether that is what should.
+    """One kernel of one exercise, with its expected and its actual result.
 
-    `kind` is stub, solution, wrong, no_work, mutant or, for a mutant that the exercise says cannot
-    be rejected, one of declared.KINDS. `expected` and `actual` are `pass`, `not_started`, the step
-    that rejects, or, expected of a mutant, `rejected`. `change` is what a mutant changes, as a
-    diff; `advice` what to do about something that is not ok.
+    `kind` is stub, solution, wrong, no_work or mutant. For a mutant that the exercise declares, it
+    is one of survivors.KINDS. `expected` and `actual` are `pass`, `not_started` or the step that
+    rejects; a mutant's `expected` may be `rejected`. `change` is the mutant's diff. `advice` says
+    what to do where `ok` is false.
     """
 
     exercise: str
@@ -97,8 +97,8 @@ def run(
     """Verify the exercises in their order; on the CPU as many at a time as there are cores.
 
     Mutants are always simulated, where each access is checked and a race is found every time.
-    `broken` is told of each exercise that cannot be verified, and why; nothing of it is in what is
-    returned, and the rest is verified. Without it, the first one is raised.
+    `broken` receives each exercise that cannot be verified, with the error. Its results are left
+    out, and the other exercises are verified. Without `broken`, the first error is raised.
     """
     faulty: set[str] = set()
 
@@ -120,43 +120,45 @@ def run(
         sound = counted(len(exercises) - len(faulty), "exercises")
         many = f"{counted(len(trials), 'kernels')} of {sound}"
         progress(f"verifying with {many}, {at_once} at a time …")
-        tell = _numbered(progress, len(trials))
-        # The last begin: exercises follow puzzles and take longest, and a long one that came last
-        # would have one core to itself while the others are idle.
-        verified = list(pool.map(lambda batch: _verify(batch, tell, leave_out), reversed(batches)))
+        report = _reporter(progress, len(trials))
+        # The last batches start first: exercises follow puzzles and take longest. A long one at
+        # the end would have one core to itself while the others are idle.
+        verified = list(
+            pool.map(lambda batch: _verify(batch, report, leave_out), reversed(batches))
+        )
     everything = itertools.chain.from_iterable(reversed(verified))
     return [one for one in everything if one.exercise not in faulty]
 
 
-def _numbered(progress: Callable[[str], None], total: int) -> Callable[[_Trial], None]:
-    """What tells of a trial that has ended: a line of its own, however many end at a time.
+def _reporter(progress: Callable[[str], None], total: int) -> Callable[[_Trial], None]:
+    """Return a function that reports a trial that has ended, on a line of its own.
 
-    One that is made again, since the judge of the first time broke, is told once.
+    A trial that runs again, because its judge broke, is reported once. Threads may call it.
     """
-    told, one_at_a_time = set[str](), threading.Lock()
+    reported, lock = set[str](), threading.Lock()
 
-    def tell(trial: _Trial) -> None:
+    def report(trial: _Trial) -> None:
         name = f"{trial.request.exercise.name} {trial.kernel}"
-        with one_at_a_time:
-            if name not in told:
-                told.add(name)
-                progress(f"{len(told)} of {total}: {name}")
+        with lock:
+            if name not in reported:
+                reported.add(name)
+                progress(f"{len(reported)} of {total}: {name}")
 
-    return tell
+    return report
 
 
 def _verify(
     trials: Sequence[_Trial],
-    tell: Callable[[_Trial], None],
+    report: Callable[[_Trial], None],
     broken: Callable[[Exercise, GraderError], None],
 ) -> list[Verified]:
-    """What one judge says; where it breaks, each exercise gets a judge of its own."""
+    """Run trials in one judge; where it breaks, run each exercise in a judge of its own."""
     ended = iter(trials)
     try:
         results = check.run(
             [trial.request for trial in trials],
             lambda text: None,
-            lambda result: tell(next(ended)),
+            lambda result: report(next(ended)),
         )
     except GraderError as error:
         of_one = itertools.groupby(trials, key=lambda trial: trial.request.exercise)
@@ -164,16 +166,16 @@ def _verify(
         if len(groups) == 1:
             broken(groups[0][0], error)
             return []
-        return [one for _, some in groups for one in _verify(some, tell, broken)]
+        return [one for _, some in groups for one in _verify(some, report, broken)]
     return [_judged(trial, result) for trial, result in zip(trials, results, strict=True)]
 
 
 def _all_trials(exercise: Exercise, device: str, sample: Sample, scratch: Path) -> list[_Trial]:
-    """What to try with one exercise; the files that it needs are written to `scratch`."""
+    """Build the trials of one exercise, and write the files that they need to `scratch`."""
     if not exercise.solution.is_file():
         raise BrokenExercise(
             f"{exercise.name} has no solution: {exercise.solution} does not exist.",
-            "Write the model answer; the stub is generated from it.",
+            "Write the solution; the stub is generated from it.",
         )
     source = text_of(exercise.solution)
     scratch.mkdir()
@@ -185,40 +187,41 @@ def _all_trials(exercise: Exercise, device: str, sample: Sample, scratch: Path) 
 
 
 def _trials(exercise: Exercise, device: str, stub: Path) -> list[_Trial]:
-    def ask(kernel: Path, where: str = device) -> check.Request:
+    def request_for(kernel: Path, where: str = device) -> check.Request:
         return check.Request(exercise, kernel, Options(device=where, shrink=False))
 
     def wrong(kernel: Path) -> _Trial:
         where = "cpu" if needs_simulator(kernel) else device
-        return _Trial("wrong", kernel.stem, _rejecting_step(exercise, kernel), ask(kernel, where))
+        return _Trial(
+            "wrong", kernel.stem, _rejecting_step(exercise, kernel), request_for(kernel, where)
+        )
 
-    def no_work(answer: str) -> _Trial:
-        options = Options(seed=NO_WORK_SEED, device=device, shrink=False, pretend=answer)
+    def no_work(pretended: str) -> _Trial:
+        options = Options(seed=NO_WORK_SEED, device=device, shrink=False, pretend=pretended)
         request = check.Request(exercise, exercise.solution, options)
-        return _Trial("no_work", answer, "correctness", request)
+        return _Trial("no_work", pretended, "correctness", request)
 
     kind = kind_of(exercise.any_spec)
     return [
-        _Trial("stub", "stub", "not_started", ask(stub)),
-        _Trial("solution", "solution", "pass", ask(exercise.solution)),
+        _Trial("stub", "stub", "not_started", request_for(stub)),
+        _Trial("solution", "solution", "pass", request_for(exercise.solution)),
         *(wrong(kernel) for kernel in exercise.wrong_kernels),
-        *(no_work(answer) for answer in kind.no_work(exercise.any_spec)),
+        *(no_work(name) for name in kind.no_work(exercise.any_spec)),
     ]
 
 
 def _rejecting_step(exercise: Exercise, kernel: Path) -> str:
-    """Raises BrokenExercise for a file that names none of the exercise's steps."""
+    """Return the step that a file names. Raises BrokenExercise for an unknown one."""
     name = rejected_at(kernel)
     if not has_step(exercise.any_spec, name):
         raise BrokenExercise(
-            f"{kernel} is to be rejected at {name!r}, which is none of its exercise's steps.",
-            f"They are {', '.join(step.name for step in steps_of(exercise.any_spec))}.",
+            f"{kernel} names the step {name!r}, which its exercise does not have.",
+            f"Its steps are {', '.join(step.name for step in steps_of(exercise.any_spec))}.",
         )
     return name
 
 
 def _mutant_trials(exercise: Exercise, source: str, sample: Sample, scratch: Path) -> list[_Trial]:
-    """A trial for each mutant of the sample, those to be rejected first."""
     made = mutants.make(source)
     path = exercise.survivors
     declared = survivors.assign(made, survivors.read(path), path)
@@ -261,7 +264,7 @@ def _judged(trial: _Trial, result: Result) -> Verified:
 
 
 def _detail(trial: _Trial, result: Result) -> str:
-    """Why a kernel was rejected; of an answer that is no work at all, what it passes."""
+    """Return why a kernel was rejected; for an output without any work, which cases it passes."""
     if trial.kind == "no_work":  # a property may have rejected what the cases let pass
         for step in result.steps:
             if step.name == "correctness" and step.outcome is Outcome.PASS:
@@ -278,27 +281,27 @@ def _diff(exercise: Exercise, mutant: Mutant) -> str:
 
 
 def _advice(exercise: Exercise, trial: _Trial, result: Result) -> str:
-    """What to do where a trial did not go as it must; only what is new to an author is told."""
+    """Return the next step for an unexpected result, where the result itself does not name it."""
     if trial.kind == "no_work":
         return (
-            "Give each case inputs for which this answer is wrong by more than the tolerance, or "
+            "Give each case inputs for which this output is wrong by more than the tolerance, or "
             "state a smaller magnitude: see docs/trust.md."
         )
     if trial.mutant is None or result.status not in (Status.PASS, Status.FAIL):
         return ""
     if trial.kind == "mutant":
         return (
-            "Add an edge to spec.py that tells it from the solution, or declare it in "
+            "Add an edge to spec.py that distinguishes it from the solution, or declare it in "
             f"{exercise.survivors.name} with the reason why nothing can."
         )
     return (
-        f"It is declared {trial.kind} in {exercise.survivors.name} and is rejected all the same: "
-        "take the declaration out."
+        f"It is declared {trial.kind} in {exercise.survivors.name} but a test rejects it: "
+        "remove the declaration."
     )
 
 
 def _actual(result: Result) -> str:
-    """`pass`, `not_started`, the step that rejects, or the status when the grader is at fault."""
+    """Return `pass`, `not_started`, the rejecting step, or the status of a grader's fault."""
     if result.status is not Status.FAIL:
         return result.status.value
     return next((s.name for s in result.steps if s.outcome is Outcome.FAIL), "load")

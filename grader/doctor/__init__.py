@@ -1,1 +1,1 @@
-"""`grader doctor`: what works on this machine, what does not, and what to do about it."""
+"""`grader doctor`: the parts of this machine that work, the others, and the fix for each."""

@@ -1,7 +1,7 @@
 """One part of `grader doctor` in a process of its own, which may crash without harm.
 
-Started by `grader.doctor.examine` as `python -I -m grader.doctor PART`; writes one `records.Told`
-a line to standard output, as soon as it knows.
+`grader.doctor.examine` starts it as `python -I -m grader.doctor PART`. It writes one
+`records.PartReport` a line to standard output, each as soon as it is known.
 """
 
 from __future__ import annotations
@@ -17,79 +17,79 @@ from typing import TextIO
 from grader import backends
 from grader.course import catalog, use_extensions
 from grader.doctor import hardening, packages
-from grader.doctor.records import Finding, Gpu, Group, State, Told, note, ok, problem
+from grader.doctor.records import Finding, Gpu, Group, PartReport, State, note, ok, problem
 from grader.machine import has_driver, processes
 from grader.model import GraderError
 from grader.sandbox import ForkServer
 
 
-class Teller:
-    """Where findings go. Standard output is kept for them: what libraries print goes elsewhere."""
+class Reporter:
+    """Writer of findings to standard output. Output of libraries goes to standard error instead."""
 
     def __init__(self) -> None:
         self._lines: TextIO = os.fdopen(os.dup(1), "w", encoding="utf-8")
         os.dup2(2, 1)
 
-    def tell(self, *findings: Finding, gpu: Gpu | None = None) -> None:
-        self._lines.write(Told(findings=findings, gpu=gpu).model_dump_json() + "\n")
+    def report(self, *findings: Finding, gpu: Gpu | None = None) -> None:
+        self._lines.write(PartReport(findings=findings, gpu=gpu).model_dump_json() + "\n")
         self._lines.flush()
 
 
-def installation(teller: Teller) -> None:
-    teller.tell(*packages.findings(has_driver()))
-    teller.tell(*hardening.findings())
+def installation(reporter: Reporter) -> None:
+    reporter.report(*packages.findings(has_driver()))
+    reporter.report(*hardening.findings())
 
 
-def simulators(teller: Teller) -> None:
+def simulators(reporter: Reporter) -> None:
     group = Group.SIMULATORS
     with _workers("cpu") as fork_servers:
-        trial = _trial(teller)
+        trial = _trial(reporter)
         if trial is None:
-            teller.tell(note(group, "simulators", "not tried: they need torch"))
+            reporter.report(note(group, "simulators", "not tested: they need torch"))
             return
         working = []
         for fork_server in fork_servers:
             name = backends.title(fork_server.backend)
-            (found,) = trial.tried(group, name, trial.add, group, name, fork_server)
-            teller.tell(found)
+            (found,) = trial.guarded(group, name, trial.add, group, name, fork_server)
+            reporter.report(found)
             working += [fork_server] if found.state is State.OK else []
         if not working:
-            teller.tell(note(Group.WALLS, "walls", "not tried: no worker works"))
+            reporter.report(note(Group.WALLS, "walls", "not tested: no worker works"))
             return
-        teller.tell(*trial.tried(Group.WALLS, "walls", trial.around, working[0]))
+        reporter.report(*trial.guarded(Group.WALLS, "walls", trial.check_walls, working[0]))
 
 
-def gpu(teller: Teller) -> None:
+def gpu(reporter: Reporter) -> None:
     group = Group.GPU
     with _workers("cuda") as fork_servers:
-        trial = _trial(teller)
+        trial = _trial(reporter)
         if trial is None:
-            teller.tell(note(group, "GPU", "not tried: it needs torch"))
+            reporter.report(note(group, "GPU", "not tested: it needs torch"))
             return
         from grader.doctor import gpu
 
-        found, findings = gpu.find()
-        teller.tell(*findings, gpu=found)
+        found, findings = gpu.examine()
+        reporter.report(*findings, gpu=found)
         if found is None:
             return
         for fork_server in fork_servers:
             name = backends.title(fork_server.backend)
-            teller.tell(*trial.tried(group, name, trial.add, group, name, fork_server))
+            reporter.report(*trial.guarded(group, name, trial.add, group, name, fork_server))
 
         def ceilings() -> list[Finding]:
             reference = backends.reference().name
             measured = gpu.measure(
                 found, next(one for one in fork_servers if one.backend == reference)
             )
-            teller.tell(gpu=measured)
+            reporter.report(gpu=measured)
             return gpu.of_ceilings(measured)
 
-        teller.tell(*trial.tried(group, "ceilings", ceilings))
+        reporter.report(*trial.guarded(group, "ceilings", ceilings))
 
 
 @contextmanager
 def _workers(device: str) -> Iterator[list[ForkServer]]:
-    """Start the parents of workers of each backend; they import while this process does."""
+    """Start the fork servers of each backend; they import while this process does."""
     with ExitStack() as stack:
         fork_servers = []
         for backend in backends.every():
@@ -100,18 +100,18 @@ def _workers(device: str) -> Iterator[list[ForkServer]]:
         yield fork_servers
 
 
-def _trial(teller: Teller) -> ModuleType | None:
-    """`grader.doctor.trial`, once it is certain that torch can be imported."""
+def _trial(reporter: Reporter) -> ModuleType | None:
+    """Return `grader.doctor.trial`, once torch has been imported without an error."""
     about = (Group.INSTALLATION, "import torch")
     try:
         import torch  # noqa: F401
     except Exception as error:
         if isinstance(error, ModuleNotFoundError) and error.name == "torch":
-            return None  # among the packages it is told already
-        told = f"torch cannot be imported: {type(error).__name__}: {error}"
-        teller.tell(problem(*about, told, packages.AGAIN))
+            return None  # the packages report it already
+        message = f"torch cannot be imported: {type(error).__name__}: {error}"
+        reporter.report(problem(*about, message, packages.REINSTALL))
         return None
-    teller.tell(ok(*about, "works"))
+    reporter.report(ok(*about, "works"))
     from grader.doctor import trial
 
     return trial
@@ -123,5 +123,5 @@ if __name__ == "__main__":
     processes.die_with_parent(signal.SIGKILL)
     with suppress(GraderError):  # no course here, or a broken one: another part reports it
         use_extensions(catalog.find_root())
-    PARTS[sys.argv[1]](Teller())
+    PARTS[sys.argv[1]](Reporter())
     os._exit(0)  # taking the interpreter with torch in it apart would take a second

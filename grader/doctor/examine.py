@@ -1,4 +1,4 @@
-"""Look at this machine: what may crash or hang in processes of its own, all at the same time."""
+"""Examine this machine: parts that may crash or hang, in processes of their own, at once."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from pydantic import ValidationError
 import grader
 from grader.course import catalog
 from grader.doctor import tools
-from grader.doctor.packages import AGAIN
+from grader.doctor.packages import REINSTALL
 from grader.doctor.records import (
     Examination,
     Finding,
     Gpu,
     Group,
-    Told,
+    PartReport,
     note,
     ok,
     problem,
@@ -42,27 +42,27 @@ NO_DRIVER = "No driver of an NVIDIA GPU is loaded. Kernels are simulated; speed 
 
 
 def run(progress: Callable[[str], None]) -> Examination:
-    """Look at everything; what cannot be looked at is a finding, too."""
-    wanted = [part for part in PARTS if part != "gpu" or any(d.exists() for d in DRIVERS)]
-    progress(f"looking at: {', '.join([*wanted, 'tools', 'course'])} …")
-    told: list[Told] = []
+    """Examine everything; a part that cannot be examined is a finding, too."""
+    parts = [part for part in PARTS if part != "gpu" or any(d.exists() for d in DRIVERS)]
+    progress(f"examining: {', '.join([*parts, 'tools', 'course'])} …")
+    reports: list[PartReport] = []
     with ExitStack() as stack:
-        started = {part: stack.enter_context(_Part(part)) for part in wanted}
-        told.append(Told(findings=tuple(_safely(Group.TOOLS, tools.findings))))
-        told.append(Told(findings=tuple(_safely(Group.COURSE, exercises))))
+        started = {part: stack.enter_context(_Part(part)) for part in parts}
+        reports.append(PartReport(findings=tuple(_safely(Group.TOOLS, tools.findings))))
+        reports.append(PartReport(findings=tuple(_safely(Group.COURSE, examine_course))))
         for part, process in started.items():
             progress(f"waiting for: {part} …")
-            told += process.told()
-    if "gpu" not in wanted:
-        told.append(Told(findings=(note(Group.GPU, "GPU", NO_DRIVER),)))
-    return assemble(told)
+            reports += process.reports()
+    if "gpu" not in parts:
+        reports.append(PartReport(findings=(note(Group.GPU, "GPU", NO_DRIVER),)))
+    return assemble(reports)
 
 
-def assemble(told: list[Told]) -> Examination:
-    """One record of all that was told, each finding once, group by group, and no secrets in it."""
+def assemble(reports: list[PartReport]) -> Examination:
+    """Combine the reports: each finding once, group by group, without secrets."""
     order = list(Group)
-    findings = dict.fromkeys(_cleaned(finding) for one in told for finding in one.findings)
-    gpus: list[Gpu] = [one.gpu for one in told if one.gpu is not None]
+    findings = dict.fromkeys(_cleaned(finding) for one in reports for finding in one.findings)
+    gpus: list[Gpu] = [one.gpu for one in reports if one.gpu is not None]
     return Examination(
         schema="grader/doctor/v1",
         grader=grader.__version__,
@@ -72,12 +72,12 @@ def assemble(told: list[Told]) -> Examination:
 
 
 def _cleaned(finding: Finding) -> Finding:
-    mend = finding.mend and without_secrets(finding.mend)
-    return finding.model_copy(update={"message": without_secrets(finding.message), "mend": mend})
+    fix = finding.mend and without_secrets(finding.mend)
+    return finding.model_copy(update={"message": without_secrets(finding.message), "mend": fix})
 
 
 class _Part:
-    """A process that looks at one part of the machine."""
+    """A process that examines one part of the machine."""
 
     def __init__(self, part: str) -> None:
         self._part = part
@@ -92,65 +92,64 @@ class _Part:
         )
         return self
 
-    def told(self) -> list[Told]:
-        """All that it said before it ended; if it ended badly, that too."""
+    def reports(self) -> list[PartReport]:
+        """Return all reports of the process, and one more if it ended badly."""
         try:
-            output, said = self._process.communicate(timeout=LIMIT_S)
-            end = _end(self._process.returncode, said.decode(errors="replace"))
+            output, errors = self._process.communicate(timeout=LIMIT_S)
+            end = _end(self._process.returncode, errors.decode(errors="replace"))
         except subprocess.TimeoutExpired:
             self._process.kill()
             output, _ = self._process.communicate()
             end = f"took longer than {LIMIT_S:.0f} s and was stopped"
-        told = [one for line in output.splitlines() if (one := _parsed(line))]
+        reports = [one for line in output.splitlines() if (one := _parsed(line))]
         if end is not None:
-            told.append(Told(findings=(_died(self._part, end, bool(told)),)))
-        return told
+            reports.append(PartReport(findings=(_died(self._part, end, bool(reports)),)))
+        return reports
 
     def __exit__(self, *_: object) -> None:
         self._process.kill()  # its workers end when they notice
         self._process.communicate()
 
 
-def _end(status: int, said: str) -> str | None:
-    """How a process ended that should have ended well, and the last line that it said."""
+def _end(status: int, errors: str) -> str | None:
+    """Describe a bad end of a process, with its last line of output; None for a good one."""
     if status == 0:
         return None
     described = describe_end(-status if status < 0 else status << 8)
-    last = said.strip().splitlines()[-1:]
+    last = errors.strip().splitlines()[-1:]
     return ": ".join([described, *last])
 
 
-def _parsed(line: bytes) -> Told | None:
+def _parsed(line: bytes) -> PartReport | None:
     try:
-        return Told.model_validate_json(line)
+        return PartReport.model_validate_json(line)
     except ValidationError:
-        return None  # it was cut off, by the crash that is told below
+        return None  # it was cut off by the crash that `_died` reports
 
 
-def _died(part: str, end: str, said_something: bool) -> Finding:
-    told = f"the process that looked at this {end}"
-    if part != "installation" and not said_something:
-        told += "; it had found nothing yet, and imports torch first"
-    return problem(PARTS[part], "process", told, AGAIN)
+def _died(part: str, end: str, reported: bool) -> Finding:
+    message = f"the process that examined this {end}"
+    if part != "installation" and not reported:
+        message += "; it had reported nothing yet, and imports torch first"
+    return problem(PARTS[part], "process", message, REINSTALL)
 
 
-def _safely(group: Group, look: Callable[[], list[Finding]]) -> list[Finding]:
+def _safely(group: Group, examine_part: Callable[[], list[Finding]]) -> list[Finding]:
     try:
-        return look()
+        return examine_part()
     except Exception as error:
-        told = f"could not be looked at: {type(error).__name__}: {error}"
-        return [problem(group, "everything", told, "report it: this is a fault of the grader")]
+        message = f"could not be examined: {type(error).__name__}: {error}"
+        return [problem(group, "everything", message, "report it: the grader is at fault")]
 
 
-def exercises() -> list[Finding]:
-    """Whether there is a course here, and whether its exercises load."""
+def examine_course() -> list[Finding]:
     try:
         found = catalog.exercises(catalog.find_root())
     except UsageError:
         where = "GRADER_COURSE" if "GRADER_COURSE" in os.environ else "this folder or above it"
-        told = f"there is no exercises/ in {where}"
-        mend = "change to the course's folder, or set GRADER_COURSE to it"
-        return [note(Group.COURSE, "course", told, mend)]
+        message = f"there is no exercises/ in {where}"
+        fix = "change to the course's folder, or set GRADER_COURSE to it"
+        return [note(Group.COURSE, "course", message, fix)]
     broken = []
     for exercise in found:
         try:

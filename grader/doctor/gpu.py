@@ -1,4 +1,4 @@
-"""The GPU: what it is, what disturbs it, and what its memory delivers."""
+"""The GPU: its properties, the programs that disturb it, and its bandwidth."""
 
 from __future__ import annotations
 
@@ -13,25 +13,24 @@ from grader.model import CannotGrade
 from grader.sandbox import ForkServer
 from grader.speed import ceilings
 
-ANOTHER = "see with `nvidia-smi` who it is, and wait, or ask them to stop"
+OTHER_PROGRAMS = "`nvidia-smi` lists these programs: wait for them, or have them stopped"
 
 
-def find() -> tuple[Gpu | None, list[Finding]]:
-    """The GPU that kernels would be graded on; without one, why."""
+def examine() -> tuple[Gpu | None, list[Finding]]:
     try:
         devices.choose_device("cuda")
     except CannotGrade as error:
-        return None, [lack(error, nvml.names())]
-    gpu = look()
+        return None, [no_gpu(error, nvml.names())]
+    gpu = read_gpu()
     return gpu, [*of_gpu(gpu), of_lock(*gpu_lock.reach())]
 
 
-def lack(error: CannotGrade, driver_knows: Sequence[str]) -> Finding:
-    """Why no kernel runs on a GPU: a fact, unless there is one that goes unused."""
+def no_gpu(error: CannotGrade, driver_knows: Sequence[str]) -> Finding:
+    """Explain why no kernel runs on a GPU: a fact, unless there is one that goes unused."""
     if not driver_knows and not torch.cuda.is_available():
         return note(Group.GPU, "GPU", f"{error.message} Kernels are simulated.")
     there = ", ".join(driver_knows) or torch.cuda.get_device_name()
-    about = (Group.GPU, "GPU", f"there is one, {there}, but it goes unused: {error.message}")
+    about = (Group.GPU, "GPU", f"this machine has {there}, but it is not used: {error.message}")
     if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
         return note(*about, "the variable CUDA_VISIBLE_DEVICES hides it: unset it")
     if torch.cuda.is_available() and torch.cuda.get_device_capability() < devices.OLDEST:
@@ -43,8 +42,7 @@ def lack(error: CannotGrade, driver_knows: Sequence[str]) -> Finding:
     )
 
 
-def look() -> Gpu:
-    """The figures of the GPU that torch uses."""
+def read_gpu() -> Gpu:
     properties = torch.cuda.get_device_properties(0)
     free, total = torch.cuda.mem_get_info()
     uuid = gpu_lock.uuid()
@@ -70,7 +68,6 @@ def look() -> Gpu:
 
 
 def of_gpu(gpu: Gpu) -> list[Finding]:
-    """What the figures mean."""
     driver = f", driver {gpu.driver}" if gpu.driver else ""
     memory = f"{gpu.free_bytes / 2**30:,.1f} of {gpu.memory_bytes / 2**30:,.1f} GiB free"
     return [
@@ -84,26 +81,26 @@ def of_gpu(gpu: Gpu) -> list[Finding]:
 
 def _clocks(gpu: Gpu) -> list[Finding]:
     if gpu.sm_mhz is None or gpu.memory_mhz is None:
-        told = "the driver tells neither clocks nor temperature"
-        mend = "`pip install 'nvidia-ml-py>=12'`, if it is missing"
-        return [note(Group.GPU, "clocks", told, mend)]
-    told = (
+        message = "the driver reports neither clocks nor temperature"
+        fix = "`pip install 'nvidia-ml-py>=12'`, if it is missing"
+        return [note(Group.GPU, "clocks", message, fix)]
+    message = (
         f"{gpu.sms} SMs at {gpu.sm_mhz:,} of {gpu.most_sm_mhz or gpu.sm_mhz:,} MHz, memory at "
         f"{gpu.memory_mhz:,} of {gpu.most_memory_mhz:,} MHz, {gpu.temperature_c} °C"
     )
     if not gpu.slowdowns:
-        return [ok(Group.GPU, "clocks", told)]
+        return [ok(Group.GPU, "clocks", message)]
     why = ", ".join(gpu.slowdowns)
-    mend = "let it cool down, or have its power and its fans looked at; speed is noisy until then"
-    return [note(Group.GPU, "clocks", f"{told}; it slows itself down now: {why}", mend)]
+    fix = "let it cool down, or have its power and its fans checked; speed is noisy until then"
+    return [note(Group.GPU, "clocks", f"{message}; it runs below its clock now: {why}", fix)]
 
 
 def _modes(gpu: Gpu) -> list[Finding]:
     found = []
     if gpu.mig is not None:
-        told = "on: this is a part of a GPU, whose other parts may disturb it"
+        message = "on: this is a part of a GPU; programs on the other parts make its speed noisy"
         found.append(
-            note(Group.GPU, "MIG", told, "for a speed that is steady, use a whole GPU")
+            note(Group.GPU, "MIG", message, "for a speed that is steady, use a whole GPU")
             if gpu.mig
             else ok(Group.GPU, "MIG", "off: the whole GPU is used")
         )
@@ -115,20 +112,19 @@ def _modes(gpu: Gpu) -> list[Finding]:
 def _others(gpu: Gpu) -> Finding:
     if not gpu.others:
         return ok(Group.GPU, "other programs", "none computes on this GPU, as far as can be seen")
-    told = f"{', '.join(gpu.others)}: speed cannot be told while they compute"
-    return note(Group.GPU, "other programs", told, ANOTHER)
+    message = f"{', '.join(gpu.others)}: speed cannot be measured while they compute"
+    return note(Group.GPU, "other programs", message, OTHER_PROGRAMS)
 
 
 def of_lock(whole_machine: bool, reached: str) -> Finding:
-    """Whom the lock keeps from measuring at the same time."""
-    told = f"checks take turns with {reached}"
+    message = f"checks take turns with {reached}"
     if whole_machine:
-        return ok(Group.GPU, "lock", told)
-    return note(Group.GPU, "lock", told, "do not measure in another container at the same time")
+        return ok(Group.GPU, "lock", message)
+    return note(Group.GPU, "lock", message, "do not measure in another container at the same time")
 
 
 def measure(gpu: Gpu, fork_server: ForkServer) -> Gpu:
-    """The GPU with its ceilings, or without where other programs use it.
+    """Return the GPU with its ceilings, or without them where other programs use it.
 
     Raises CannotGrade where another check measures, or too little memory is free.
     """
@@ -144,5 +140,7 @@ def measure(gpu: Gpu, fork_server: ForkServer) -> Gpu:
 
 def of_ceilings(gpu: Gpu) -> list[Finding]:
     if not gpu.ceilings:
-        return [note(Group.GPU, "ceilings", "not measured: other programs use the GPU", ANOTHER)]
+        return [
+            note(Group.GPU, "ceilings", "not measured: other programs use the GPU", OTHER_PROGRAMS)
+        ]
     return [ok(Group.GPU, one.mix, f"{one.gbps:,.0f} GB/s at most") for one in gpu.ceilings]

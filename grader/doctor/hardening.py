@@ -1,4 +1,4 @@
-"""What this machine's kernel offers to make walls of: each is tried."""
+"""Features of this machine's Linux kernel that walls are made of: each is tested."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ LANDLOCK_CREATE_RULESET, LANDLOCK_CREATE_RULESET_VERSION = 444, 1
 
 
 def findings() -> list[Finding]:
-    """One for each thing that walls are made of. Forks: no thread may run beside it."""
+    """Test each feature. Forks, so no other thread may run in this process."""
     tries: dict[str, Callable[[], str | None]] = {
         "user namespaces": user_namespaces,
         "Landlock": landlock,
         "seccomp": seccomp,
     }
     found = []
-    for name, lacking in tries.items():
-        lack = lacking()
+    for name, reason_missing in tries.items():
+        missing = reason_missing()
         found.append(
             ok(Group.HARDENING, name, "there")
-            if lack is None
-            else note(Group.HARDENING, name, f"not there: {lack}")
+            if missing is None
+            else note(Group.HARDENING, name, f"not there: {missing}")
         )
     return found
 
 
 def user_namespaces() -> str | None:
-    """Why no user namespace can be made with files and a network of its own; None if one can."""
+    """Return why no user namespace with files and a network of its own can be made."""
     flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET
     child = os.fork()
     if child == 0:
@@ -45,16 +45,16 @@ def user_namespaces() -> str | None:
 
 
 def landlock() -> str | None:
-    """Why files cannot be locked away; None if they can. Asking for the version makes no rules."""
+    """Return why files cannot be locked away. Reading the version makes no rules."""
     libc = ctypes.CDLL(None, use_errno=True)
     version = libc.syscall(LANDLOCK_CREATE_RULESET, None, 0, LANDLOCK_CREATE_RULESET_VERSION)
     return None if version > 0 else _word(ctypes.get_errno())
 
 
 def seccomp() -> str | None:
-    """Why system calls cannot be filtered; None if they can.
+    """Return why system calls cannot be filtered; None if they can.
 
-    Setting a filter that lies at address 0 ends in EFAULT where filters exist: seccomp(2).
+    A filter at address 0 ends in EFAULT where filters exist: seccomp(2).
     """
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, None, 0, 0)
@@ -63,5 +63,4 @@ def seccomp() -> str | None:
 
 
 def _word(number: int) -> str | None:
-    """What the system calls an error, in words; None for no error."""
     return os.strerror(number).lower() if number else None

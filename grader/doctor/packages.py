@@ -14,10 +14,10 @@ from grader.doctor.records import Finding, Group, note, ok, problem
 from grader.model import Clash, Package
 
 PYTHONS = ("3.11", "3.12", "3.13")
-AGAIN = "`make clean setup` installs the tested versions (with EXTRAS=dev,gpu where a GPU is)"
+REINSTALL = "`make clean setup` installs the tested versions (with EXTRAS=dev,gpu where a GPU is)"
 
 
-# What grading needs whatever kernels are written in; each backend names its own packages.
+# Packages that grading needs for every kernel language; each backend names its own.
 OWN = (
     Package(name="torch", tested=("2.13.0", "2.11.0"), needs=">=2.11,<2.14"),
     Package(name="numpy", tested=("2.4.6",), needs=">=2.0,<2.5"),
@@ -29,12 +29,11 @@ OWN = (
 
 
 def needed() -> tuple[Package, ...]:
-    """Return all packages that grading needs, those of the backends included."""
     return (*OWN, *(package for backend in backends.every() for package in backend.packages))
 
 
 def findings(has_gpu: bool) -> list[Finding]:
-    """What this process would import, as a judge would."""
+    """Report on the packages that this process, and so a judge, would import."""
     installed = {package.name: _version(package.name) for package in needed()}
     python, system = platform.python_version(), platform.system()
     return [of_python(python), of_system(system), *of_packages(installed, has_gpu)]
@@ -44,19 +43,19 @@ def of_python(version: str) -> Finding:
     if ".".join(version.split(".")[:2]) in PYTHONS:
         return ok(Group.INSTALLATION, "Python", version)
     known = ", ".join(PYTHONS)
-    mend = f"install one of them, then `make clean setup PYTHON=python{PYTHONS[-1]}`"
-    return problem(Group.INSTALLATION, "Python", f"{version}; the grader needs {known}", mend)
+    fix = f"install one of them, then `make clean setup PYTHON=python{PYTHONS[-1]}`"
+    return problem(Group.INSTALLATION, "Python", f"{version}; the grader needs {known}", fix)
 
 
 def of_system(name: str) -> Finding:
     if name == "Linux":
         return ok(Group.INSTALLATION, "system", f"Linux on {platform.machine()}")
-    told = f"{name}; the grader needs Linux"
-    return problem(Group.INSTALLATION, "system", told, "on Windows, install it in WSL 2")
+    message = f"{name}; the grader needs Linux"
+    return problem(Group.INSTALLATION, "system", message, "on Windows, install it in WSL 2")
 
 
 def of_packages(installed: Mapping[str, str | None], has_gpu: bool) -> list[Finding]:
-    """Return a finding for each package; `installed` has versions, or None for what is not."""
+    """Return a finding for each package; `installed` has versions, or None for a missing one."""
     found = []
     for package in needed():
         clash = _clash(package.name, installed)
@@ -70,21 +69,23 @@ def of_packages(installed: Mapping[str, str | None], has_gpu: bool) -> list[Find
 
 def _of_package(package: Package, version: str | None, has_gpu: bool) -> Finding:
     about = (Group.INSTALLATION, package.name)
-    mend = f"`pip install '{package.name}{package.needs}'`"
+    fix = f"`pip install '{package.name}{package.needs}'`"
     if version is None:
         if package.gpu and not has_gpu:
             return ok(*about, "not installed; only needed with a GPU")
-        return problem(*about, "not installed", mend)
+        return problem(*about, "not installed", fix)
     try:
         public = Version(version).public  # without what a build adds, such as `+cpu`
     except InvalidVersion:
-        return problem(*about, f"{version!r} is no version: a broken installation?", AGAIN)
+        return problem(
+            *about, f"{version!r} is not a version: the installation may be broken", REINSTALL
+        )
     if public in package.tested:
         return ok(*about, version)
     known = ", ".join(package.tested)
     if _within(version, package.needs):
         return note(*about, f"{version} is not tested; tested: {known}")
-    return problem(*about, f"{version}; the grader needs {package.needs}, tested: {known}", mend)
+    return problem(*about, f"{version}; the grader needs {package.needs}, tested: {known}", fix)
 
 
 def _clash(package: str, installed: Mapping[str, str | None]) -> Clash | None:

@@ -1,4 +1,4 @@
-"""What `grader doctor` says, `grader/doctor/v1`: findings, each problem with its mend; the GPU."""
+"""The report of `grader doctor`, `grader/doctor/v1`: findings, fixes of problems, the GPU."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from grader.model import CannotGrade, Record
 
 
 class Group(StrEnum):
-    """What a finding is about, in the order of the report."""
+    """The subject of a finding, in the order of the report."""
 
     INSTALLATION = "installation"
     SIMULATORS = "simulators"
@@ -28,32 +28,32 @@ class Group(StrEnum):
 
 
 class State(StrEnum):
-    """Whether there is anything to mend."""
+    """The gravity of a finding."""
 
     OK = "ok"
     NOTE = "note"  # a fact that limits what can be done here
-    PROBLEM = "problem"  # with its mend
+    PROBLEM = "problem"  # `mend` says what to do
 
 
 class Finding(Record):
-    """One thing that was looked at."""
+    """The result of one test of this machine."""
 
     group: Group
     name: str
     state: State
     message: str
-    mend: str | None = Field(default=None, description="what to do; every problem has one")
+    mend: str | None = Field(default=None, description="the fix; every problem has one")
 
 
 class Ceiling(Record):
-    """What this GPU's memory delivers to a trusted kernel."""
+    """The bandwidth of this GPU's memory, as a reference kernel reaches it."""
 
     mix: str = Field(description="what the kernel reads and writes, such as `1 read, 1 write`")
     gbps: float = Field(description="in 1e9 bytes per second")
 
 
 class Gpu(Record):
-    """The GPU that kernels are graded on. What the driver does not tell is null."""
+    """The GPU that kernels are graded on. Values that the driver does not report are null."""
 
     name: str
     capability: str = Field(description="compute capability, such as `9.0`")
@@ -74,15 +74,15 @@ class Gpu(Record):
     ceilings: tuple[Ceiling, ...] = Field(default=(), description="empty where none were measured")
 
 
-class Told(Record):
-    """What a process that looks at one part of the machine says at a time."""
+class PartReport(Record):
+    """One report of a process that examines a part of the machine."""
 
     findings: tuple[Finding, ...] = ()
     gpu: Gpu | None = None
 
 
 class Examination(Record):
-    """All that was found on this machine."""
+    """All findings on this machine."""
 
     schema_: Literal["grader/doctor/v1"] = Field(alias="schema")
     grader: str
@@ -103,13 +103,11 @@ def problem(group: Group, name: str, message: str, mend: str) -> Finding:
 
 
 def exit_code(examination: Examination) -> int:
-    """0, or that of a machine that cannot grade."""
     problems = any(finding.state is State.PROBLEM for finding in examination.findings)
     return CannotGrade.exit_code if problems else 0
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON Schema of an examination."""
     return Examination.model_json_schema(by_alias=True, mode="serialization")
 
 
@@ -118,9 +116,9 @@ _PATH = re.compile(r"(?:~|(?<![\w~./:…]))(?:/[^\s/:'\"`,;()\[\]]+)+")
 
 
 def without_secrets(text: str) -> str:
-    """The text with every path cut to its last part, but for those of the system itself.
+    """Cut every path to its last part, except those of the system itself.
 
-    Errors of libraries quote paths, which name users and what they work on.
+    Errors of libraries quote paths, which name users and their projects.
     """
     homes = {os.path.expanduser("~")}
     with suppress(KeyError):  # a container's user may have no name

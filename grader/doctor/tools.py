@@ -34,28 +34,25 @@ def findings() -> list[Finding]:
 
 def of_tool(name: str, path: Path | None, has_gpu: bool) -> Finding:
     if path is None:
-        mend = "it comes with NVIDIA's CUDA toolkit" if has_gpu else None
-        return note(Group.TOOLS, name, f"not found; {USES[name]}", mend)
+        fix = "it comes with NVIDIA's CUDA toolkit" if has_gpu else None
+        return note(Group.TOOLS, name, f"not found; {USES[name]}", fix)
     version = toolkit.version(path)
     if not version:
-        return note(
-            Group.TOOLS, name, "found, but does not tell its version", "install it once more"
-        )
+        return note(Group.TOOLS, name, "found, but does not print its version", "reinstall it")
     return ok(Group.TOOLS, name, version)
 
 
 def of_compiler(path: str | None, users: Sequence[str], has_gpu: bool) -> Finding:
-    """Report the C compiler that these backends need on a GPU."""
     if path is None:
-        mend = "`apt-get install gcc`, or what your system has for it"
+        fix = "`apt-get install gcc`, or what your system has for it"
         missing = problem if has_gpu else note
-        who = f"{' and '.join(users)} need{'s' if len(users) == 1 else ''}"
-        return missing(Group.TOOLS, "C compiler", f"not found; {who} one on a GPU", mend)
+        users_need = f"{' and '.join(users)} need{'s' if len(users) == 1 else ''}"
+        return missing(Group.TOOLS, "C compiler", f"not found; {users_need} one on a GPU", fix)
     return ok(Group.TOOLS, "C compiler", f"{Path(path).name} {toolkit.version(Path(path))}".strip())
 
 
 def of_counters(driver: str, capabilities: int) -> Finding:
-    """Whether a profiler may count here: `driver` is its /proc/driver/nvidia/params."""
+    """Report whether a profiler may count; `driver` is /proc/driver/nvidia/params."""
     restricted = re.search(r"^RmProfilingAdminOnly: 1$", driver, re.MULTILINE)
     if restricted and not capabilities & (CAP_SYS_ADMIN | CAP_PERFMON):
         return note(
@@ -67,6 +64,6 @@ def of_counters(driver: str, capabilities: int) -> Finding:
 
 
 def _capabilities() -> int:
-    """What this process may do: CapEff in proc(5)."""
+    """Return the capabilities of this process: CapEff in proc(5)."""
     found = re.search(r"^CapEff:\s*(\w+)", Path("/proc/self/status").read_text(), re.MULTILINE)
     return int(found[1], 16) if found else 0

@@ -1,4 +1,4 @@
-"""Small kernels of ours in real workers: is the answer right, and which walls hold?"""
+"""Small kernels of ours in real workers: their outputs, and the walls around them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import closing
 import torch
 
 from grader import backends
-from grader.doctor.packages import AGAIN
+from grader.doctor.packages import REINSTALL
 from grader.doctor.records import Finding, Group, note, ok, problem
 from grader.model import GraderError, TensorRef, Wall
 from grader.sandbox import (
@@ -27,13 +27,13 @@ from grader.sandbox import (
 ELEMENTS = 1000
 ARENA_BYTES = 1 << 20
 
-# These hold on every machine that the grader runs on; the others need something of its kernel.
+# These hold on every machine that the grader runs on; the others need features of Linux.
 EVERYWHERE = {"own_session", "environment", "home", "file_size", "memory", "limits", "leftovers"}
-DO_NOT_GRADE = "grade nobody else's kernel on this machine; docs/trust.md says what should hold"
+DO_NOT_GRADE = "do not grade other people's kernels on this machine; docs/trust.md lists the walls"
 
 
 def add(group: Group, name: str, fork_server: ForkServer) -> list[Finding]:
-    """Have a worker add ELEMENTS numbers, and look at the answer."""
+    """Have a worker add ELEMENTS numbers, and compare the sums."""
     trial = backends.find(fork_server.backend).trial
     file = backends.folder(fork_server.backend) / trial.file
     entry = Entry(trial.entry, ("a", "b", "out"))
@@ -52,7 +52,7 @@ def add(group: Group, name: str, fork_server: ForkServer) -> list[Finding]:
         link.call([refs])
         wrong = int((out != a + b).sum())
     if wrong:
-        return [problem(group, name, f"{wrong} of {ELEMENTS:,} sums are wrong", AGAIN)]
+        return [problem(group, name, f"{wrong} of {ELEMENTS:,} sums are wrong", REINSTALL)]
     how = "simulates" if fork_server.device == "cpu" else "compiles and runs"
     right = ok(group, name, f"{how} a kernel: {ELEMENTS:,} sums are right")
     return [right, *slow_starts(group, name, fork_server.notes)]
@@ -62,54 +62,53 @@ def slow_starts(group: Group, name: str, notes: Sequence[str]) -> list[Finding]:
     return [note(group, name, f"first launches take longer: {reason}") for reason in notes]
 
 
-def around(fork_server: ForkServer) -> list[Finding]:
-    """Have a worker try the walls around it."""
+def check_walls(fork_server: ForkServer) -> list[Finding]:
     return of_walls(walls.try_all(fork_server), administrator=os.geteuid() == 0)
 
 
-def of_walls(tried: Sequence[Wall], administrator: bool) -> list[Finding]:
-    """One for each wall: a problem where it holds on every machine but this one."""
+def of_walls(tested: Sequence[Wall], administrator: bool) -> list[Finding]:
+    """Return a finding for each wall: a problem where it holds on every machine but this one."""
     found = []
-    for wall in tried:
+    for wall in tested:
         name, meaning = wall.name.replace("_", " "), walls.MEANING[wall.name]
-        told = f"this does not hold: {meaning}"
+        message = f"does not hold: {meaning}"
         if wall.held:
             found.append(ok(Group.WALLS, name, meaning))
         elif wall.name in EVERYWHERE:
-            found.append(problem(Group.WALLS, name, told, DO_NOT_GRADE))
+            found.append(problem(Group.WALLS, name, message, DO_NOT_GRADE))
         else:
-            mend = f"needs {walls.REMEDIES[wall.name]}"
-            found.append(note(Group.WALLS, name, told, mend))
-    lacking = [wall.name for wall in tried if wall.name in walls.REQUIRED and not wall.held]
+            fix = f"needs {walls.REMEDIES[wall.name]}"
+            found.append(note(Group.WALLS, name, message, fix))
+    lacking = [wall.name for wall in tested if wall.name in walls.REQUIRED and not wall.held]
     if lacking:
-        told = "`grader check --hardened` refuses to run: some of these do not hold"
-        found.append(note(Group.WALLS, "--hardened", told))
+        message = "`grader check --hardened` refuses to run: some of these do not hold"
+        found.append(note(Group.WALLS, "--hardened", message))
     else:
         found.append(ok(Group.WALLS, "--hardened", "all walls that it requires hold"))
     if administrator:
-        told = "you are an administrator: a kernel file that broke out would be one, too"
-        found.append(note(Group.WALLS, "rights", told, "work as an ordinary user"))
+        message = "you are an administrator: a kernel file that breaks out has your rights"
+        found.append(note(Group.WALLS, "rights", message, "work as an ordinary user"))
     return found
 
 
-def tried(
+def guarded(
     group: Group, name: str, work: Callable[..., list[Finding]], *arguments: object
 ) -> list[Finding]:
-    """What `work` finds, or why it could not."""
+    """Return the findings of `work`, or one that says why it failed."""
     try:
         return work(*arguments)
     except KernelFailure as error:
-        return [problem(group, name, gist(error.failure.message), AGAIN)]
+        return [problem(group, name, gist(error.failure.message), REINSTALL)]
     except NoWorker as error:
-        return [problem(group, name, gist(error.message), AGAIN)]
+        return [problem(group, name, gist(error.message), REINSTALL)]
     except GraderError as error:
         return [problem(group, name, gist(error.message), error.next_step)]
     except Exception as error:
-        return [problem(group, name, gist(f"{type(error).__name__}: {error}"), AGAIN)]
+        return [problem(group, name, gist(f"{type(error).__name__}: {error}"), REINSTALL)]
 
 
 def gist(message: str) -> str:
-    """The first line of a message and the last, which names the error at the end of a traceback."""
+    """Return the first line of a message and the last, which in a traceback names the error."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     last = lines[-1].removeprefix("grader.model.errors.CannotGrade: ")
     return last if len(lines) == 1 else f"{lines[0]} {last}"

@@ -112,8 +112,8 @@ def test_the_course_has_settings(made: Exercise):
 
 def test_the_rule_for_gates_is_the_code_s():
     text = " ".join(PAGE.read_text(encoding="utf-8").split())
-    assert f"{calibrate.ROOM:.2f} of the median" in text
-    assert f"{1 - calibrate.ROOM:.0%}".replace("%", " %") + " slower than yours" in text
+    assert f"{calibrate.PASSING_SHARE:.2f} of the median" in text
+    assert f"{1 - calibrate.PASSING_SHARE:.0%}".replace("%", " %") + " slower than yours" in text
     assert f"has less than {100 * calibrate.SPARE:g} % to spare" in text
     assert f"less {100 * statistics.INDIFFERENCE:g} %" in text
     assert f"differ by more than {100 * calibrate.WIDEST:g} %" in text

@@ -439,7 +439,7 @@ def test_a_report_explains_each_rule_once():
       `os.fork` starts, ends or signals processes.
       > os.fork()
       why  Another program is not a kernel. Where the process ends early, the
-           answer counts as missing.
+           output counts as missing.
       do   Return from the function; raise an exception where something is
            wrong.
   4:1  warning  KG404 process

@@ -91,7 +91,7 @@ def test_the_copy_s_files_are_still_the_model_s_code(model: Exercise, tmp_path: 
 
     def without_marks(path: Path) -> list[str]:
         text = path.read_text().replace(exercise.name, model.name)
-        lines = re.sub(rf"^ *# {re.escape(TODO)}.*\n(# SPEC from .*\n)?", "", text, flags=re.M)
+        lines = re.sub(rf"^ *# {re.escape(TODO)}.*\n(# from the title .*\n)?", "", text, flags=re.M)
         docstring = lines.replace("Brand new", model.spec.title)
         return [line for line in docstring.splitlines() if line.strip()]
 
@@ -198,11 +198,11 @@ def test_a_name_that_is_none(name: str, root: Path):
 @pytest.mark.parametrize(
     ("name", "like", "message", "next_step"),
     [
-        ("40_my_op", None, "begin as a copy of", "--like .*: 01_vector_add, 05_swiglu"),
+        ("40_my_op", None, "--like is missing", "Add --like .*: 01_vector_add, 05_swiglu"),
         ("40_my_op", "05_swigl", "There is no exercise named '05_swigl'", "Did you mean 05_swiglu"),
-        ("40_my_op", "p01", "p01_map stands in puzzles/, and 40_my_op", "named p40_my_op"),
-        ("p40_my_op", "05", "05_swiglu stands in exercises/, and p40_my_op", "like a puzzle"),
-        ("05_swiglu", "05", "exercises/05_swiglu is there already", "another name"),
+        ("40_my_op", "p01", "p01_map is in puzzles/, and 40_my_op", "named p40_my_op"),
+        ("p40_my_op", "05", "05_swiglu is in exercises/, and p40_my_op", "like a puzzle"),
+        ("05_swiglu", "05", "exercises/05_swiglu exists already", "another name"),
         ("05_other", "05", "number of 05_other is taken by 05_swiglu", "06_other is free"),
         ("005_other", "05", "number of 005_other is taken by 05_swiglu", "06_other is free"),
         ("p01_other", "p01", "number of p01_other is taken by p01_map", "p02_other is free"),
@@ -228,14 +228,14 @@ def test_nothing_is_written_over(place: str, kind: str, root: Path):
         path.mkdir()
     else:
         path.symlink_to("nowhere")
-    with pytest.raises(UsageError, match=f"{place} is there already, and nothing is written over"):
+    with pytest.raises(UsageError, match=f"{place} exists already; nothing was changed"):
         new.draft(root, "40_my_op", "05")
 
 
 def test_what_came_meanwhile_is_not_written_over(root: Path):
     draft = new.draft(root, "40_my_op", "05")
     (root / "exercises" / "40_my_op").mkdir()
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="exists already"):
         new.write(draft)
     assert list((root / "exercises" / "40_my_op").iterdir()) == []
     assert not (root / "solutions" / "40_my_op").exists()
@@ -243,7 +243,7 @@ def test_what_came_meanwhile_is_not_written_over(root: Path):
 
 def test_a_learner_s_copy_of_a_course_has_nothing_to_begin_with(root: Path):
     shutil.rmtree(root / "solutions")
-    with pytest.raises(UsageError, match="05_swiglu has no solution to begin with") as told:
+    with pytest.raises(UsageError, match="05_swiglu has no solution to copy") as told:
         new.draft(root, "40_my_op", "05")
     assert "learner's copy" in told.value.next_step
 
@@ -325,7 +325,7 @@ def test_the_command_says_what_is_there_and_what_is_next(
     )
     assert "`grader verify 40_my_op`" in said.out
     assert cli.main(["new", "40_my_op", "--like", "05"]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "exists already" in capsys.readouterr().err
 
 
 def test_one_wrong_kernel_is_no_plural(root: Path):

@@ -58,9 +58,9 @@ STALE = '[[slower]]\noperator = "change_constant"\nreason = "r"\n'
         (STALE + "line = 3\n", "a table .*slower.* holds"),
         (STALE + "nth = 0\n", "a table .*slower.* holds"),
         ("slower = [1]\n", "a table .*slower.* holds"),
-        (STALE + "nth = 3\n", "there is no mutant"),
-        (STALE + 'before = "a = x * 9"\n', "there is no mutant"),
-        (STALE.replace("change_constant", "drop_mask"), "there is no mutant"),
+        (STALE + "nth = 3\n", "fits no mutant"),
+        (STALE + 'before = "a = x * 9"\n', "fits no mutant"),
+        (STALE.replace("change_constant", "drop_mask"), "fits no mutant"),
         (STALE + STALE, "declared before"),
     ],
 )

@@ -194,8 +194,8 @@ def test_a_mutant_that_survives_is_shown_with_what_to_do(found: dict[str, list[V
     ]
     assert {(one.expected, one.actual) for one in survivors} == {("rejected", "pass")}
     assert {one.advice for one in survivors} == {
-        "Add an edge to spec.py that tells it from the solution, or declare it in survivors.toml "
-        "with the reason why nothing can."
+        "Add an edge to spec.py that distinguishes it from the solution, or declare it in "
+        "survivors.toml with the reason why nothing can."
     }
     assert len(mutants) - len(survivors) >= 3
 
@@ -203,13 +203,13 @@ def test_a_mutant_that_survives_is_shown_with_what_to_do(found: dict[str, list[V
 def test_a_declared_mutant_that_is_rejected_is_reported(found: dict[str, list[Verified]]):
     (one,) = by_kind(found["03_declared"], "equivalent")
     assert (one.ok, one.expected, one.actual) == (False, "pass", "correctness")
-    assert one.advice.endswith("is rejected all the same: take the declaration out.")
+    assert one.advice.endswith("but a test rejects it: remove the declaration.")
 
 
 def test_a_declaration_that_fits_no_mutant_cannot_be_verified(tmp_path: Path):
     twice = exercise(tmp_path)
     twice.survivors.write_text(DECLARED.replace("change_constant", "drop_mask"))
-    with pytest.raises(BrokenExercise, match="there is no mutant"):
+    with pytest.raises(BrokenExercise, match="fits no mutant"):
         verify.run([twice], "cpu", print, verify.Sample(count=0))
 
 
@@ -221,7 +221,7 @@ def test_a_spec_in_which_one_case_accepts_zeros_is_refused(found: dict[str, list
         "1000 float32 (out)"
     )
     assert no_work["zeros"].advice.startswith(
-        "Give each case inputs for which this answer is wrong"
+        "Give each case inputs for which this output is wrong"
     )
     assert no_work["nan"].ok
 

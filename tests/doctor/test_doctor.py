@@ -30,8 +30,8 @@ from grader.doctor.records import (
     Finding,
     Gpu,
     Group,
+    PartReport,
     State,
-    Told,
     note,
     ok,
     problem,
@@ -132,7 +132,11 @@ def package(name: str, version: str | None, has_gpu: bool = False, **others: str
         ),
         (
             *("triton", "None"),
-            ("problem", "'None' is no version: a broken installation?", packages.AGAIN),
+            (
+                "problem",
+                "'None' is not a version: the installation may be broken",
+                packages.REINSTALL,
+            ),
         ),
     ],
     ids=str,
@@ -228,8 +232,8 @@ def test_a_quiet_gpu_is_told_in_figures():
             "clocks",
             (
                 "note",
-                f"{CLOCKS}; it slows itself down now: power limit, hot (software)",
-                "let it cool down, or have its power and its fans looked at; speed is noisy until "
+                f"{CLOCKS}; it runs below its clock now: power limit, hot (software)",
+                "let it cool down, or have its power and its fans checked; speed is noisy until "
                 "then",
             ),
         ),
@@ -238,7 +242,7 @@ def test_a_quiet_gpu_is_told_in_figures():
             "clocks",
             (
                 "note",
-                "the driver tells neither clocks nor temperature",
+                "the driver reports neither clocks nor temperature",
                 "`pip install 'nvidia-ml-py>=12'`, if it is missing",
             ),
         ),
@@ -247,7 +251,7 @@ def test_a_quiet_gpu_is_told_in_figures():
             "MIG",
             (
                 "note",
-                "on: this is a part of a GPU, whose other parts may disturb it",
+                "on: this is a part of a GPU; programs on the other parts make its speed noisy",
                 "for a speed that is steady, use a whole GPU",
             ),
         ),
@@ -256,8 +260,9 @@ def test_a_quiet_gpu_is_told_in_figures():
             "other programs",
             (
                 "note",
-                "python (process 71), train (process 72): speed cannot be told while they compute",
-                "see with `nvidia-smi` who it is, and wait, or ask them to stop",
+                "python (process 71), train (process 72): speed cannot be measured while they "
+                "compute",
+                "`nvidia-smi` lists these programs: wait for them, or have them stopped",
             ),
         ),
     ],
@@ -273,7 +278,7 @@ def test_a_gpu_that_tells_little_has_fewer_findings():
 
 
 NO_CUDA = CannotGrade("There is no GPU to grade on: this torch was built without CUDA.")
-UNUSED = f"there is one, NVIDIA H200, but it goes unused: {NO_CUDA.message}"
+UNUSED = f"this machine has NVIDIA H200, but it is not used: {NO_CUDA.message}"
 
 
 @pytest.mark.parametrize(
@@ -306,7 +311,7 @@ def test_without_a_gpu_it_says_why(
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: capability is not None)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: capability)
-    assert told(gpu.lack(NO_CUDA, knows)) == expected
+    assert told(gpu.no_gpu(NO_CUDA, knows)) == expected
 
 
 def test_a_machine_without_cuda_has_no_gpu(monkeypatch: pytest.MonkeyPatch):
@@ -318,7 +323,7 @@ def test_a_machine_without_cuda_has_no_gpu(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(nvml, "names", lambda: ("NVIDIA H200",))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    found, findings = gpu.find()
+    found, findings = gpu.examine()
     assert found is None
     assert [f.state for f in findings] == [State.PROBLEM]
 
@@ -340,11 +345,11 @@ def test_the_figures_come_from_torch_and_nvml(monkeypatch: pytest.MonkeyPatch):
     for name, answer in answers.items():
         monkeypatch.setattr(nvml, name, lambda uuid, answer=answer: answer)
     monkeypatch.setattr(nvml, "driver_version", lambda: "580.95")
-    assert gpu.look() == H200.model_copy(update={"others": ("python (process 71)",)})
+    assert gpu.read_gpu() == H200.model_copy(update={"others": ("python (process 71)",)})
     properties.name = "NVIDIA H200 MIG 1g.18gb"
     for name in answers:
         monkeypatch.setattr(nvml, name, lambda uuid: None)
-    looked = gpu.look()
+    looked = gpu.read_gpu()
     assert looked.mig is True
     assert (looked.sm_mhz, looked.memory_mhz, looked.temperature_c) == (None, None, None)
 
@@ -375,11 +380,11 @@ def test_ceilings_are_measured_under_the_lock(monkeypatch: pytest.MonkeyPatch):
 
 def test_doctor_names_whom_the_lock_reaches(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(devices, "choose_device", lambda wanted: "cuda")
-    monkeypatch.setattr(gpu, "look", lambda: H200)
+    monkeypatch.setattr(gpu, "read_gpu", lambda: H200)
     monkeypatch.setattr(gpu_lock, "reach", lambda: (True, "all users"))
-    assert told(gpu.find()[1][-1]) == ("ok", "checks take turns with all users", None)
+    assert told(gpu.examine()[1][-1]) == ("ok", "checks take turns with all users", None)
     monkeypatch.setattr(gpu_lock, "reach", lambda: (False, "this container"))
-    assert told(gpu.find()[1][-1]) == (
+    assert told(gpu.examine()[1][-1]) == (
         *("note", "checks take turns with this container"),
         "do not measure in another container at the same time",
     )
@@ -389,17 +394,17 @@ def test_on_a_busy_gpu_nothing_is_measured():
     busy = H200.model_copy(update={"others": ("python (process 71)",)})
     assert gpu.measure(busy, fork_server=None) == busy
     (finding,) = gpu.of_ceilings(busy)
-    assert told(finding) == ("note", "not measured: other programs use the GPU", gpu.ANOTHER)
+    assert told(finding) == ("note", "not measured: other programs use the GPU", gpu.OTHER_PROGRAMS)
 
 
-class Teller:
+class Reporter:
     """Collects what a part tells."""
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
         self.gpus: list[Gpu] = []
 
-    def tell(self, *findings: Finding, gpu: Gpu | None = None) -> None:
+    def report(self, *findings: Finding, gpu: Gpu | None = None) -> None:
         self.findings += findings
         self.gpus += [] if gpu is None else [gpu]
 
@@ -409,7 +414,7 @@ def on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """The GPU part with stand-ins for the GPU and for its workers."""
     workers = (SimpleNamespace(backend="triton"), SimpleNamespace(backend="numba"))
     monkeypatch.setattr(parts, "_workers", lambda device: nullcontext(workers))
-    monkeypatch.setattr(gpu, "find", lambda: (H200, gpu.of_gpu(H200)))
+    monkeypatch.setattr(gpu, "examine", lambda: (H200, gpu.of_gpu(H200)))
 
     def add(group: Group, name: str, fork_server: SimpleNamespace) -> list[Finding]:
         if fork_server.backend == "numba":
@@ -425,17 +430,17 @@ def on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_fails_on_a_gpu_does_not_stop_the_rest(on_a_gpu: None):
-    teller = Teller()
-    parts.gpu(teller)
-    assert [f.name for f in teller.findings] == [
+    reporter = Reporter()
+    parts.gpu(reporter)
+    assert [f.name for f in reporter.findings] == [
         *("import torch", "GPU", "memory", "clocks", "MIG", "ECC", "other programs"),
         *("Triton", "numba CUDA", "1 read"),
     ]
-    assert told(teller.findings[-2]) == (
-        *("problem", "NvvmSupportError: no libnvvm", packages.AGAIN),
+    assert told(reporter.findings[-2]) == (
+        *("problem", "NvvmSupportError: no libnvvm", packages.REINSTALL),
     )
-    assert teller.gpus[0] == H200
-    assert [one.gbps for one in teller.gpus[-1].ceilings] == [4200.0]
+    assert reporter.gpus[0] == H200
+    assert [one.gbps for one in reporter.gpus[-1].ceilings] == [4200.0]
 
 
 def test_ceilings_that_cannot_be_measured_are_a_problem(
@@ -445,22 +450,22 @@ def test_ceilings_that_cannot_be_measured_are_a_problem(
         raise CannotGrade("The GPU has 10 MiB free.", "See with `nvidia-smi`.")
 
     monkeypatch.setattr(gpu, "measure", measure)
-    teller = Teller()
-    parts.gpu(teller)
-    assert teller.findings[-1].name == "ceilings"
-    assert told(teller.findings[-1]) == (
+    reporter = Reporter()
+    parts.gpu(reporter)
+    assert reporter.findings[-1].name == "ceilings"
+    assert told(reporter.findings[-1]) == (
         *("problem", "The GPU has 10 MiB free.", "See with `nvidia-smi`."),
     )
-    assert teller.gpus == [H200]
+    assert reporter.gpus == [H200]
 
 
 def test_without_a_gpu_nothing_is_compiled(on_a_gpu: None, monkeypatch: pytest.MonkeyPatch):
-    lacking = gpu.lack(NO_CUDA, ())
-    monkeypatch.setattr(gpu, "find", lambda: (None, [lacking]))
-    teller = Teller()
-    parts.gpu(teller)
-    assert [f.name for f in teller.findings] == ["import torch", "GPU"]
-    assert teller.gpus == []
+    lacking = gpu.no_gpu(NO_CUDA, ())
+    monkeypatch.setattr(gpu, "examine", lambda: (None, [lacking]))
+    reporter = Reporter()
+    parts.gpu(reporter)
+    assert [f.name for f in reporter.findings] == ["import torch", "GPU"]
+    assert reporter.gpus == []
 
 
 # -- tools
@@ -483,7 +488,7 @@ NCU = (
 def test_a_tool_tells_its_version(tmp_path: Path):
     ncu = program(tmp_path, "ncu", NCU)
     assert told(tools.of_tool("ncu", ncu, True)) == ("ok", "2025.3.1.0", None)
-    silent = ("note", "found, but does not tell its version", "install it once more")
+    silent = ("note", "found, but does not print its version", "reinstall it")
     assert told(tools.of_tool("ncu", program(tmp_path, "ncu", NCU, status=1), True)) == silent
     assert told(tools.of_tool("ncu", program(tmp_path, "ncu", "no libcuda.so"), True)) == silent
     ncu.write_bytes(b"\x7fELF")
@@ -554,8 +559,8 @@ def test_walls_that_hold():
 def test_a_wall_that_should_hold_and_does_not_is_a_problem(wall: str):
     bad, hardened = [finding for finding in around(wall) if finding.state is not State.OK]
     assert (bad.name, *told(bad)) == (
-        *(wall.replace("_", " "), "problem", f"this does not hold: {walls.MEANING[wall]}"),
-        "grade nobody else's kernel on this machine; docs/trust.md says what should hold",
+        *(wall.replace("_", " "), "problem", f"does not hold: {walls.MEANING[wall]}"),
+        "do not grade other people's kernels on this machine; docs/trust.md lists the walls",
     )
     assert told(hardened) == (
         *("note", "`grader check --hardened` refuses to run: some of these do not hold", None),
@@ -566,7 +571,7 @@ def test_a_wall_that_should_hold_and_does_not_is_a_problem(wall: str):
 def test_walls_that_this_machine_does_not_offer_are_notes(wall: str):
     bad, *_ = [finding for finding in around(wall) if finding.state is not State.OK]
     assert told(bad) == (
-        *("note", f"this does not hold: {walls.MEANING[wall]}"),
+        *("note", f"does not hold: {walls.MEANING[wall]}"),
         f"needs {walls.REMEDIES[wall]}",
     )
 
@@ -579,7 +584,7 @@ def test_each_wall_has_its_mend_or_holds_everywhere():
 def test_an_administrator_is_told_so():
     assert {f.name: told(f) for f in around(administrator=True) if f.state is not State.OK} == {
         "rights": (
-            *("note", "you are an administrator: a kernel file that broke out would be one, too"),
+            *("note", "you are an administrator: a kernel file that breaks out has your rights"),
             "work as an ordinary user",
         ),
     }
@@ -590,18 +595,18 @@ def test_an_administrator_is_told_so():
     [
         (
             NoWorker("It could not start.\nTraceback\n  x\nImportError: no y", "Look."),
-            *(Group.SIMULATORS, ("It could not start. ImportError: no y", packages.AGAIN)),
+            *(Group.SIMULATORS, ("It could not start. ImportError: no y", packages.REINSTALL)),
         ),
         (CannotGrade("The GPU is full.", "Wait."), Group.GPU, ("The GPU is full.", "Wait.")),
         (
             NoWorker("Start.\nx\ngrader.model.errors.CannotGrade: Triton 4 does not fit"),
-            *(Group.SIMULATORS, ("Start. Triton 4 does not fit", packages.AGAIN)),
+            *(Group.SIMULATORS, ("Start. Triton 4 does not fit", packages.REINSTALL)),
         ),
         (
             KernelFailure(Failure(kind="crash", message="it was ended by SIGSEGV")),
-            *(Group.SIMULATORS, ("it was ended by SIGSEGV", packages.AGAIN)),
+            *(Group.SIMULATORS, ("it was ended by SIGSEGV", packages.REINSTALL)),
         ),
-        (ValueError("bad"), Group.SIMULATORS, ("ValueError: bad", packages.AGAIN)),
+        (ValueError("bad"), Group.SIMULATORS, ("ValueError: bad", packages.REINSTALL)),
     ],
     ids=["start", "gpu", "fit", "kernel", "other"],
 )
@@ -610,7 +615,7 @@ def test_a_trial_that_fails_is_a_problem(error: Exception, group: Group, expecte
         assert argument == 7
         raise error
 
-    (finding,) = trial.tried(group, "Triton", work, 7)
+    (finding,) = trial.guarded(group, "Triton", work, 7)
     assert told(finding) == ("problem", *expected)
 
 
@@ -687,12 +692,12 @@ def test_each_thing_that_walls_are_made_of_is_a_fact(monkeypatch: pytest.MonkeyP
 )
 def test_the_course_loads_or_not(named, expected, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("GRADER_COURSE", str(named))
-    assert [(f.name, *told(f)) for f in examine.exercises()] == expected
+    assert [(f.name, *told(f)) for f in examine.examine_course()] == expected
 
 
 def test_a_broken_exercise_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("GRADER_COURSE", str(COURSES / "broken"))
-    found = examine.exercises()
+    found = examine.examine_course()
     assert found
     assert {f.state for f in found} == {State.PROBLEM}
     assert all(f"The exercise {f.name} is broken" in f.message and f.mend for f in found)
@@ -701,10 +706,10 @@ def test_a_broken_exercise_is_named(monkeypatch: pytest.MonkeyPatch):
 def test_a_course_that_is_empty_or_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("GRADER_COURSE", raising=False)
     monkeypatch.chdir(tmp_path)
-    (nowhere,) = examine.exercises()
+    (nowhere,) = examine.examine_course()
     assert nowhere.message == "there is no exercises/ in this folder or above it"
     (tmp_path / "exercises").mkdir()
-    (empty,) = examine.exercises()
+    (empty,) = examine.examine_course()
     assert told(empty) == ("note", "it has no exercises yet", "add one")
 
 
@@ -747,9 +752,9 @@ def test_what_several_tell_is_told_once_in_order():
     more = H200.model_copy(update={"ceilings": (Ceiling(mix="1 read", gbps=1.5),)})
     made = examine.assemble(
         [
-            Told(findings=(course,), gpu=H200),
-            Told(findings=(first, last)),
-            Told(findings=(first,), gpu=more),
+            PartReport(findings=(course,), gpu=H200),
+            PartReport(findings=(first, last)),
+            PartReport(findings=(first,), gpu=more),
         ]
     )
     cleaned = problem(Group.INSTALLATION, "import torch", "…/x.so is bad", "mend …/x.so")
@@ -758,7 +763,7 @@ def test_what_several_tell_is_told_once_in_order():
 
 
 def test_an_examination_survives_json():
-    made = examine.assemble([Told(findings=(ok(Group.COURSE, "course", "x"),), gpu=H200)])
+    made = examine.assemble([PartReport(findings=(ok(Group.COURSE, "course", "x"),), gpu=H200)])
     text = made.model_dump_json(by_alias=True)
     assert json.loads(text)["schema"] == "grader/doctor/v1"
     assert Examination.model_validate_json(text) == made
@@ -777,7 +782,7 @@ def test_only_a_problem_ends_with_3(
     found = tuple(
         Finding(group=Group.TOOLS, name=f"{n}", state=s, message="x") for n, s in enumerate(states)
     )
-    made = examine.assemble([Told(findings=found)])
+    made = examine.assemble([PartReport(findings=found)])
     assert records.exit_code(made) == code
     monkeypatch.setattr(examine, "run", lambda progress: made)
     assert cli.main(["doctor", "--json"]) == code
@@ -799,31 +804,31 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str],
     return become
 
 
-TOLD = Told(findings=(ok(Group.SIMULATORS, "Triton", "works"),)).model_dump_json()
+REPORTED = PartReport(findings=(ok(Group.SIMULATORS, "Triton", "works"),)).model_dump_json()
 
 
 @pytest.mark.parametrize(
     ("script", "messages"),
     [
-        (f"echo '{TOLD}'", ["works"]),
+        (f"echo '{REPORTED}'", ["works"]),
         (
-            f"echo '{TOLD}'; printf '%s' '{TOLD[:20]}'; kill -ABRT $$",
+            f"echo '{REPORTED}'; printf '%s' '{REPORTED[:20]}'; kill -ABRT $$",
             [
                 "works",
-                "the process that looked at this was ended by SIGABRT (the C library or the code "
+                "the process that examined this was ended by SIGABRT (the C library or the code "
                 "itself gave up)",
             ],
         ),
         (
             "echo early >&2; echo 'OSError: disk full' >&2; exit 1",
             [
-                "the process that looked at this ended itself with exit status 1: OSError: disk "
-                "full; it had found nothing yet, and imports torch first"
+                "the process that examined this ended itself with exit status 1: OSError: disk "
+                "full; it had reported nothing yet, and imports torch first"
             ],
         ),
         (
-            f"echo '{TOLD}'; exec sleep 60",
-            ["works", "the process that looked at this took longer than 1 s and was stopped"],
+            f"echo '{REPORTED}'; exec sleep 60",
+            ["works", "the process that examined this took longer than 1 s and was stopped"],
         ),
     ],
     ids=["well", "crash", "error", "hang"],
@@ -832,10 +837,10 @@ def test_how_a_part_ends_is_told(stand_in, script: str, messages: list[str], mon
     monkeypatch.setattr(examine, "LIMIT_S", 1.0)
     stand_in(script)
     with examine._Part("simulators") as part:
-        found = [finding for one in part.told() for finding in one.findings]
+        found = [finding for one in part.reports() for finding in one.findings]
     assert [finding.message for finding in found] == messages
     for bad in found[1:]:
-        assert (bad.state, bad.mend) == (State.PROBLEM, packages.AGAIN)
+        assert (bad.state, bad.mend) == (State.PROBLEM, packages.REINSTALL)
 
 
 def test_every_part_that_is_asked_for_is_there():
@@ -850,7 +855,7 @@ def test_a_part_that_is_not_waited_for_is_ended(stand_in):
 
 
 def test_one_look_that_fails_does_not_stop_the_rest(stand_in, monkeypatch: pytest.MonkeyPatch):
-    stand_in(f"echo '{TOLD}'")
+    stand_in(f"echo '{REPORTED}'")
 
     def broken() -> list[Finding]:
         raise RuntimeError("no luck")
@@ -867,8 +872,8 @@ def test_one_look_that_fails_does_not_stop_the_rest(stand_in, monkeypatch: pytes
             None,
         ),
         (
-            *(Group.TOOLS, "problem", "could not be looked at: RuntimeError: no luck"),
-            "report it: this is a fault of the grader",
+            *(Group.TOOLS, "problem", "could not be examined: RuntimeError: no luck"),
+            "report it: the grader is at fault",
         ),
         (Group.COURSE, "ok", "3 exercises load", None),
     ]
@@ -884,7 +889,7 @@ LAPTOP = (
         "`pip install 'numpy<2.5'`",
     ),
     ok(Group.SIMULATORS, "Triton", "simulates a kernel: 1,000 sums are right"),
-    problem(Group.SIMULATORS, "numba CUDA", "AttributeError: row_stack", packages.AGAIN),
+    problem(Group.SIMULATORS, "numba CUDA", "AttributeError: row_stack", packages.REINSTALL),
     note(Group.TOOLS, "compute-sanitizer", "not found", "it comes with NVIDIA's CUDA toolkit"),
 )
 REPORT = """\
@@ -914,7 +919,7 @@ here: Triton kernels are graded in simulation; speed needs a CUDA GPU
 
 
 def test_a_report_repeats_its_problems_with_their_mends():
-    assert render.report(examine.assemble([Told(findings=LAPTOP)]), 80).plain == REPORT
+    assert render.report(examine.assemble([PartReport(findings=LAPTOP)]), 80).plain == REPORT
 
 
 SIMULATED = [ok(Group.SIMULATORS, name, "x") for name in ("Triton", "numba CUDA")]
@@ -937,7 +942,7 @@ COMPILED = [ok(Group.GPU, name, "x") for name in ("Triton", "numba CUDA")]
     ],
 )
 def test_the_last_line_says_what_works(findings: list[Finding], expected: str):
-    assert render.can(examine.assemble([Told(findings=tuple(findings))])) == expected
+    assert render.can(examine.assemble([PartReport(findings=tuple(findings))])) == expected
 
 
 # -- the real command, in a Python of its own
@@ -1026,9 +1031,9 @@ def test_a_torch_that_cannot_be_imported_is_one_problem_among_findings(python, t
     assert told(found["installation", "import torch"]) == (
         "problem",
         "torch cannot be imported: ImportError: …/libtorch.so: undefined symbol: at",
-        packages.AGAIN,
+        packages.REINSTALL,
     )
-    assert found["simulators", "simulators"].message == "not tried: they need torch"
+    assert found["simulators", "simulators"].message == "not tested: they need torch"
     assert found["hardening", "seccomp"].message
     assert found["course", "course"].state is State.OK
 
@@ -1037,14 +1042,14 @@ def test_a_torch_that_is_missing_is_told_once(python):
     gone = "raise ModuleNotFoundError('No module', name='torch')"
     found = examined(doctor(python({"torch/__init__.py": gone}), "--json"))
     assert ("installation", "import torch") not in found
-    assert found["simulators", "simulators"].message == "not tried: they need torch"
+    assert found["simulators", "simulators"].message == "not tested: they need torch"
 
 
 def test_a_torch_that_crashes_is_a_finding(python):
     found = examined(doctor(python({"torch/__init__.py": "import os; os.abort()"}), "--json"))
     assert found["simulators", "process"].message == (
-        "the process that looked at this was ended by SIGABRT (the C library or the code itself "
-        "gave up); it had found nothing yet, and imports torch first"
+        "the process that examined this was ended by SIGABRT (the C library or the code itself "
+        "gave up); it had reported nothing yet, and imports torch first"
     )
     assert found["installation", "numpy"].state is State.OK
 
@@ -1080,18 +1085,18 @@ def test_broken_simulators_are_findings_without_secrets(python, tmp_path: Path):
     assert told(found["simulators", "Triton"]) == (
         "problem",
         f"{start}was ended by SIGABRT (the C library or the code itself gave up)). about to die",
-        packages.AGAIN,
+        packages.REINSTALL,
     )
     assert found["simulators", "numba CUDA"].message == (
         f"{start}ended itself with exit status 1). AttributeError: …/x has no row_stack"
     )
-    assert found["walls", "walls"].message == "not tried: no worker works"
+    assert found["walls", "walls"].message == "not tested: no worker works"
     shown = done.stdout + doctor(executable, **names, **token).stdout
     for secret in ("secret", str(tmp_path), os.uname().nodename, str(ROOT)):
         assert secret not in shown
 
 
-@pytest.mark.parametrize("told", ["looking at", "waiting for: simulators"])
+@pytest.mark.parametrize("told", ["examining", "waiting for: simulators"])
 def test_ctrl_c_leaves_nothing_behind(told: str, tmp_path: Path):
     command = [sys.executable, "-I", "-m", "grader.cli", "doctor"]
     running = subprocess.Popen(

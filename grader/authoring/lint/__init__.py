@@ -1,1 +1,1 @@
-"""`grader lint`: what a teacher would look at in a kernel file, found without running it."""
+"""`grader lint`: places in a kernel file that a teacher should read, found without running it."""

@@ -91,7 +91,6 @@ class _Threads:
 
 
 def _targets(target: ast.expr) -> Iterator[str]:
-    """Yield the names that an assignment binds; elements of arrays are none."""
     if isinstance(target, ast.Name):
         yield target.id
     elif isinstance(target, ast.Tuple | ast.List):

@@ -46,7 +46,7 @@ class Blocks:
                 yield node
 
     def _has_lanes(self, expression: ast.AST, known: set[str]) -> bool:
-        """Whether a value has an element for each lane. What is loaded is data, no offset."""
+        """Return whether a value has an element for each lane. Loaded values are no offsets."""
         waiting = [expression]
         while waiting:
             node = waiting.pop()
@@ -65,7 +65,7 @@ class Blocks:
         return self._has_lanes(expression, self.blocks)
 
     def names(self, address: ast.expr) -> set[str]:
-        """The names in an address, also in what pointers on the way were made from."""
+        """Return the names in an address, and in the values of its pointers."""
         found, seen = set[str](), set[str]()
         waiting = [address]
         while waiting:
@@ -78,12 +78,12 @@ class Blocks:
         return found
 
     def _has_pointer(self, expression: ast.AST, known: set[str]) -> bool:
-        """Whether a value is a parameter, or another such value, plus an offset."""
+        """Return whether a value is a parameter, or another such value, plus an offset."""
         parameters = {arg.arg for arg in self.kernel.args.args if arg.annotation is None}
         return any(name in known | parameters for name in terms(expression))
 
     def bounds(self, mask: ast.AST) -> Iterator[set[str]]:
-        """Of each comparison in a mask, the names of the side that has an element a lane."""
+        """Yield, for each comparison in a mask, the names of the side with an element per lane."""
         waiting, seen = [mask], set[str]()
         while waiting:
             node = waiting.pop()
@@ -98,7 +98,6 @@ class Blocks:
             waiting += ast.iter_child_nodes(node)
 
     def _is_clamped(self, expression: ast.AST) -> bool:
-        """Whether an offset was kept inside by arithmetic."""
         waiting, seen = [expression], set[str]()
         while waiting:
             node = waiting.pop()

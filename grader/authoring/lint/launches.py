@@ -39,7 +39,7 @@ RULES = (
         "hidden-error",
         Level.WARNING,
         "{what} goes on when a launch fails.",
-        "A launch that fails leaves the output as it was. Whoever calls sees a wrong answer and "
+        "A launch that fails leaves the output as it was. The caller sees a wrong output, "
         "not the error that explains it.",
         "Let the error through: remove the `try`, or end the handler with `raise`.",
         hidden_errors,

@@ -9,7 +9,6 @@ from grader.model import SourceNames
 
 
 def libraries() -> tuple[SourceNames, ...]:
-    """Return the names of each backend's library."""
     return _read(backends.names())
 
 
@@ -19,15 +18,13 @@ def _read(names: tuple[str, ...]) -> tuple[SourceNames, ...]:
 
 
 def kernel_makers() -> frozenset[str]:
-    """Return everything that makes a function a kernel."""
     return frozenset[str]().union(*(one.kernels for one in libraries()))
 
 
 def wrappers() -> frozenset[str]:
-    """Return the calls of libraries that give back the function that they are given."""
+    """Return the calls of libraries that return the function that they receive."""
     return frozenset[str]().union(*(one.wrappers for one in libraries()))
 
 
 def modules() -> frozenset[str]:
-    """Return the top-level modules of all libraries."""
     return frozenset(module for backend in backends.every() for module in backend.modules)

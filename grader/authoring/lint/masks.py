@@ -12,7 +12,7 @@ from grader.authoring.lint.source import Source
 
 
 def loads_without_mask(source: Source) -> Iterator[Match]:
-    """Only where the very offsets of the load are compared with the end for every store."""
+    """Find loads without a mask whose own offsets every store compares with the end."""
     for kernel in block_kernels(source):
         masks = [_mask(store, 2) for store in kernel.stores if kernel.is_block(store.args[0])]
         if not masks or None in masks:

@@ -1,8 +1,8 @@
-"""What a name in a file stands for: imports and assignments followed through their aliases.
+"""Names in a file and their meaning: imports and assignments followed through their aliases.
 
-A path is dotted, such as `torch.nn.functional.softmax`. `builtins.` stands before Python's own
-names and `@` before a function that the file defines. After `from torch import add as plus` the
-path of `plus` is `torch.add`; where a parameter is called `torch`, that name has no path at all.
+A path is dotted, such as `torch.nn.functional.softmax`. `builtins.` precedes Python's own names and
+`@` a function that the file defines. After `from torch import add as plus` the path of `plus` is
+`torch.add`; where a parameter is called `torch`, that name has no path at all.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from grader.authoring.lint.libraries import modules, wrappers
 
 LOCAL = "@"
-# Python's calls that give back the function that they are given; libraries have theirs.
+# Python's calls that return the function that they receive; libraries have theirs.
 _WRAPPERS = frozenset({"functools.cache", "functools.lru_cache"})
 # Modules of Python that libraries import, so that they can be reached through them: `torch.os`.
 LENT = frozenset(
@@ -59,7 +59,7 @@ class _Scope:
         self.elsewhere.get(name, self).bound.setdefault(name, []).append(value)
 
     def around(self, name: str) -> _Scope | None:
-        """The scope whose binding a use of the name in this one sees."""
+        """Return the scope whose binding of the name is visible in this one."""
         scope: _Scope | None = self.elsewhere.get(name, self)
         while scope is not None and (
             name not in scope.bound or (scope.is_class and scope is not self)
@@ -86,7 +86,7 @@ class Names:
             nodes.append((node, scope))
             if isinstance(node, ast.Global | ast.Nonlocal):
                 declared.append((node, scope))
-            waiting += _children(node, scope)
+            waiting += _scoped_children(node, scope)
         for statement, scope in declared:
             for name in statement.names:
                 inner = scope.outer or scope
@@ -99,7 +99,7 @@ class Names:
             self._bind(node, scope)
 
     def paths(self, node: ast.AST) -> frozenset[str]:
-        """Everything that an expression may stand for; empty where that is not known."""
+        """Return all paths that an expression may have; empty where none is known."""
         tail = ""
         while isinstance(node, ast.Attribute):
             tail = f".{node.attr}{tail}"
@@ -107,7 +107,7 @@ class Names:
         if isinstance(node, ast.Name):
             found = self._resolved(self._scopes[node], node.id)
         elif isinstance(node, ast.Call):
-            found = self._made(node)
+            found = self._made_by_call(node)
         elif isinstance(node, ast.IfExp):
             found = self.paths(node.body) | self.paths(node.orelse)
         elif isinstance(node, ast.NamedExpr):
@@ -122,7 +122,6 @@ class Names:
         return rest if lender in self._lenders and rest.split(".")[0] in LENT else path
 
     def outlives_call(self, node: ast.Name) -> bool:
-        """Whether a name belongs to something around the function in which it is used."""
         own = self._scopes[node]
         holder = own.around(node.id)
         while own is not holder and own.is_inner and own.outer is not None:
@@ -130,7 +129,6 @@ class Names:
         return holder is not None and holder is not own
 
     def is_alias(self, node: ast.AST) -> bool:
-        """Whether an expression does no more than give something another name."""
         return node in self._aliases
 
     def _resolved(self, scope: _Scope, name: str) -> frozenset[str]:
@@ -140,15 +138,15 @@ class Names:
             return frozenset(outside)
         key = (holder, name)
         if key not in self._known:
-            self._known[key] = frozenset()  # what a name says of itself
+            self._known[key] = frozenset()  # a name that refers to itself
             found: set[str] = set()
             for value in holder.bound[name]:
                 found |= {value} if isinstance(value, str) else self.paths(value or ast.Pass())
             self._known[key] = frozenset(found)
         return self._known[key]
 
-    def _made(self, call: ast.Call) -> frozenset[str]:
-        """What a call gives back, where that is a function or a module by another name."""
+    def _made_by_call(self, call: ast.Call) -> frozenset[str]:
+        """Return the paths of a call's value, if that is a function or module by another name."""
         maker = call.func.func if isinstance(call.func, ast.Call) else call.func
         made_by = self.paths(maker)
         texts = [arg.value for arg in call.args if isinstance(arg, ast.Constant)]
@@ -185,8 +183,7 @@ class Names:
             scope.bind(node.name, None)
 
 
-def _children(node: ast.AST, scope: _Scope) -> Iterator[tuple[ast.AST, _Scope]]:
-    """Each child with the scope that it is evaluated in."""
+def _scoped_children(node: ast.AST, scope: _Scope) -> Iterator[tuple[ast.AST, _Scope]]:
     inner = scope
     if isinstance(node, _FUNCTION):
         inner = _Scope(scope)
@@ -213,7 +210,6 @@ def _children(node: ast.AST, scope: _Scope) -> Iterator[tuple[ast.AST, _Scope]]:
 
 
 def _assigned(nodes: Iterator[ast.AST]) -> Iterator[tuple[ast.Name, ast.expr]]:
-    """Each name that is assigned an expression, element by element where tuples are."""
     for node in nodes:
         if isinstance(node, ast.Assign):
             for target in node.targets:

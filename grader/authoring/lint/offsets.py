@@ -30,9 +30,7 @@ class _Widths:
         self.narrow = spread(kernel.values, self._is_narrow)
 
     def overflowing(self) -> Iterator[Match]:
-        """Each product of a program number and a number that is only known at run time, in an
-        address.
-        """
+        """Yield each product, in an address, of a program number and a run-time number."""
         accesses = [*self.kernel.loads, *self.kernel.stores]
         addresses = [call.args[0] for call in accesses]
         needed, waiting = set[str](), list(addresses)
@@ -93,12 +91,11 @@ class _Widths:
         return False
 
     def _range(self, call: ast.Call) -> list[ast.expr]:
-        """The bounds of a loop over a range, else nothing."""
         return call.args if self.kernel.paths(call) & self.kernel.called.ranges else []
 
 
 def _offset_parts(expression: ast.AST, kernel: Blocks) -> Iterator[ast.AST]:
-    """The nodes of an address, without those of what is loaded on the way."""
+    """Yield the nodes of an address, without those of values that it loads."""
     waiting = [expression]
     while waiting:
         node = waiting.pop()

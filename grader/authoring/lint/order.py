@@ -11,7 +11,7 @@ RULES = (
         "side-stream",
         Level.NOTE,
         "{what} puts work on a stream beside the caller's.",
-        "What runs on another stream can begin before the inputs are written, and end after the "
+        "Work on another stream can begin before the inputs are written, and end after the "
         "caller reads the output.",
         "Launch on the current stream, or have the two wait for each other: "
         "`other.wait_stream(torch.cuda.current_stream())` before, and the other way round after.",
@@ -32,7 +32,7 @@ RULES = (
         Level.NOTE,
         "{what} records launches, to be replayed later.",
         "A replay uses the addresses, sizes and numbers of the recording. Replayed for another "
-        "call it gives the recording's answer.",
+        "call it writes the recording's output.",
         "Record anew for each set of addresses, shapes, strides and dtypes, and let kernels read "
         "numbers that change from the GPU's memory.",
         uses(

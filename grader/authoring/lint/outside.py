@@ -53,7 +53,7 @@ RULES = (
         "KG402",
         "environment",
         Level.WARNING,
-        "{what} asks about, or changes, the surroundings of the process.",
+        "{what} reads or changes the surroundings of the process.",
         "A kernel must behave the same wherever it runs. Graded for a class it sees almost no "
         "variables, and settings that it changes may not hold.",
         "Write settings into the kernel file, such as `num_warps` in the launch.",
@@ -102,7 +102,7 @@ RULES = (
         "process",
         Level.WARNING,
         "{what} starts, ends or signals processes.",
-        "Another program is not a kernel. Where the process ends early, the answer counts as "
+        "Another program is not a kernel. Where the process ends early, the output counts as "
         "missing.",
         "Return from the function; raise an exception where something is wrong.",
         uses(

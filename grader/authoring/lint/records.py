@@ -1,4 +1,4 @@
-"""What `grader lint` says of a file, `grader/lint/v1`: findings with their rules and places."""
+"""The report of `grader lint` on a file, `grader/lint/v1`: findings with rules and places."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from grader.model import Record
 
 
 class Level(StrEnum):
-    """How often what a rule finds turns out to be right after all."""
+    """The reliability of a rule's findings."""
 
     NOTE = "note"  # honest kernels do it too
     WARNING = "warning"  # none of the course's honest kernels does it
@@ -31,7 +31,7 @@ class LintFinding(Record):
     end_line: int
     end_column: int = Field(description="of the first character after it")
     function: str = Field(description="the function around it, or empty")
-    code: str = Field(description="its first line, as it stands in the file, without the indent")
+    code: str = Field(description="its first line, without the indent")
 
 
 class Review(Record):
@@ -45,6 +45,5 @@ class Review(Record):
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON Schema (2020-12) of one review."""
     schema = Review.model_json_schema(by_alias=True, mode="serialization")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

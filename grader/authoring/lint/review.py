@@ -29,7 +29,7 @@ from grader.model import UsageError
 
 
 def _nothing(source: Source) -> Iterator[Match]:
-    """A file that cannot be parsed has no source: `review` says so itself."""
+    """Find nothing: `review` itself reports a file that cannot be parsed."""
     yield from ()
 
 
@@ -39,7 +39,7 @@ UNREADABLE = Rule(
     Level.WARNING,
     "Python cannot read this file: {what}.",
     "Nothing else was looked for in it, and a check stops at its first step.",
-    "Mend this line, or the one before it.",
+    "Fix this line, or the one before it.",
     _nothing,
 )
 RULES: tuple[Rule, ...] = (
@@ -57,7 +57,6 @@ RULES: tuple[Rule, ...] = (
 
 
 def read(path: Path) -> bytes:
-    """The bytes of a file to review. Raises UsageError."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -68,7 +67,7 @@ def read(path: Path) -> bytes:
 
 
 def review(path: str, content: bytes) -> Review:
-    """What the rules find in the bytes of one file, from top to bottom.
+    """Apply the rules to the bytes of one file; list the findings from top to bottom.
 
     A line has at most one finding of each rule, the leftmost: a person looks at whole lines.
     """
@@ -94,7 +93,7 @@ def review(path: str, content: bytes) -> Review:
 
 
 def _decoded(content: bytes) -> str:
-    """The text of a file in the encoding that it names, UTF-8 where it names none."""
+    """Decode a file in the encoding that it names, UTF-8 where it names none."""
     encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
     with io.TextIOWrapper(io.BytesIO(content), encoding) as stream:
         return stream.read()
@@ -115,7 +114,7 @@ def _finding(rule: Rule, match: Match, source: Source, lines: list[str]) -> Lint
 
 
 def _column(line: str, offset: int) -> int:
-    """From an offset in bytes of UTF-8, as Python counts, to characters from 1."""
+    """Convert an offset in bytes of UTF-8, as Python counts, to characters from 1."""
     return len(line.encode()[:offset].decode(errors="ignore")) + 1
 
 

@@ -1,4 +1,4 @@
-"""What a rule is, and the commonest kind: one that looks for uses of named things."""
+"""The record of a rule, and the commonest kind: a rule that finds uses of named things."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from grader.model import SourceNames
 
 @dataclass(frozen=True)
 class Match:
-    """A place that a rule points at, and what stands in its sentence for `{what}`."""
+    """A place that a rule points at, and the text for `{what}` in its sentence."""
 
     node: ast.AST
     what: str = ""
@@ -22,7 +22,7 @@ class Match:
 
 @dataclass(frozen=True)
 class Rule:
-    """One thing to look for. `message` is a sentence, in which `{what}` names what was found."""
+    """One thing to look for. `message` is a sentence, in which `{what}` names the thing."""
 
     id: str
     name: str
@@ -34,15 +34,15 @@ class Rule:
 
 
 def uses(
-    *wanted: str, of_library: Callable[[SourceNames], Iterable[str]] = lambda names: ()
+    *used: str, of_library: Callable[[SourceNames], Iterable[str]] = lambda names: ()
 ) -> Callable[[Source], Iterator[Match]]:
-    """Find each use of these paths and of what lies in them, such as `threading` or `os.fork`.
+    """Find each use of these paths and of names below them, such as `threading` or `os.fork`.
 
     `of_library` names further ones of each library that kernels are written in.
     """
 
     def find(source: Source) -> Iterator[Match]:
-        places = (*wanted, *(path for names in libraries() for path in of_library(names)))
+        places = (*used, *(path for names in libraries() for path in of_library(names)))
         for node, paths in source.references:
             if found := sorted(path for path in paths if within(path, places)):
                 yield Match(node, f"`{found[0].removeprefix('builtins.')}`")
@@ -51,5 +51,5 @@ def uses(
 
 
 def within(path: str, places: Iterable[str]) -> bool:
-    """Whether a path is one of these or lies in one of them."""
+    """Return whether a path is one of these or lies in one of them."""
     return any(path == place or path.startswith(f"{place}.") for place in places)

@@ -10,7 +10,7 @@ from grader.authoring.lint.libraries import kernel_makers, libraries
 from grader.authoring.lint.names import LOCAL, Names
 from grader.authoring.lint.torch_api import NUMBER_METHODS, makes_a_tensor
 
-# What only a tensor or a device array has: a parameter that is asked for it is one.
+# Only a tensor or a device array has these: a parameter whose attribute is used is one.
 _OF_A_TENSOR = {
     "data_ptr",
     "dtype",
@@ -28,7 +28,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Source:
-    """One file's tree with the questions that more than one rule asks of it."""
+    """One file's tree, with the queries that more than one rule needs."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.tree = tree
@@ -38,20 +38,20 @@ class Source:
         self.nodes = [node for node in ast.walk(tree) if self._runs(node)]
         self.functions = [node for node in self.nodes if isinstance(node, Function)]
 
-    # -- where a node stands
+    # -- the place of a node
 
     def parent(self, node: ast.AST) -> ast.AST | None:
         return self._parents.get(node)
 
     def above(self, node: ast.AST) -> Iterator[ast.AST]:
-        """The nodes around a node, the nearest first."""
+        """Yield the nodes around a node, the nearest first."""
         around = self._parents.get(node)
         while around is not None:
             yield around
             around = self._parents.get(around)
 
     def function(self, node: ast.AST) -> Function | None:
-        """The function around a node. Decorators and defaults stand outside of theirs."""
+        """Return the function around a node. Decorators and defaults lie outside of theirs."""
         below = node
         for around in self.above(node):
             if isinstance(around, Function) and below in around.body:
@@ -60,7 +60,7 @@ class Source:
         return None
 
     def _runs(self, node: ast.AST) -> bool:
-        """Whether a node is there when the file is graded: no type, nothing for `__main__`."""
+        """Return whether a node runs when the file is graded: no type, no `__main__` block."""
         below = node
         for around in self.above(node):
             typed = isinstance(around, ast.arg | ast.AnnAssign) and around.annotation is below
@@ -75,7 +75,7 @@ class Source:
 
     @cached_property
     def jitted(self) -> dict[str, set[str]]:
-        """Each function that a library compiles, with what compiles it."""
+        """The names of the functions that a library compiles, each with its compilers."""
         found: dict[str, set[str]] = {}
         for function in self.functions:
             for decorator in function.decorator_list:
@@ -88,18 +88,16 @@ class Source:
         return {name: by for name, by in found.items() if by & kernel_makers()}
 
     def kernels(self, made_by: frozenset[str]) -> Iterator[Function]:
-        """The functions that one of these compilers compiles."""
         for function in self.functions:
             if self.jitted.get(function.name, set()) & made_by:
                 yield function
 
     def local(self, node: ast.AST) -> set[str]:
-        """The functions of this file that an expression may stand for."""
+        """Return the names of the functions of this file that an expression may be."""
         paths = self.names.paths(node)
         return {path.removeprefix(LOCAL) for path in paths if path.startswith(LOCAL)}
 
     def on_gpu(self, node: ast.AST) -> bool:
-        """Whether a node belongs to what is compiled for the GPU."""
         around = self.function(node)
         while around is not None and around.name not in self.jitted:
             around = self.function(around)
@@ -112,23 +110,21 @@ class Source:
         return [c for c in calls if isinstance(c.func, ast.Subscript) or self.is_launch(c)]
 
     def is_launch(self, call: ast.Call) -> bool:
-        """Whether a call is sure to launch a kernel of this file."""
         launched = _launched(call)
         return launched is not None and bool(self.local(launched) & self.jitted.keys())
 
     @cached_property
     def launching(self) -> set[str]:
-        """The functions of this file that launch a kernel, be it through another function."""
         return self.reaching(self.is_launch)
 
-    def reaching(self, is_it: Callable[[ast.Call], bool]) -> set[str]:
-        """The functions in which such a call is made, or that call one of them."""
+    def reaching(self, is_such: Callable[[ast.Call], bool]) -> set[str]:
+        """Return the functions that make such a call, or that call one of them."""
         calls = [
             (function.name, node)
             for node in self.nodes
             if isinstance(node, ast.Call) and (function := self.function(node))
         ]
-        found = {name for name, call in calls if is_it(call)}
+        found = {name for name, call in calls if is_such(call)}
         before = -1
         while before != len(found):
             before = len(found)
@@ -139,7 +135,7 @@ class Source:
 
     @cached_property
     def references(self) -> list[tuple[ast.expr, frozenset[str]]]:
-        """Every use of what came from outside, whole: `torch.nn.functional.softmax` is one.
+        """Every use of a name from outside, whole: `torch.nn.functional.softmax` is one.
 
         An alias counts where it is used, not where it is made.
         """
@@ -157,7 +153,7 @@ class Source:
 
     @cached_property
     def entries(self) -> set[str]:
-        """The host functions that nothing in the file calls: what a grader may call."""
+        """The host functions that nothing in the file calls: a grader may call them."""
         used = set[str]()
         for node in self.nodes:
             if isinstance(node, ast.Call):
@@ -186,9 +182,9 @@ class Source:
         return found
 
     def tensor_parameters(self, function: Function) -> Iterator[str]:
-        """The parameters of a function that are tensors, by their types or by what is asked."""
+        """Yield the parameters that are tensors, by their types or by their uses."""
         arguments = function.args
-        asked = {
+        used = {
             node.value.id
             for node in ast.walk(function)
             if isinstance(node, ast.Attribute)
@@ -197,19 +193,18 @@ class Source:
         }
         for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
             if arg.annotation is None:
-                if arg.arg in asked:
+                if arg.arg in used:
                     yield arg.arg
             elif self._is_tensor_type(arg.annotation):
                 yield arg.arg
 
     def _is_tensor_type(self, node: ast.expr) -> bool:
-        """Whether an annotation is a tensor's, such as `torch.Tensor | None`."""
+        """Return whether an annotation is a tensor's, such as `torch.Tensor | None`."""
         if isinstance(node, ast.BinOp):
             return self._is_tensor_type(node.left) or self._is_tensor_type(node.right)
         return bool(self.names.paths(node) & self._tensor_types)
 
     def is_tensor(self, node: ast.AST, known: dict[ast.AST | None, set[str]] | None = None) -> bool:
-        """Whether an expression of a host function is sure to be a tensor."""
         known = self._tensors if known is None else known
         while True:
             if isinstance(node, ast.Subscript):
@@ -230,7 +225,6 @@ class Source:
 
 
 def _is_main(test: ast.expr) -> bool:
-    """Whether a condition is `__name__ == "__main__"`."""
     return (
         isinstance(test, ast.Compare)
         and isinstance(test.left, ast.Name)
@@ -242,7 +236,7 @@ def _is_main(test: ast.expr) -> bool:
 
 
 def _launched(call: ast.Call) -> ast.expr | None:
-    """The expression of what a call launches, or None where it does not look like a launch."""
+    """Return the expression of the kernel that a call launches; None for any other call."""
     if isinstance(call.func, ast.Subscript):
         return call.func.value
     if isinstance(call.func, ast.Call) and isinstance(call.func.func, ast.Attribute):

@@ -1,4 +1,4 @@
-"""Rules about what one call keeps for the next."""
+"""Rules about data that one call leaves for the next."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ def cached_by_address(source: Source) -> Iterator[Match]:
         yield Match(node, f"`{name}`")
 
 
-def kept(source: Source) -> Iterator[Match]:
+def state_between_calls(source: Source) -> Iterator[Match]:
     keyed = _keyed_by_address(source)
     found: dict[str, ast.AST] = {}
     for holder, node in _stores(source):
         if holder.id not in keyed:
-            _remember(found, holder.id, node)
+            _keep_first(found, holder.id, node)
     for name, node in found.items():
         yield Match(node, f"`{name}`")
 
 
 def cached_calls(source: Source) -> Iterator[Match]:
-    """A cached function that launches, or that takes tensors. One that makes room is fine."""
+    """Find cached functions that launch, or that take tensors. Caching scratch is fine."""
     by_name = {function.name: function for function in source.functions}
     for node in source.nodes:
         if isinstance(node, Function):
@@ -60,7 +60,7 @@ def _skips_work(source: Source, function: Function) -> bool:
 
 
 def _stores(source: Source) -> Iterator[tuple[ast.Name, ast.AST]]:
-    """What host functions write to that outlives the call, and where they do."""
+    """Yield each name that outlives the call and that host functions write to, with the place."""
     for node in source.nodes:
         target: ast.AST | None = None
         if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
@@ -75,7 +75,7 @@ def _stores(source: Source) -> Iterator[tuple[ast.Name, ast.AST]]:
 
 
 def _keyed_by_address(source: Source) -> dict[str, ast.AST]:
-    """What outlives a call and is asked by addresses, each with the first place where it is."""
+    """Map each name that outlives a call to the first lookup in it by an address."""
     addresses = _Addresses(source)
     found: dict[str, ast.AST] = {}
     for node in source.nodes:
@@ -97,12 +97,12 @@ def _keyed_by_address(source: Source) -> dict[str, ast.AST]:
         if key is None or place is None or not addresses.within(key):
             continue
         if holder := _holder(source, place):
-            _remember(found, holder.id, node)
+            _keep_first(found, holder.id, node)
     return found
 
 
 class _Addresses:
-    """Which expressions of a file hold an address or an identity."""
+    """The expressions of a file that hold an address or an identity."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -118,7 +118,10 @@ class _Addresses:
                     self._names |= {(source.function(node), name) for name in names}
 
     def within(self, expression: ast.AST) -> bool:
-        """Comparisons, remainders and what is looked up leave nothing of an address."""
+        """Return whether an address goes into the value of an expression.
+
+        Comparisons, remainders and looked-up values contain nothing of an address.
+        """
         waiting = [expression]
         while waiting:
             node = waiting.pop()
@@ -139,19 +142,18 @@ class _Addresses:
 
 
 def _holder(source: Source, node: ast.AST) -> ast.Name | None:
-    """The name at the root of a place in a host function, if what it names outlives the call."""
+    """Return the name at the root of a place in a host function, if it outlives the call."""
     while isinstance(node, ast.Subscript | ast.Attribute):
         node = node.value
     if not isinstance(node, ast.Name) or source.function(node) is None or source.on_gpu(node):
         return None
-    if _is_kept_default(source, node):
+    if _is_shared_default(source, node):
         return node
     imported = [path for path in source.names.paths(node) if not path.startswith("@")]
     return node if source.names.outlives_call(node) and not imported else None
 
 
-def _is_kept_default(source: Source, node: ast.Name) -> bool:
-    """Whether a parameter's default is a container, which all calls share."""
+def _is_shared_default(source: Source, node: ast.Name) -> bool:
     function = source.function(node)
     assert function is not None
     arguments = function.args
@@ -167,8 +169,7 @@ def _is_kept_default(source: Source, node: ast.Name) -> bool:
     )
 
 
-def _remember(found: dict[str, ast.AST], name: str, node: ast.AST) -> None:
-    """Keeps the first place of each name."""
+def _keep_first(found: dict[str, ast.AST], name: str, node: ast.AST) -> None:
     before = found.get(name)
     if before is None or _position(node) < _position(before):
         found[name] = node
@@ -184,11 +185,11 @@ RULES = (
         "cache-by-address",
         Level.NOTE,
         "{what} outlives the call and is looked up by an address or identity.",
-        "Memory is used again: the same address can hold other data in the next call. An answer "
-        "that is kept by address is then wrong, and the judge calls with the same addresses and "
+        "Memory is used again: the same address can hold other data in the next call. An output "
+        "cached by address is then wrong, and the judge calls with the same addresses and "
         "new data.",
-        "Compute the answer anew. What may be kept is what does not depend on the data: scratch "
-        "memory, a recorded graph.",
+        "Compute the output anew. Keep only things that no data goes into: scratch memory, a "
+        "recorded graph.",
         cached_by_address,
     ),
     Rule(
@@ -196,10 +197,10 @@ RULES = (
         "kept-between-calls",
         Level.NOTE,
         "{what} outlives the call, which changes it.",
-        "What one call leaves for the next can be an answer, and it holds memory for as long as "
-        "the process lives. Scratch memory kept by its size is fine.",
+        "Data that one call leaves for the next can be an output, and it holds memory while the "
+        "process lives. Scratch memory kept by its size is fine.",
         "Keep nothing that depends on the data of a call.",
-        kept,
+        state_between_calls,
     ),
     Rule(
         "KG203",

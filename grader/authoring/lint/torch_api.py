@@ -1,4 +1,4 @@
-"""What the functions of torch and the methods of its tensors do: compute, copy, or neither."""
+"""Functions of torch and methods of its tensors, by their work: compute, copy, or neither."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ def words(*texts: str) -> frozenset[str]:
     return frozenset(word for text in texts for word in text.split())
 
 
-# Of `torch`, what makes memory, makes views, answers questions or sets something up. Functions that
-# are in none of these lists compute.
+# Functions of `torch` that make memory, make views, return facts or set something up. Functions
+# that are in none of these lists compute.
 _MEMORY = "empty empty_like empty_strided zeros zeros_like ones ones_like full full_like tensor"
 _VIEWS = (
     "as_strided as_tensor broadcast_to from_dlpack from_numpy narrow permute reshape select "
@@ -43,8 +43,8 @@ _ALLOWED = words(_MEMORY, _VIEWS, _QUESTIONS, _MODULES, _TYPES) | LENT | COPIES
 _COMPUTING = words("fft functional linalg nn ops special _C _prims _refs")
 _NO_WORK = {"torch.nn.Module", "torch.nn.Parameter", "torch.ops.load_library"}
 
-# Of a tensor, what gives another view of it, answers a question, fills it with one value, copies it
-# or brings it to the CPU. Other methods compute.
+# Methods of a tensor that make a view, return a fact, fill it with one value, copy it or bring it
+# to the CPU. Other methods compute.
 _VIEW_METHODS = words(
     _VIEWS,
     "as_strided_ chunk detach diagonal expand expand_as flatten movedim ravel requires_grad_ split "
@@ -57,13 +57,13 @@ _ASKING_METHODS = words(
 )
 COPYING_METHODS = words("bfloat16 clone contiguous copy_ cuda double float half int long to type")
 FETCHING_METHODS = words("cpu copy_to_host item numpy tolist")
-# What of these gives back no tensor.
+# Those that return no tensor.
 NUMBER_METHODS = FETCHING_METHODS | words(
     "data_ptr dim element_size get_device is_complex is_contiguous is_floating_point ndimension "
     "nelement numel record_stream size storage_offset stride untyped_storage"
 )
 KNOWN_METHODS = _VIEW_METHODS | _ASKING_METHODS | COPYING_METHODS | FETCHING_METHODS
-# So much like methods of a tensor that they are, whatever they are called on.
+# These names belong to tensors alone: a call of one counts on any object.
 SURELY_COMPUTE = words(
     "add_ addmm amax amin baddbmm bmm cross_entropy cumsum div_ einsum exp_ index_add_ log_ "
     "log_softmax logsumexp masked_fill_ matmul mm mul_ nll_loss relu_ rsqrt scatter_ "
@@ -73,7 +73,7 @@ SURELY_COPY = words("clone copy_")
 
 
 def is_operation(path: str) -> bool:
-    """Whether a path is a function of torch that computes."""
+    """Return whether a path is a function of torch that computes."""
     first, *rest = path.split(".")
     if first != "torch" or not rest or path in _NO_WORK or "__" in path:
         return False
@@ -85,7 +85,6 @@ def is_operation(path: str) -> bool:
 
 
 def _is_computing(name: str) -> bool:
-    """Whether `torch.NAME` is a function, and one that computes."""
     if name.startswith("_"):
         return name.startswith(_PRIVATE)
     # Types and constants such as `torch.Size` have capital letters, or sizes.
@@ -94,7 +93,6 @@ def _is_computing(name: str) -> bool:
 
 
 def makes_a_tensor(path: str) -> bool:
-    """Whether a call of this path gives back a tensor."""
     package, _, name = path.rpartition(".")
     made = name in words(_MEMORY, _VIEWS) | COPIES or name == "arange"
     return is_operation(path) or (package == "torch" and made)

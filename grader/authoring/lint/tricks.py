@@ -46,7 +46,7 @@ _INNER = {
     "gi_frame",
     "tb_frame",
 }
-# Texts that become code; and imports by a text, which can stand as plain ones.
+# Texts that become code; and imports by a text, which could be plain imports.
 _UNHIDING = uses(
     "base64",
     "binascii",
@@ -86,7 +86,7 @@ def patched(source: Source) -> Iterator[Match]:
 
 
 def _changed(source: Source, node: ast.AST, paths: frozenset[str] | set[str]) -> Iterator[Match]:
-    """What was imported, and is changed here. A file may do as it likes with its own functions."""
+    """Yield a change of an imported thing. A file may change its own functions."""
     settings = (*_SETTINGS, *(path for names in libraries() for path in names.settings))
     found = sorted(p for p in paths if not p.startswith(LOCAL) and not within(p, settings))
     if found:
@@ -114,7 +114,7 @@ RULES = (
         Level.WARNING,
         "{what} is changed, which belongs to a library or to Python.",
         "Everything that uses it afterwards behaves differently, which nobody expects. The judge "
-        "runs in another process, where nothing of this arrives.",
+        "runs in another process, where this change has no effect.",
         "Write a function of your own, under its own name.",
         patched,
     ),
@@ -123,7 +123,7 @@ RULES = (
         "code-from-text",
         Level.WARNING,
         "{what} can turn text into code, which nobody who reads the file sees.",
-        "Whoever reviews the file must be able to read what runs.",
+        "A reviewer must be able to read the code that runs.",
         "Write the code itself; for variants of a kernel take `tl.constexpr` parameters, or "
         "functions that build a kernel.",
         _UNHIDING,
@@ -132,7 +132,7 @@ RULES = (
         "KG503",
         "runs-later",
         Level.WARNING,
-        "{what} has code run when the call is over.",
+        "{what} runs code after the call is over.",
         "A kernel's work is done when it returns. The judge reads nothing that is written later.",
         "Do the work in the call; memory is freed by itself.",
         later,

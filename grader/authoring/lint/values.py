@@ -20,7 +20,7 @@ def names_in(expression: ast.AST) -> set[str]:
 
 
 def terms(expression: ast.AST) -> Iterator[str]:
-    """The names that a sum adds up."""
+    """Yield the names that a sum adds up."""
     waiting = [expression]
     while waiting:
         node = waiting.pop()
@@ -31,7 +31,7 @@ def terms(expression: ast.AST) -> Iterator[str]:
 
 
 def spread(values: dict[str, list[ast.expr]], has: Spreads) -> set[str]:
-    """The names that are assigned something which `has` a trait, be it through other names."""
+    """Return the names that are assigned a value with a trait, directly or through other names."""
     known: set[str] = set()
     before = -1
     while before != len(known):

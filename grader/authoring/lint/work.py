@@ -49,7 +49,7 @@ def torch_operations(source: Source) -> Iterator[Match]:
 
 
 def _methods(source: Source) -> Iterator[tuple[ast.Call, str, ast.expr]]:
-    """Each call of a method in what runs on the host: the call, the method, what it is called on.
+    """Yield each method call on the host: the call, the method's name and its object.
 
     A function of a module is no method.
     """
@@ -64,7 +64,7 @@ def _methods(source: Source) -> Iterator[tuple[ast.Call, str, ast.expr]]:
 
 
 def _is_arithmetic(source: Source, node: ast.AST) -> bool:
-    """Whether this is the outermost of nested operations, one of whose operands is a tensor."""
+    """Return whether this is the outermost of nested operations on a tensor."""
     if isinstance(node, ast.AugAssign):
         return source.is_tensor(node.target) or source.is_tensor(node.value)
     nested = isinstance(source.parent(node), ast.BinOp | ast.UnaryOp | ast.AugAssign)
@@ -129,7 +129,7 @@ def no_launch(source: Source) -> Iterator[Match]:
 
 
 def _is_stub(source: Source) -> bool:
-    """A stub says by itself that it is not written yet: what it does not use may yet be used."""
+    """Return whether the file raises NotImplementedError: its unused parts may still be used."""
     return any(
         "builtins.NotImplementedError"
         in source.names.paths(node.exc.func if isinstance(node.exc, ast.Call) else node.exc)
@@ -139,7 +139,6 @@ def _is_stub(source: Source) -> bool:
 
 
 def unused_kernels(source: Source) -> Iterator[Match]:
-    """A kernel that nothing names after its definition."""
     if not source.launches or _is_stub(source):
         return
     used = set[str]()
@@ -169,8 +168,8 @@ RULES = (
         "torch-compile",
         Level.WARNING,
         "{what} has torch write the kernel.",
-        "What torch compiles is not a kernel that its author wrote, and the exercise is about "
-        "writing one.",
+        "A kernel that torch compiles is not one that its author wrote, and the exercise is "
+        "about writing one.",
         "Write the kernel yourself; `grader bench` compares it with what `torch.compile` makes.",
         uses("torch.compile", "torch.compiler", "torch._dynamo", "torch._inductor", "torch.jit"),
     ),
@@ -218,8 +217,8 @@ RULES = (
         "KG107",
         "no-launch",
         Level.WARNING,
-        "No kernel is launched in this file, so {what} cannot get its answer from one.",
-        "The exercise asks for an answer that a kernel of this file computes.",
+        "No kernel is launched in this file, so {what} cannot get its output from one.",
+        "The exercise asks for an output that a kernel of this file computes.",
         "Launch a kernel: `kernel[grid](...)`.",
         no_launch,
     ),
