@@ -5,6 +5,7 @@
 #   make check EX=01_vector_add KERNEL=mine.py   grade a file
 #   make quick                                   the quick tests, for while you change something
 #   make test                                    the whole test suite
+#   make golden                                  renew all that tests compare output with
 #   make lint                                    ruff and mypy
 #   make verify                                  every exercise against right and wrong kernels
 #   make verify MUTANTS=all                      and against every small change to its solution
@@ -30,8 +31,8 @@ READY := $(VENV)/.ready-$(EXTRAS)
 # What hardly anything here imports is not compiled beforehand: it is half of all that is installed.
 RARELY := /tests?/|/torch/(_dynamo|_inductor|onnx)/|/(fontTools|mypy|networkx|pip|setuptools|sympy)/
 
-.PHONY: setup check quick test lint verify redteam redteam-cheats redteam-mutants redteam-honest \
-	redteam-fuzz clean
+.PHONY: setup check quick test golden lint verify redteam redteam-cheats redteam-mutants \
+	redteam-honest redteam-fuzz clean
 
 check: $(READY)
 	$(VENV)/bin/grader check $(EX) --device $(DEVICE) \
@@ -44,6 +45,23 @@ quick: $(READY)
 # A file at a time for each core, for what a file's tests share; tests/conftest.py has the order.
 test: $(READY)
 	$(VENV)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+
+# Samples of formats, drawings, published schemas, what pages show, and last the snapshots.
+golden: export PYTHONPATH := tests
+golden: $(READY)
+	$(VENV)/bin/python tests/reported.py
+	$(VENV)/bin/python tests/traces.py tests/drawings
+	$(VENV)/bin/python tests/reports/test_junit_verify.py
+	$(VENV)/bin/python tests/authoring/test_lint.py
+	$(VENV)/bin/python -m grader.model.results >docs/result.schema.json
+	$(VENV)/bin/python -m grader.model.trace >docs/trace.schema.json
+	$(VENV)/bin/python -m grader.model.attempts attempt >docs/attempt.schema.json
+	$(VENV)/bin/python -m grader.model.attempts signed >docs/signed.schema.json
+	$(VENV)/bin/python -m grader.classroom.board.publish >docs/board.schema.json
+	$(VENV)/bin/python tests/pages.py
+	$(VENV)/bin/python tests/guide.py
+	$(VENV)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder \
+		--snapshot-update $$(grep -lr --include='test_*.py' SnapshotAssertion tests)
 
 lint: $(READY)
 	$(VENV)/bin/ruff check

@@ -19,7 +19,9 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
+from messages import text_of
 from specs import with_spec
+from syrupy.assertion import SnapshotAssertion
 
 from grader import cli
 from grader.course.catalog import Exercise
@@ -53,8 +55,6 @@ COPY = Exercise(COURSE / "exercises" / "01_copy")
 COPY_NUMBA = Exercise(COURSE / "exercises" / "02_copy_numba")
 GOOD = BAD / "copies.py"
 NO_WALLS = ",".join(confine.NAMES)
-
-NOT_YOURS = "Tell whoever wrote the exercise; your kernel is not at fault."
 
 
 # -- nothing is left behind
@@ -101,22 +101,20 @@ def wait_until(happens: Callable[[], bool], limit_s: float = 20.0) -> None:
         time.sleep(0.02)
 
 
-# -- kernel files that are graded: what is told
+# -- kernel files that are graded
 
 
 @dataclass(frozen=True)
 class Bad:
-    """A kernel file, the step that fails and everything that its learner is told.
+    """A kernel file, the step that fails and the kind of failure.
 
     `lines` are the numbers of the learner's lines, outermost first; `case` is set where the message
-    depends on the case.
+    depends on the case. The golden file holds the message and the hint.
     """
 
     file: str
     step: str
     kind: str
-    message: str
-    hint: str | None = None
     lines: tuple[int, ...] = ()
     case: str | None = None
 
@@ -126,308 +124,62 @@ class Bad:
 
 
 LOAD, CORRECTNESS = "load", "correctness"
-RETURNS = "A kernel returns; it does not end the process. Ending it counts as a failure."
-LOOPS = (
-    "Look for a loop that never ends, a kernel that waits for itself, or far more blocks than the "
-    "work needs."
-)
-BOUNDS = (
-    "Most crashes are accesses out of bounds: check each index, and the mask or `if` that guards "
-    "it."
-)
-MASK = "Each access needs a mask that says which of its indices lie inside the array."
-IF = "Each access needs an `if` that checks that its index lies inside the array."
-PACKAGES = "A kernel can import torch, triton, numba and numpy only, and no other file of yours."
-MEMORY = "The kernel may allocate only a little beyond its arguments."
-LINE = "the kernel broke the connection from its process to the grader: "
-FILES = "A kernel file must leave the open files of its process alone."
-TOO_FAR = "Is a mask or `if` missing, or does it allow one element too many?"
-SYNTAX = "Python stops at the first line that it cannot read; look at the line before, too."
 
 TRITON = (
-    Bad(
-        "empty.py",
-        *(LOAD, "empty", "the kernel file is empty"),
-        hint="Take empty.py again from your last commit, or begin with the course's stub.",
-    ),
-    Bad(
-        "launches_nothing.py",
-        *(CORRECTNESS, "never_written", "out[0, 0] was never written"),
-        hint="Do the programs cover the whole output, and does the mask let the last write? "
-        "An output begins as NaN, which stays NaN whatever is added to it.",
-        case="2x3,float32",
-    ),
-    Bad(
-        "syntax_error.txt",
-        *(LOAD, "syntax", "Python cannot read the file: expected ':' (line 3)", SYNTAX),
-        lines=(3,),
-    ),
-    Bad(
-        "binary.py",
-        *(LOAD, "syntax"),
-        "Python cannot read the file: source code string cannot contain null bytes",
-        SYNTAX,
-    ),
-    Bad(
-        "imports_missing.py",
-        *(LOAD, "import", "ModuleNotFoundError: No module named 'no_such_package'", PACKAGES),
-        lines=(3,),
-    ),
-    Bad(
-        "imports_neighbour.py",
-        *(LOAD, "import", "ModuleNotFoundError: No module named 'copies'", PACKAGES),
-        lines=(3,),
-    ),
-    Bad(
-        "entry_misspelt.py",
-        *(LOAD, "missing_entry"),
-        "The file defines no function copy(x, out). There is cpoy: rename it.",
-    ),
-    Bad("entry_missing.py", LOAD, "missing_entry", "The file defines no function copy(x, out)."),
-    Bad(
-        "entry_is_a_number.py",
-        *(LOAD, "not_callable"),
-        "copy is of type int and cannot be called. Define it as: def copy(x, out):",
-    ),
-    Bad(
-        "entry_is_jitted.py",
-        *(LOAD, "not_callable"),
-        "copy is a kernel, which needs a grid. Give it another name, and launch it in "
-        "def copy(x, out): the grader calls that function.",
-    ),
-    Bad(
-        "three_parameters.py",
-        *(LOAD, "parameters"),
-        "copy(x, out, n) cannot take the 2 arguments of the grader's call. "
-        "Write: def copy(x, out):",
-    ),
-    Bad("raises_at_import.py", LOAD, "exception", "KeyError: 'float16'", lines=(3,)),
-    Bad(
-        "loops_at_import.py",
-        *(LOAD, "timeout", "importing the file took longer than 2 s and was stopped", LOOPS),
-    ),
-    Bad(
-        "exits_at_import.py",
-        *(LOAD, "exit", "the code called sys.exit(0)", RETURNS),
-        lines=(5,),
-    ),
-    Bad(
-        "dies_at_import.py",
-        *(LOAD, "exit"),
-        "the kernel's process ended itself with exit status 0 while the file was imported",
-        RETURNS,
-    ),
-    Bad(
-        "crashes_at_import.py",
-        *(LOAD, "crash"),
-        "the kernel's process was ended by SIGSEGV (it touched memory that it does "
-        "not own) while the file was imported",
-        BOUNDS,
-    ),
-    Bad(
-        "raises.py",
-        *(CORRECTNESS, "exception"),
-        "RuntimeError: shape '[7, -1]' is invalid for input of size 1",
-        lines=(9, 5),
-    ),
+    Bad("empty.py", LOAD, "empty"),
+    Bad("launches_nothing.py", CORRECTNESS, "never_written", case="2x3,float32"),
+    Bad("syntax_error.txt", LOAD, "syntax", lines=(3,)),
+    Bad("binary.py", LOAD, "syntax"),
+    Bad("imports_missing.py", LOAD, "import", lines=(3,)),
+    Bad("imports_neighbour.py", LOAD, "import", lines=(3,)),
+    Bad("entry_misspelt.py", LOAD, "missing_entry"),
+    Bad("entry_missing.py", LOAD, "missing_entry"),
+    Bad("entry_is_a_number.py", LOAD, "not_callable"),
+    Bad("entry_is_jitted.py", LOAD, "not_callable"),
+    Bad("three_parameters.py", LOAD, "parameters"),
+    Bad("raises_at_import.py", LOAD, "exception", lines=(3,)),
+    Bad("loops_at_import.py", LOAD, "timeout"),
+    Bad("exits_at_import.py", LOAD, "exit", lines=(5,)),
+    Bad("dies_at_import.py", LOAD, "exit"),
+    Bad("crashes_at_import.py", LOAD, "crash"),
+    Bad("raises.py", CORRECTNESS, "exception", lines=(9, 5)),
     # Not "not started": that is what a `raise NotImplementedError` of the file itself says.
-    Bad(
-        "library_lacks_it.py",
-        *(CORRECTNESS, "exception"),
-        "NotImplementedError: Cannot copy out of meta tensor; no data!",
-        lines=(7,),
-    ),
-    Bad("raises_nonsense.py", CORRECTNESS, "exception", "Nonsense", lines=(10,)),
-    Bad(
-        "recurses.py",
-        *(CORRECTNESS, "exception", "RecursionError: maximum recursion depth exceeded"),
-        lines=(5,) * 20,
-    ),
-    Bad(
-        "not_constexpr.py",
-        *(CORRECTNESS, "exception"),
-        "ValueError: arange's arguments must be of type tl.constexpr",
-        lines=(14, 9),
-    ),
-    Bad(
-        "not_jitted.py",
-        *(CORRECTNESS, "exception", "TypeError: 'function' object is not subscriptable"),
-        "Only a function with @triton.jit above it is a kernel, which kernel[grid](...) launches; "
-        "any other is called with () alone.",
-        lines=(12,),
-    ),
-    Bad(
-        "loops.py",
-        *(CORRECTNESS, "timeout", "one call took longer than 2 s and was stopped", LOOPS),
-    ),
-    Bad(
-        "stops_itself.py",
-        *(CORRECTNESS, "timeout", "one call took longer than 2 s and was stopped", LOOPS),
-    ),
-    Bad(
-        "reads_address_0.py",
-        *(CORRECTNESS, "crash"),
-        "the kernel's process was ended by SIGSEGV (it touched memory that it does "
-        "not own) during a call",
-        BOUNDS,
-    ),
-    Bad(
-        "aborts.py",
-        *(CORRECTNESS, "crash"),
-        "the kernel's process was ended by SIGABRT (the C library or the code itself "
-        "gave up) during a call",
-        BOUNDS,
-    ),
-    Bad(
-        "ends_process.py",
-        *(CORRECTNESS, "exit"),
-        "the kernel's process ended itself with exit status 0 during a call",
-        RETURNS,
-    ),
-    Bad(
-        "exits.py",
-        *(CORRECTNESS, "exit", "the code called sys.exit(0)", RETURNS),
-        lines=(7,),
-    ),
-    Bad(
-        "allocates_100_gb.py",
-        *(CORRECTNESS, "out_of_memory"),
-        "the kernel asked for more memory than it gets: tried to allocate 100000000000 bytes",
-        MEMORY,
-        lines=(7,),
-    ),
-    Bad(
-        "allocates_100_gb_in_python.py",
-        *(CORRECTNESS, "out_of_memory", "the kernel asked for more memory than it gets", MEMORY),
-        lines=(5,),
-    ),
-    Bad(
-        "writes_float32.py",
-        *(CORRECTNESS, "out_of_bounds"),
-        "store writes 1 element past the end of out (out spans 1 element); 1 of 2 active lanes "
-        "are outside: is the mask missing?",
-        MASK,
-        lines=(19, 14),
-        case="1x2,float16",
-    ),
-    Bad(
-        "transposes.py",
-        *(CORRECTNESS, "value"),
-        "out[0, 2] is wrong",
-        case="2x3,float32,seed=3",
-    ),
-    Bad(
-        "has_no_mask.py",
-        *(CORRECTNESS, "out_of_bounds"),
-        "load reads 1 element past the end of x (x spans 6 elements); 1 of 4 active lanes are "
-        "outside: is the mask missing?",
-        MASK,
-        lines=(17, 11),
-        case="2x3,float32",
-    ),
-    Bad(
-        "catches.py",
-        *(CORRECTNESS, "out_of_bounds"),
-        "load reads 1 element past the end of x (x spans 3 elements); 1 of 4 active lanes are "
-        "outside: is the mask missing?",
-        MASK,
-        lines=(13,),
-        case="1x3,float32",
-    ),
-    Bad(
-        "writes_past_end.py",
-        *(CORRECTNESS, "stray_write"),
-        "the kernel wrote out of bounds: 1 element past the end of out",
-        TOO_FAR,
-    ),
-    Bad(
-        "writes_before_start.py",
-        *(CORRECTNESS, "stray_write"),
-        "the kernel wrote out of bounds: 1 element before the start of out",
-        TOO_FAR,
-    ),
-    Bad(
-        "writes_into_padding.py",
-        *(CORRECTNESS, "stray_write"),
-        "the kernel wrote between the rows of out: 1 element past the end of row 0",
-        "The rows of out are 6 elements apart and 3 long: is the mask missing, or another stride "
-        "used?",
-        case="2x3,float16,pad=1",
-    ),
-    Bad(
-        "changes_input.py",
-        *(CORRECTNESS, "input_changed"),
-        "the kernel changed its input x at element 5",
-        "Inputs must be as they were; write only to the outputs.",
-        case="2x3,float32",
-    ),
-    Bad("closes_descriptors.py", CORRECTNESS, "protocol", LINE + "it was closed", FILES),
-    Bad("writes_garbage.py", CORRECTNESS, "protocol", LINE + "a line that is not JSON", FILES),
-    Bad(
-        "answers_out_of_turn.py",
-        *(CORRECTNESS, "protocol", LINE + "an answer to another message", FILES),
-    ),
-    Bad(
-        "never_ends_its_line.py",
-        *(CORRECTNESS, "protocol", LINE + "a line longer than 1048576 bytes", FILES),
-    ),
+    Bad("library_lacks_it.py", CORRECTNESS, "exception", lines=(7,)),
+    Bad("raises_nonsense.py", CORRECTNESS, "exception", lines=(10,)),
+    Bad("recurses.py", CORRECTNESS, "exception", lines=(5,) * 20),
+    Bad("not_constexpr.py", CORRECTNESS, "exception", lines=(14, 9)),
+    Bad("not_jitted.py", CORRECTNESS, "exception", lines=(12,)),
+    Bad("loops.py", CORRECTNESS, "timeout"),
+    Bad("stops_itself.py", CORRECTNESS, "timeout"),
+    Bad("reads_address_0.py", CORRECTNESS, "crash"),
+    Bad("aborts.py", CORRECTNESS, "crash"),
+    Bad("ends_process.py", CORRECTNESS, "exit"),
+    Bad("exits.py", CORRECTNESS, "exit", lines=(7,)),
+    Bad("allocates_100_gb.py", CORRECTNESS, "out_of_memory", lines=(7,)),
+    Bad("allocates_100_gb_in_python.py", CORRECTNESS, "out_of_memory", lines=(5,)),
+    Bad("writes_float32.py", CORRECTNESS, "out_of_bounds", lines=(19, 14), case="1x2,float16"),
+    Bad("transposes.py", CORRECTNESS, "value", case="2x3,float32,seed=3"),
+    Bad("has_no_mask.py", CORRECTNESS, "out_of_bounds", lines=(17, 11), case="2x3,float32"),
+    Bad("catches.py", CORRECTNESS, "out_of_bounds", lines=(13,), case="1x3,float32"),
+    Bad("writes_past_end.py", CORRECTNESS, "stray_write"),
+    Bad("writes_before_start.py", CORRECTNESS, "stray_write"),
+    Bad("writes_into_padding.py", CORRECTNESS, "stray_write", case="2x3,float16,pad=1"),
+    Bad("changes_input.py", CORRECTNESS, "input_changed", case="2x3,float32"),
+    Bad("closes_descriptors.py", CORRECTNESS, "protocol"),
+    Bad("writes_garbage.py", CORRECTNESS, "protocol"),
+    Bad("answers_out_of_turn.py", CORRECTNESS, "protocol"),
+    Bad("never_ends_its_line.py", CORRECTNESS, "protocol"),
 )
 # Where no wall keeps signals in: a kernel file that reaches other processes is told so.
-OPEN = (
-    Bad(
-        "kills_parent.py",
-        *(CORRECTNESS, "protocol"),
-        "the parent of the kernel's process was killed during a call",
-        "A kernel file must leave other processes alone.",
-    ),
-)
+OPEN = (Bad("kills_parent.py", CORRECTNESS, "protocol"),)
 NUMBA = (
-    Bad(
-        "numba_entry_is_jitted.py",
-        *(LOAD, "not_callable"),
-        "copy is a kernel, which needs a grid. Give it another name, and launch it in "
-        "def copy(x, out): the grader calls that function.",
-    ),
-    Bad(
-        "numba_raises.py",
-        *(CORRECTNESS, "exception"),
-        "ZeroDivisionError: integer division or modulo by zero",
-        lines=(13, 9),
-    ),
-    Bad(
-        "numba_loops.py",
-        *(CORRECTNESS, "timeout", "one call took longer than 2 s and was stopped", LOOPS),
-    ),
-    Bad(
-        "numba_has_no_check.py",
-        *(CORRECTNESS, "out_of_bounds"),
-        "thread 1 of block 0 uses index 1 of x, which has 1 element: is a bounds check missing?",
-        IF,
-        lines=(13, 9),
-    ),
-    Bad(
-        "numba_catches.py",
-        *(CORRECTNESS, "out_of_bounds"),
-        "thread 1 of block 0 uses index 1 of x, which has 1 element: is a bounds check missing?",
-        IF,
-        lines=(14, 9),
-    ),
-    Bad(
-        "numba_block_too_large.py",
-        *(CORRECTNESS, "launch_refused"),
-        "a block of 2048 threads is too large: a GPU runs at most 1024",
-        "A launch is kernel[blocks, threads](...): at least one block, 1 to 1,024 threads in each, "
-        "and at most 48 KiB of shared memory.",
-        lines=(14,),
-    ),
-    Bad(
-        "numba_does_without_kernel.py",
-        *(CORRECTNESS, "no_kernel"),
-        "the answer does not come from a kernel: with the launches of all kernels switched off, "
-        "100 % of out came out right all the same",
-        "Let a kernel of yours (@cuda.jit) compute it and write it; torch and numpy may prepare "
-        "memory.",
-    ),
+    Bad("numba_entry_is_jitted.py", LOAD, "not_callable"),
+    Bad("numba_raises.py", CORRECTNESS, "exception", lines=(13, 9)),
+    Bad("numba_loops.py", CORRECTNESS, "timeout"),
+    Bad("numba_has_no_check.py", CORRECTNESS, "out_of_bounds", lines=(13, 9)),
+    Bad("numba_catches.py", CORRECTNESS, "out_of_bounds", lines=(14, 9)),
+    Bad("numba_block_too_large.py", CORRECTNESS, "launch_refused", lines=(14,)),
+    Bad("numba_does_without_kernel.py", CORRECTNESS, "no_kernel"),
 )
 # Those that only leave something behind are right; the first shows that the judge is sound still.
 RIGHT = (
@@ -521,7 +273,8 @@ def failed_step(result: Result) -> Step:
     return failed[0]
 
 
-def assert_told(result: Result, bad: Bad) -> None:
+def assert_failed(result: Result, bad: Bad) -> str:
+    """Compare all but the texts; return these."""
     assert result.status is Status.FAIL
     assert exit_code([result]) == 1
     assert result.points == 0
@@ -529,26 +282,27 @@ def assert_told(result: Result, bad: Bad) -> None:
     failure = step.failure
     assert failure is not None
     assert (step.name, failure.kind) == (bad.step, bad.kind)
-    assert failure.message == bad.message
-    assert failure.hint == bad.hint
     assert tuple(frame.line for frame in failure.frames) == bad.lines
     text = (BAD / bad.file).read_text().splitlines() if bad.lines else []
     assert [f.code for f in failure.frames] == [text[n - 1].strip() for n in bad.lines]
     # Without a kernel no case is at fault, but the whole file.
     of_a_case = bad.step == CORRECTNESS and bad.kind != "no_kernel"
     assert bool(failure.case) == bool(failure.replay) == of_a_case
+    return text_of(failure)
 
 
 @pytest.mark.parametrize("bad", TRITON, ids=ids(TRITON))
-def test_a_bad_kernel_file_is_told_what_is_wrong(graded: Graded, bad: Bad):
-    assert_told(graded.results[bad.file], bad)
+def test_a_bad_kernel_file_fails_with_its_message(
+    graded: Graded, bad: Bad, snapshot: SnapshotAssertion
+):
+    assert assert_failed(graded.results[bad.file], bad) == snapshot
 
 
 @pytest.mark.parametrize("bad", OPEN, ids=ids(OPEN))
-def test_without_walls_a_bad_kernel_file_is_told_what_is_wrong(
-    graded_in_the_open: Graded, bad: Bad
+def test_without_walls_a_bad_kernel_file_fails_with_its_message(
+    graded_in_the_open: Graded, bad: Bad, snapshot: SnapshotAssertion
 ):
-    assert_told(graded_in_the_open.results[bad.file], bad)
+    assert assert_failed(graded_in_the_open.results[bad.file], bad) == snapshot
 
 
 def test_without_walls_whoever_outlives_its_parent_is_ended(graded_in_the_open: Graded):
@@ -558,8 +312,10 @@ def test_without_walls_whoever_outlives_its_parent_is_ended(graded_in_the_open: 
 
 
 @pytest.mark.parametrize("bad", NUMBA, ids=ids(NUMBA))
-def test_a_bad_numba_kernel_is_told_what_is_wrong(graded_numba: Graded, bad: Bad):
-    assert_told(graded_numba.results[bad.file], bad)
+def test_a_bad_numba_kernel_fails_with_its_message(
+    graded_numba: Graded, bad: Bad, snapshot: SnapshotAssertion
+):
+    assert assert_failed(graded_numba.results[bad.file], bad) == snapshot
 
 
 @pytest.mark.parametrize("file", RIGHT)
@@ -612,40 +368,12 @@ for file in sys.argv[1:]:
 
 
 ON_GPU = (
-    Bad(
-        "gpu_loops.py",
-        *(CORRECTNESS, "timeout", "one call took longer than 10 s and was stopped", LOOPS),
-        case="2x3,float32",
-    ),
-    Bad(
-        "gpu_reads_far_away.py",
-        *(CORRECTNESS, "out_of_bounds"),
-        "the kernel touched memory far outside its tensors, and the GPU stopped it",
-        MASK,
-        case="2x3,float32",
-    ),
-    Bad(
-        "gpu_allocates.py",
-        *(CORRECTNESS, "out_of_memory"),
-        "the kernel asked for more memory than it gets: Tried to allocate 9313.23 GiB",
-        MEMORY,
-        lines=(7,),
-        case="2x3,float32",
-    ),
-    Bad(
-        "gpu_other_device.py",
-        *(CORRECTNESS, "exception"),
-        "AcceleratorError: CUDA error: invalid device ordinal\n"
-        "GPU device may be out of range, do you have enough GPUs?",
-        lines=(15,),
-        case="2x3,float32",
-    ),
+    Bad("gpu_loops.py", CORRECTNESS, "timeout", case="2x3,float32"),
+    Bad("gpu_reads_far_away.py", CORRECTNESS, "out_of_bounds", case="2x3,float32"),
+    Bad("gpu_allocates.py", CORRECTNESS, "out_of_memory", lines=(7,), case="2x3,float32"),
+    Bad("gpu_other_device.py", CORRECTNESS, "exception", lines=(15,), case="2x3,float32"),
     # What is left running belongs to the call: its end is waited for, up to the time limit.
-    Bad(
-        "gpu_leaves_work_running.py",
-        *(CORRECTNESS, "timeout", "one call took longer than 10 s and was stopped", LOOPS),
-        case="2x3,float32",
-    ),
+    Bad("gpu_leaves_work_running.py", CORRECTNESS, "timeout", case="2x3,float32"),
 )
 
 
@@ -674,8 +402,10 @@ def graded_on_gpu(cuda: None, home: Path, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("bad", ON_GPU, ids=ids(ON_GPU))
-def test_a_kernel_that_goes_wrong_on_a_gpu_is_told_why(graded_on_gpu: Graded, bad: Bad):
-    assert_told(graded_on_gpu.results[bad.file], bad)
+def test_a_bad_kernel_file_fails_on_a_gpu_with_its_message(
+    graded_on_gpu: Graded, bad: Bad, snapshot: SnapshotAssertion
+):
+    assert assert_failed(graded_on_gpu.results[bad.file], bad) == snapshot
 
 
 @pytest.mark.gpu
@@ -729,51 +459,39 @@ def _in_the_course(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_in_the_course")
 @pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (
-            ["01_cpoy"],
-            "error: There is no exercise named '01_cpoy'.\nnext: Did you mean 01_copy?\n",
-        ),
-        (
-            ["01_copy", "--kernel", "nowhere.py"],
-            "error: The kernel file nowhere.py does not exist.\n"
-            "next: Name the kernel file with --kernel FILE.\n",
-        ),
-        (
-            ["01_copy", "--kernel", str(BAD)],
-            f"error: The kernel file {BAD} is a folder, not a kernel file.\n"
-            "next: Name the kernel file with --kernel FILE.\n",
-        ),
-    ],
+    "arguments",
+    [["01_cpoy"], ["01_copy", "--kernel", "nowhere.py"], ["01_copy", "--kernel", str(BAD)]],
     ids=["unknown exercise", "missing kernel file", "folder"],
 )
 def test_what_does_not_exist_is_named(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+    capsys: pytest.CaptureFixture[str], arguments: list[str], snapshot: SnapshotAssertion
 ):
-    assert run_cli(capsys, "check", *arguments) == (2, told)
+    code, printed = run_cli(capsys, "check", *arguments)
+    assert code == 2
+    assert printed.replace(str(BAD), "FOLDER") == snapshot
 
 
-def test_many_slow_calls_are_stopped_together(home: Path, tmp_path: Path):
+def test_many_slow_calls_are_stopped_together(
+    home: Path, tmp_path: Path, snapshot: SnapshotAssertion
+):
     """A check makes a hundred: with half a minute for each, a class's CI would wait for hours."""
     limits = ("call_s=2.0", "call_s=60.0, check_s=3.0")
     exercise = exercise_with(tmp_path, "spec.py", *limits)
     graded = grade([Request(exercise, BAD / "dawdles.py", Options(device="cpu"))], home)
-    message = "the calls of this check took longer than 3 s together and were stopped"
-    bad = Bad("dawdles.py", CORRECTNESS, "timeout", message, LOOPS)
-    assert_told(graded.results["dawdles.py"], bad)
+    bad = Bad("dawdles.py", CORRECTNESS, "timeout")
+    assert assert_failed(graded.results["dawdles.py"], bad) == snapshot
 
 
-def test_a_missing_kernel_of_ones_own_is_told_how_to_start(tmp_path: Path):
-    (tmp_path / "exercises").mkdir()
-    (tmp_path / "exercises" / "01_copy").symlink_to(COPY.folder)
-    exercise = Exercise(tmp_path / "exercises" / "01_gone")
+def test_a_learner_whose_kernel_file_is_gone_reads_how_to_start(
+    tmp_path: Path, snapshot: SnapshotAssertion
+):
+    """The learner has no solutions to make a stub from."""
+    exercise = exercise_with(tmp_path, "spec.py", "SPEC =", "SPEC =")
+    exercise.kernel.unlink()
     with pytest.raises(GraderError) as caught:
         check.run([Request(exercise, exercise.kernel)], print)
     assert caught.value.exit_code == 2
-    assert caught.value.message == f"The kernel file {exercise.kernel} does not exist."
-    # Its learner has no solutions to make a stub from.
-    assert caught.value.next_step.startswith("Take kernel.py again from your last commit, or")
+    assert text_of(caught.value).replace(str(tmp_path), "COURSE") == snapshot
 
 
 # -- the command as a process
@@ -836,14 +554,14 @@ def test_a_killed_command_takes_everything_with_it(waiting: subprocess.Popen[str
     wait_until(lambda: not processes(home))
 
 
-def test_a_killed_judge_is_no_pass(home: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_killed_judge_is_no_pass(
+    home: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+):
     monkeypatch.setenv(fork_server.WITHOUT, NO_WALLS)
     with pytest.raises(GraderError) as caught:
         check.run([Request(COPY, BAD / "kills_judge.py", Options(device="cpu"))], print)
     assert caught.value.exit_code == 4
-    assert caught.value.message == (
-        "The judge ended (exit status -9) before it had graded everything: 0 of 1."
-    )
+    assert text_of(caught.value) == snapshot
     wait_until(lambda: not processes(home))
 
 
@@ -864,59 +582,49 @@ def exercise_with(tmp_path: Path, file: str, old: str, new: str) -> Exercise:
 
 
 def test_a_spec_that_raises_is_not_the_learners_fault(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    snapshot: SnapshotAssertion,
 ):
-    exercise = exercise_with(tmp_path, "spec.py", "SPEC =", "SPEC = 1 / 0")
+    exercise_with(tmp_path, "spec.py", "SPEC =", "SPEC = 1 / 0 or")
     monkeypatch.setenv("GRADER_COURSE", str(tmp_path))
-    code, said = run_cli(capsys, "check", "01_other", "--kernel", str(GOOD))
+    code, printed = run_cli(capsys, "check", "01_other", "--kernel", str(GOOD))
     assert code == 4
-    assert f"The exercise 01_other is broken: {exercise.folder / 'spec.py'} fails with" in said
-    assert said.endswith(f"next: {NOT_YOURS}\n")
+    assert printed.replace(str(tmp_path), "COURSE") == snapshot
 
 
-def test_a_spec_that_exits_is_no_pass(tmp_path: Path):
+def test_a_spec_that_exits_is_no_pass(tmp_path: Path, snapshot: SnapshotAssertion):
     exercise = exercise_with(tmp_path, "spec.py", "SPEC =", "raise SystemExit(0)\nSPEC =")
-    with pytest.raises(BrokenExercise, match="fails with SystemExit: 0"):
+    with pytest.raises(BrokenExercise) as caught:
         check.run([Request(exercise, GOOD)], print)
+    assert text_of(caught.value).replace(str(tmp_path), "COURSE") == snapshot
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new"),
     [
-        (
-            '{"x": draw.tensor(case.shape)}',
-            "draw.tensor(case.shape, loudness=2)",
-            "The exercise is broken: drawing the inputs fails for 1x1,float32,seed=7: TypeError: "
-            "CaseDraw.tensor() got an unexpected keyword argument 'loudness'",
-        ),
-        (
-            '{"out": inputs["x"]}',
-            '{"out": inputs["y"]}',
-            "The exercise is broken: the reference fails for 1x1,float32,seed=7: KeyError: 'y'",
-        ),
-        (
-            '{"out": inputs["x"]}',
-            "{}",
-            "The exercise is broken: the reference returns [], and the kernel fills ['out'].",
-        ),
+        ('{"x": draw.tensor(case.shape)}', "draw.tensor(case.shape, loudness=2)"),
+        ('{"out": inputs["x"]}', '{"out": inputs["y"]}'),
+        ('{"out": inputs["x"]}', "{}"),
     ],
     ids=["inputs", "reference", "no answer"],
 )
 def test_functions_of_a_spec_that_are_wrong_are_not_the_learners_fault(
-    tmp_path: Path, old: str, new: str, told: str
+    tmp_path: Path, old: str, new: str, snapshot: SnapshotAssertion
 ):
     exercise = exercise_with(tmp_path, "spec.py", old, new)
-    case = Case((1, 1), "float32", seed=7)
-    grading = Grading(exercise, GOOD, Options(seed=1, case=case, pretend="zeros"), ForkServers())
+    grading = Grading(exercise, GOOD, Options(seed=1, pretend="zeros"), ForkServers())
     run(grading, STEPS[LOAD])
     step = run(grading, STEPS[CORRECTNESS])
     grading.close()
     assert exit_code([result_of(grading)]) == 4
-    assert step.failure is not None
-    assert (step.failure.message, step.failure.hint) == (told, NOT_YOURS)
+    assert text_of(step.failure) == snapshot
 
 
-def test_properties_that_cannot_be_imported_are_not_the_learners_fault(tmp_path: Path):
+def test_properties_that_cannot_be_imported_are_not_the_learners_fault(
+    tmp_path: Path, snapshot: SnapshotAssertion
+):
     """And standard output holds the result alone, whatever the kernel prints."""
     exercise_with(tmp_path, "test_kernel.py", "from hypothesis", "from hypotheses")
     kernel = BAD / "prints_megabytes.py"
@@ -927,11 +635,7 @@ def test_properties_that_cannot_be_imported_are_not_the_learners_fault(tmp_path:
     assert command.returncode == 4
     (result,) = [parse_result(line) for line in out.splitlines()]
     step = next(step for step in result.steps if step.name == "properties")
-    assert step.failure is not None
-    assert step.failure.message == (
-        "test_kernel.py is broken: ModuleNotFoundError: No module named 'hypotheses'"
-    )
-    assert step.failure.hint == NOT_YOURS
+    assert text_of(step.failure) == snapshot
     assert f"printed by {kernel}:\nfirst words" in err
     assert len(err) < 5000
 
@@ -964,28 +668,18 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 @pytest.mark.parametrize(
-    ("seen", "told"),
-    [
-        ({"built": None}, "There is no GPU to grade on: this torch was built without CUDA."),
-        (
-            {"available": False},
-            "There is no GPU to grade on: torch sees none (does `nvidia-smi` show one?).",
-        ),
-        (
-            {"capability": (7, 0)},
-            "The GPU is too old: its compute capability is 7.0; kernels need 7.5.",
-        ),
-    ],
+    "seen",
+    [{"built": None}, {"available": False}, {"capability": (7, 0)}],
     ids=["built without", "none", "too old"],
 )
 def test_without_a_gpu_that_fits_nothing_runs_on_cuda(
-    gpu: Callable[..., None], seen: dict[str, object], told: str
+    gpu: Callable[..., None], seen: dict[str, object], snapshot: SnapshotAssertion
 ):
     gpu(**seen)
     with pytest.raises(CannotGrade) as caught:
         devices.choose_device("cuda")
-    assert (caught.value.exit_code, caught.value.message) == (3, told)
-    assert caught.value.next_step == "Grade in simulation instead: --device cpu."
+    assert caught.value.exit_code == 3
+    assert text_of(caught.value) == snapshot
     assert devices.choose_device("auto") == "cpu"
 
 
@@ -996,16 +690,19 @@ def test_a_gpu_that_fits_is_chosen(gpu: Callable[..., None]):
     ]
 
 
-def test_a_gpu_without_bindings_is_told_what_to_install(
-    gpu: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+def test_without_bindings_a_message_names_what_to_install(
+    gpu: Callable[..., None], monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ):
     gpu()
     monkeypatch.setitem(sys.modules, "cuda.bindings", None)
-    with pytest.raises(CannotGrade, match=r"pip install 'kernel-grader\[gpu\]'"):
+    with pytest.raises(CannotGrade) as caught:
         devices.choose_device("cuda")
+    assert text_of(caught.value) == snapshot
 
 
-def test_a_gpu_that_others_fill_is_not_the_learners_fault(monkeypatch: pytest.MonkeyPatch):
+def test_a_gpu_that_others_fill_is_not_the_learners_fault(
+    monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+):
     import torch
 
     class DriverError(Exception):
@@ -1021,18 +718,17 @@ def test_a_gpu_that_others_fill_is_not_the_learners_fault(monkeypatch: pytest.Mo
     grading = Grading(COPY, GOOD, Options(seed=1, device="cuda", pretend="zeros"), ForkServers())
     step = run(grading, STEPS[LOAD])
     assert status_of([step], ["load"], ()) is Status.CANNOT_GRADE
-    assert step.failure is not None
-    assert step.failure.message == (
-        "The GPU has 100 MiB of 80,000 MiB free and the check needs 256 MiB more: another program "
-        "holds the rest (cuMemCreate: CUDA_ERROR_OUT_OF_MEMORY)."
-    )
-    assert step.failure.hint == (
-        "`nvidia-smi` shows which one; or grade without the GPU: --device cpu."
-    )
+    assert text_of(step.failure) == snapshot
 
 
-@pytest.mark.parametrize("error", ["CUDA error: out of memory\nCompile with ...", "device is busy"])
-def test_a_gpu_that_refuses_is_not_the_learners_fault(monkeypatch: pytest.MonkeyPatch, error: str):
+@pytest.mark.parametrize(
+    "error",
+    ["CUDA error: out of memory\nCompile with ...", "device is busy"],
+    ids=["two lines", "one line"],
+)
+def test_a_gpu_that_refuses_is_not_the_learners_fault(
+    monkeypatch: pytest.MonkeyPatch, error: str, snapshot: SnapshotAssertion
+):
     import torch
 
     def refuse() -> None:
@@ -1045,11 +741,10 @@ def test_a_gpu_that_refuses_is_not_the_learners_fault(monkeypatch: pytest.Monkey
     grading = Grading(COPY, GOOD, Options(seed=1, device="cuda", pretend="zeros"), ForkServers())
     step = run(grading, STEPS[LOAD])
     assert status_of([step], ["load"], ()) is Status.CANNOT_GRADE
-    assert step.failure is not None
-    assert step.failure.message == f"The GPU cannot be used now: {error.splitlines()[0]}."
+    assert text_of(step.failure) == snapshot
 
 
-def test_a_judge_without_gpu_memory_is_not_the_exercises_fault(monkeypatch: pytest.MonkeyPatch):
+def test_a_judge_without_gpu_memory_is_not_the_exercises_fault(snapshot: SnapshotAssertion):
     import torch
 
     def full(case: object, draw: object) -> None:
@@ -1061,7 +756,7 @@ def test_a_judge_without_gpu_memory_is_not_the_exercises_fault(monkeypatch: pyte
     step = run(grading, STEPS[CORRECTNESS])
     grading.close()
     assert status_of([*grading.steps.values()], [LOAD, CORRECTNESS], ()) is Status.CANNOT_GRADE
-    assert "too little free memory for drawing the inputs" in step.summary
+    assert step.summary == snapshot
 
 
 # -- kernels that are wrong now and then
