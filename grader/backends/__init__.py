@@ -19,17 +19,15 @@ def _known() -> Mapping[str, Backend]:
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all backends."""
     return tuple(_known())
 
 
 def every() -> list[Backend]:
-    """Return all backends in the order of their titles."""
     return sorted(_known().values(), key=lambda backend: backend.title)
 
 
 def find(name: str) -> Backend:
-    """Return a backend. Raises BrokenExercise with a close name where there is none of it."""
+    """Return a backend. Raises BrokenExercise, which suggests a close name, for an unknown one."""
     known = _known()
     if name in known:
         return known[name]
@@ -43,29 +41,27 @@ def find(name: str) -> Backend:
 
 
 def folder(name: str) -> Path:
-    """Return the folder of a backend that exists."""
     return next(path for parent in __path__ if (path := Path(parent, name)).is_dir())
 
 
 def title(name: str) -> str:
-    """Return how people call a backend; of one that is not installed, its name."""
+    """Return the title of a backend, or the name of one that is not installed."""
     known = _known()
     return known[name].title if name in known else name
 
 
 def reference() -> Backend:
     """Return the backend whose kernels measure a GPU's bandwidth, the grader's own first."""
-    found = [backend for backend in every() if backend.reference_kernels]
-    if not found:
+    measuring = [backend for backend in every() if backend.reference_kernels]
+    if not measuring:
         raise CannotGrade(
             "No backend has reference kernels, so a GPU's bandwidth cannot be measured.",
-            "Install the grader once more: one of its own backends has them.",
+            "Install the grader again: one of its own backends has them.",
         )
-    return min(found, key=lambda backend: folder(backend.name).parent != Path(__file__).parent)
+    return min(measuring, key=lambda backend: folder(backend.name).parent != Path(__file__).parent)
 
 
 def reference_file() -> Path:
-    """Return the file of these kernels."""
     backend = reference()
     assert backend.reference_kernels is not None
     return folder(backend.name) / backend.reference_kernels
@@ -75,13 +71,13 @@ def source_names(name: str) -> SourceNames:
     """Return the names of a backend's library, as its kernel files use them."""
     module = find(name).lint
     try:
-        found = importlib.import_module(f"{__name__}.{name}.{module}").NAMES
+        library = importlib.import_module(f"{__name__}.{name}.{module}").NAMES
     except (ImportError, AttributeError):
-        found = None
-    if not isinstance(found, SourceNames):
+        library = None
+    if not isinstance(library, SourceNames):
         raise BrokenExercise(
             f"The backend {name} is broken: {folder(name) / module}.py has no "
             "NAMES = SourceNames(...).",
             "Tell whoever wrote it; your work is not at fault.",
         )
-    return found
+    return library

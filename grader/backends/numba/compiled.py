@@ -18,7 +18,7 @@ __all__ = ["Compiled", "install", "preload"]
 
 
 class Compiled(OnGpu):
-    """Kernels of numba's."""
+    """Kernels that numba compiles."""
 
     def __init__(self) -> None:
         super().__init__(wrap=cuda.as_cuda_array)

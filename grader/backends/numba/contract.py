@@ -80,7 +80,7 @@ SIMULATED = Library(
     ),
 )
 
-# A thread's own context: what numpy does with Inf and NaN in it stays in it.
+# A thread's own context: numpy's handling of Inf and NaN in one thread does not affect another.
 GREENLETS = Library(
     GREENLET,
     touchpoints(

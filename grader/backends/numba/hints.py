@@ -13,7 +13,7 @@ FAULTS = {
     "race": "Give each element to one thread, put a barrier that all threads come to between the "
     "two accesses, or make both of them atomic.",
 }
-# By a part of what the simulator asks about an index, beside a missing check.
+# By a part of the simulator's question about an index, where the cause is no missing check.
 OUTSIDE = {
     "its two indices exchanged": "The first index of a table is the row and the second the column; "
     "x is the column by custom. If they are in order, the access needs an `if` that checks that "
@@ -21,14 +21,14 @@ OUTSIDE = {
     "one too large": "The first element has the index 0, so that the last of n has n - 1. If the "
     "index is meant, the access needs an `if` that checks that it lies inside the array.",
 }
-# By a part of what the simulator says of a race, where a barrier is no way out of it.
+# By a part of the simulator's message on a race that no barrier can prevent.
 RACES = {
     "blocks run in any order": "Blocks do not wait for each other, not even at a barrier: give "
     "each block elements of its own (is the block's number missing in the index?), or make both "
     "accesses atomic.",
     "both run that line": "Let each thread write an element of its own, or only one of them write.",
 }
-# By a part of why the simulator refuses a launch.
+# By a part of the simulator's reason to refuse a launch.
 LAUNCHES = {
     "at least one block,": "Does the number of blocks round up? A few elements, fewer than a block "
     "has threads, need a block, too.",
@@ -37,7 +37,7 @@ TUPLE = (
     "A tuple is used as one number. cuda.grid(1) gives one number, but cuda.grid(2) two: "
     "x, y = cuda.grid(2). a.shape has one for each dimension, such as a.shape[0]."
 )
-# By a part of what Python, numpy or the simulator say: the words do not name the mistake.
+# By a part of an error of Python, numpy or the simulator that does not name the mistake.
 EXCEPTIONS = {
     "'function' object is not subscriptable": "Only a function with @cuda.jit above it is a "
     "kernel, which kernel[blocks, threads](...) launches; any other is called with () alone.",

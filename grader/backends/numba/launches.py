@@ -43,7 +43,7 @@ def _figures(kernel: Any, threads: int, shared: int, launches: int) -> Launched:
 
 @contextmanager
 def withheld() -> Iterator[Withheld]:
-    """Compile kernels, so that what fails at that still fails, but start none."""
+    """Compile kernels, and report errors of that, but start none."""
     from numba.cuda import dispatcher
 
     record = Withheld()

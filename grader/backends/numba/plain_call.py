@@ -1,4 +1,4 @@
-"""Arguments of a call in plain GPU allocations, which a tool of NVIDIA's watches."""
+"""Arguments of a call in plain GPU allocations, which NVIDIA's compute-sanitizer watches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numba import cuda
 
 
 def install(*, lines: bool) -> Callable[[torch.Tensor], object]:
-    """Return what makes an argument of a tensor.
+    """Return the conversion of a tensor to an argument.
 
     With `lines`, kernels know their source lines from now on.
     """
@@ -18,7 +18,7 @@ def install(*, lines: bool) -> Callable[[torch.Tensor], object]:
         plain: Callable[..., Any] = cuda.jit
 
         def jit(*args: Any, **options: Any) -> Any:
-            if not options.get("debug"):  # which knows them too, and excludes the other
+            if not options.get("debug"):  # it includes the lines, and excludes `lineinfo`
                 options["lineinfo"] = True
             return plain(*args, **options)
 

@@ -11,7 +11,7 @@ TARGET = (8, 0)  # any GPU's compute capability: what is compiled here is thrown
 def preload() -> str | None:
     """Load the compiler: 0.5 s of a first launch on an H200.
 
-    Returns why it could not. Workers then load it themselves, and report what is wrong with it.
+    Returns the reason if that failed. Workers then load it themselves, and report the fault.
     """
     try:
         from numba import cuda, types

@@ -101,7 +101,7 @@ class Simulated:
         return setup.undoing()
 
     def synchronize(self) -> None:
-        """Raise what the simulator refused, if the file caught it: nothing is left to wait for."""
+        """Raise a refusal of the simulator that the file caught; nothing is left to wait for."""
         refusals.settle()
 
     def settle(self) -> None:
@@ -112,6 +112,6 @@ class Simulated:
 
 
 def install() -> type[Simulated]:
-    """Prepare this process, before workers are forked, and return what makes a worker's backend."""
+    """Prepare this process before workers are forked; return a factory of backends for them."""
     setup.install()
     return Simulated

@@ -1,4 +1,4 @@
-"""A small numba CUDA kernel: `grader doctor` has it run to see that numba works here."""
+"""A small numba CUDA kernel: `grader doctor` runs it to check that numba works here."""
 
 from __future__ import annotations
 

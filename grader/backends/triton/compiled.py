@@ -18,7 +18,7 @@ __all__ = ["Compiled", "install", "preload"]
 
 
 class Compiled(OnGpu):
-    """Kernels of Triton's."""
+    """Kernels that Triton compiles."""
 
     def __init__(self) -> None:
         super().__init__(wrap=lambda tensor: tensor)

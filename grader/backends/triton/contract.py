@@ -19,7 +19,7 @@ COMPILED = Library(
     ),
 )
 
-# What fails here is noted, and a worker does without.
+# A worker notes a failure here, and does without.
 PRELOADED = Library(
     TRITON,
     (

@@ -9,7 +9,7 @@ from typing import Any
 from grader.model import Launched
 from grader.worker.launches import Launches, Withheld, graphs_withheld, replaced
 
-WORD = 4  # bytes: Triton counts what it spills in registers
+WORD = 4  # bytes: Triton counts spills in registers
 
 
 @contextmanager
@@ -43,9 +43,9 @@ def _figures(kernel: Any, threads: int, shared: int, launches: int) -> Launched:
 
 @contextmanager
 def withheld() -> Iterator[Withheld]:
-    """Compile and load kernels, so that what fails at that still fails, but start none.
+    """Compile and load kernels, and report errors of that, but start none.
 
-    Kernels that torch compiles for itself do start: they are no kernels of the learner's.
+    Kernels that torch compiles for itself do start: they are not the learner's.
     """
     from triton.compiler import CompiledKernel
 

@@ -1,4 +1,4 @@
-"""Arguments of a call in plain GPU allocations, which a tool of NVIDIA's watches."""
+"""Arguments of a call in plain GPU allocations, which NVIDIA's compute-sanitizer watches."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ import torch
 
 
 def install(*, lines: bool) -> Callable[[torch.Tensor], object]:
-    """Return what makes an argument of a tensor. Triton's kernels always know their lines."""
+    """Return the conversion of a tensor to an argument. Triton's kernels always have lines."""
     del lines
     return lambda tensor: tensor

@@ -14,7 +14,7 @@ TARGET = 80  # any GPU's compute capability, times ten: what is compiled here is
 def preload() -> str | None:
     """Load the compiler and build Triton's C module: 0.9 s of a first launch on an H200.
 
-    Returns why it could not. Workers then load it themselves, and report what is wrong with it.
+    Returns the reason if that failed. Workers then load it themselves, and report the fault.
     """
     try:
         from triton import compile as compiled

@@ -1,6 +1,6 @@
 """Reference kernels that move bytes as fast as this GPU does: they measure its bandwidth.
 
-A worker imports this file as it would a learner's, so that a ceiling pays for the same handshake.
+A worker imports this file like a learner's: a ceiling includes the same overhead of the handshake.
 Every tensor is float32, flat, contiguous, and of one length.
 """
 
@@ -43,7 +43,7 @@ def _launch(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor, reads: int, wri
 
 
 def _partials(a: torch.Tensor) -> torch.Tensor:
-    """Return memory for one number per program."""
+    # One number per program.
     return torch.empty(triton.cdiv(a.numel(), READING[0]), device=a.device)
 
 
@@ -68,5 +68,5 @@ def read_two_write_one(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> N
 
 
 def update(a: torch.Tensor) -> None:
-    """Read and write the same stream."""
+    # It reads and writes the same stream.
     _launch(a, a, a, 1, 1)

@@ -58,7 +58,7 @@ class Simulated:
             self._guard.observer = None
 
     def logging(self) -> AbstractContextManager[None]:
-        return nullcontext()  # programs have no threads to tell of
+        return nullcontext()  # programs have no threads to log
 
     def mark(self) -> None:
         """Do nothing: simulated kernels are not timed."""
@@ -70,7 +70,7 @@ class Simulated:
         return launch.undoing()
 
     def synchronize(self) -> None:
-        """Raise what the simulator refused, if the file caught it: nothing is left to wait for."""
+        """Raise a refusal of the simulator that the file caught; nothing is left to wait for."""
         refusals.settle()
 
     def settle(self) -> None:
@@ -81,7 +81,7 @@ class Simulated:
 
 
 def install() -> Callable[[], Simulated]:
-    """Prepare this process, before workers are forked, and return what makes a worker's backend."""
+    """Prepare this process before workers are forked; return a factory of backends for them."""
     torch.set_num_threads(1)
     guard = AddressGuard()
     setup.install(guard)

@@ -77,7 +77,6 @@ class Log:
         self._here = (len(self.launches) - 1, -1, number, 0)
 
     def begin_step(self) -> None:
-        """Begin a step: all threads of the block have passed a barrier, or start."""
         launch, step, block, _ = self._here
         self._here = (launch, step + 1, block, 0)
         self.barriers = max(self.barriers, step + 1)
@@ -113,7 +112,6 @@ class Log:
         self.accesses.append(Access(*self._here, whole, address, itemsize, kind, site))
 
     def note_outside(self, whole: Whole, index: Sequence[int], kind: Kind, site: Site) -> None:
-        """Record an access whose index leads out of its array."""
         self._wholes[whole] = None
         self._moments.append(0)
         self.outside = tuple(index)

@@ -59,7 +59,6 @@ class Array:
         return name if self.shape == self._whole.shape else f"a part of {name}"
 
     def element(self, address: int) -> str:
-        """Name the element of the current access, for example `element 7 of x`."""
         named = self._whole.element(address)
         threads = self._memory.threads
         if not threads.came_from_end(address):
@@ -149,7 +148,6 @@ class Array:
         return bool(held.tobytes() == np.asarray(value).astype(self._array.dtype).tobytes())
 
     def _all(self, site: Site) -> NDArray[Any]:
-        """Read every element."""
         for position in np.ndindex(self._array.shape):
             if self._note is not None:
                 self._note(self.itemsize, "load")

@@ -144,7 +144,6 @@ class Block:
         ).with_traceback(error.__traceback__) from None
 
     def _question(self, thread: Thread, index: int, extent: int, outside: Outside | None) -> str:
-        """Suggest the mistake behind an index that leads out of its array."""
         missing = "is a bounds check missing?"
         if outside is not None and len(outside.indices) == len(outside.array.shape) == 2:
             turned = zip(reversed(outside.indices), outside.array.shape, strict=True)
@@ -156,7 +155,7 @@ class Block:
         return f": {missing}"
 
     def _own(self, thread: Thread) -> set[int]:
-        """Return the indices of a thread and its block, and the thread's in the grid."""
+        # Of the thread and its block, and the thread's in the grid.
         threads, blocks = ((each.x, each.y, each.z) for each in (thread.index, self._index))
         along = zip(threads, blocks, self._block_dim, strict=True)
         return {*threads, *blocks, *(at + block * wide for at, block, wide in along)}
@@ -191,6 +190,6 @@ def _must_meet(threads: list[Thread], block: Index) -> None:
 
 
 def _indices(extents: races.Index) -> Iterator[races.Index]:
-    """Yield all (x, y, z) in the order of a GPU's thread numbers: x runs fastest."""
+    # x runs fastest, as in a GPU's thread numbers.
     for z, y, x in np.ndindex(*reversed(extents)):
         yield x, y, z

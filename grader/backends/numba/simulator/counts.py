@@ -145,5 +145,4 @@ def passes(request: Request) -> list[int]:
 
 
 def _spanned(start: int, size: int, unit: int) -> range:
-    """Return the numbers of the units that `size` bytes from `start` on lie in."""
     return range(start // unit, (start + size - 1) // unit + 1)

@@ -105,7 +105,6 @@ class _Observed(FakeCUDAArray):
 
 
 def as_kernels_see_it(item: Any) -> Any:
-    """Convert a device array at a launch."""
     memory = launched().launch.memory
     if isinstance(item, _Observed):
         return item.in_kernel(memory)
@@ -160,7 +159,6 @@ def element(self: Any, index: Any) -> Any:
 
 
 def set_element(self: Any, index: Any, value: Any) -> None:
-    """Write to a device array that no launch has converted."""
     if launched() is not None:
         raise _from_outside(Whole.scratch(self._ary))
     _set(self, index, value)

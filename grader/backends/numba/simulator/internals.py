@@ -64,8 +64,7 @@ def call_in_errors(public: str, *classes: type) -> None:
 
 
 def launched() -> Any:
-    """Return the `cuda` module of the current launch, or None."""
-    return _kernel._get_kernel_context()
+    return _kernel._get_kernel_context()  # None outside of a launch
 
 
 def numpy_type(dtype: Any) -> Any:

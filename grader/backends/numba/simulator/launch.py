@@ -66,6 +66,6 @@ class Launch:
 
 
 def _number(index: Any, extents: Index) -> int:
-    """Return the number of a block in its grid: x runs fastest."""
+    # x runs fastest.
     across, down, _ = extents
     return int(index.x + across * (index.y + down * index.z))

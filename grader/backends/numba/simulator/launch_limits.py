@@ -33,7 +33,7 @@ def check_launch(grid: tuple[int, ...], block: tuple[int, ...], dynamic_bytes: i
 
 
 def _counted(extents: tuple[int, ...], what: str) -> str:
-    """Write `1 block`, `0 blocks`, and `2 × 0 blocks` along two axes."""
+    # For example `1 block`, `0 blocks`, and `2 × 0 blocks` along two axes.
     along = max((axis + 1 for axis, extent in enumerate(extents) if extent != 1), default=1)
     return " × ".join(map(str, extents[:along])) + f" {what}" + "s" * (math.prod(extents) != 1)
 

@@ -35,7 +35,6 @@ def _new_array(shape: Shape, dtype: Any) -> NDArray[Any]:
 
 
 def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
-    """Convert a learner's dtype: `float32` of numba or numpy, or its name."""
     known: np.dtype[Any] = np.dtype(numpy_type(dtype))
     return known
 

@@ -107,5 +107,4 @@ def variable_of(site: Site) -> str | None:
 
 
 def _position(node: ast.expr) -> list[object]:
-    """Return a node's position in the form of a `Place`."""
     return [node.lineno, node.end_lineno, node.col_offset, node.end_col_offset]

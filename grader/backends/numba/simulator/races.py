@@ -257,7 +257,6 @@ class Memory:
         log.note(array.whole, address, array.itemsize, kind, site, now, from_end)
 
     def _after(self, past: Lately | None, site: Site) -> Lately:
-        """Return `past` with the current access added."""
         now = (self.threads.now, site)
         if past is None:
             return now, None, None
@@ -277,7 +276,6 @@ class Memory:
             self._refuse(array, address, does, racing, did)
 
     def _racing(self, lately: Lately | None) -> Done | None:
-        """Return the first of these accesses that nothing orders with the current one."""
         if lately is None or (lately[0][0] >= self.threads.turn and lately[1] is lately[2]):
             return None  # nobody's, or only its own
         for done in lately:

@@ -96,7 +96,6 @@ class _Region:
 
 
 def _bytes(values: NDArray[Any]) -> NDArray[np.uint8]:
-    """Return one row of bytes for each value."""
     return np.ascontiguousarray(values).view(np.uint8).reshape(values.size, -1)
 
 
@@ -115,7 +114,6 @@ class Programs:
         self._wrote = 0  # the last moment at which this program wrote
 
     def enter(self, index: Index, grid: Index) -> None:
-        """Begin the program of this index in the grid."""
         self._order.acquired = {}
         self._begin = self._moments.begin(f"program {index_text(index, grid)}")
         self._wrote = 0

@@ -45,5 +45,5 @@ def install(guard: AddressGuard) -> None:
 
 
 def run_programs(backwards: bool) -> None:
-    """In which order the programs of launches run from now on."""
+    """Set the order in which the programs of launches run from now on."""
     Builder.backwards = backwards
