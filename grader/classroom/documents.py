@@ -47,11 +47,11 @@ class Problem:
 class Read(Generic[T]):
     """Things from files, each with its place, in the order of the files."""
 
-    found: list[tuple[str, T]] = field(default_factory=list)
+    things: list[tuple[str, T]] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
     def add(self, other: Read[T]) -> None:
-        self.found += other.found
+        self.things += other.things
         self.problems += other.problems
 
 
@@ -95,7 +95,7 @@ def files(
 
     Of folders it lists files with these endings. Raises UsageError for a path that is not there.
     """
-    found: dict[str, tuple[Path, int]] = {}
+    by_path: dict[str, tuple[Path, int]] = {}
     problems: list[Problem] = []
     for path in _walked(paths, endings, problems):
         try:
@@ -104,11 +104,11 @@ def files(
             problems.append(unreadable(path, error))
             continue
         if stat.S_ISREG(status.st_mode):
-            found.setdefault(os.path.abspath(path), (path, status.st_size))
+            by_path.setdefault(os.path.abspath(path), (path, status.st_size))
         else:
             what = "a link, and links are not followed" if path.is_symlink() else "no plain file"
             problems.append(Problem(_name(path), f"it is {what}"))
-    return [found[name] for name in sorted(found)], problems
+    return [by_path[name] for name in sorted(by_path)], problems
 
 
 def _walked(
@@ -159,7 +159,7 @@ def read_file(path: Path, reader: Reader[T]) -> Read[T]:
             place = name if number is None else f"{name}, line {number}"
             for part in _parts(text, reader):
                 if not isinstance(part, Unusable):
-                    whole.found.append((place, part))
+                    whole.things.append((place, part))
                     continue
                 left_out += 1
                 if left_out <= MOST_REASONS:

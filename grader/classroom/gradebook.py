@@ -42,9 +42,9 @@ def read(paths: Sequence[Path], context: Context) -> Gradebook:
     unsigned = not context.trusted
     reading = Reader(context, unsigned=unsigned, bare=unsigned)
     whole = documents.read(paths, lambda path: partial(reading.read, path))
-    counted, repeated = reader.each_once(whole.found)
+    counted, repeated = reader.each_once(whole.things)
     bare: dict[str, set[Path]] = {}
-    for _, one in whole.found:
+    for _, one in whole.things:
         if one.file is not None:
             bare.setdefault(login_of(one.file.stem), set()).add(one.file)
     problems = documents.problem_lines([*whole.problems, *repeated])

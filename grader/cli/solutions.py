@@ -89,13 +89,13 @@ def _results(files: list[Path], now: datetime) -> list[tuple[str, Result]]:
     given = evidence.read(files, now)
     for problem in documents.problem_lines(given.problems):
         say.message(f"warning: {problem}")
-    if files and not given.found:
+    if files and not given.things:
         raise UsageError(
             "No file that --results names holds a result of a solution.",
             "Make them with `grader check --all --solution --json`; signed attempts of students do "
             "not count.",
         )
-    return given.found
+    return given.things
 
 
 def _note_unmeasured(published: Sequence[Model], given: list[tuple[str, Result]] | None) -> None:

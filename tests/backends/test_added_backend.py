@@ -137,7 +137,7 @@ def test_a_picture_needs_threads_that_can_be_traced(course: Path):
 
 
 def test_what_is_counted_is_simulated():
-    with pytest.raises(ValueError, match="simulate must be True"):
+    with pytest.raises(ValueError, match="set simulate=True"):
         Abilities(trace_threads=True)
 
 

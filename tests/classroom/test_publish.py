@@ -71,7 +71,7 @@ def read(tmp_path: Path, content: str) -> tuple[list[Any], list[str]]:
     file.write_text(content)
     given = evidence.read([file], NOW)
     problems = [line.replace(str(file), "FILE") for line in documents.problem_lines(given.problems)]
-    return [result for _, result in given.found], problems
+    return [result for _, result in given.things], problems
 
 
 # -- what is written
@@ -471,7 +471,7 @@ def test_results_come_as_lines_documents_and_attempts(root, tmp_path):
     for name, content in contents.items():
         (tmp_path / name).write_text(content)
         given = evidence.read([tmp_path / name], NOW)
-        assert [each.seed for _, each in given.found] == [one["seed"]]
+        assert [each.seed for _, each in given.things] == [one["seed"]]
         assert given.problems == []
 
 

@@ -319,7 +319,7 @@ def test_the_whole_course_and_each_exercise_of_it_can_be_released():
     grader = list(wheel._package())
     exercises = catalog.exercises(ROOT)
     for chosen in [exercises, *([one] for one in exercises)]:
-        files = contents.of(ROOT, chosen, None, ()).files
+        files = contents.collect(ROOT, chosen, None, ()).files
         found = proof.leaks([*files.items()], proof.secrets(ROOT, chosen))
         assert found == []
     assert proof.leaks(grader, proof.secrets(ROOT, exercises)) == []

@@ -56,17 +56,17 @@ def read(paths: Sequence[Path]) -> tuple[Baseline, ...]:
 
     Raises UsageError for any bad file: it is a teacher's own, and a board without it would mislead.
     """
-    found: dict[tuple[str, str], list[Baseline]] = {}
+    by_place: dict[tuple[str, str], list[Baseline]] = {}
     for path in paths:
         for benchmark in _benchmarks(path):
             place = benchmark.exercise, benchmark.environment.device
-            if place in found:
+            if place in by_place:
                 raise UsageError(
                     f"{path} holds a second benchmark of {place[0]} on {place[1]}.",
                     "Give one for each exercise and GPU.",
                 )
-            found[place] = [Baseline(benchmark.exercise, row) for row in _rows(benchmark)]
-    return tuple(baseline for several in found.values() for baseline in several)
+            by_place[place] = [Baseline(benchmark.exercise, row) for row in _rows(benchmark)]
+    return tuple(baseline for several in by_place.values() for baseline in several)
 
 
 def _benchmarks(path: Path) -> Iterable[_Benchmark]:

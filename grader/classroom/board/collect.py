@@ -33,7 +33,7 @@ def collect(paths: Sequence[Path], context: Context) -> Collected:
     read = partial(_read_files, Reader(context, unsigned=True))
     for part in parallel.results(read, batches, worth_it=len(batches) >= WORTH_PROCESSES):
         whole.add(part)
-    entries, repeated = each_once(whole.found)
+    entries, repeated = each_once(whole.things)
     return Collected(tuple(entries), (*whole.problems, *repeated))
 
 

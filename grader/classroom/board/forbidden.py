@@ -28,11 +28,11 @@ class Forbidden:
         self._short = {one for one in skeletons if len(one) < LONG_ENOUGH}
         self._long = sorted(skeletons - self._short)
 
-    def found(self, text: str) -> bool:
+    def is_in(self, text: str) -> bool:
         plain = folded(text)
         return bool(EMAIL.search(plain) or (self._logins and self._logins.search(plain)))
 
-    def spelt(self, name: str) -> bool:
+    def is_seen_in(self, name: str) -> bool:
         """Look for a login in a name, whatever the name's separators, accents and letters.
 
         A short login counts only as a whole word or the whole name.
@@ -43,7 +43,7 @@ class Forbidden:
 
     def without(self, text: str) -> str:
         """Replace each login and address by …, and leave the rest as it was written."""
-        if not self.found(text):
+        if not self.is_in(text):
             return text
         folds = [folded(character) for character in text]
         written_at = [place for place, fold in enumerate(folds) for _ in fold]
@@ -58,7 +58,7 @@ class Forbidden:
             for place, character in enumerate(text)
         )
         # Some logins show only in the text folded as a whole: two characters may make one letter.
-        return self._folded_without(rest) if self.found(rest) else rest
+        return self._folded_without(rest) if self.is_in(rest) else rest
 
     def _folded_without(self, text: str) -> str:
         text = EMAIL.sub("…", folded(text))

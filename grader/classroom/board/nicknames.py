@@ -40,7 +40,7 @@ def problem(nickname: str, forbidden: Forbidden) -> str | None:
         return "it stacks marks on a letter"
     if len(_scripts(nickname)) > 1:
         return "it mixes letters of several alphabets, some of which look alike"
-    if forbidden.found(nickname) or forbidden.spelt(nickname):
+    if forbidden.is_in(nickname) or forbidden.is_seen_in(nickname):
         return "it shows a login or an e-mail address"
     if _like_a_pseudonym(nickname):
         return "it looks like a pseudonym, perhaps another's"

@@ -54,7 +54,7 @@ def _columns(path: Path, names: Sequence[str]) -> list[str]:
 
 def _wishes(path: Path, rows: csv.DictReader[str]) -> dict[str, Wish]:
     rows.fieldnames = _columns(path, rows.fieldnames or ())
-    found: dict[str, Wish] = {}
+    by_student: dict[str, Wish] = {}
     seen: set[str] = set()
     for row in rows:
         student = (row["student"] or "").strip()
@@ -71,5 +71,5 @@ def _wishes(path: Path, rows: csv.DictReader[str]) -> dict[str, Wish]:
                 f"{where}: hidden is {quoted(hidden)}.", f"Write {YES[0]}, or leave it empty."
             )
         seen.add(login_of(student))
-        found[student] = Wish((row.get("nickname") or "").strip(), hidden in YES)
-    return found
+        by_student[student] = Wish((row.get("nickname") or "").strip(), hidden in YES)
+    return by_student

@@ -59,14 +59,14 @@ def read(paths: Sequence[Path], now: datetime) -> Read[Result]:
     return documents.read(paths, lambda path: partial(_results, now))
 
 
-def unused(found: Iterable[tuple[str, Result]], solutions: Mapping[str, str]) -> list[Problem]:
+def unused(placed: Iterable[tuple[str, Result]], solutions: Mapping[str, str]) -> list[Problem]:
     """List results of other files than these solutions, given by SHA-256, and repeated results.
 
     Older results of a solution are not listed, although only the newest counts.
     """
     problems: list[Problem] = []
     first: dict[str, str] = {}
-    for place, result in found:
+    for place, result in placed:
         name = quoted(result.exercise)
         known = first.setdefault(result_json(result), place)
         if known != place:
@@ -106,7 +106,7 @@ def started(result: Result) -> datetime:
         raise Unusable(f"started_at is no time: {result.started_at[:80]!r}") from None
 
 
-def of(exercise: str, sha256: str, timed: bool, results: Sequence[Result]) -> Evidence:
+def choose(exercise: str, sha256: str, timed: bool, results: Sequence[Result]) -> Evidence:
     """Choose the newest passing result of the file, with a timed one before all others.
 
     `timed` says whether the exercise has a speed step.

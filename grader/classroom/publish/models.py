@@ -79,7 +79,7 @@ def _model(exercise: Exercise, results: Sequence[Result]) -> tuple[Model, list[s
         own=bool(own),
         learner_lines=_learner_lines(source),
         mistakes=tuple(mistakes),
-        evidence=evidence.of(exercise.name, sha256, has_step(spec, "speed"), results),
+        evidence=evidence.choose(exercise.name, sha256, has_step(spec, "speed"), results),
     )
     return model, problems
 

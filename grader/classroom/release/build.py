@@ -52,7 +52,7 @@ def build(order: Order, out: Path) -> Release:
     _require_place(order.root, out)
     about = _settings(order.root)
     secret = proof.secrets(order.root, order.exercises)
-    released = contents.of(order.root, order.exercises, order.ci, order.extra)
+    released = contents.collect(order.root, order.exercises, order.ci, order.extra)
     _add_handout(released.files, order, about)
     listed = ((path, content, path in released.kernels) for path, content in released.files.items())
     made = manifest.build(about.name, about.version, grader.__version__, listed)

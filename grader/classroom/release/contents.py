@@ -43,7 +43,7 @@ class Contents:
     notes: list[str] = field(default_factory=list)
 
 
-def of(
+def collect(
     root: Path, exercises: Sequence[Exercise], ci: str | None, extra: Sequence[Path]
 ) -> Contents:
     """Collect the contents from the course in `root`: exercises, and `extra` files of the course.

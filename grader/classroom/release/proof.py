@@ -98,13 +98,13 @@ def leaks(contents: Iterable[tuple[str, bytes]], secret: Secrets) -> list[Leak]:
     ]
 
 
-def require_none(found: Sequence[Leak]) -> None:
+def require_none(leaked: Sequence[Leak]) -> None:
     """Raise BrokenExercise that names the leaks, if there are any."""
-    if not found:
+    if not leaked:
         return
-    named = [f"{leak.where} holds {leak.what}" for leak in found[:MOST_NAMED]]
-    if len(found) > MOST_NAMED:
-        named.append(f"and {len(found) - MOST_NAMED} more")
+    named = [f"{leak.where} holds {leak.what}" for leak in leaked[:MOST_NAMED]]
+    if len(leaked) > MOST_NAMED:
+        named.append(f"and {len(leaked) - MOST_NAMED} more")
     raise BrokenExercise(
         "Nothing was released, because it would give a solution away:\n       "
         + "\n       ".join(named),
