@@ -184,7 +184,7 @@ def test_students_get_the_extensions_with_a_release(course: Path):
     hidden.mkdir()
     (hidden / "lint.pyc").write_bytes(b"")
     (exercise,) = catalog.exercises(course)
-    files = contents.of(course, [exercise], None, ()).files
+    files = contents.collect(course, [exercise], None, ()).files
     added = {path for path in files if path.startswith("extensions/")}
     folder = course / "extensions/backends/toy"
     assert added == {f"extensions/backends/toy/{path.name}" for path in folder.glob("*.py")}
@@ -194,7 +194,7 @@ def test_a_link_among_the_extensions_is_not_released(course: Path):
     (course / "extensions/backends/toy/secret.py").symlink_to("/etc/hostname")
     (exercise,) = catalog.exercises(course)
     with pytest.raises(BrokenExercise, match=r"secret\.py is a link"):
-        contents.of(course, [exercise], None, ())
+        contents.collect(course, [exercise], None, ())
 
 
 # -- the registry
