@@ -180,7 +180,7 @@ def test_a_share_counts_on_both_sides_of_today_s_gate(found: Result):
         (result(Status.PASS, step(Outcome.SKIP)), "its speed was not measured"),
     ],
 )
-def test_what_was_not_measured_counts_as_nothing(found: Result, told: str):
+def test_a_run_without_a_measurement_does_not_count(found: Result, told: str):
     only = measured("kernel", [found])
     assert (only.shares, only.left_out, only.median, only.spread) == ((), (told,), None, None)
 
@@ -197,7 +197,7 @@ def recorded() -> list[tuple[str, float]]:
 
 
 @pytest.mark.parametrize(("name", "share"), recorded())
-def test_the_rule_is_near_to_what_was_chosen_by_hand(name: str, share: float):
+def test_the_rule_is_near_to_the_gates_chosen_by_hand(name: str, share: float):
     """The shares are those of an H200; that runs differ by 0.25 % was measured there, too."""
     gates = catalog.find(ROOT, name).spec.gates
     proposed = propose(shares(share * 0.99875, share, share * 1.00125))
@@ -263,7 +263,7 @@ def test_without_a_gpu_nothing_is_run(asked: list[check.Request], monkeypatch: p
     assert asked == []
 
 
-def test_a_puzzle_and_a_lack_of_a_solution_are_told_before_anything_runs(
+def test_a_puzzle_and_a_missing_solution_are_refused_before_anything_runs(
     asked: list[check.Request], tmp_path: Path
 ):
     with pytest.raises(UsageError, match="speed of 'Map' is not graded"):
@@ -328,7 +328,9 @@ def test_the_table_without_a_share():
         (0.85, True, "holds, with 6.2 % to spare"),
     ],
 )
-def test_how_today_s_gates_stand(share: float, holds: bool, words: str):
+def test_the_report_compares_today_s_gates_with_the_measured_shares(
+    share: float, holds: bool, words: str
+):
     found = told(*[passed(share)] * 3)
     assert found.holds is holds
     assert f"passing   0.80 today: {words}" in report([found])
@@ -361,7 +363,7 @@ def test_the_command_proposes_gates(asked: list[check.Request], capsys: pytest.C
 @pytest.mark.parametrize(
     ("results", "code"), [([noisy()], 3), ([wrong()], 4), ([noisy(), wrong()], 4)]
 )
-def test_whose_fault_it_is_that_nothing_is_proposed(
+def test_the_exit_code_names_the_fault_where_no_gates_are_proposed(
     results: list[Result], code: int, asked: list[check.Request], monkeypatch: pytest.MonkeyPatch
 ):
     by_turns = iter(results * 5)
@@ -381,7 +383,7 @@ def test_whose_fault_it_is_that_nothing_is_proposed(
         ([], "No exercise is named"),
     ],
 )
-def test_what_makes_no_sense_beside_it(
+def test_options_that_contradict_calibrate_are_refused(
     arguments: list[str],
     message: str,
     asked: list[check.Request],

@@ -60,7 +60,7 @@ def test_the_page_has_every_kind_of_step_in_a_useful_order():
     assert PAGE.read_text(encoding="utf-8").count("\n") <= MOST_LINES
 
 
-def test_whoever_follows_the_page_has_a_verified_exercise(made: Exercise):
+def test_an_author_who_follows_the_page_has_a_verified_exercise(made: Exercise):
     verdict = [step.output for step in STEPS if isinstance(step, Command)][-1]
     assert verdict.startswith(f"✔ {NAME}  stub ok · solution passes · 8 wrong kernels rejected")
     assert len(made.wrong_kernels) == 8
@@ -93,7 +93,7 @@ def test_every_declared_survivor_is_a_mutant(made: Exercise):
     assert len(found) == 5
 
 
-def test_what_torch_is_compared_with_is_right(made: Exercise):
+def test_torch_s_own_version_is_right(made: Exercise):
     space: dict[str, object] = {}
     exec((made.folder / "eager.py").read_text(encoding="utf-8"), space)
     x, out = torch.arange(12.0).reshape(3, 4).bfloat16(), torch.empty(3)

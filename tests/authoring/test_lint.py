@@ -97,7 +97,9 @@ def test_rules_have_ids_and_names_of_their_own_and_full_sentences():
         ("x = " + "f." * 20_000 + "f", 1, 1, "nested too deeply"),
     ],
 )
-def test_what_python_cannot_read_is_a_finding(text: str, line: int, column: int, message: str):
+def test_a_file_that_python_cannot_parse_is_a_finding(
+    text: str, line: int, column: int, message: str
+):
     (finding,) = found_in(text)
     assert (finding.rule, finding.name) == ("KG001", "syntax")
     assert message in finding.message
@@ -481,7 +483,7 @@ def golden() -> dict:
     return log
 
 
-def test_sarif_is_what_it_was():
+def test_sarif_equals_the_golden_file():
     """`python tests/authoring/test_lint.py` writes the golden file anew."""
     assert golden() == json.loads(GOLDEN.read_text(encoding="utf-8"))
 

@@ -208,7 +208,7 @@ def test_a_name_that_is_none(name: str, root: Path):
         ("p01_other", "p01", "number of p01_other is taken by p01_map", "p02_other is free"),
     ],
 )
-def test_what_is_asked_for_cannot_be(
+def test_an_impossible_draft_is_refused_with_a_reason(
     name: str, like: str | None, message: str, next_step: str, root: Path
 ):
     before = everything(root)
@@ -220,7 +220,7 @@ def test_what_is_asked_for_cannot_be(
 
 @pytest.mark.parametrize("place", ["exercises/40_my_op", "solutions/40_my_op"])
 @pytest.mark.parametrize("kind", ["file", "empty folder", "dangling link"])
-def test_nothing_is_written_over(place: str, kind: str, root: Path):
+def test_an_existing_folder_is_not_written_over(place: str, kind: str, root: Path):
     path = root / place
     if kind == "file":
         path.write_text("mine")
@@ -232,7 +232,7 @@ def test_nothing_is_written_over(place: str, kind: str, root: Path):
         new.draft(root, "40_my_op", "05")
 
 
-def test_what_came_meanwhile_is_not_written_over(root: Path):
+def test_a_folder_made_meanwhile_is_not_written_over(root: Path):
     draft = new.draft(root, "40_my_op", "05")
     (root / "exercises" / "40_my_op").mkdir()
     with pytest.raises(UsageError, match="exists already"):
@@ -311,7 +311,7 @@ def test_a_course_that_cannot_be_written(root: Path, monkeypatch: pytest.MonkeyP
 # -- the command
 
 
-def test_the_command_says_what_is_there_and_what_is_next(
+def test_the_command_lists_the_files_and_the_next_step(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setenv("GRADER_COURSE", str(root))

@@ -35,12 +35,14 @@ def test_a_missing_file_declares_nothing(tmp_path: Path):
         ('before = "a = x * 2"\nnth = 2', [4]),
     ],
 )
-def test_a_declaration_means_what_it_names(tmp_path: Path, more: str, lines: list[int]):
+def test_a_declaration_matches_the_mutants_that_it_names(
+    tmp_path: Path, more: str, lines: list[int]
+):
     text = f'[[slower]]\noperator = "change_constant"\nreason = "r"\n{more}\n'
     assert assigned(tmp_path, text) == [(line, "a = x * 3", "slower") for line in lines]
 
 
-def test_a_change_tells_mutants_of_one_line_apart(tmp_path: Path):
+def test_the_changed_line_distinguishes_mutants_of_one_line(tmp_path: Path):
     text = '[[equivalent]]\noperator = "drop_operand"\nafter = "a = (x)"\nreason = "r"\nnth = 1\n'
     assert assigned(tmp_path, text) == [(2, "a = (x)", "equivalent")]
 
@@ -64,13 +66,13 @@ STALE = '[[slower]]\noperator = "change_constant"\nreason = "r"\n'
         (STALE + STALE, "declared before"),
     ],
 )
-def test_a_declaration_that_says_nothing_true_is_refused(tmp_path: Path, text: str, message: str):
+def test_a_declaration_that_fits_no_mutant_is_refused(tmp_path: Path, text: str, message: str):
     with pytest.raises(BrokenExercise, match=message):
         assigned(tmp_path, text)
 
 
 @pytest.mark.parametrize("exercise", catalog.exercises(ROOT), ids=lambda e: e.name)
-def test_what_the_course_declares_fits_its_solutions(exercise: catalog.Exercise):
+def test_the_course_s_declarations_fit_its_solutions(exercise: catalog.Exercise):
     made = mutants.make(exercise.solution.read_text())
     path = exercise.survivors
     survivors.assign(made, survivors.read(path), path)

@@ -126,13 +126,13 @@ def verified(found: dict[str, list[Verified]]) -> dict[str, Verified]:
     return {v.kernel: v for v in found["01_twice"]}
 
 
-def test_exercises_come_in_the_order_in_which_they_were_asked_for(
+def test_results_keep_the_order_of_the_exercises(
     found: dict[str, list[Verified]],
 ):
     assert list(found) == ["01_twice", "02_idle", "03_declared", "04_loose", "05_blind"]
 
 
-def test_everything_is_tried_in_order(verified: dict[str, Verified]):
+def test_all_trials_of_an_exercise_run_in_order(verified: dict[str, Verified]):
     mutants = [v.kernel for v in verified.values() if v.kind == "mutant"]
     assert list(verified) == ["stub", "solution", *sorted(WRONG), *NO_WORK, *mutants]
     assert [v.kind for v in verified.values()] == (
@@ -156,7 +156,7 @@ def test_everything_is_tried_in_order(verified: dict[str, Verified]):
         *((answer, "correctness") for answer in NO_WORK),
     ],
 )
-def test_what_is_as_it_should_be_is_ok(verified: dict[str, Verified], kernel: str, became: str):
+def test_expected_results_are_ok(verified: dict[str, Verified], kernel: str, became: str):
     found = verified[kernel]
     assert (found.actual, found.expected, found.ok) == (became, became, True), found.detail
 
@@ -173,7 +173,7 @@ def test_a_wrong_kernel_that_is_rejected_elsewhere_is_reported(verified: dict[st
     assert found.detail == "1 float32: out[0] is wrong"
 
 
-def test_why_a_kernel_was_rejected_is_told(verified: dict[str, Verified]):
+def test_a_rejected_kernel_has_the_reason(verified: dict[str, Verified]):
     assert verified["wrong_at_properties"].detail.startswith("1 float32: Twice 17 is 34.")
     assert "no_such_module" in verified["wrong_at_load"].detail
     assert verified["untouched"].detail == "rejected by each of the 3 cases that can tell, of 3"
@@ -186,7 +186,7 @@ def by_kind(found: list[Verified], kind: str) -> list[Verified]:
     return [one for one in found if one.kind == kind]
 
 
-def test_a_mutant_that_survives_is_shown_with_what_to_do(found: dict[str, list[Verified]]):
+def test_a_mutant_that_survives_is_shown_with_advice(found: dict[str, list[Verified]]):
     mutants = by_kind(found["02_idle"], "mutant")
     survivors = [one for one in mutants if not one.ok]
     assert "kernel.py, line 4\n- out.copy_(2 * x + 0 * x[0])\n+ out.copy_((2 * x))" in [
@@ -226,7 +226,7 @@ def test_a_spec_in_which_one_case_accepts_zeros_is_refused(found: dict[str, list
     assert no_work["nan"].ok
 
 
-def test_a_spec_in_which_no_case_can_tell_is_refused(found: dict[str, list[Verified]]):
+def test_a_spec_whose_cases_reject_nothing_is_refused(found: dict[str, list[Verified]]):
     no_work = {one.kernel: one for one in by_kind(found["05_blind"], "no_work")}
     assert not no_work["zeros"].ok
     assert no_work["zeros"].detail == "in no case is this answer wrong for out"
@@ -269,7 +269,7 @@ P, F, S, N = Outcome.PASS, Outcome.FAIL, Outcome.SKIP, Outcome.NOT_RUN
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_became_of_a_kernel_in_one_word(found: Result, actual: str):
+def test_a_result_in_one_word(found: Result, actual: str):
     for expected in (actual, "something else"):
         one = judged(found, expected)
         assert (one.actual, one.ok) == (actual, expected == actual)
@@ -311,7 +311,7 @@ def test_kernels_that_only_a_simulator_shows_to_be_wrong_are_simulated(
 
 
 @pytest.mark.parametrize(("sample", "tried"), [(verify.Sample(99), 0), (verify.Sample(None), 1)])
-def test_mutants_that_are_declared_slower_are_tried_only_with_all(
+def test_mutants_that_are_declared_slower_run_only_with_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: verify.Sample, tried: int
 ):
     twice = exercise(tmp_path)

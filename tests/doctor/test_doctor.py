@@ -1,4 +1,4 @@
-"""`grader doctor`: what each state of a machine is called, its mends, and broken machines."""
+"""`grader doctor`: the message and the fix for each state of a machine, and broken machines."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ TESTED = {one.name: one.tested for one in packages.needed()}
 NEWEST = {package.name: package.tested[0] for package in packages.needed()}
 
 
-def told(finding: Finding) -> tuple[str, str, str | None]:
+def fields_of(finding: Finding) -> tuple[str, str, str | None]:
     return finding.state.value, finding.message, finding.mend
 
 
 # -- versions
 
 
-def test_the_matrix_is_what_pyproject_and_constraints_say():
+def test_the_tested_versions_agree_with_pyproject_and_constraints():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     ranges = {}
     for line in [*project["dependencies"], *project["optional-dependencies"]["gpu"]]:
@@ -142,24 +142,24 @@ def package(name: str, version: str | None, has_gpu: bool = False, **others: str
     ids=str,
 )
 def test_a_version_is_held_against_the_tested_ones(name, version, expected):
-    assert told(package(name, version)) == expected
+    assert fields_of(package(name, version)) == expected
 
 
-def test_numpy_2_5_with_numba_cuda_0_30_is_named_with_its_mend():
+def test_numpy_2_5_with_numba_cuda_0_30_is_named_with_its_fix():
     expected = (
         "problem",
         "2.5.0 does not work here: numba-cuda 0.30 uses np.row_stack, which NumPy 2.5 removed",
         "`pip install 'numpy<2.5'`",
     )
-    assert told(package("numpy", "2.5.0")) == expected
-    assert told(package("numpy", "2.5.0", numba_cuda="0.30.1")) == expected
+    assert fields_of(package("numpy", "2.5.0")) == expected
+    assert fields_of(package("numpy", "2.5.0", numba_cuda="0.30.1")) == expected
     other = package("numpy", "2.5.0", numba_cuda="0.31.0")
     assert other.message == "2.5.0; the grader needs >=2.0,<2.5, tested: 2.4.6"
 
 
-def test_what_only_a_gpu_needs_is_missed_only_with_one():
+def test_packages_for_a_gpu_are_missed_only_with_one():
     missing = ("ok", "not installed; only needed with a GPU", None)
-    assert told(package("cuda-bindings", None)) == missing
+    assert fields_of(package("cuda-bindings", None)) == missing
     assert package("cuda-bindings", None, has_gpu=True).state is State.PROBLEM
 
 
@@ -183,7 +183,7 @@ def test_what_only_a_gpu_needs_is_missed_only_with_one():
     ids=lambda value: value.message if isinstance(value, Finding) else "",
 )
 def test_python_and_system(finding: Finding, expected: tuple[str, str, str | None]):
-    assert told(finding) == expected
+    assert fields_of(finding) == expected
 
 
 # -- the GPU
@@ -210,10 +210,10 @@ CLOCKS = "132 SMs at 345 of 1,980 MHz, memory at 3,201 of 3,201 MHz, 34 °C"
 
 
 def about_gpu(**changes: object) -> dict[str, tuple[str, str, str | None]]:
-    return {f.name: told(f) for f in gpu.of_gpu(H200.model_copy(update=changes))}
+    return {f.name: fields_of(f) for f in gpu.of_gpu(H200.model_copy(update=changes))}
 
 
-def test_a_quiet_gpu_is_told_in_figures():
+def test_a_quiet_gpu_is_reported_in_figures():
     assert about_gpu() == {
         "GPU": ("ok", "NVIDIA H200, compute capability 9.0, driver 580.95", None),
         "memory": ("ok", "139.0 of 140.0 GiB free, L2 cache of 60 MiB", None),
@@ -268,11 +268,11 @@ def test_a_quiet_gpu_is_told_in_figures():
     ],
     ids=["slow", "silent", "mig", "busy"],
 )
-def test_what_limits_a_gpu_is_a_note(changes, name: str, expected: tuple[str, str, str]):
+def test_limits_of_a_gpu_are_notes(changes, name: str, expected: tuple[str, str, str]):
     assert about_gpu(**changes)[name] == expected
 
 
-def test_a_gpu_that_tells_little_has_fewer_findings():
+def test_a_gpu_with_few_readings_has_fewer_findings():
     assert not {"MIG", "ECC"} & set(about_gpu(mig=None, ecc=None))
     assert about_gpu(driver=None)["GPU"][1] == "NVIDIA H200, compute capability 9.0"
 
@@ -311,7 +311,7 @@ def test_without_a_gpu_it_says_why(
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: capability is not None)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: capability)
-    assert told(gpu.no_gpu(NO_CUDA, knows)) == expected
+    assert fields_of(gpu.no_gpu(NO_CUDA, knows)) == expected
 
 
 def test_a_machine_without_cuda_has_no_gpu(monkeypatch: pytest.MonkeyPatch):
@@ -375,16 +375,18 @@ def test_ceilings_are_measured_under_the_lock(monkeypatch: pytest.MonkeyPatch):
     measured = gpu.measure(H200, fork_server=None)
     assert seen == ["locked", *names, "released"]
     assert [one.mix for one in measured.ceilings] == names
-    assert [told(f) for f in gpu.of_ceilings(measured)] == [("ok", "4,200 GB/s at most", None)] * 6
+    assert [fields_of(f) for f in gpu.of_ceilings(measured)] == [
+        ("ok", "4,200 GB/s at most", None)
+    ] * 6
 
 
 def test_doctor_names_whom_the_lock_reaches(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(devices, "choose_device", lambda wanted: "cuda")
     monkeypatch.setattr(gpu, "read_gpu", lambda: H200)
     monkeypatch.setattr(gpu_lock, "reach", lambda: (True, "all users"))
-    assert told(gpu.examine()[1][-1]) == ("ok", "checks take turns with all users", None)
+    assert fields_of(gpu.examine()[1][-1]) == ("ok", "checks take turns with all users", None)
     monkeypatch.setattr(gpu_lock, "reach", lambda: (False, "this container"))
-    assert told(gpu.examine()[1][-1]) == (
+    assert fields_of(gpu.examine()[1][-1]) == (
         *("note", "checks take turns with this container"),
         "do not measure in another container at the same time",
     )
@@ -394,7 +396,11 @@ def test_on_a_busy_gpu_nothing_is_measured():
     busy = H200.model_copy(update={"others": ("python (process 71)",)})
     assert gpu.measure(busy, fork_server=None) == busy
     (finding,) = gpu.of_ceilings(busy)
-    assert told(finding) == ("note", "not measured: other programs use the GPU", gpu.OTHER_PROGRAMS)
+    assert fields_of(finding) == (
+        "note",
+        "not measured: other programs use the GPU",
+        gpu.OTHER_PROGRAMS,
+    )
 
 
 class Reporter:
@@ -429,14 +435,14 @@ def on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu, "measure", measure)
 
 
-def test_what_fails_on_a_gpu_does_not_stop_the_rest(on_a_gpu: None):
+def test_a_failure_on_a_gpu_does_not_stop_the_rest(on_a_gpu: None):
     reporter = Reporter()
     parts.gpu(reporter)
     assert [f.name for f in reporter.findings] == [
         *("import torch", "GPU", "memory", "clocks", "MIG", "ECC", "other programs"),
         *("Triton", "numba CUDA", "1 read"),
     ]
-    assert told(reporter.findings[-2]) == (
+    assert fields_of(reporter.findings[-2]) == (
         *("problem", "NvvmSupportError: no libnvvm", packages.REINSTALL),
     )
     assert reporter.gpus[0] == H200
@@ -453,7 +459,7 @@ def test_ceilings_that_cannot_be_measured_are_a_problem(
     reporter = Reporter()
     parts.gpu(reporter)
     assert reporter.findings[-1].name == "ceilings"
-    assert told(reporter.findings[-1]) == (
+    assert fields_of(reporter.findings[-1]) == (
         *("problem", "The GPU has 10 MiB free.", "See with `nvidia-smi`."),
     )
     assert reporter.gpus == [H200]
@@ -485,27 +491,29 @@ NCU = (
 )
 
 
-def test_a_tool_tells_its_version(tmp_path: Path):
+def test_a_tool_is_reported_with_its_version(tmp_path: Path):
     ncu = program(tmp_path, "ncu", NCU)
-    assert told(tools.of_tool("ncu", ncu, True)) == ("ok", "2025.3.1.0", None)
+    assert fields_of(tools.of_tool("ncu", ncu, True)) == ("ok", "2025.3.1.0", None)
     silent = ("note", "found, but does not print its version", "reinstall it")
-    assert told(tools.of_tool("ncu", program(tmp_path, "ncu", NCU, status=1), True)) == silent
-    assert told(tools.of_tool("ncu", program(tmp_path, "ncu", "no libcuda.so"), True)) == silent
+    assert fields_of(tools.of_tool("ncu", program(tmp_path, "ncu", NCU, status=1), True)) == silent
+    assert (
+        fields_of(tools.of_tool("ncu", program(tmp_path, "ncu", "no libcuda.so"), True)) == silent
+    )
     ncu.write_bytes(b"\x7fELF")
-    assert told(tools.of_tool("ncu", ncu, True)) == silent
+    assert fields_of(tools.of_tool("ncu", ncu, True)) == silent
 
 
 def test_tools_that_are_missing_are_notes():
     assert tools.of_tool("ncu", None, has_gpu=False).mend is None
     toolkit = "it comes with NVIDIA's CUDA toolkit"
-    assert told(tools.of_tool("ncu", None, has_gpu=True)) == (
+    assert fields_of(tools.of_tool("ncu", None, has_gpu=True)) == (
         *("note", "not found; Nsight Compute reads a GPU's counters", toolkit),
     )
-    assert told(tools.of_tool("compute-sanitizer", None, has_gpu=True)) == (
+    assert fields_of(tools.of_tool("compute-sanitizer", None, has_gpu=True)) == (
         *("note", "not found; it finds races and stray accesses on a GPU", toolkit),
     )
     assert tools.of_compiler(None, ["Triton"], has_gpu=True).state is State.PROBLEM
-    assert told(tools.of_compiler(None, ["Triton"], has_gpu=False)) == (
+    assert fields_of(tools.of_compiler(None, ["Triton"], has_gpu=False)) == (
         "note",
         "not found; Triton needs one on a GPU",
         "`apt-get install gcc`, or what your system has for it",
@@ -514,7 +522,11 @@ def test_tools_that_are_missing_are_notes():
 
 def test_the_compiler_is_named(tmp_path: Path):
     gcc = program(tmp_path, "gcc", "gcc (Debian 12.2.0-14+deb12u1) 12.2.0\\n")
-    assert told(tools.of_compiler(str(gcc), ["Triton"], has_gpu=True)) == ("ok", "gcc 12.2.0", None)
+    assert fields_of(tools.of_compiler(str(gcc), ["Triton"], has_gpu=True)) == (
+        "ok",
+        "gcc 12.2.0",
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -542,7 +554,7 @@ def test_counters_may_be_for_administrators_only(driver: str, capabilities: int,
 
 
 def around(*fallen: str, administrator: bool = False) -> list[Finding]:
-    """What is told where all walls but these hold."""
+    """Return the findings where all walls but these hold."""
     tried = [Wall(name=name, held=name not in fallen) for name in walls.MEANING]
     return trial.of_walls(tried, administrator)
 
@@ -558,11 +570,11 @@ def test_walls_that_hold():
 @pytest.mark.parametrize("wall", sorted(trial.EVERYWHERE - {"memory"}))
 def test_a_wall_that_should_hold_and_does_not_is_a_problem(wall: str):
     bad, hardened = [finding for finding in around(wall) if finding.state is not State.OK]
-    assert (bad.name, *told(bad)) == (
+    assert (bad.name, *fields_of(bad)) == (
         *(wall.replace("_", " "), "problem", f"does not hold: {walls.MEANING[wall]}"),
         "do not grade other people's kernels on this machine; docs/trust.md lists the walls",
     )
-    assert told(hardened) == (
+    assert fields_of(hardened) == (
         *("note", "`grader check --hardened` refuses to run: some of these do not hold", None),
     )
 
@@ -570,19 +582,21 @@ def test_a_wall_that_should_hold_and_does_not_is_a_problem(wall: str):
 @pytest.mark.parametrize("wall", sorted(walls.REMEDIES))
 def test_walls_that_this_machine_does_not_offer_are_notes(wall: str):
     bad, *_ = [finding for finding in around(wall) if finding.state is not State.OK]
-    assert told(bad) == (
+    assert fields_of(bad) == (
         *("note", f"does not hold: {walls.MEANING[wall]}"),
         f"needs {walls.REMEDIES[wall]}",
     )
 
 
-def test_each_wall_has_its_mend_or_holds_everywhere():
+def test_each_wall_has_a_fix_or_holds_everywhere():
     assert walls.REMEDIES.keys() | trial.EVERYWHERE == walls.MEANING.keys()
     assert not walls.REMEDIES.keys() & trial.EVERYWHERE
 
 
-def test_an_administrator_is_told_so():
-    assert {f.name: told(f) for f in around(administrator=True) if f.state is not State.OK} == {
+def test_an_administrator_gets_a_note():
+    assert {
+        f.name: fields_of(f) for f in around(administrator=True) if f.state is not State.OK
+    } == {
         "rights": (
             *("note", "you are an administrator: a kernel file that breaks out has your rights"),
             "work as an ordinary user",
@@ -616,7 +630,7 @@ def test_a_trial_that_fails_is_a_problem(error: Exception, group: Group, expecte
         raise error
 
     (finding,) = trial.guarded(group, "Triton", work, 7)
-    assert told(finding) == ("problem", *expected)
+    assert fields_of(finding) == ("problem", *expected)
 
 
 def test_a_compiler_that_was_not_preloaded_is_noted():
@@ -655,7 +669,7 @@ def libc(monkeypatch: pytest.MonkeyPatch, answer: int, number: int) -> None:
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # pytest has threads
-def test_what_the_kernel_refuses_is_named(look, answer, number, lack, monkeypatch):
+def test_an_error_of_the_linux_kernel_is_named(look, answer, number, lack, monkeypatch):
     libc(monkeypatch, answer, number)
     assert look() == lack
 
@@ -663,7 +677,7 @@ def test_what_the_kernel_refuses_is_named(look, answer, number, lack, monkeypatc
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # pytest has threads
 def test_each_thing_that_walls_are_made_of_is_a_fact(monkeypatch: pytest.MonkeyPatch):
     libc(monkeypatch, -1, errno.EPERM)
-    assert {f.name: told(f) for f in hardening.findings()} == {
+    assert {f.name: fields_of(f) for f in hardening.findings()} == {
         "user namespaces": ("note", "not there: operation not permitted", None),
         "Landlock": ("note", "not there: operation not permitted", None),
         "seccomp": ("note", "not there: operation not permitted", None),
@@ -692,7 +706,7 @@ def test_each_thing_that_walls_are_made_of_is_a_fact(monkeypatch: pytest.MonkeyP
 )
 def test_the_course_loads_or_not(named, expected, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("GRADER_COURSE", str(named))
-    assert [(f.name, *told(f)) for f in examine.examine_course()] == expected
+    assert [(f.name, *fields_of(f)) for f in examine.examine_course()] == expected
 
 
 def test_a_broken_exercise_is_named(monkeypatch: pytest.MonkeyPatch):
@@ -710,7 +724,7 @@ def test_a_course_that_is_empty_or_nowhere(tmp_path: Path, monkeypatch: pytest.M
     assert nowhere.message == "there is no exercises/ in this folder or above it"
     (tmp_path / "exercises").mkdir()
     (empty,) = examine.examine_course()
-    assert told(empty) == ("note", "it has no exercises yet", "add one")
+    assert fields_of(empty) == ("note", "it has no exercises yet", "add one")
 
 
 # -- the record
@@ -745,9 +759,9 @@ def test_paths_are_cut_to_their_last_part(text: str, cleaned: str):
     assert records.without_secrets(text) == cleaned
 
 
-def test_what_several_tell_is_told_once_in_order():
+def test_a_finding_of_several_parts_is_listed_once_in_order():
     course = ok(Group.COURSE, "course", "6 exercises load")
-    first = problem(Group.INSTALLATION, "import torch", f"{HOME}/x.so is bad", f"mend {HOME}/x.so")
+    first = problem(Group.INSTALLATION, "import torch", f"{HOME}/x.so is bad", f"fix {HOME}/x.so")
     last = ok(Group.INSTALLATION, "system", "Linux")
     more = H200.model_copy(update={"ceilings": (Ceiling(mix="1 read", gbps=1.5),)})
     made = examine.assemble(
@@ -757,7 +771,7 @@ def test_what_several_tell_is_told_once_in_order():
             PartReport(findings=(first,), gpu=more),
         ]
     )
-    cleaned = problem(Group.INSTALLATION, "import torch", "…/x.so is bad", "mend …/x.so")
+    cleaned = problem(Group.INSTALLATION, "import torch", "…/x.so is bad", "fix …/x.so")
     assert made.findings == (cleaned, last, course)
     assert made.gpu == more
 
@@ -833,7 +847,7 @@ REPORTED = PartReport(findings=(ok(Group.SIMULATORS, "Triton", "works"),)).model
     ],
     ids=["well", "crash", "error", "hang"],
 )
-def test_how_a_part_ends_is_told(stand_in, script: str, messages: list[str], monkeypatch):
+def test_a_bad_end_of_a_part_is_a_finding(stand_in, script: str, messages: list[str], monkeypatch):
     monkeypatch.setattr(examine, "LIMIT_S", 1.0)
     stand_in(script)
     with examine._Part("simulators") as part:
@@ -843,7 +857,7 @@ def test_how_a_part_ends_is_told(stand_in, script: str, messages: list[str], mon
         assert (bad.state, bad.mend) == (State.PROBLEM, packages.REINSTALL)
 
 
-def test_every_part_that_is_asked_for_is_there():
+def test_every_part_can_be_started():
     assert list(parts.PARTS) == list(examine.PARTS)
 
 
@@ -864,7 +878,7 @@ def test_one_look_that_fails_does_not_stop_the_rest(stand_in, monkeypatch: pytes
     monkeypatch.setattr(examine, "DRIVERS", ())
     monkeypatch.setenv("GRADER_COURSE", str(COURSES / "small"))
     made = examine.run(lambda line: None)
-    assert [(f.group, *told(f)) for f in made.findings] == [
+    assert [(f.group, *fields_of(f)) for f in made.findings] == [
         (Group.SIMULATORS, "ok", "works", None),
         (
             *(Group.GPU, "note"),
@@ -918,7 +932,7 @@ here: Triton kernels are graded in simulation; speed needs a CUDA GPU
 """
 
 
-def test_a_report_repeats_its_problems_with_their_mends():
+def test_a_report_repeats_its_problems_with_their_fixes():
     assert render.report(examine.assemble([PartReport(findings=LAPTOP)]), 80).plain == REPORT
 
 
@@ -941,7 +955,7 @@ COMPILED = [ok(Group.GPU, name, "x") for name in ("Triton", "numba CUDA")]
         ),
     ],
 )
-def test_the_last_line_says_what_works(findings: list[Finding], expected: str):
+def test_the_last_line_lists_the_working_parts(findings: list[Finding], expected: str):
     assert render.can(examine.assemble([PartReport(findings=tuple(findings))])) == expected
 
 
@@ -999,7 +1013,7 @@ def test_this_machine_in_json():
     assert done.stdout.count("\n") == 1
     found = examined(done)
     for name in ("Triton", "numba CUDA"):
-        assert told(found["simulators", name]) == (
+        assert fields_of(found["simulators", name]) == (
             *("ok", "simulates a kernel: 1,000 sums are right", None),
         )
     for name in trial.EVERYWHERE:
@@ -1028,7 +1042,7 @@ def test_a_torch_that_cannot_be_imported_is_one_problem_among_findings(python, t
     broken = "raise ImportError(f'{__file__}/libtorch.so: undefined symbol: at')"
     done = doctor(python({"torch/__init__.py": broken}), "--json")
     found = examined(done)
-    assert told(found["installation", "import torch"]) == (
+    assert fields_of(found["installation", "import torch"]) == (
         "problem",
         "torch cannot be imported: ImportError: …/libtorch.so: undefined symbol: at",
         packages.REINSTALL,
@@ -1038,7 +1052,7 @@ def test_a_torch_that_cannot_be_imported_is_one_problem_among_findings(python, t
     assert found["course", "course"].state is State.OK
 
 
-def test_a_torch_that_is_missing_is_told_once(python):
+def test_a_missing_torch_is_reported_once(python):
     gone = "raise ModuleNotFoundError('No module', name='torch')"
     found = examined(doctor(python({"torch/__init__.py": gone}), "--json"))
     assert ("installation", "import torch") not in found
@@ -1082,7 +1096,7 @@ def test_broken_simulators_are_findings_without_secrets(python, tmp_path: Path):
     found = examined(done)
     assert found["installation", "numpy"].mend == "`pip install 'numpy<2.5'`"
     start = "The worker process could not start (it "
-    assert told(found["simulators", "Triton"]) == (
+    assert fields_of(found["simulators", "Triton"]) == (
         "problem",
         f"{start}was ended by SIGABRT (the C library or the code itself gave up)). about to die",
         packages.REINSTALL,

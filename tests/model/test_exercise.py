@@ -106,7 +106,7 @@ def test_least_bytes_count_reads_and_writes_of_tensors():
     assert ROW_SUM.least_bytes(sizes) == (108, 12)
 
 
-def test_what_is_not_scored_is_not_timed():
+def test_an_exercise_without_a_scored_case_is_not_timed():
     with pytest.raises(UsageError, match="is not graded: its spec has no scored case"):
         _ = replace(SPEC, scored=None, gates=None).timed
 

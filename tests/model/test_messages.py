@@ -108,7 +108,7 @@ def test_a_line_too_long_is_refused(ends: Ends, end: bytes):
     ],
     ids=lambda line: repr(line[:12]),
 )
-def test_what_is_no_message_is_refused(ends: Ends, line: bytes):
+def test_a_line_that_is_not_a_message_is_refused(ends: Ends, line: bytes):
     channel, theirs = ends
     sender = threading.Thread(target=theirs.sendall, args=(line + b"\n",))
     sender.start()
@@ -163,7 +163,7 @@ def test_a_message_that_is_there_needs_no_time(ends: Ends):
     assert channel.receive(0) == {"seq": 2}
 
 
-def test_who_watches_sees_at_once_what_is_there(ends: Ends):
+def test_watch_returns_at_once_when_a_message_is_there(ends: Ends):
     channel, theirs = ends
     began = time.monotonic()
     theirs.sendall(b'{"seq":1}\n{"seq":2}\n')
@@ -174,7 +174,7 @@ def test_who_watches_sees_at_once_what_is_there(ends: Ends):
     assert channel.receive(0) == {"seq": 2}
 
 
-def test_who_watches_does_not_sleep_and_ends_in_time(ends: Ends, monkeypatch: pytest.MonkeyPatch):
+def test_watch_does_not_sleep_and_ends_in_time(ends: Ends, monkeypatch: pytest.MonkeyPatch):
     channel, _ = ends
     waits, select = set(), messages.select.select
     monkeypatch.setattr(messages.select, "select", lambda *of, **_: waits.add(of[3]) or select(*of))
@@ -192,7 +192,7 @@ def test_who_watches_does_not_sleep_and_ends_in_time(ends: Ends, monkeypatch: py
         max_size=12,
     )
 )
-def test_whatever_arrives_is_a_message_or_an_error(chunks: list[bytes]):
+def test_any_bytes_are_a_message_or_an_error(chunks: list[bytes]):
     ours, theirs = socket.socketpair()
     channel = Channel(ours)
     with theirs:
@@ -224,7 +224,7 @@ def test_a_reply_survives_the_wire(ends: Ends):
     assert Reply.parse(channel.receive(5)) == reply
 
 
-def test_a_reply_needs_only_its_number_and_ignores_what_it_does_not_know():
+def test_a_reply_needs_only_its_number_and_ignores_unknown_fields():
     assert Reply.parse({"seq": 1}) == Reply(seq=1)
     assert Reply.parse({"seq": 1, "fault": None, "more": [1]}) == Reply(seq=1)
 

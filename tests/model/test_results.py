@@ -145,7 +145,7 @@ def test_a_broken_result_is_refused_by_schema_and_reader(edit: Callable[[dict[st
 
 
 @pytest.mark.parametrize("text", ["", "null", "[]", "{}", "{", result_json(PASSED)[:-1]])
-def test_what_is_no_result_is_refused(text: str):
+def test_a_record_that_is_not_a_result_is_refused(text: str):
     with pytest.raises(ValidationError):
         parse_result(text)
 

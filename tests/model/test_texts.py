@@ -49,7 +49,7 @@ XML = re.compile("[\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")
 
 
 @given(ANY)
-def test_what_is_visible_has_a_form_in_xml_and_obeys_no_terminal(text: str):
+def test_visible_text_is_valid_xml_and_controls_no_terminal(text: str):
     shown = texts.visible(text)
     assert len(shown) == len(text)
     assert XML.fullmatch(shown)

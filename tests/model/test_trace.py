@@ -113,7 +113,7 @@ def test_an_index_is_that_of_c_order(shape: tuple[int, ...], data: st.DataObject
 
 
 @given(st.integers(1, 40), st.sets(st.integers(0, 39)), st.integers(1, 50))
-def test_what_is_shown_fits_and_begins_with_what_is_of_interest(
+def test_the_drawn_range_fits_and_begins_with_the_first_of_interest(
     extent: int, interest: set[int], most: int
 ):
     interest = {each for each in interest if each < extent}
@@ -165,9 +165,7 @@ def test_frames_hold_each_access_once(accesses: list[Access]):
 
 
 @given(ACCESSES, st.sampled_from([None, 0, 1]))
-def test_what_was_touched_is_sorted_by_element_and_loses_nothing(
-    accesses: list[Access], block: int | None
-):
+def test_accesses_by_element_are_sorted_and_complete(accesses: list[Access], block: int | None):
     touched = trace.accesses_by_element(accesses, 1, block)
     assert list(touched) == sorted(touched)
     assert sum(map(len, touched.values())) == sum(
@@ -203,7 +201,7 @@ def test_two_threads_are_rivals_of_each_other(accesses: list[Access]):
         ({"thread": 1, "kind": "update"}, True),
     ],
 )
-def test_who_races_for_an_element_of_global_memory(other: dict[str, Any], racing: bool):
+def test_accesses_to_one_element_of_global_memory_may_race(other: dict[str, Any], racing: bool):
     fields = {"launch": 0, "step": 0, "block": 0, "thread": 0, "array": 0, "element": 0}
     write = Access(**fields, kind="write", line=None)
     another = Access(**(fields | {"kind": "read", "line": None} | other))
@@ -216,7 +214,7 @@ def test_blocks_do_not_race_for_their_own_shared_memory():
     assert trace.unordered_accesses(traced([mine, other]), mine) == ()
 
 
-def test_the_last_writer_is_the_one_that_is_told():
+def test_the_last_write_of_an_element_wins():
     one = traces.two_steps()
     assert {element: last.thread for element, last in trace.last_writes(one, "out").items()} == {
         element: element % 4 for element in range(8)

@@ -127,7 +127,7 @@ def test_the_first_problem_is_the_first_that_neither_passed_nor_was_skipped():
         (S, Status.UNFINISHED),
     ],
 )
-def test_what_a_sanitizer_said_counts_where_it_was_asked(outcome: Outcome, status: Status):
+def test_a_sanitizer_s_errors_count_where_it_ran(outcome: Outcome, status: Status):
     said = Sanitized(tool="racecheck", outcome=outcome, case="1025,float32", summary="")
     clean = said.model_copy(update={"outcome": P})
     assert verdict.status_of(steps_of(P, P, P, P, P, P), SIX, SKIPPABLE, [clean, said]) is status
