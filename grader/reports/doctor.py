@@ -26,7 +26,7 @@ _NAME = 19  # characters of a finding's name, with the space after it
 
 
 def report(examination: Examination, width: int = WIDEST) -> Text:
-    """Findings group by group, the problems once more with their mends, and the sum of it all."""
+    """Render findings group by group, the problems again with their fixes, and the totals."""
     width = min(width, WIDEST)
     text = Text()
     for group, findings in groupby(examination.findings, key=lambda one: one.group):
@@ -38,7 +38,7 @@ def report(examination: Examination, width: int = WIDEST) -> Text:
         text.append("\n" if number == 1 else "")
         text.append(f"problem {number}: {one.name} ({one.group.value})\n", style="bold red")
         text.append(filled(one.message, width, " " * 6))
-        text.append(filled(one.mend or "", width, " " * 12, first=" " * 6 + "mend: "))
+        text.append(filled(one.mend or "", width, " " * 11, first=" " * 6 + "fix: "))
     text.append("\n")
     text.append(_sum(examination, problems), style="bold red" if problems else "bold green")
     text.append(filled(can(examination), width, " " * 6, first="here: "), style="bold")
@@ -53,8 +53,8 @@ def _line(finding: Finding, width: int) -> Text:
     name = f" {finding.name:<{_NAME}}"
     line.append(filled(finding.message, width, indent, first=name))
     if finding.mend and finding.state is State.NOTE:
-        mend = f"{indent}mend: "
-        line.append(filled(finding.mend, width, " " * len(mend), first=mend), style="dim")
+        head = f"{indent}fix: "
+        line.append(filled(finding.mend, width, " " * len(head), first=head), style="dim")
     return line
 
 

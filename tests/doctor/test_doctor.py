@@ -916,16 +916,16 @@ simulators, on the CPU
   ‼ numba CUDA         AttributeError: row_stack
 tools
   – compute-sanitizer  not found
-                       mend: it comes with NVIDIA's CUDA toolkit
+                       fix: it comes with NVIDIA's CUDA toolkit
 
 problem 1: numpy (installation)
       2.5.0 does not work here: numba-cuda 0.30 uses np.row_stack, which NumPy
       2.5 removed
-      mend: `pip install 'numpy<2.5'`
+      fix: `pip install 'numpy<2.5'`
 problem 2: numba CUDA (simulators)
       AttributeError: row_stack
-      mend: `make clean setup` installs the tested versions (with EXTRAS=dev,gpu
-            where a GPU is)
+      fix: `make clean setup` installs the tested versions (with EXTRAS=dev,gpu
+           where a GPU is)
 
 2 PROBLEMS  1 note, 5 findings
 here: Triton kernels are graded in simulation; speed needs a CUDA GPU
