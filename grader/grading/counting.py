@@ -1,4 +1,4 @@
-"""One call in simulation: what was counted in it, and what its kernel file held."""
+"""One call in simulation: its counts, and the memory that its kernel file held."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class Counted:
 
 
 def begin(grading: Grading) -> None:
-    """Simulate for later steps while the GPU is busy with the first ones."""
+    """Simulate one call for later steps while the first ones use the GPU."""
     simulates = backends.find(grading.spec.backend).can.simulate
     if simulates and grading.options.device == "cuda" and grading.options.case is None:
         grading.begin(count)
 
 
 def counted(grading: Grading) -> Counted | Finding:
-    """The one call that is counted; or why there are no counts, or none worth anything.
+    """Return the one call that is counted, or the finding where its counts cannot be used.
 
     Raises KernelFailure when the call goes wrong.
     """
@@ -54,15 +54,14 @@ def counted(grading: Grading) -> Counted | Finding:
         # Without a GPU the steps before ran in simulation, and got through it. With one, an honest
         # kernel may ask its card, or use what no simulator has.
         if grading.options.device != "cpu" and error.failure.kind not in SURE:
-            told = f"not counted, for the simulator cannot run it: {error.failure.message}"
-            return Finding(told, outcome=Outcome.SKIP)
+            reason = f"not counted: the simulator cannot run it: {error.failure.message}"
+            return Finding(reason, outcome=Outcome.SKIP)
         raise KernelFailure(with_case(error.failure, grading, case)) from None
     wrong = wrong_answer(grading, one)
     return one if wrong is None else Finding(case.headline, wrong, Outcome.FAIL)
 
 
 def count(grading: Grading) -> Counted:
-    """As `count_case`, of the spec's counted case."""
     return count_case(grading, _case(grading))
 
 
@@ -76,7 +75,7 @@ def count_case(grading: Grading, case: Case) -> Counted:
 
 
 def wrong_answer(grading: Grading, one: Counted) -> Failure | None:
-    """What is wrong with the answer of a counted call: what did no work counts for nothing."""
+    """Compare the outputs of a counted call, because counts of no work are worth nothing."""
     expected = trusted(
         lambda: expect(grading.spec, one.case, one.inputs), "the reference", one.case
     )

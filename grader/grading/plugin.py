@@ -27,7 +27,7 @@ GRADINGS = pytest.StashKey["Gradings"]()
 
 
 class Gradings:
-    """What this run of pytest grades: one kernel file for each exercise that it collects.
+    """The gradings of one run of pytest: a kernel file for each exercise that it collects.
 
     `kernel` names the file to grade instead of the exercise's own kernel.py. The fork servers are
     closed at the end, unless they are `shared` with the next kernel.
@@ -66,7 +66,7 @@ def is_exercise(folder: Path) -> bool:
 
 
 def _gradings(config: pytest.Config) -> Gradings:
-    """What a judge has prepared, or what the command line of a plain pytest asks for."""
+    """Return the gradings that a judge prepared, or make those that a plain pytest asks for."""
     if GRADINGS not in config.stash:
         from grader.grading.options import Options, new_seed
         from grader.machine import choose_device
@@ -95,7 +95,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def _prepare_hypothesis(options: Options) -> None:
-    """Settings for the tests about to be imported; Hypothesis reads them when it decorates."""
+    """Set up Hypothesis, which reads its settings when the tests are imported."""
     from hypothesis import HealthCheck, Phase, settings
 
     from grader.correctness import SCOPE, Scope
@@ -125,7 +125,7 @@ class SpecFile(pytest.File):
 
 
 class StepFailed(Exception):
-    """A step did not pass; the message is what plain pytest shows."""
+    """A step that did not pass, with the message that a plain pytest shows."""
 
 
 class StepItem(pytest.Item):
@@ -142,7 +142,7 @@ class StepItem(pytest.Item):
         if done.outcome in (Outcome.SKIP, Outcome.NOT_RUN):
             pytest.skip(done.summary)
         if done.outcome is not Outcome.PASS:
-            raise StepFailed(_told(done.failure) if done.failure else done.summary)
+            raise StepFailed(_in_words(done.failure) if done.failure else done.summary)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, (StepFailed, GraderError)):
@@ -153,7 +153,7 @@ class StepItem(pytest.Item):
         return self.path, None, f"{self.path.parent.name}: {self.name}"
 
 
-def _told(failure: Failure) -> str:
+def _in_words(failure: Failure) -> str:
     lines = [f"{failure.case}: {failure.message}" if failure.case else failure.message]
     lines += [f"  expected  {failure.expected}"] * bool(failure.expected)
     lines += [f"  got       {failure.got}"] * bool(failure.got)
@@ -179,7 +179,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="module")
 def kernel(request: pytest.FixtureRequest) -> RemoteKernel:
-    """The entry of the kernel file under test, as a callable that runs in a worker."""
+    """Return the entry of the kernel file under test, as a callable that runs in a worker."""
     return _gradings(request.config).of(request.path.parent).remote
 
 
@@ -215,7 +215,7 @@ def pytest_runtest_makereport(
 def _judged(
     item: pytest.Item, grading: Grading, error: BaseException | None
 ) -> tuple[Outcome, Failure | None]:
-    """Whose fault a test's exception is, and what to tell."""
+    """Decide whose fault a test's exception is, and build its failure."""
     from hypothesis.errors import Flaky
 
     from grader.grading.recording import outcome_of

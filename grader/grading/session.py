@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class TestRun:
-    """What became of one test of the exercise's own."""
+    """The outcome of one of the exercise's own tests."""
 
     __test__ = False  # to pytest, which looks for tests by their names
 
@@ -51,7 +51,7 @@ class Grading:
     tracebacks: list[str] = field(default_factory=list)  # of faults of ours or the exercise's
 
     def __post_init__(self) -> None:
-        """Raises BrokenExercise for an exercise whose steps cannot be worked out."""
+        """Raise BrokenExercise for an exercise whose steps cannot be worked out."""
         self.order: tuple[Step, ...] = steps_of(self.exercise.any_spec)
         self.points = points_of(self.exercise.any_spec)
         if self.exercise.tests.exists() and not any(step.runs_tests for step in self.order):
@@ -74,7 +74,7 @@ class Grading:
 
     @property
     def executor(self) -> Executor:
-        """What carries the kernel's calls out."""
+        """The worker, which carries out the kernel's calls."""
         return self.workers.on(self.options.device).executor
 
     @property

@@ -1,4 +1,4 @@
-"""One case tried: called, compared with the reference, and put into words."""
+"""Trial of one case: the call, the comparison with the reference, and the failure in words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def try_case(grading: Grading, case: Case) -> Failure | None:
-    """Run one case and compare; what is wrong, or None."""
+    """Run one case and compare its outputs; None where they are right."""
     try:
         mismatch = check_case(grading, case)
     except KernelFailure as error:
@@ -27,7 +27,10 @@ def try_case(grading: Grading, case: Case) -> Failure | None:
 
 
 def check_case(grading: Grading, case: Case) -> Mismatch | None:
-    """Raises KernelFailure when the call itself goes wrong, BrokenExercise when the spec does."""
+    """Run one case and return what is wrong.
+
+    Raises KernelFailure when the call goes wrong, and BrokenExercise when the spec does.
+    """
     kernel = grading.remote
     inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
     outputs = kernel.run(inputs)
@@ -54,7 +57,7 @@ def trusted(work: Callable[[], T], what: str, case: Case) -> T:
 
 
 def failure_from(mismatch: Mismatch, backend: str) -> Failure:
-    """A wrong answer in words."""
+    """Put a wrong output into words."""
     hint = None
     if mismatch.kind == "never_written":
         reached = backends.find(backend).hints.reached

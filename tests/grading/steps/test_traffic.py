@@ -310,7 +310,7 @@ def double(x, out):
 def test_what_only_a_gpu_can_run_is_skipped_where_there_is_one(counted):
     step = counted(DOUBLE, INLINE_ASSEMBLY, device="cuda")
     assert (step.outcome, step.points) == (Outcome.SKIP, 0)
-    assert step.summary.startswith("not counted, for the simulator cannot run it: ")
+    assert step.summary.startswith("not counted: the simulator cannot run it: ")
     assert "inline assembly needs a GPU" in step.summary
 
 

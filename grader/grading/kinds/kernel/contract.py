@@ -1,4 +1,4 @@
-"""What `grader show` prints of a kernel's contract: its arguments, and the least traffic."""
+"""A kernel's contract as `grader show` prints it: its arguments, and the least traffic."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _arguments(spec: Spec) -> Iterator[tuple[str, str]]:
 
 
 def _traffic(spec: Spec, sizes: Mapping[str, int], case: Case) -> Iterator[tuple[str, str]]:
-    """The bytes model, term by term, for one sample case."""
+    """Yield the bytes model of one sample case, term by term."""
     for argument in spec.arguments:
         if argument.role != "scalar":
             yield argument.name, f"{_moves(argument)}, {sizes[argument.name]:,} bytes"
@@ -50,13 +50,13 @@ def _traffic(spec: Spec, sizes: Mapping[str, int], case: Case) -> Iterator[tuple
 
 
 def _moves(argument: Argument) -> str:
-    """How often a perfect kernel moves each element."""
+    """Return how often a perfect kernel moves each element."""
     moves = (("read", argument.reads), ("written", argument.writes))
     return " and ".join(f"{word} {times} ×" for word, times in moves if times) or "not moved"
 
 
 def tensor_bytes(spec: Spec, case: Case) -> dict[str, int]:
-    """The size of each tensor of a case in bytes. Imports torch, to draw the inputs."""
+    """Return the bytes of each tensor of a case. Imports torch, to draw the inputs."""
     from grader.correctness import NAMES, CaseDraw
 
     shapes: dict[str, tuple[tuple[int, ...], str]] = {}

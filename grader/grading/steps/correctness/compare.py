@@ -1,4 +1,4 @@
-"""The step `correctness`: the kernel's outputs beside torch's in float64."""
+"""The cases of the step `correctness`: the spec's edges, and drawn ones beside torch in float64."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def correctness(grading: Grading) -> Finding:
 
 
 def without_kernels(grading: Grading) -> Failure | None:
-    """Call the kernel with all launches left without effect: the answer must be wrong then.
+    """Call the kernel with all launches disabled; its output must be wrong then.
 
-    One call of the counted case, with values that no call had before, so that no earlier answer can
-    stand in. An answer that the file's own code could not give is not right either.
+    The one call has the counted case with values that no call had before, so no earlier output can
+    be used again. An output that the file's own code could not give counts as wrong.
     """
     spec, kernel = grading.spec, grading.remote
     case = replace(spec.counted, seed=random.SystemRandom().getrandbits(31))
@@ -90,7 +90,7 @@ def _settings(examples: int, *phases: Phase) -> hypothesis.settings:
 
 
 def _drawn(grading: Grading, count: int) -> tuple[Case | None, Failure | None]:
-    """What Hypothesis finds wrong, as small as it can make it; (None, None) if nothing."""
+    """Have Hypothesis find a failing case, as small as it can; (None, None) if none fails."""
     strategy = cases(grading.spec, roomy=grading.options.device == "cuda")
     phases = (Phase.generate, Phase.shrink) if grading.options.shrink else (Phase.generate,)
     seen: dict[Case, Failure] = {}
@@ -120,7 +120,7 @@ def _drawn(grading: Grading, count: int) -> tuple[Case | None, Failure | None]:
 
 
 def _smaller(grading: Grading, case: Case, failure: Failure) -> tuple[Case, Failure]:
-    """The smallest case within SHRINK_S that fails in the same way, or the case itself."""
+    """Look for the smallest case that fails in the same way, for at most SHRINK_S seconds."""
     deadline = time.monotonic() + SHRINK_S
     best = {case: failure}
 

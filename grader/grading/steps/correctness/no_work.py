@@ -1,4 +1,4 @@
-"""Does every case of an exercise reject an answer that is no work at all?
+"""The step `correctness` for outputs without work: every case that can tell must reject them.
 
 A case in which such an answer is right, to the last digit that the output's dtype has, cannot tell:
 the softmax of one column is 1. Every other case of `spec.edges`, and `spec.counted`, must reject
@@ -23,10 +23,10 @@ MOST_NAMED = 3  # cases in a message
 
 
 def every_case(grading: Grading) -> Finding:
-    """The step correctness for one of pretend.ANSWERS.
+    """Try one of `sandbox.ANSWERS` on every case.
 
-    It fails, as it should, when each case that can tell rejects the answer, and passes otherwise:
-    where a case accepts it, or where no case can tell.
+    The finding fails, as it should, when each case that can tell rejects the answer. It passes
+    where a case accepts the answer, or where no case can tell.
     """
     spec, options = grading.spec, grading.options
     cases = [reseeded(case, options.seed) for case in (*spec.edges, spec.counted)]
@@ -42,19 +42,19 @@ def every_case(grading: Grading) -> Finding:
         named = ", ".join(accepting[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
         passed = counted(len(accepting), "cases")
         return Finding(f"this answer passes {passed} that can tell it: {named}")
-    told = sum(any(verdict.values()) for verdict in verdicts)
+    rejecting = sum(any(verdict.values()) for verdict in verdicts)
     asked = [a.name for a in spec.arguments if any(a.name in v for v in verdicts)]
     silent = [name for name in asked if not any(v.get(name) for v in verdicts)]
     if silent:
         return Finding(f"in no case is this answer wrong for {' and '.join(silent)}")
     message = "whole numbers have no lower precision"
     if asked:
-        message = f"rejected by each of the {told} cases that can tell, of {len(cases)}"
+        message = f"rejected by each of the {rejecting} cases that can tell, of {len(cases)}"
     return Finding(message, Failure(kind="value", message=message), Outcome.FAIL)
 
 
 def _of_case(grading: Grading, case: Case) -> dict[str, bool | None]:
-    """For each output whether the case rejects the answer; None where it cannot tell."""
+    """Report for each output whether the case rejects the answer; None where it cannot tell."""
     found: dict[str, bool | None] = {}
     for number in range(DRAWS.get(grading.options.pretend or "", 1)):
         drawn = replace(case, seed=case.seed + number)

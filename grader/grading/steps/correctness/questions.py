@@ -1,4 +1,4 @@
-"""A closer hint for a case that shows a mistake which is known."""
+"""Closer hints for cases that show a known mistake."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from grader.model import Case, Failure, GraderError, Inputs, Traced, printable
 
 
 def with_question(failure: Failure, grading: Grading, case: Case) -> Failure:
-    """The failure with a closer hint, where the case shows a mistake that is known.
+    """Give the failure a closer hint where the case shows a known mistake.
 
-    It takes another call, which is worth its time only where a person will read of it.
+    It takes another call, which is worth its time only where a person reads the hint.
     """
     options, spec = grading.options, grading.spec
     traceable = options.device == "cpu" and backends.find(spec.backend).can.trace_threads

@@ -25,7 +25,7 @@ def has_budgets(spec: Spec) -> bool:
 
 
 def asks(spec: Spec) -> str:
-    """Such as `in all at most 24 transactions; each thread at most 1 barrier; counted …`."""
+    """List the budgets, as in `in all at most 24 transactions; each thread at most 1 barrier`."""
     rows = []
     for whose, of_all in (("in all", True), ("each thread", False)):
         most = [

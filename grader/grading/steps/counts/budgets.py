@@ -1,4 +1,4 @@
-"""The counts step: what single threads and warps do, held against an exercise's budgets.
+"""The budgets of the step `counts`, which hold down what single threads and warps do.
 
 Counted in the same simulated call as the traffic step's reads and writes, so that the figures are
 exact and the same on every machine.
@@ -48,12 +48,12 @@ def counts(grading: Grading) -> Finding:
         )
         for budget in grading.spec.budgets
     )
-    told = ", ".join(counted(row.value, row.count) for row in rows)
+    listed = ", ".join(counted(row.value, row.count) for row in rows)
     over = next((row for row in rows if row.value > row.most), None)
     if over is None:
-        return Finding(f"{found.case.headline}: {told}", counts=rows)
+        return Finding(f"{found.case.headline}: {listed}", counts=rows)
     failure = with_case(_failure(grading, over, found.counts), grading, found.case)
-    return Finding(f"{found.case.headline}: {told}", failure, Outcome.FAIL, counts=rows)
+    return Finding(f"{found.case.headline}: {listed}", failure, Outcome.FAIL, counts=rows)
 
 
 def _value(counts: Mapping[str, int], name: str) -> int:

@@ -1,4 +1,4 @@
-"""The memory step: how much one call holds beyond its arguments.
+"""The measurements of the step `memory`: bytes that one call holds beyond its arguments.
 
 A kernel is memory-bound because its arguments are large; a scratch copy of one is as large. On a
 GPU the judge watches the free memory from outside, during a call of half the scored rows and during
@@ -108,21 +108,21 @@ def _measured(grading: Grading) -> Finding:
 
 
 def grown(half: int, whole: int) -> int:
-    """Bytes that grow with the rows, of those held at half the rows and at all of them."""
+    """Return the bytes that grow with the rows, from those held at half and at all of them."""
     return max(0, 2 * (whole - half))
 
 
 def counted(half: int, whole: int, room: int) -> int:
-    """The bytes that count, of those held at half the rows and at all of them.
+    """Return the bytes that count, from those held at half the rows and at all of them.
 
-    They are those that grow, and what of the rest exceeds the room for it:
+    They are the bytes that grow, and the excess of the others over the fixed allowance `room`:
     grown + max(0, whole - grown - room).
     """
     return max(grown(half, whole), whole - room)
 
 
 def _held(kernel: WorkerLink, slots: Slots) -> int:
-    """The most bytes that a new worker holds during a call like one that it has done before.
+    """Return the most bytes that a new worker holds during a call like one that it did before.
 
     The first call loads, compiles and tunes, and the worker gives back what that no longer needs.
     Raises KernelFailure when the call fails, or its answer is wrong: who does nothing where it is
@@ -144,7 +144,7 @@ def _held(kernel: WorkerLink, slots: Slots) -> int:
 
 
 def _least_free_during(work: Callable[[], object]) -> int:
-    """The fewest free bytes of the GPU while `work` runs, which may raise."""
+    """Return the fewest free bytes of the GPU while `work` runs, which may raise."""
     least = free_bytes()
     with ThreadPoolExecutor(1) as pool:
         done = pool.submit(work)
@@ -155,7 +155,7 @@ def _least_free_during(work: Callable[[], object]) -> int:
 
 
 def _stack(launched: Sequence[Launched]) -> int:
-    """Bytes of spilled registers, at most: some compilers do not tell them from local arrays."""
+    """Bound the bytes of spilled registers: some compilers count them with local arrays."""
     gpu = torch.cuda.get_device_properties(0)
     threads = gpu.multi_processor_count * gpu.max_threads_per_multi_processor
     spills = [MOST_STACK if one.spills is None else one.spills for one in launched]
@@ -189,13 +189,13 @@ def _finding(case: Case, peak: int, most: int, beyond: str, whole: int | None = 
 def _noisy(disturbed: str) -> Failure:
     return Failure(
         kind="noisy",
-        message=f"what the kernel holds cannot be told: {disturbed}",
+        message=f"the memory that the kernel holds is uncertain: {disturbed}",
         hint="This does not count against the kernel. Check again when the GPU is quiet.",
     )
 
 
 def _mib(size: int) -> str:
-    """`nothing`, `12 bytes`, or from a tenth of a MiB on such as `1.4 MiB`."""
+    """Return `nothing`, `12 bytes`, or from a tenth of a MiB on a size such as `1.4 MiB`."""
     if size < MIB // 10:
         return f"{size:,} bytes" if size else "nothing"
     return f"{size / MIB:,.1f}".removesuffix(".0") + " MiB"

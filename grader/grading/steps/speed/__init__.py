@@ -24,7 +24,7 @@ def speed(grading: Grading) -> Finding:
 
 
 def is_scored(spec: Spec) -> bool:
-    """Raises BrokenExercise for a bound that does not exist."""
+    """Report whether the spec has a scored case. Raises BrokenExercise for an unknown bound."""
     return spec.scored is not None and find_bound(spec.scored.bound) is not None
 
 

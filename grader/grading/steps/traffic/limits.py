@@ -1,4 +1,4 @@
-"""The traffic step: how often a kernel reads and writes each element, counted in simulation.
+"""The limits of the step `traffic`: reads and writes of each element, counted in simulation.
 
 Bandwidth alone cannot tell an online softmax from one that reads its rows three times on a faster
 card. The counts are exact and the same on every machine: masks are honoured, and torch operations
@@ -28,7 +28,7 @@ def traffic(grading: Grading) -> Finding:
     if isinstance(one, Finding):
         return one
     found = _per_element(grading, {**one.inputs, **one.outputs}, one.counts)
-    tried = f"{one.case.headline}: " + ", ".join(map(_told, found))
+    tried = f"{one.case.headline}: " + ", ".join(map(_in_words, found))
     fault = next(filter(None, (_fault(spec, count) for count in found)), None)
     if fault is None:
         return Finding(tried, traffic=tuple(found))
@@ -39,7 +39,7 @@ def traffic(grading: Grading) -> Finding:
 def _per_element(
     grading: Grading, tensors: Mapping[str, Tensor | float], counts: Mapping[str, int]
 ) -> list[Traffic]:
-    """Raises GraderError when the worker did not count: nothing passes by default."""
+    """Divide counts by elements. Raises GraderError when the worker did not count."""
     found = []
     for argument in grading.spec.arguments:
         tensor = tensors[argument.name]
@@ -61,7 +61,7 @@ def _per_element(
     return found
 
 
-def _told(count: Traffic) -> str:
+def _in_words(count: Traffic) -> str:
     parts = [f"read {count.reads:.3g} ×"] if count.reads else []
     parts += [f"written {count.writes:.3g} ×"] if count.writes else []
     return f"{count.argument} {' and '.join(parts) or 'untouched'}"
