@@ -1,4 +1,4 @@
-"""From a case to tensors, and from an output to what is wrong with it.
+"""Draw the tensors of a case, and find what is wrong with an output.
 
 Offers input distributions, acceptance, likely mistakes, the strategies of property tests.
 `__init__.pyi` lists the names, and everything else in here is private.

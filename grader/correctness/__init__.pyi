@@ -25,7 +25,7 @@ from .inputs import LargeDraw as LargeDraw
 from .inputs import NumberDraw as NumberDraw
 from .inputs import reseeded as reseeded
 from .inputs import with_layout as with_layout
-from .no_kernel import no_kernel as no_kernel
+from .no_kernel import no_kernel_failure as no_kernel_failure
 from .properties import SCOPE as SCOPE
 from .properties import Scope as Scope
 from .properties import cases as cases

@@ -1,36 +1,37 @@
-"""Is this answer right, and if not, where and how.
+"""Compare an output with the reference, and find where and how it is wrong.
 
-The expected answer is computed in float64 from the inputs as the kernel saw them. An element passes
+The expected output is computed in float64 from the inputs as the kernel saw them. An element passes
 when its error is at most
 
     max(4 · torch's own relative error, accumulation) · magnitude  +  max(r · ulp, tiny)
 
-and a row when the root mean square of its errors is at most
+A row passes when the root mean square of its errors is at most
 
     max(4 · rms of torch's errors, accumulation · rms of magnitude)  +  max(0.6 · r · rms ulp, tiny)
 
 Torch's own error is that of the same formula in float32. `ulp` is the spacing of the output's dtype
-at the answer, and r is 1, and 2 for 16-bit outputs: an honest kernel may round an intermediate to
-the output's dtype, as torch's own operators do, but none computes in 8 bits. `magnitude` is the
-condition of the output (`spec.Tolerance`). `tiny` is what a GPU may flush to zero: answers below
-float32's smallest normal number. Every other part scales with the answer, so zeros never pass.
+at the expected value. r is 2 for 16-bit outputs, because an honest kernel may round an intermediate
+to the output's dtype, as torch's own operators do. For other outputs r is 1: no kernel computes in
+8 bits. `magnitude` is the condition of the output (`spec.Tolerance`). `tiny` covers values that a
+GPU may flush to zero, below float32's smallest normal number. Every other part scales with the
+expected value, so zeros never pass.
 
-`accumulation` is what float32 sums lose, for the n terms of one output:
+`accumulation` is the error of a float32 sum of the n terms of one output:
 
     2⁻²⁴ · max(8 · √n, 3/8 · min(n, 8192))
 
-- Where rounding errors are independent, adding one term after the other loses less than
+- If rounding errors are independent, adding one term after the other loses less than
   3.7 · √n · 2⁻²⁴ (measured to n = 262,144).
-- Where terms repeat, errors all have one sign. A chain of c equal terms whose sum is S, between 2^k
+- If terms repeat, all errors have one sign. A chain of c equal terms whose sum is S, between 2^k
   and 2^(k+1), rounds c · (1 - 2^k / S) times by at most 2^(k-24), and before that
   c · 2^k / S times by a third of it on average: relative to S at most 3/8 · c · 2⁻²⁴, reached at
-  S = 4/3 · 2^k. That is the larger one from n = 456 on.
+  S = 4/3 · 2^k. This is the larger of the two from n = 456 on.
 - No kernel needs a chain of more than 8192 terms: it adds up a row of 131,072 in 16 lanes or more.
-  A longer permission would hide a sum in float16, which is off by 2⁻¹² and more.
+  A larger limit would hide a sum in float16, which is off by 2⁻¹² and more.
 
 At n = 131,072 that is 1.8e-4, far below what skipping 1 % of the terms costs.
 
-Outputs of whole numbers (bool among them) accept no error: they are compared in int64.
+Outputs of integers and bools accept no error: they are compared in int64.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ TORCH_FACTOR = 4.0
 
 @dataclass(frozen=True)
 class Mismatch:
-    """The worst element of one argument, and how far the damage goes."""
+    """The worst element of one argument, and how many elements are wrong."""
 
     argument: str
     kind: str  # never_written, not_finite, value or rms
@@ -102,7 +103,6 @@ def expected_text(value: float, limit: float, dtype: torch.dtype) -> str:
 
 
 def number_text(value: float, dtype: torch.dtype = torch.float32) -> str:
-    """Return a number of an output of this dtype as a person reads it."""
     if dtype == torch.bool:
         return str(bool(value)) if value in (0, 1) else f"a byte of {value}, no bool"
     return str(value) if is_whole(dtype) else f"{value:.7g}"
@@ -110,38 +110,42 @@ def number_text(value: float, dtype: torch.dtype = torch.float32) -> str:
 
 @dataclass(frozen=True)
 class Expected:
-    """The output that a kernel should write, and by how much it may miss it.
+    """The outputs that a kernel should write, and what their limits of error are made from.
 
-    All in float64, but for an `answer` of whole numbers, which is in int64.
+    `in_float32` holds torch's outputs in float32. All others are float64, or int64 where an output
+    holds integers.
     """
 
-    answer: Mapping[str, Tensor]
-    own: Mapping[str, Tensor]
+    outputs: Mapping[str, Tensor]
+    in_float32: Mapping[str, Tensor]
     magnitude: Mapping[str, Tensor]
     terms: int
     exact: bool
 
 
 def expect(spec: Spec, case: Case, inputs: Inputs) -> Expected:
-    """The answer to a case, from the judge's own copy of the inputs."""
+    """Compute the outputs of a case from the judge's own copy of the inputs.
+
+    Raises BrokenExercise when the reference returns other outputs than the kernel fills.
+    """
     wide = _computed_in(torch.float64, inputs)
-    answer = spec.reference(wide)
+    outputs = spec.reference(wide)
     filled = {argument.name for argument in spec.arguments if argument.filled}
-    if set(answer) != filled:  # what is not compared would pass
+    if set(outputs) != filled:  # an output that is not compared would pass
         raise BrokenExercise(
-            f"The exercise is broken: the reference returns {sorted(answer)}, and the kernel fills "
-            f"{sorted(filled)}.",
+            f"The exercise is broken: the reference returns {sorted(outputs)}, and the kernel "
+            f"fills {sorted(filled)}.",
             "Tell whoever wrote the exercise; your kernel is not at fault.",
         )
-    own = spec.reference(_computed_in(torch.float32, inputs))
+    in_float32 = spec.reference(_computed_in(torch.float32, inputs))
     kinds = {a.name: output_dtype(a, inputs) for a in spec.arguments if a.filled}
-    answer = {name: _in_range(name, value, kinds[name]) for name, value in answer.items()}
-    sizes = {name: value.abs() for name, value in answer.items()}
+    outputs = {name: _in_range(name, value, kinds[name]) for name, value in outputs.items()}
+    sizes = {name: value.abs() for name, value in outputs.items()}
     if spec.tolerance.magnitude is not None:
-        sizes |= spec.tolerance.magnitude(wide, answer)
+        sizes |= spec.tolerance.magnitude(wide, outputs)
     return Expected(
-        answer=answer,
-        own=own,
+        outputs=outputs,
+        in_float32=in_float32,
         magnitude=sizes,
         terms=spec.tolerance.terms(case),
         exact=case.draw in spec.tolerance.exact,
@@ -149,7 +153,6 @@ def expect(spec: Spec, case: Case, inputs: Inputs) -> Expected:
 
 
 def output_dtype(argument: Argument, inputs: Inputs) -> torch.dtype:
-    """Return the dtype of an argument that the kernel fills."""
     if argument.dtype is not None:
         return DTYPES[argument.dtype]
     like = inputs[argument.name if argument.role == "inout" else argument.like or ""]
@@ -157,21 +160,21 @@ def output_dtype(argument: Argument, inputs: Inputs) -> torch.dtype:
     return like.dtype
 
 
-def _in_range(name: str, answer: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return what the reference says of an output of this dtype in float64, or in int64.
+def _in_range(name: str, values: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return the reference's output in float64, or in int64 for a dtype of integers.
 
-    Raises BrokenExercise for a number that no output of the dtype could hold.
+    Raises BrokenExercise for a number that the dtype cannot hold.
     """
     if not is_whole(dtype):
-        return answer if has_unused_nan(answer.dtype) else widened(answer).double()
-    whole = answer.long() if answer.is_floating_point() else widened(answer)
+        return values if has_unused_nan(values.dtype) else widened(values).double()
+    whole = values.long() if values.is_floating_point() else widened(values)
     unfit = (whole < smallest(dtype)) | (whole > LARGEST[NAMES[dtype]])
-    if answer.is_floating_point():
-        unfit |= whole.double() != answer
+    if values.is_floating_point():
+        unfit |= whole.double() != values
     if bool(unfit.any()):
-        first = answer.flatten()[int(unfit.flatten().byte().argmax())].item()
+        first = values.flatten()[int(unfit.flatten().byte().argmax())].item()
         raise BrokenExercise(
-            f"The exercise is broken: the reference gives {name} a {first}, and it is {dtype}.",
+            f"The exercise is broken: the reference writes {first} to {name}, which is {dtype}.",
             "Draw smaller numbers, or compute in the output's dtype, where sums wrap around.",
         )
     return whole
@@ -187,20 +190,19 @@ def _computed_in(dtype: torch.dtype, inputs: Inputs) -> dict[str, Tensor | float
 def first_mismatch(
     expected: Expected, got: Mapping[str, Tensor], unwritten: Mapping[str, Tensor]
 ) -> Mismatch | None:
-    """Compare every filled argument. `unwritten` marks elements that still hold the poison."""
+    """Compare the filled arguments. `unwritten` marks elements that still hold the poison."""
     return next((found for _, found in mismatches(expected, got, unwritten) if found), None)
 
 
 def mismatches(
     expected: Expected, got: Mapping[str, Tensor], unwritten: Mapping[str, Tensor]
 ) -> Iterator[tuple[str, Mismatch | None]]:
-    """As `first_mismatch`, for each filled argument by itself."""
-    for name, answer in expected.answer.items():
+    for name, answer in expected.outputs.items():
         found = compare(
             name,
             got[name],
             answer,
-            own=expected.own[name].double(),
+            own=expected.in_float32[name].double(),
             magnitude=expected.magnitude[name],
             terms=expected.terms,
             exact=expected.exact,
@@ -215,12 +217,12 @@ def shares_right(
     unwritten: Mapping[str, Tensor],
     inputs: Inputs,
 ) -> Iterator[tuple[str, float]]:
-    """For each filled argument, the share of its elements that are right, from 0 to 1.
+    """Yield the share of right elements, from 0 to 1, of each filled argument.
 
-    Left out are elements that would be right as zeros, or as they came in, for they take no work.
-    Where that leaves none, the share is 0.
+    Elements that would be right as zeros, or with the value they had before, are left out: they
+    take no work. If none remain, the share is 0.
     """
-    for name, answer in expected.answer.items():
+    for name, answer in expected.outputs.items():
         limit = _limit(expected, name, got[name])
         takes_work = answer.abs() > limit if answer.is_floating_point() else answer != 0
         came_in = inputs.get(name)
@@ -233,19 +235,18 @@ def shares_right(
 
 
 def right_elements(expected: Expected, got: Mapping[str, Tensor]) -> Iterator[tuple[str, Tensor]]:
-    """For each filled argument, which of its elements are right, each taken by itself."""
-    for name in expected.answer:
+    """Mark the right elements of each filled argument, each element by itself."""
+    for name in expected.outputs:
         yield name, right_of(expected, name, got[name])
 
 
 def right_of(expected: Expected, name: str, got: Tensor) -> Tensor:
-    """Which elements of one filled argument are right, each taken by itself."""
-    return _close(widened(got), expected.answer[name], _limit(expected, name, got))
+    return _close(widened(got), expected.outputs[name], _limit(expected, name, got))
 
 
 def is_nearest(expected: Expected, name: str, got: Tensor) -> bool:
-    """Return whether each element is the answer in the output's dtype, or both are nearly 0."""
-    answer = expected.answer[name]
+    """Say whether each element is the expected one, rounded to its dtype, or both are nearly 0."""
+    answer = expected.outputs[name]
     if is_whole(got.dtype):
         return bool((widened(got) == answer).all())
     values, tiny = got.double(), flushed_below(got.dtype)
@@ -254,7 +255,6 @@ def is_nearest(expected: Expected, name: str, got: Tensor) -> bool:
 
 
 def _close(values: Tensor, answer: Tensor, limit: Tensor) -> Tensor:
-    """Mark the elements that miss the answer by no more than the limit."""
     if not answer.is_floating_point():
         return values == answer
     same = (values == answer) | (values.isnan() & answer.isnan())
@@ -262,11 +262,10 @@ def _close(values: Tensor, answer: Tensor, limit: Tensor) -> Tensor:
 
 
 def _limit(expected: Expected, name: str, got: Tensor) -> Tensor:
-    """How far each element of an argument may be off."""
-    answer = expected.answer[name]
+    answer = expected.outputs[name]
     if expected.exact or is_whole(got.dtype):
         return torch.zeros_like(answer)
-    own, size = expected.own[name].double(), expected.magnitude[name]
+    own, size = expected.in_float32[name].double(), expected.magnitude[name]
     limit, _ = limits(got.dtype, answer, own, size, expected.terms)
     return limit
 
@@ -282,16 +281,16 @@ def compare(
     exact: bool = False,
     unwritten: Tensor | None = None,
 ) -> Mismatch | None:
-    """The worst element of `got` that is not acceptable, or None.
+    """Return the worst element of `got` that is not acceptable, or None.
 
-    `got` has the output's dtype; `answer`, `own` (torch's float32 answer) and `magnitude` are
-    float64 of the same shape. Whole numbers accept no error, and their answer is int64.
+    `got` has the output's dtype. `answer`, `own` (torch's float32 output) and `magnitude` are
+    float64 of the same shape. Integers accept no error, and their `answer` is int64.
     """
     candidate = widened(got)
     report = partial(_mismatch, argument, got.dtype, candidate, answer)
     same = (candidate == answer) | (candidate.isnan() & answer.isnan())
     error = torch.where(same, 0.0, (candidate.double() - answer.double()).abs())
-    if is_whole(got.dtype):  # of which two different ones may be the same float64
+    if is_whole(got.dtype):  # two different integers may be the same float64
         error = torch.where(same, 0.0, error.clamp(min=1.0))
     if exact or is_whole(got.dtype):
         limit, rms_limit = torch.zeros_like(error), None
@@ -299,7 +298,7 @@ def compare(
         limit, rms_limit = limits(got.dtype, answer, own, magnitude, terms)
     if unwritten is not None:
         missing = unwritten
-        if not has_unused_nan(got.dtype):  # so that a kernel may write the pattern by right
+        if not has_unused_nan(got.dtype):  # the poison may be the right value
             missing = unwritten & ((error > limit) | candidate.isnan())
         if bool(missing.any()):
             return report("never_written", missing, missing)
@@ -321,12 +320,12 @@ def compare(
 def limits(
     dtype: torch.dtype, answer: Tensor, own: Tensor, magnitude: Tensor, terms: int
 ) -> tuple[Tensor, Tensor]:
-    """The limit of each element's error, and of each row's root mean square."""
+    """Return the limit of each element's error, and of each row's root mean square."""
     roundings = 2.0 if dtype.itemsize == 2 else 1.0
     accumulation = UNIT_ROUNDOFF * max(SAFETY * math.sqrt(terms), 0.375 * min(terms, LONGEST_CHAIN))
     spacing = roundings * ulp(answer, dtype)
     tiny = flushed_below(dtype)
-    # torch overflowing in float32 must not loosen the limit, nor its flushing of tiny answers.
+    # If torch overflows in float32, or flushes tiny values, that must not loosen the limit.
     own_error = torch.where(own.isfinite(), (own - answer).abs(), 0.0)
     own_error = (own_error - flushed_below(torch.float32)).clamp(min=0.0)
     relative = torch.where(magnitude > 0, own_error / magnitude, 0.0)
@@ -337,14 +336,13 @@ def limits(
 
 
 def _rms(values: Tensor) -> Tensor:
-    # Scaled first: squares of float32's largest numbers are fine in float64, those of its
-    # smallest are not.
+    # Scaled first, because the square of a tiny error underflows in float64.
     scale = values.abs().amax(-1, keepdim=True).clamp(min=1e-300)
     return scale * (values / scale).square().mean(-1, keepdim=True).sqrt()
 
 
 def ulp(values: Tensor, dtype: torch.dtype) -> Tensor:
-    """The spacing of `dtype`, subnormals included, at each of the float64 `values`."""
+    """Return the spacing of `dtype`, subnormals included, at each of the float64 `values`."""
     info = torch.finfo(dtype)
     _, exponent = torch.frexp(values)
     spacing = torch.ldexp(torch.full_like(values, info.eps), exponent - 1)
@@ -352,9 +350,9 @@ def ulp(values: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def flushed_below(dtype: torch.dtype) -> float:
-    """Answers smaller than this may come out as zero.
+    """Return the magnitude below which a right output may be zero.
 
-    float32 arithmetic on a GPU may flush subnormals; those of float16 and of 8-bit floats are
+    float32 arithmetic on a GPU may flush subnormals. Those of float16 and of 8-bit floats are
     ordinary float32 numbers, so only the rounding to the smallest of them is lost.
     """
     info = torch.finfo(dtype)
@@ -373,7 +371,7 @@ def _mismatch(
     limit: Tensor | None = None,
 ) -> Mismatch:
     flat = int(badness.double().argmax())
-    index = place_in(got.shape, flat)
+    index = unravel_index(got.shape, flat)
     return Mismatch(
         argument=argument,
         kind=kind,
@@ -388,16 +386,13 @@ def _mismatch(
     )
 
 
-def place_in(shape: Sequence[int], flat: int) -> tuple[int, ...]:
-    """The index of the element with this number, in the order of memory.
-
-    By numpy, because torch's `unravel_index` imports sympy first, which takes half a second.
-    """
+def unravel_index(shape: Sequence[int], flat: int) -> tuple[int, ...]:
+    # torch's `unravel_index` imports sympy first, which takes half a second.
     return tuple(int(i) for i in np.unravel_index(flat, tuple(shape)))
 
 
 def describe_where(wrong: Tensor) -> str:
-    """Which elements are marked, in words: `columns 1024 to 2047 of every row`."""
+    """Describe the marked elements, such as `columns 1024 to 2047 of every row`."""
     if bool(wrong.all()):
         return "every element"
     if wrong.ndim < 2:
@@ -422,5 +417,5 @@ def _extent(noun: str, marked: Tensor) -> str:
 
 
 def eps(dtype: str) -> float:
-    """The spacing of a dtype's numbers at 1.0."""
+    """Return the spacing of a dtype's numbers at 1.0."""
     return float(torch.finfo(DTYPES[dtype]).eps)

@@ -1,7 +1,7 @@
 """Numbers of every dtype: by name, as bits, and in a wide dtype that holds each of them exactly.
 
-Torch has few operations for bool and for floats of 8 bits: what compares or counts goes through
-`widened`, what copies or looks for a pattern through `bits`.
+Torch has few operations for bool and for floats of 8 bits. Code that compares or counts uses
+`widened`; code that copies or looks for a pattern uses `bits`.
 """
 
 from __future__ import annotations
@@ -17,17 +17,16 @@ WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}  # by t
 
 
 def is_whole(dtype: torch.dtype) -> bool:
-    """Return whether a dtype holds whole numbers only, which accept no error; bool does."""
+    """Say whether a dtype holds integers or bools, which accept no error."""
     return not dtype.is_floating_point
 
 
 def has_unused_nan(dtype: torch.dtype) -> bool:
-    """Return whether a dtype has NaNs that no arithmetic makes: floats of 16 bits and more do."""
+    """Say whether a dtype has NaNs that no arithmetic makes: floats of 16 bits and more do."""
     return dtype.is_floating_point and dtype.itemsize > 1
 
 
 def smallest(dtype: torch.dtype) -> int:
-    """Return the least number of a dtype of whole numbers."""
     return 0 if dtype == torch.bool else torch.iinfo(dtype).min
 
 
@@ -37,9 +36,9 @@ def bits(values: Tensor) -> Tensor:
 
 
 def widened(values: Tensor) -> Tensor:
-    """Return the values as float64, and whole numbers as int64.
+    """Return floats as float64, integers and bools as int64.
 
-    A byte of a bool tensor that is neither 0 nor 1 keeps its value, which no right answer has.
+    A byte of a bool tensor that is neither 0 nor 1 keeps its value, which no right output has.
     """
     if values.dtype == torch.bool:
         return bits(values).long()
@@ -47,7 +46,7 @@ def widened(values: Tensor) -> Tensor:
 
 
 def rounded(values: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return floats rounded to another dtype of floats; of 8 bits at most to its largest number."""
+    """Round floats to another dtype of floats, in 8 bits to its largest number at most."""
     if dtype.itemsize > 1:
         return values.to(dtype)
     most = LARGEST[NAMES[dtype]]

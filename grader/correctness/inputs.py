@@ -1,8 +1,9 @@
-"""From a case to tensors: the distributions that make a shortcut show.
+"""Draw the tensors of a case from distributions that expose shortcuts.
 
-Independent, identically distributed normal inputs let a kernel guess a reduction instead of doing
-it: a softmax of N(0, 1) rows passes common tolerances with a constant for a denominator. So every
-row has its own scale, shift and spikes, and ties, constant rows, extremes and subnormals occur.
+With independent, identically distributed normal inputs a kernel can guess a reduction instead of
+computing it: a softmax of N(0, 1) rows passes common tolerances with a constant denominator.
+Therefore every row has its own scale, shift and spikes. Other cases have ties, constant rows,
+extremes and subnormals.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ class CaseDraw:
     def __init__(self, case: Case, device: torch.device | str = "cpu") -> None:
         self._case = case
         self._device = torch.device(device)
-        self._random = torch.Generator().manual_seed(_mix(case))
-        self._padded = 0  # tensors drawn so far whose rows are apart
+        self._random = torch.Generator().manual_seed(_seed_from(case))
+        self._padded = 0  # tensors drawn so far that have padded rows
 
     def tensor(
         self, shape: tuple[int, ...], *, dtype: str | None = None, extreme: float | None = None
     ) -> Tensor:
-        """See `spec.Draw`. Raises ValueError when the case names an unknown distribution."""
+        """Draw as `spec.Draw` says. Raises ValueError for an unknown distribution."""
         if self._case.draw not in DISTRIBUTIONS:
             raise ValueError(
                 f"{self._case.draw!r} is not a distribution: use {', '.join(DISTRIBUTIONS)}"
@@ -39,8 +40,8 @@ class CaseDraw:
         values = self._values(shape, dtype or self._case.dtype, extreme)
         pad = self._case.pad
         if pad:
-            # Another row stride for each: a kernel that uses one for two of them is wrong. Outputs
-            # are 2 further apart than the input that they are like (remote.destinations).
+            # Each tensor has another row stride, so a kernel that uses one stride for two tensors
+            # is wrong. An output's stride is 2 more than its input's (remote_kernel.destinations).
             pad += 3 * self._padded
             self._padded += 1
         return with_layout(values, pad, self._case.offset, self._device)
@@ -49,7 +50,7 @@ class CaseDraw:
         rows, columns, limit = math.prod(shape[:-1]), shape[-1], LARGEST[dtype]
         if is_whole(DTYPES[dtype]):
             numbers = WHOLE_NUMBERS[self._case.draw]
-            values = numbers(rows, columns, self._random, *_range(dtype, extreme))
+            values = numbers(rows, columns, self._random, *_bounds(dtype, extreme))
             return values.to(DTYPES[dtype]).reshape(shape)
         most = min(extreme or limit, limit)
         values = DISTRIBUTIONS[self._case.draw](rows, columns, self._random, most, dtype)
@@ -74,26 +75,27 @@ class CaseDraw:
         return self.integer(0, 1) == 1
 
 
-EXACT_IN_FLOAT32 = 2**24  # it holds each whole number up to this
-SPIKES = 16  # in a vector, or in each row, of the scored case; and up to as many again
+EXACT_IN_FLOAT32 = 2**24  # float32 holds each integer up to this
+SPIKES = 16  # at least, in a vector or in each row of the scored case; at most twice as many
 
 
 class LargeDraw:
     """Draws the scored case on the GPU itself, in place and in the case's own dtype.
 
-    Whole numbers and floats of 8 bits are drawn in float32 and rounded. Of the distributions only
-    `rows`; no target is ignored, so that the least traffic is exact.
-    Spikes keep a part from standing for the whole, as it does among many like numbers: each weighs
-    as much as a quarter of all that are none, in a sum of products (vectors) or of exponentials
-    (rows), which is more than the rounding of so long a sum is permitted to cost. Who knew their
-    number could stop looking for them at the last. Whole numbers accept no error and need none.
+    Integers and floats of 8 bits are drawn in float32 and rounded. The distribution is always
+    `rows`. No target is ignored, so the least traffic is exact.
+
+    Among many similar numbers a kernel could compute a part and extrapolate. Spikes prevent that:
+    in a sum of products (vectors) or of exponentials (rows) each weighs as much as a quarter of all
+    other elements, more than the limit of error of such a long sum. Their number is random, or a
+    kernel could stop after the last one. Integers accept no error and need no spikes.
     """
 
     def __init__(self, case: Case, device: torch.device | str, seed: int) -> None:
         self._case = case
         self._device = torch.device(device)
         self._random = torch.Generator(self._device).manual_seed(seed)
-        self._numbers = random.Random(seed)  # apart, so that they do not depend on the tensors
+        self._numbers = random.Random(seed)  # separate, so they do not depend on the tensors
         self.drawn: list[Tensor] = []
 
     def tensor(
@@ -105,7 +107,7 @@ class LargeDraw:
         whole = is_whole(final)
         least, middle = 0.05, 0.0
         if whole:
-            low, high = _range(name, min(limit, EXACT_IN_FLOAT32))
+            low, high = _bounds(name, min(limit, EXACT_IN_FLOAT32))
             least, middle = 1.0, _middle(low, high)
         drawn_in = torch.float32 if whole or final.itemsize == 1 else final
         values = torch.empty(shape, dtype=drawn_in, device=self._device)
@@ -129,8 +131,8 @@ class LargeDraw:
         spikes = plain * weight if not rows else plain + math.log(weight)
         chosen = self._below(2, where.shape).bool()
         chosen[..., :SPIKES] = True
-        # Who is not chosen gives way to the first, which is: of two that fall on one place either
-        # may be written last.
+        # A spike that is not chosen takes the place and the value of the first one. Two spikes on
+        # one place must have one value, because either may be written last.
         where = torch.where(chosen, where, where[..., :1])
         spikes = torch.where(chosen, spikes, spikes[..., :1]).clamp(-limit, limit)
         return values.scatter_(-1, where, spikes.to(values.dtype))
@@ -156,9 +158,9 @@ class LargeDraw:
 
 
 class NumberDraw(LargeDraw):
-    """The numbers of the LargeDraw with this seed; of its tensors only shape and dtype.
+    """Draws the numbers of the LargeDraw with this seed, and tensors without values.
 
-    A call's numbers are needed before the memory that its tensors will lie in may be filled.
+    A call's numbers are needed before the memory of its tensors may be filled.
     """
 
     def __init__(self, case: Case, seed: int) -> None:
@@ -173,8 +175,8 @@ class NumberDraw(LargeDraw):
         return torch.empty(count, dtype=torch.int64, device="meta")
 
 
-def _mix(case: Case) -> int:
-    """A generator seed in which every field of the case counts, the same in every process."""
+def _seed_from(case: Case) -> int:
+    """Derive a generator seed from every field of the case, the same in every process."""
     seed = case.seed
     for part in (*case.shape, case.pad, case.offset, *case.dtype.encode(), *case.draw.encode()):
         seed = (seed * 0x5851F42D4C957F2D + part + 0x14057B7EF767814F) % 2**63
@@ -184,9 +186,9 @@ def _mix(case: Case) -> int:
 def with_layout(
     values: Tensor, pad: int, offset: int, device: torch.device | str = "cpu"
 ) -> Tensor:
-    """The same values, rows `pad` elements apart and `offset` elements past a 16-byte boundary.
+    """Copy the values to rows with `pad` elements between them, `offset` past a 16-byte boundary.
 
-    NaN lies between the rows, so that reading it shows; of whole numbers the largest.
+    The padding holds NaN, or the largest integer, so a kernel that reads it is wrong.
     """
     stride = values.shape[-1] + (pad if values.ndim > 1 else 0)
     rows = values.numel() // values.shape[-1]
@@ -217,9 +219,9 @@ def _normal(rows: int, columns: int, random: torch.Generator) -> Tensor:
 
 
 def _rows(rows: int, columns: int, random: torch.Generator, extreme: float, dtype: str) -> Tensor:
-    """Row scale log-uniform in [0.05, 20], shift in [-8, 8], one spike per 4,096 columns.
+    """Draw row scales log-uniform in [0.05, 20], shifts in [-8, 8], a spike per 4,096 columns.
 
-    The recipe of measuring.md D8: with it, a guess without the reduction passes 0 % of rows.
+    With these, a guess without the reduction passes 0 % of rows.
     """
     scale = _uniform((rows, 1), math.log(0.05), math.log(20.0), random).exp()
     shift = _uniform((rows, 1), -8.0, 8.0, random)
@@ -232,7 +234,7 @@ def _rows(rows: int, columns: int, random: torch.Generator, extreme: float, dtyp
 
 
 def _ties(rows: int, columns: int, random: torch.Generator, extreme: float, dtype: str) -> Tensor:
-    """Four values a row, so that the maximum occurs many times."""
+    """Draw from four values a row, so that the maximum occurs many times."""
     palette = _uniform((rows, 4), -6.0, 6.0, random)
     return palette.gather(1, torch.randint(4, (rows, columns), generator=random))
 
@@ -246,7 +248,7 @@ def _constant(
 def _extremes(
     rows: int, columns: int, random: torch.Generator, extreme: float, dtype: str
 ) -> Tensor:
-    """Half the elements ordinary, half near ±`extreme`; the sign leans one way in each row."""
+    """Draw half of the elements near ±`extreme`; in each row one sign is more frequent."""
     lean = _uniform((rows, 1), 0.1, 0.9, random)
     sign = (_uniform((rows, columns), 0.0, 1.0, random) < lean).double() * 2 - 1
     large = sign * extreme * _uniform((rows, columns), 0.5, 1.0, random)
@@ -257,7 +259,7 @@ def _extremes(
 def _denormals(
     rows: int, columns: int, random: torch.Generator, extreme: float, dtype: str
 ) -> Tensor:
-    """Zeros of both signs, subnormal and ordinary small numbers, in equal parts."""
+    """Draw zeros of both signs, subnormal and ordinary small numbers, in equal parts."""
     smallest_normal = torch.finfo(DTYPES[dtype]).smallest_normal
     sign = torch.randint(2, (rows, columns), generator=random) * 2.0 - 1
     kind = torch.randint(3, (rows, columns), generator=random)
@@ -276,18 +278,18 @@ def _denormals(
 def _integers(
     rows: int, columns: int, random: torch.Generator, extreme: float, dtype: str
 ) -> Tensor:
-    """Only -1, 0 and 1: sums that a float32 holds exactly, so that any error shows."""
+    # float32 holds sums of -1, 0 and 1 exactly, so any error shows.
     return torch.randint(-1, 2, (rows, columns), generator=random).double()
 
 
 def _spikes(rows: int, columns: int, random: torch.Generator, extreme: float, dtype: str) -> Tensor:
-    """Normal numbers, and 120 once in each row: in its last column, then further to the left.
+    """Draw normal numbers with one 120 in each row, first in the last column, then further left.
 
-    With as many rows as columns, each column has one. exp(120) is no float32: a softmax whose
-    maximum leaves a column out shows it, which a single spike at random would hardly do.
+    With as many rows as columns, each column has one. exp(120) overflows float32, so a softmax
+    whose maximum leaves out a column fails. A single random spike would hardly show that.
     """
-    columns_of_them = columns - 1 - torch.arange(rows) * columns // rows
-    return _normal(rows, columns, random).scatter_(1, columns_of_them.unsqueeze(1), 120.0)
+    places = columns - 1 - torch.arange(rows) * columns // rows
+    return _normal(rows, columns, random).scatter_(1, places.unsqueeze(1), 120.0)
 
 
 DISTRIBUTIONS: dict[str, Distribution] = {
@@ -301,12 +303,11 @@ DISTRIBUTIONS: dict[str, Distribution] = {
 }
 
 
-# The same for whole numbers from `low` to `high`, as int64: float64 would not hold all of them.
+# The same for integers from `low` to `high`, as int64: float64 cannot hold all of them.
 WholeNumbers = Callable[[int, int, torch.Generator, int, int], Tensor]
 
 
-def _range(dtype: str, extreme: float | None) -> tuple[int, int]:
-    """The least and the greatest number that may be drawn, both included."""
+def _bounds(dtype: str, extreme: float | None) -> tuple[int, int]:
     low, high = smallest(DTYPES[dtype]), int(LARGEST[dtype])
     if extreme is None or extreme >= high:
         return low, high
@@ -314,22 +315,20 @@ def _range(dtype: str, extreme: float | None) -> tuple[int, int]:
 
 
 def _middle(low: int, high: int) -> float:
-    """Return the number around which whole numbers of a range are drawn."""
     return 0.0 if low < 0 else min(high, 100) / 2
 
 
 def _integer(low: int, high: int, shape: tuple[int, ...], random: torch.Generator) -> Tensor:
-    """Uniform in [low, high]; of int64 without the greatest, for torch takes no bound beyond it."""
+    # torch takes no bound above int64's greatest number, so that one is never drawn.
     return torch.randint(low, min(high + 1, 2**63 - 1), shape, generator=random)
 
 
 def _near_0(low: int, high: int, size: int) -> tuple[int, int]:
-    """The part of a range that lies within `size` of 0."""
     return max(low, -size), min(high, size)
 
 
 def _rows_of_whole(rows: int, columns: int, random: torch.Generator, low: int, high: int) -> Tensor:
-    """Row scale log-uniform in [1, 20], row shift in [-8, 8]; unsigned ones lie around 50."""
+    """Draw row scales log-uniform in [1, 20], shifts in [-8, 8]; unsigned ones lie around 50."""
     scale = _uniform((rows, 1), 0.0, math.log(20.0), random).exp()
     middle = _middle(low, high)
     shift = _uniform((rows, 1), middle - 8.0, middle + 8.0, random)
@@ -349,7 +348,7 @@ def _constant_whole(
 
 
 def _extreme_whole(rows: int, columns: int, random: torch.Generator, low: int, high: int) -> Tensor:
-    """A quarter each of `low`, `high`, numbers anywhere between, and numbers near 0."""
+    """Draw a quarter each of `low`, `high`, numbers anywhere between, and numbers near 0."""
     shape = rows, columns
     kind = torch.randint(4, shape, generator=random)
     anywhere = _integer(low, high, shape, random)
@@ -363,7 +362,6 @@ def _small_whole(rows: int, columns: int, random: torch.Generator, low: int, hig
 
 
 def _spiky_whole(rows: int, columns: int, random: torch.Generator, low: int, high: int) -> Tensor:
-    """-1, 0 and 1, and 120 where `spikes` has it."""
     small = _small_whole(rows, columns, random, low, min(high, 120) - 1)
     places = columns - 1 - torch.arange(rows) * columns // rows
     return small.scatter_(1, places.unsqueeze(1), min(high, 120))
@@ -381,5 +379,5 @@ WHOLE_NUMBERS: dict[str, WholeNumbers] = {
 
 
 def reseeded(case: Case, seed: int) -> Case:
-    """The case with a seed of this run, where its author left the seed open."""
-    return case if case.seed else replace(case, seed=_mix(replace(case, seed=seed)) % 2**31)
+    """Return the case with a seed of this run, unless its author chose one."""
+    return case if case.seed else replace(case, seed=_seed_from(replace(case, seed=seed)) % 2**31)

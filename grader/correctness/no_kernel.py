@@ -1,4 +1,4 @@
-"""What is told of an answer that is right although no kernel had any effect."""
+"""Detect outputs that are right with all launches disabled: no kernel computed them."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections.abc import Iterable
 from grader import backends
 from grader.model import Failure, Spec, percent
 
-# The most of an output that may come from elsewhere than kernels, such as a remainder at its end.
+# At most this share of an output may come from outside kernels, such as a remainder at its end.
 MOST_WITHOUT = 0.1
 
 
-def no_kernel(spec: Spec, shares: Iterable[tuple[str, float]]) -> Failure | None:
-    """The failure of the first output of which too much came out right, if there is one.
+def no_kernel_failure(spec: Spec, shares: Iterable[tuple[str, float]]) -> Failure | None:
+    """Build the failure for the first output of which too much is right, or return None.
 
-    `shares` are of each output, from 0 to 1, with every launch of a kernel left without effect.
+    `shares` are the right elements of each output, from 0 to 1, with all launches disabled.
     """
     decorator = backends.find(spec.backend).decorator
     for output, share in shares:
         if share > MOST_WITHOUT:
             return Failure(
                 kind="no_kernel",
-                message=f"the answer does not come from a kernel: with the launches of all kernels "
-                f"switched off, {percent(share)} of {output} came out right all the same",
+                message=f"the output does not come from a kernel: with the launches of all kernels "
+                f"switched off, {percent(share)} of {output} is still right",
                 expected=f"at most {percent(MOST_WITHOUT)} right without kernels",
                 got=percent(share),
-                hint=f"Let a kernel of yours ({decorator}) compute it and write it; "
+                hint=f"Compute and write the output in a kernel of your own ({decorator}); "
                 "torch and numpy may prepare memory.",
             )
     return None

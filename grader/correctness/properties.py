@@ -1,4 +1,4 @@
-"""What an exercise's `test_kernel.py` is written with.
+"""Strategies and assertions for an exercise's `test_kernel.py`.
 
     from hypothesis import given
     from grader.testing import assert_within, cases_of, eps
@@ -26,7 +26,7 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grader.correctness.acceptance import eps, place_in
+from grader.correctness.acceptance import eps, unravel_index
 from grader.course import Exercise
 from grader.model import Case, Spec
 
@@ -40,9 +40,9 @@ CORNERS = (2, 3, 31, 127, 128, 129, 255, 257, 511, 512, 513, 1023, 1024, 1025, 2
 
 @dataclass(frozen=True)
 class Scope:
-    """What this run restricts every strategy to."""
+    """The cases to which this run restricts every strategy."""
 
-    roomy: bool = False  # a GPU has time for larger cases than a simulator
+    on_gpu: bool = False  # where larger cases take no longer
     only: Case | None = None
 
 
@@ -50,24 +50,24 @@ SCOPE: ContextVar[Scope] = ContextVar("grader_scope", default=Scope())  # noqa: 
 
 
 def cases_of(test_file: str) -> st.SearchStrategy[Case]:
-    """Cases of the exercise whose spec.py lies beside `test_file`, small ones first."""
+    """Draw cases of the exercise whose spec.py lies beside `test_file`, small ones first."""
     scope = SCOPE.get()
     if scope.only is not None:
         return st.just(scope.only)
-    return cases(Exercise(Path(test_file).parent).spec, roomy=scope.roomy)
+    return cases(Exercise(Path(test_file).parent).spec, on_gpu=scope.on_gpu)
 
 
 def cases(
-    spec: Spec, *, roomy: bool = False, within: Case | None = None
+    spec: Spec, *, on_gpu: bool = False, within: Case | None = None
 ) -> st.SearchStrategy[Case]:
-    """Descriptions of inputs that the exercise allows.
+    """Draw cases that the exercise allows.
 
-    With `within`, a case that fails, none is larger, and each field is as simple as the exercise
-    has it or as it is there: few enough to choose from for a smaller failure to be found soon.
+    With a failing case `within`, none is larger. Each other field has its simplest value or that of
+    `within`: among so few choices a smaller failure is found soon.
     """
     largest = within.shape if within else spec.largest
-    most = within.elements if within else spec.most_elements * (16 if roomy else 1)
-    extents = _mostly if within else _extents
+    most = within.elements if within else spec.most_elements * (16 if on_gpu else 1)
+    extents = _mostly_largest if within else _extents
     pads = (0, 1, 3, 8) if spec.strided else (0,)
 
     def chosen(name: str, values: Sequence[T]) -> st.SearchStrategy[T]:
@@ -76,13 +76,13 @@ def cases(
 
     @st.composite
     def build(draw: st.DrawFn) -> Case:
-        # The last extent first: a failure is told by the shortest row that shows it.
+        # The last extent first: the shortest row that fails explains the most.
         shape: list[int] = []
-        room = most
+        left = most  # elements
         for extent in reversed(largest):
-            size = draw(extents(max(1, min(extent, room))))
+            size = draw(extents(max(1, min(extent, left))))
             shape.insert(0, size)
-            room //= size
+            left //= size
         return Case(
             shape=tuple(shape),
             dtype=draw(chosen("dtype", spec.dtypes)),
@@ -101,33 +101,33 @@ def _extents(largest: int) -> st.SearchStrategy[int]:
     return anywhere | st.sampled_from(corners) if corners else anywhere
 
 
-def _mostly(largest: int) -> st.SearchStrategy[int]:
-    """From 1 to `largest`, which is as likely as 3 in 4 and shrinks to any other."""
+def _mostly_largest(largest: int) -> st.SearchStrategy[int]:
+    """Draw from 1 to `largest`, which comes 3 times in 4 and shrinks to any other."""
     return st.integers(1, 4 * largest).map(lambda size: min(size, largest))
 
 
 def assert_within(
     got: Tensor | float, expected: Tensor | float, limit: Tensor | float, what: str
 ) -> None:
-    """Every |got - expected| is at most `limit`, elementwise and in float64.
+    """Assert that every |got - expected| is at most `limit`, elementwise and in float64.
 
-    Raises AssertionError that names `what`, the worst index, what was expected and what came.
+    Raises AssertionError with `what`, the worst index, the expected and the actual value.
     """
-    # With the dtype, as a Python float would otherwise become a float32.
-    actual, wanted, slack = (
+    # Without a dtype a Python float would become a float32.
+    actual, target, slack = (
         torch.as_tensor(v, dtype=torch.float64, device="cpu") for v in (got, expected, limit)
     )
-    wanted, slack = wanted.expand_as(actual), slack.expand_as(actual)
-    excess = (actual - wanted).abs() - slack
-    bad = ~(excess <= 0)  # so that NaN is bad
-    bad &= actual != wanted  # equal infinities differ by NaN
+    target, slack = target.expand_as(actual), slack.expand_as(actual)
+    excess = (actual - target).abs() - slack
+    bad = ~(excess <= 0)  # NaN is bad, too
+    bad &= actual != target  # equal infinities differ by NaN
     if not bool(bad.any()):
         return
     worst = int(torch.where(bad, excess.nan_to_num(nan=torch.inf), -torch.inf).argmax())
-    index = place_in(bad.shape, worst)
+    index = unravel_index(bad.shape, worst)
     place = f" at {list(index)}" if index else ""
     raise AssertionError(
-        f"{what}{place}: expected {_at(wanted, index):.7g} ± {_at(slack, index):.2g}, "
+        f"{what}{place}: expected {_at(target, index):.7g} ± {_at(slack, index):.2g}, "
         f"got {_at(actual, index):.7g}"
     )
 

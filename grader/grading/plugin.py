@@ -113,7 +113,7 @@ def _prepare_hypothesis(options: Options) -> None:
         print_blob=False,
     )
     settings.load_profile("grader")
-    SCOPE.set(Scope(roomy=options.device == "cuda", only=options.case))
+    SCOPE.set(Scope(on_gpu=options.device == "cuda", only=options.case))
 
 
 class SpecFile(pytest.File):

@@ -72,10 +72,10 @@ def trace_of(grading: Grading, case: Case | None = None) -> Trace:
         for name, right in right_elements(expected, outputs):
             bad = ~right & ~missing[name] if name in missing else ~right
             if bad.any():
-                wrong[name] = _wrong(bad, expected.answer[name], outputs[name])
+                wrong[name] = _wrong(bad, expected.outputs[name], outputs[name])
                 marked[name] = bad
     # Where the call itself failed, each index below 0 may be to blame; where nothing did, none.
-    blamed = -1 if failure and not wrong else mistakes.blamed(traced, marked)
+    blamed = -1 if failure and not wrong else mistakes.suspects(traced, marked)
     arrays, numbers = _arrays(spec, {**inputs, **outputs}, traced.arrays)
     source = tuple(map(printable, grading.source))
     return Trace(

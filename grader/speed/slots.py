@@ -196,11 +196,11 @@ class Slots:
             known = {k: v[rows] if isinstance(v, Tensor) else v for k, v in inputs.items()}
         expected = expect(self.spec, self.case, known)
         placed_by_name = {placed.argument.name: placed for placed in slot}
-        for name, answer in expected.answer.items():
+        for name, answer in expected.outputs.items():
             placed = placed_by_name[name]
             limit = torch.zeros_like(answer)
             if not is_whole(placed.view.dtype):
-                own, size = expected.own[name].double(), expected.magnitude[name]
+                own, size = expected.in_float32[name].double(), expected.magnitude[name]
                 limit, _ = limits(placed.view.dtype, answer, own, size, expected.terms)
             index = rows
             if answer.ndim > 1:

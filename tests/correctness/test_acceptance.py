@@ -59,11 +59,11 @@ def rounded(spec: Spec, case: Case, answers: Outputs) -> Outputs:
 
 
 def correctly_rounded(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
-    return rounded(spec, case, expected.answer)
+    return rounded(spec, case, expected.outputs)
 
 
 def torch_in_float32(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
-    return rounded(spec, case, expected.own)
+    return rounded(spec, case, expected.in_float32)
 
 
 # -- honest
@@ -184,7 +184,7 @@ def flushing_cross_entropy(spec: Spec, case: Case, inputs: Inputs, expected: Exp
     probability = flushed(terms / terms.sum(-1, keepdim=True))
     one_hot = torch.zeros_like(logits).scatter_(-1, target.clamp(min=0), 1.0)
     gradient = flushed(inputs["grad_scale"] * probability) - inputs["grad_scale"] * one_hot
-    answer = {**expected.answer, "logits": gradient.masked_fill(target == -100, 0.0)}
+    answer = {**expected.outputs, "logits": gradient.masked_fill(target == -100, 0.0)}
     return rounded(spec, case, answer)
 
 
@@ -246,7 +246,7 @@ def test_one_wrong_element_is_found_and_named(dtype: str, shape: tuple[int, int]
     place = (2, likeliest)
 
     def one_wrong(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
-        out = expected.answer["out"].clone()
+        out = expected.outputs["out"].clone()
         out[place] *= 1.02 + 4 * spacing_at_one(dtype)
         return rounded(spec, case, {"out": out})
 
@@ -264,7 +264,7 @@ def test_one_wrong_element_is_found_and_named(dtype: str, shape: tuple[int, int]
 )
 def test_a_sum_short_of_one_percent_is_rejected(draw: str, dtype: str, shape: tuple[int, int]):
     def short(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
-        return rounded(spec, case, {"out": expected.answer["out"] / 0.99})
+        return rounded(spec, case, {"out": expected.outputs["out"] / 0.99})
 
     assert verdict(SOFTMAX, Case(shape, dtype, draw=draw), short) is not None
 
@@ -317,7 +317,7 @@ def test_answers_rounded_through_bfloat16_are_rejected(name: str, dtype: str, co
         dtype = "float32"
 
     def coarse(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
-        return rounded(spec, case, {k: v.bfloat16() for k, v in expected.answer.items()})
+        return rounded(spec, case, {k: v.bfloat16() for k, v in expected.outputs.items()})
 
     shape = (4, columns) if len(spec.largest) > 1 else (columns,)
     assert verdict(spec, Case(shape, dtype, seed=1), coarse) is not None
@@ -369,7 +369,7 @@ def test_a_cross_entropy_with_a_guessed_loss_is_rejected(dtype: str):
         logits, target = inputs["logits"].double(), inputs["target"]
         chosen = logits.gather(-1, target.clamp(min=0).unsqueeze(-1)).squeeze(-1)
         loss = math.log(case.shape[-1]) + 0.5 - chosen
-        answer = {**expected.answer, "loss": loss.masked_fill(target == -100, 0.0)}
+        answer = {**expected.outputs, "loss": loss.masked_fill(target == -100, 0.0)}
         return rounded(spec, case, answer)
 
     for seed in range(20):

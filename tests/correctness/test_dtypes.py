@@ -278,20 +278,20 @@ def test_a_pattern_that_a_kernel_may_write_by_right_counts_only_where_it_is_wron
 def test_an_answer_that_the_dtype_cannot_hold_is_the_exercises_fault(
     dtype: str, answer: torch.Tensor, given: str
 ):
-    with pytest.raises(BrokenExercise, match=f"the reference gives out a {given}.*{dtype}"):
+    with pytest.raises(BrokenExercise, match=f"the reference writes {given}.* to out.*{dtype}"):
         expected(dtype, answer)
 
 
 def test_answers_are_compared_in_the_outputs_own_kind_of_number():
-    assert expected("int16", torch.tensor([1.0, -2.0, 3.0])).answer["out"].dtype == torch.int64
-    assert expected("bool", torch.tensor([True, False, True])).answer["out"].tolist() == [1, 0, 1]
-    assert expected("float32", torch.tensor([1, 2, 3])).answer["out"].dtype == torch.float64
+    assert expected("int16", torch.tensor([1.0, -2.0, 3.0])).outputs["out"].dtype == torch.int64
+    assert expected("bool", torch.tensor([True, False, True])).outputs["out"].tolist() == [1, 0, 1]
+    assert expected("float32", torch.tensor([1, 2, 3])).outputs["out"].dtype == torch.float64
 
 
 def test_whole_numbers_reach_the_reference_in_their_own_dtype_and_wrap_around():
     spec = spec_of("int8", lambda inputs: {"out": inputs["x"] + inputs["x"]})
     inputs: Inputs = {"x": torch.tensor([100, -100, 3], dtype=torch.int8)}
-    assert expect(spec, Case((3,), "int8"), inputs).answer["out"].tolist() == [-56, 56, 6]
+    assert expect(spec, Case((3,), "int8"), inputs).outputs["out"].tolist() == [-56, 56, 6]
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int64", "float8_e5m2"])

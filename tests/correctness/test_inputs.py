@@ -131,10 +131,14 @@ def test_no_row_lets_a_guess_pass_for_a_softmax(shape: tuple[int, int]):
         case = Case(shape, "float32", seed=seed)
         inputs = SOFTMAX.inputs(case, CaseDraw(case))
         expected = expect(SOFTMAX, case, inputs)
-        answer = expected.answer["out"]
+        answer = expected.outputs["out"]
         guess = inputs["x"].double().exp() / (shape[1] * math.exp(0.5))
         limit, _ = limits(
-            torch.float32, answer, expected.own["out"], expected.magnitude["out"], expected.terms
+            torch.float32,
+            answer,
+            expected.in_float32["out"],
+            expected.magnitude["out"],
+            expected.terms,
         )
         assert bool(((guess - answer).abs() > limit).any(-1).all()), case
 
@@ -270,11 +274,11 @@ def test_a_part_of_a_large_dot_product_does_not_stand_for_all_of_it():
         case = scored_case(spec, length)
         inputs = spec.inputs(case, LargeDraw(case, "cpu", seed))
         expected = expect(spec, case, inputs)
-        own, magnitude = expected.own["out"].double(), expected.magnitude["out"]
-        limit, _ = limits(torch.float32, expected.answer["out"], own, magnitude, expected.terms)
+        own, magnitude = expected.in_float32["out"].double(), expected.magnitude["out"]
+        limit, _ = limits(torch.float32, expected.outputs["out"], own, magnitude, expected.terms)
         read = length * 9 // 10
         part = inputs["a"][:read].double().dot(inputs["b"][:read].double())
-        missed += abs(part * length / read - expected.answer["out"]).item() > limit.item()
+        missed += abs(part * length / read - expected.outputs["out"]).item() > limit.item()
     assert missed >= 18
 
 
@@ -283,7 +287,7 @@ def test_half_of_a_row_of_the_scored_case_does_not_stand_for_all_of_it():
     case = scored_case(spec, 40)
     inputs = spec.inputs(case, LargeDraw(case, "cpu", seed=1))
     expected = expect(spec, case, inputs)
-    answer, own = expected.answer["loss"], expected.own["loss"].double()
+    answer, own = expected.outputs["loss"], expected.in_float32["loss"].double()
     limit, _ = limits(torch.float32, answer, own, expected.magnitude["loss"], expected.terms)
     logits, target = inputs["logits"].double(), inputs["target"]
     half = logits[:, : case.shape[-1] // 2].logsumexp(-1) + math.log(2)

@@ -67,15 +67,15 @@ def lacks(*shape: int, written: tuple[slice, ...]) -> Tensor:
             (2, 1),
             (32, 1),
             "Of out only element 0 is written, and the launch has a block for each element: does "
-            "every block use its own number, cuda.blockIdx.x, and every thread that in its block, "
-            "cuda.threadIdx.x?",
+            "every block use its own number, cuda.blockIdx.x, and every thread its own in the "
+            "block, cuda.threadIdx.x?",
         ),
         (
             lacks(3, 2, written=(slice(1),)),
             (3, 1),
             (32, 1),
             "Of out only row 0 is written, and the launch has a block for each row: does every "
-            "block use its own number, cuda.blockIdx.x, and every thread that in its block, "
+            "block use its own number, cuda.blockIdx.x, and every thread its own in the block, "
             "cuda.threadIdx.x?",
         ),
         (
@@ -121,7 +121,7 @@ def lacks(*shape: int, written: tuple[slice, ...]) -> Tensor:
 def test_gaps_that_a_known_mistake_leaves_are_asked_about(
     missing: Tensor, grid: tuple[int, int], block: tuple[int, int], said: str
 ):
-    assert mistakes.of_gaps("out", missing, written(launch(grid, block))) == said
+    assert mistakes.ask_about_gaps("out", missing, written(launch(grid, block))) == said
 
 
 @pytest.mark.parametrize(
@@ -137,33 +137,33 @@ def test_gaps_that_a_known_mistake_leaves_are_asked_about(
     ],
 )
 def test_other_gaps_are_not(missing: Tensor):
-    assert mistakes.of_gaps("out", missing, written(launch((2, 1), (16, 1)))) is None
+    assert mistakes.ask_about_gaps("out", missing, written(launch((2, 1), (16, 1)))) is None
 
 
 def test_a_launch_that_is_large_enough_is_not_to_blame():
     missing = lacks(1, 17, written=(slice(None), slice(16)))
-    assert mistakes.of_gaps("out", missing, written(launch((3, 1), (8, 4)))) is None
+    assert mistakes.ask_about_gaps("out", missing, written(launch((3, 1), (8, 4)))) is None
 
 
 def test_an_output_that_nobody_writes_to_is_told():
     missing = lacks(3, written=(slice(0),))
     one = launch((1, 1), (3, 1))
     said = (
-        "No thread writes to out: an assignment such as `out[i] = …` would, and `out = …` only "
+        "No thread writes to out. `out[i] = …` writes an element; `out = …` only "
         "gives the name to something else."
     )
     nothing = replace(written(one), accesses=((0, 0, 0, 1, 0, 1, 0, 5, 0),))  # but reads
-    assert mistakes.of_gaps("out", missing, nothing) == said
-    assert mistakes.of_gaps("out", missing, replace(nothing, cut=1)) is None
-    assert mistakes.of_gaps("out", missing, written(one)) is None, "it adds to what is there"
+    assert mistakes.ask_about_gaps("out", missing, nothing) == said
+    assert mistakes.ask_about_gaps("out", missing, replace(nothing, cut=1)) is None
+    assert mistakes.ask_about_gaps("out", missing, written(one)) is None, "it adds to what is there"
     elsewhere = replace(written(one), arrays=(ArrayRef("out", "shared", (3,)),))
-    assert mistakes.of_gaps("out", missing, elsewhere) == said
+    assert mistakes.ask_about_gaps("out", missing, elsewhere) == said
 
 
 def test_of_several_launches_none_is_to_blame():
     missing = lacks(33, written=(slice(32),))
-    assert mistakes.of_gaps("out", missing, written()) is None
-    assert mistakes.of_gaps("out", missing, written(*[launch((2, 1), (16, 1))] * 2)) is None
+    assert mistakes.ask_about_gaps("out", missing, written()) is None
+    assert mistakes.ask_about_gaps("out", missing, written(*[launch((2, 1), (16, 1))] * 2)) is None
 
 
 # --- wrong values ---------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ def asked_of(
     def is_right(candidate: Tensor) -> Tensor:
         return candidate.double() == answer
 
-    return mistakes.of_values("out", got.float(), answer, is_right, [launch(grid, block)])
+    return mistakes.ask_about_values("out", got.float(), answer, is_right, [launch(grid, block)])
 
 
 def wrong_but(answer: Tensor, *right: slice) -> Tensor:
@@ -234,7 +234,7 @@ def test_what_is_right_in_the_first_block_alone_is_asked_about(
 ):
     assert asked_of(got, answer, grid, block) == (
         f"Of out exactly {which} right, as far as the first block reaches: does the kernel mix up "
-        "the place in the block and that in the whole array?"
+        "the index in the block and the index in the whole array?"
     )
     assert asked_of(got, answer, (1, 1), block) is None, "there is but one block"
 
@@ -242,7 +242,7 @@ def test_what_is_right_in_the_first_block_alone_is_asked_about(
 def test_one_row_for_all_blocks_is_asked_about():
     said = (
         "Of out only {0} 0 is right, and the launch has a block for each {0}: does every block use "
-        "its own number, cuda.blockIdx.x, and every thread that in its block, cuda.threadIdx.x?"
+        "its own number, cuda.blockIdx.x, and every thread its own in the block, cuda.threadIdx.x?"
     )
     assert asked_of(wrong_but(TABLE, slice(1)), TABLE, (4, 1), (32, 1)) == said.format("row")
     assert asked_of(wrong_but(RIGHT, slice(1)), RIGHT, (40, 1), (32, 1)) == said.format("element")
@@ -292,31 +292,33 @@ def test_an_index_below_0_is_asked_about():
         "missing there, or wrong, or a sign?"
     )
     line = question.format("Line 2 (before = tile[i, j - 1])")
-    assert mistakes.of_indices(used(FROM_END), WRONG, source) == line
-    assert mistakes.of_indices(used(0), WRONG, source) is None
+    assert mistakes.ask_about_indices(used(FROM_END), WRONG, source) == line
+    assert mistakes.ask_about_indices(used(0), WRONG, source) is None
     for unknown in (0, 3):  # it is the worker that tells the number
-        told = mistakes.of_indices(used(FROM_END, line=unknown), WRONG, source)
+        told = mistakes.ask_about_indices(used(FROM_END, line=unknown), WRONG, source)
         assert told == question.format("The kernel")
 
 
 def test_an_index_below_0_of_who_wrote_nothing_wrong_is_not():
     """Such as in a sum whose first threads do nothing with what they read."""
-    assert mistakes.of_indices(used(FROM_END, thread=0), WRONG, []) is None
+    assert mistakes.ask_about_indices(used(FROM_END, thread=0), WRONG, []) is None
     late = used(FROM_END)
     over = replace(late, accesses=(*late.accesses, (0, 1, 0, 2, 1, 1, 1, 4, 0)))
-    assert mistakes.of_indices(over, {"out": WRONG["out"][:2]}, []) is None, "thread 2 wrote last"
-    assert mistakes.of_indices(late, {"other": WRONG["out"]}, []) is None
+    assert mistakes.ask_about_indices(over, {"out": WRONG["out"][:2]}, []) is None, (
+        "thread 2 wrote last"
+    )
+    assert mistakes.ask_about_indices(late, {"other": WRONG["out"]}, []) is None
 
 
 def test_an_index_below_0_that_led_to_what_another_thread_read_is_asked_about():
     late = used(FROM_END, thread=0)
     passed_on = ((0, 0, 0, 0, 0, 1, 1, 3, 0), (0, 1, 0, 2, 0, 1, 0, 4, 0))
     read_by_2 = replace(late, accesses=(late.accesses[0], *passed_on, *late.accesses[1:]))
-    assert mistakes.of_indices(read_by_2, WRONG, []) is not None
+    assert mistakes.ask_about_indices(read_by_2, WRONG, []) is not None
     other_block = (*passed_on[:1], (0, 1, 1, 2, 0, 1, 0, 4, 0))
     twice = replace(late, launches=(launch((2, 1), (4, 1)),))
     of_another = replace(twice, accesses=(late.accesses[0], *other_block, *late.accesses[1:]))
-    assert mistakes.of_indices(of_another, WRONG, []) is None
+    assert mistakes.ask_about_indices(of_another, WRONG, []) is None
 
 
 # --- in a check -----------------------------------------------------------------------------------

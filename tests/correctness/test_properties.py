@@ -34,13 +34,13 @@ def allowed(case: Case, spec: Spec, largest: tuple[int, ...], most: int) -> bool
     )
 
 
-@pytest.mark.parametrize("roomy", [False, True])
+@pytest.mark.parametrize("on_gpu", [False, True])
 @pytest.mark.parametrize("spec", [e.spec for e in EXERCISES], ids=[e.name for e in EXERCISES])
-def test_every_case_is_one_that_the_spec_allows(spec: Spec, roomy: bool):
-    most = spec.most_elements * (16 if roomy else 1)
+def test_every_case_is_one_that_the_spec_allows(spec: Spec, on_gpu: bool):
+    most = spec.most_elements * (16 if on_gpu else 1)
 
     @settings(max_examples=100)
-    @given(cases(spec, roomy=roomy))
+    @given(cases(spec, on_gpu=on_gpu))
     def holds(case: Case):
         assert allowed(case, spec, spec.largest, most)
         assert Case.parse(str(case)) == case
@@ -111,7 +111,7 @@ def test_a_run_may_be_restricted_to_one_case():
 
 
 def test_a_gpu_has_room_for_larger_cases():
-    token = SCOPE.set(Scope(roomy=True))
+    token = SCOPE.set(Scope(on_gpu=True))
     try:
         strategy = cases_of(str(EXERCISES[0].tests))
     finally:

@@ -171,8 +171,8 @@ def test_what_torch_computes_is_no_kernels(tried: Try, body: str):
     assert found is not None
     assert found.kind == "no_kernel"
     assert found.message == (
-        "the answer does not come from a kernel: with the launches of all kernels switched off, "
-        "100 % of out came out right all the same"
+        "the output does not come from a kernel: with the launches of all kernels switched off, "
+        "100 % of out is still right"
     )
     assert (found.expected, found.got) == ("at most 10 % right without kernels", "100 %")
     assert found.hint == (
@@ -186,7 +186,7 @@ def test_half_by_torch_is_too_much(tried: Try):
     body = "launch(x[:500], out[:500])\nout[500:] = 2 * x[500:]"
     found = tried(DOUBLE, triton_file(body))
     assert found is not None
-    assert found.message.endswith("50 % of out came out right all the same")
+    assert found.message.endswith("50 % of out is still right")
 
 
 BY_KERNELS = {

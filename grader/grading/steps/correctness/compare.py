@@ -9,7 +9,7 @@ from dataclasses import replace
 import hypothesis
 from hypothesis import HealthCheck, Phase
 
-from grader.correctness import cases, expect, no_kernel, reseeded, shares_right
+from grader.correctness import cases, expect, no_kernel_failure, reseeded, shares_right
 from grader.grading.recording import outcome_of
 from grader.grading.session import Grading
 from grader.grading.step import Finding
@@ -68,7 +68,9 @@ def without_kernels(grading: Grading) -> Failure | None:
     if outputs is None:
         return None
     expected = trusted(lambda: expect(spec, case, inputs), "the reference", case)
-    return no_kernel(spec, shares_right(expected, outputs, kernel.unwritten(outputs), inputs))
+    return no_kernel_failure(
+        spec, shares_right(expected, outputs, kernel.unwritten(outputs), inputs)
+    )
 
 
 def _finding(grading: Grading, tried: str, case: Case | None, failure: Failure | None) -> Finding:
@@ -91,7 +93,7 @@ def _settings(examples: int, *phases: Phase) -> hypothesis.settings:
 
 def _drawn(grading: Grading, count: int) -> tuple[Case | None, Failure | None]:
     """Have Hypothesis find a failing case, as small as it can; (None, None) if none fails."""
-    strategy = cases(grading.spec, roomy=grading.options.device == "cuda")
+    strategy = cases(grading.spec, on_gpu=grading.options.device == "cuda")
     phases = (Phase.generate, Phase.shrink) if grading.options.shrink else (Phase.generate,)
     seen: dict[Case, Failure] = {}
     settled = False  # by a failure that is not worth shrinking: Hypothesis would try it 15 times

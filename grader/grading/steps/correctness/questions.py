@@ -41,7 +41,7 @@ def with_question(failure: Failure, grading: Grading, case: Case) -> Failure:
 
 def _about_gaps(gaps: Mapping[str, Tensor], traced: Traced) -> Iterator[str | None]:
     for name, gap in gaps.items():
-        yield mistakes.of_gaps(name, gap, traced)
+        yield mistakes.ask_about_gaps(name, gap, traced)
 
 
 def _about_values(
@@ -49,7 +49,7 @@ def _about_values(
 ) -> Iterator[str | None]:
     expected = trusted(lambda: expect(grading.spec, case, inputs), "the reference", case)
     wrong = {name: ~right for name, right in right_elements(expected, outputs)}
-    yield mistakes.of_indices(traced, wrong, list(map(printable, grading.source)))
-    for name, answer in expected.answer.items():
+    yield mistakes.ask_about_indices(traced, wrong, list(map(printable, grading.source)))
+    for name, answer in expected.outputs.items():
         is_right = partial(right_of, expected, name)
-        yield mistakes.of_values(name, outputs[name], answer, is_right, traced.launches)
+        yield mistakes.ask_about_values(name, outputs[name], answer, is_right, traced.launches)

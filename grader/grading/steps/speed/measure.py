@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from grader.correctness import no_kernel
+from grader.correctness import no_kernel_failure
 from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.machine import gpu_lock, nvml
@@ -254,7 +254,7 @@ def _without_kernels(kernel: WorkerLink, slots: Slots, arena: CudaArena) -> Fail
         return error.failure
     if not finished:
         return None
-    return no_kernel(
+    return no_kernel_failure(
         slots.spec,
         (("the sampled outputs", check.share_right()) for check in contents.spot_checks),
     )
