@@ -176,8 +176,8 @@ def test_what_torch_computes_is_no_kernels(tried: Try, body: str):
     )
     assert (found.expected, found.got) == ("at most 10 % right without kernels", "100 %")
     assert found.hint == (
-        "Let a kernel of yours (@triton.jit) compute it and write it; torch and numpy may prepare "
-        "memory."
+        "Compute and write the output in a kernel of your own (@triton.jit); torch and numpy may "
+        "prepare memory."
     )
     assert found.replay is None  # it is the file that fails, and not the case
 
