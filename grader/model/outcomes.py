@@ -36,8 +36,8 @@ class Limit(StrEnum):
     NONE = "none"  # nothing: it is great
     TRAFFIC = "traffic"  # it is as fast as its reads and writes allow, and they are too many
     BOTH = "both"  # too many reads and writes, and slower than they allow
-    CACHE = "cache"  # too many reads, some of which the L2 cache answers
-    SPILLS = "spills"  # the compiler keeps in memory what registers have no room for
+    CACHE = "cache"  # too many reads, some of them served by the L2 cache
+    SPILLS = "spills"  # the compiler moves values to memory because registers run out
     OCCUPANCY = "occupancy"  # too few warps fit on the GPU at once
     LAUNCHES = "launches"  # one call starts several kernels
     SHAPE = "shape"  # none of these: block size, warps, width of loads
