@@ -78,6 +78,6 @@ def source_names(name: str) -> SourceNames:
         raise BrokenExercise(
             f"The backend {name} is broken: {folder(name) / module}.py has no "
             "NAMES = SourceNames(...).",
-            "Tell whoever wrote it; your work is not at fault.",
+            "Report it to its author; your work is not at fault.",
         )
     return library

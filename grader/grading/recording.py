@@ -102,7 +102,7 @@ def _fault(grading: Grading, step: Step, error: Exception) -> Failure:
         hint=(
             "Your kernel is not at fault. Report this with what `--debug` prints."
             if folder == GRADER
-            else "Tell whoever wrote it; your kernel is not at fault."
+            else "Report it to its author; your kernel is not at fault."
         ),
     )
 

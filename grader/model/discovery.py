@@ -10,7 +10,7 @@ from typing import TypeVar
 from grader.model.errors import BrokenExercise
 
 T = TypeVar("T")
-NEXT_STEP = "Tell whoever wrote it; your work is not at fault."
+NEXT_STEP = "Report it to its author; your work is not at fault."
 
 
 def discover(package: str, attribute: str, record: type[T]) -> Mapping[str, T]:

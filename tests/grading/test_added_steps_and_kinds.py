@@ -180,7 +180,7 @@ def test_an_exception_in_a_step_is_three_lines_and_no_traceback(course: Path):
         "an extension of the course is broken: the step faulty fails with KeyError: 'sunrise'"
     )
     assert failure["where"] == "extensions/steps/faulty.py, line 5"
-    assert failure["hint"] == "Tell whoever wrote it; your kernel is not at fault."
+    assert failure["hint"] == "Report it to its author; your kernel is not at fault."
     assert outcomes(result)["traffic"] == ("pass", 1)  # which does not need it
     assert "Traceback" not in done.stderr
 
