@@ -162,11 +162,11 @@ def raising(error: BaseException) -> Graded:
         ({"GITLAB_CI": "true", "CI_PIPELINE_CREATED_AT": "x"}, Place(System.GITLAB, ("gitlab",))),
     ],
 )
-def test_a_place_is_told_by_its_variables(environ: Mapping[str, str], place: Place):
+def test_a_system_is_recognised_by_its_variables(environ: Mapping[str, str], place: Place):
     assert ci_systems.place(environ) == place
 
 
-def test_classroom_50_is_told_from_other_actions():
+def test_classroom_50_is_distinguished_from_other_actions():
     here = ci_systems.place(CLASSROOM50)
     assert here.system is System.CLASSROOM50
     assert here.reports == ("classroom50=result.json", "github")
@@ -192,7 +192,7 @@ METADATA = {
         ('{"users": [{"email": null}], "created_at": 7}', "", ""),
     ],
 )
-def test_gradescope_tells_who_and_when(metadata: str, student: str, time: str):
+def test_gradescope_names_the_student_and_the_time(metadata: str, student: str, time: str):
     here = ci_systems.place({}, metadata)
     assert here.system is System.GRADESCOPE
     assert here.reports == ("gradescope=/nowhere/results/results.json",)
@@ -362,7 +362,7 @@ def test_a_kernel_that_is_missing_or_leads_out_is_named(root: Path, handed_in: P
     ],
     ids=["pipe", "folder", "ring", "link to nothing", "link out to nothing"],
 )
-def test_what_is_no_kernel_file_is_told_as_what_it_is(
+def test_a_path_that_is_no_kernel_file_is_described(
     root: Path, handed_in: Path, judge, capsys, make: Callable[[Path], None], told: str
 ):
     """A pipe did not exist, it was said, and a ring of links led out."""
@@ -397,7 +397,7 @@ def test_a_submission_that_is_no_folder_is_a_usage_error(root: Path):
 
 
 @pytest.mark.parametrize("name", ["there/x.json", "x" * 300 + "/x.json"])
-def test_a_file_that_has_no_place_is_told_before_there_is_work_to_lose(name: str, tmp_path: Path):
+def test_a_report_that_cannot_be_written_is_refused_before_grading(name: str, tmp_path: Path):
     """A name that is too long was told as a fault of the grader."""
     with pytest.raises(UsageError, match="cannot be written: there is no folder"):
         deliver.require_writable(tmp_path / name)
@@ -444,7 +444,7 @@ def test_a_folder_without_any_exercise_is_no_submission(root: Path, tmp_path: Pa
         (UsageError("The kernel file has 2,000,000 bytes."), Status.FAIL),
     ],
 )
-def test_what_goes_wrong_with_one_stops_none_of_the_others(
+def test_a_failure_of_one_kernel_does_not_stop_the_others(
     root: Path, judge, error: GraderError, status: Status
 ):
     judge(raising(error))
@@ -564,7 +564,7 @@ def test_a_judge_that_was_interrupted_ends_the_run(root: Path, judge):
     assert len(asked) == 1
 
 
-def test_a_broken_spec_is_told_of_its_exercise_alone(root: Path, judge):
+def test_a_broken_spec_fails_its_exercise_alone(root: Path, judge):
     asked = judge(passing)
     (root / "exercises/01_double/spec.py").write_text("SPEC = 1\n")
     (root / "exercises/01_double/kernel.py").unlink()
@@ -586,9 +586,7 @@ def test_paths_are_those_of_the_students_repository(root: Path, handed_in: Path,
 
 
 @pytest.mark.parametrize("submitted", [False, True])
-def test_no_message_tells_where_the_machine_keeps_things(
-    root: Path, handed_in: Path, submitted: bool
-):
+def test_no_message_has_a_path_of_the_grading_machine(root: Path, handed_in: Path, submitted: bool):
     """A student read the paths of the instructor's machine."""
     place = handed_in if submitted else root
     (place / "exercises/01_double/kernel.py").write_bytes(b"#" * (check.LARGEST_FILE + 1))
@@ -683,7 +681,7 @@ def test_on_a_shell_the_report_is_for_people(root: Path, judge, capsys):
         (["--all", "01"], "exclude each other"),
     ],
 )
-def test_what_cannot_be_is_told_before_anything_is_graded(
+def test_impossible_options_are_refused_before_grading(
     root: Path, judge, capsys, arguments: list[str], told: str
 ):
     asked = judge(passing)
@@ -693,7 +691,7 @@ def test_what_cannot_be_is_told_before_anything_is_graded(
     assert not (root / "typo").exists()
 
 
-def test_reports_go_where_they_are_told_to(root: Path, judge, capsys):
+def test_reports_are_written_to_the_given_paths(root: Path, judge, capsys):
     judge(failing)
     (root / "out").mkdir()
     arguments = ["--report", "junit=out/junit.xml", "--report", "result", "--exit-zero"]
@@ -811,7 +809,7 @@ def test_annotations_name_files_as_github_shows_them(
     assert "::error title=02_row_sum" in capsys.readouterr().out
 
 
-def test_a_kernel_that_is_a_link_is_told_what_to_do(root: Path, handed_in: Path, judge, capsys):
+def test_the_report_on_a_linked_kernel_says_what_to_do(root: Path, handed_in: Path, judge, capsys):
     """It was told of right answers, and no line of it had been run."""
     judge(passing)
     kernel = handed_in / "exercises/01_double/kernel.py"

@@ -114,7 +114,7 @@ def test_folders_are_read_in_all_depths_and_each_file_once():
     ],
     ids=lambda value: value[:30] if isinstance(value, str) else "",
 )
-def test_what_cannot_be_used_is_named_and_stops_nothing(content: bytes, told: str):
+def test_an_unusable_text_is_reported_and_does_not_stop_the_others(content: bytes, told: str):
     Path("bad.json").write_bytes(content)
     write("z.jsonl", line(BOB))
     found = read("bad.json", "z.jsonl")
@@ -248,7 +248,9 @@ def test_another_course_and_the_future_stand_in_no_export():
         ({"max_points": 10**9}, None, "contradict each other: 10 of 1,000,000,000 points"),
     ],
 )
-def test_what_no_board_takes_stands_in_no_export(changes: dict, handed_in: str | None, told: str):
+def test_an_attempt_that_no_board_takes_is_in_no_export(
+    changes: dict, handed_in: str | None, told: str
+):
     """An exercise that is none became a column, and raised what everybody could have earned."""
     result = ADA.result.model_copy(update=changes)
     when = {} if handed_in is None else {"submitted_at": handed_in}
@@ -276,7 +278,7 @@ def test_logins_that_differ_in_case_are_one_student_s_in_every_format(capsys):
     assert {one.student for one in read("a.jsonl").attempts} == {"ada"}
 
 
-def test_a_class_signed_with_another_key_is_told_why_once_and_each_file_is_named():
+def test_a_class_signed_with_another_key_has_one_reason_and_each_file_is_named():
     """A wrong `--trust` had the same sentence for each student; then only one file had a name."""
     stranger = Ed25519PrivateKey.from_private_bytes(bytes(32))
     for number in range(5):
@@ -345,7 +347,7 @@ def test_the_order_is_that_of_time_whatever_the_zone():
     assert [int(one.id, 16) for one in read("a.jsonl").attempts] == [0, 1, 2]
 
 
-def test_files_of_bare_results_that_are_called_alike_are_told_once_for_each_name():
+def test_bare_results_in_files_of_one_name_are_reported_once():
     """What the ready workflows kept was `results.jsonl` of everybody: a class of one student."""
     for number, student in enumerate(("ada", "bob", "eve")):
         result = ADA.result.model_copy(update={"seed": number})
@@ -426,7 +428,7 @@ def test_best_and_last_make_a_difference(capsys):
     assert exported(capsys, "csv-long", "a.jsonl").count("\n") == 13
 
 
-def test_canvas_is_filled_and_what_has_no_place_is_told(of_a_class: Path, capsys):
+def test_canvas_is_filled_and_results_without_a_cell_are_listed(of_a_class: Path, capsys):
     book = ["--gradebook", str(reported.GRADEBOOK), "--total", "All kernels"]
     assert cli.main(["export", "canvas", "class.jsonl", *book, "--out", "new.csv"]) == 1
     assert Path("new.csv").read_bytes() == (reported.GOLDEN / "canvas.csv").read_bytes()
@@ -453,7 +455,7 @@ def test_one_student_needs_no_folder(capsys):
     assert json.loads(Path("results.json").read_text())["tests"][0]["score"] == 10
 
 
-def test_one_student_goes_into_a_folder_that_is_there(capsys):
+def test_one_student_is_written_to_an_existing_folder(capsys):
     """Of the next class, in which one had handed in, it was said that it is a directory."""
     write("a.jsonl", line(ADA), line(BOB))
     write("b.jsonl", line(reported.attempt(BOB.result, "ada", 3)))
@@ -483,7 +485,7 @@ def test_a_file_is_no_folder_for_several_students(capsys):
     assert Path("out").read_bytes() == before
 
 
-def test_what_is_left_out_is_told_in_one_line_each_and_by_the_exit_code(capsys):
+def test_each_omission_has_one_line_and_changes_the_exit_code(capsys):
     write("a\n::error::x.jsonl", "{")
     write("b.jsonl", line(ADA))
     assert cli.main(["export", "csv-wide", ".", "--out", "t.csv"]) == 1
@@ -533,7 +535,7 @@ def test_a_gradebook_loses_points_that_were_taken_back(decisions: Path):
     assert Path("new.csv").read_text().splitlines()[1] == "Ada,1,ada,0"
 
 
-def test_signed_attempts_without_a_key_are_told_how_they_count(capsys):
+def test_signed_attempts_without_a_key_get_a_note_on_how_they_count(capsys):
     write("a.jsonl", signed(ADA))
     assert cli.main(["export", "csv-wide", "a.jsonl"]) == 2
     assert "for signed ones give --trust PUBLIC.pem, too" in capsys.readouterr().err
@@ -603,7 +605,7 @@ def test_what_cannot_be_exported_says_so(of_a_class: Path, capsys, arguments, to
     assert told in capsys.readouterr().err
 
 
-def test_whoever_opened_the_gradebook_elsewhere_is_told_how_to_save_it(of_a_class: Path, capsys):
+def test_a_gradebook_saved_by_another_program_gets_advice(of_a_class: Path, capsys):
     Path("book.csv").write_bytes("Student,ID\nZoë,1\n".encode("latin-1"))
     assert cli.main(["export", "canvas", str(of_a_class), "--gradebook", "book.csv"]) == 2
     err = capsys.readouterr().err

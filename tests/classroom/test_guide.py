@@ -96,7 +96,7 @@ def test_the_grades_are_out(after: Path):
     assert [row["student"] for row in rows] == ["ada", "bob"]
 
 
-def test_the_board_stands_and_names_nobody(after: Path):
+def test_the_board_is_published_and_names_nobody(after: Path):
     page = (after / "board" / "index.html").read_text()
     known = json.loads((after / "who.json").read_text())
     assert "ada" in json.dumps(known)

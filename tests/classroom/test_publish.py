@@ -556,7 +556,7 @@ def test_solutions_of_which_the_same_is_missing_share_a_note(root, publish, tmp_
     )
 
 
-def test_a_file_that_is_not_there_is_told_before_anything_is_written(tmp_path, publish, capsys):
+def test_a_missing_file_is_reported_before_anything_is_written(tmp_path, publish, capsys):
     assert publish("--results", tmp_path / "missing") == 2
     assert f"There is no file or folder {tmp_path / 'missing'}." in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
@@ -634,7 +634,7 @@ def test_from_the_day_on_they_are_published(publish, tmp_path):
     assert told.policy == "after:2026-01-01"
 
 
-def test_never_is_refused_and_when_goes_before_the_course(root, tmp_path, publish, capsys):
+def test_never_is_refused_and_when_overrides_the_course(root, tmp_path, publish, capsys):
     text = (root / "course.toml").read_text()
     (root / "course.toml").write_text(text.replace('"now"', '"never"'))
     assert publish() == 2

@@ -139,7 +139,7 @@ def test_only_what_is_chosen_is_released(root: Path, out: Path):
     assert {path.split("/")[1] for path in paths(out) if "/" in path} == {"01_double"}
 
 
-def test_links_to_what_is_not_released_are_told(root: Path, out: Path):
+def test_links_to_unreleased_files_are_noted(root: Path, out: Path):
     (root / "puzzles/README.md").write_text(
         "[one](p01_copy/spec.py) [folder](p01_copy) [two](../exercises/01_double/README.md#why)\n"
         "[three](../exercises/02_row_sum/) [web](https://example.org/x) `a[i](b)`\n"
@@ -441,7 +441,7 @@ def test_every_object_is_looked_at(root: Path, out: Path):
     assert {label.split()[4] for label in found} == {"(blob)", "(tree)", "(commit)"}
 
 
-def test_without_git_there_is_no_release_unless_it_is_asked_for(root: Path, out: Path, monkeypatch):
+def test_without_git_a_release_needs_the_option_no_git(root: Path, out: Path, monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(CannotGrade, match="There is no git on this machine") as raised:
         build.build(order(root, git=True), out)
@@ -595,7 +595,7 @@ def test_an_odd_name_is_refused(root: Path, out: Path, name: str):
 # -- the command
 
 
-def test_the_command_tells_what_it_made(root: Path, out: Path, monkeypatch, capsys):
+def test_the_command_prints_what_it_made(root: Path, out: Path, monkeypatch, capsys):
     monkeypatch.setenv("GRADER_COURSE", str(root))
     (root / "exercises/01_double/data.csv").write_text("1\n")
     command = ["release", "--out", str(out), "--only", "02", "--only", "01_double", "--no-git"]
@@ -610,7 +610,7 @@ def test_the_command_tells_what_it_made(root: Path, out: Path, monkeypatch, caps
     assert "note: exercises/01_double/data.csv: not released" in told.err
 
 
-def test_one_exercise_is_told_as_one(root: Path, out: Path, monkeypatch, capsys):
+def test_one_exercise_is_printed_in_the_singular(root: Path, out: Path, monkeypatch, capsys):
     monkeypatch.setenv("GRADER_COURSE", str(root))
     command = ["release", "--out", str(out), "--only", "02", "--no-git"]
     assert cli.main([*command, "--grader", "kernel-grader==0.1.0"]) == 0

@@ -242,7 +242,7 @@ def puzzle(root: Path) -> Path:
 
 
 @pytest.mark.parametrize("line", ["cuda.syncthreads()", "else:", "return", "if t < 9:"])
-def test_a_small_line_alone_tells_nothing(puzzle: Path, line: str):
+def test_a_small_line_alone_is_no_secret(puzzle: Path, line: str):
     assert leaking(puzzle, ("file", line)) == set()
 
 

@@ -187,7 +187,9 @@ def test_a_student_s_own_files_are_never_touched(student: Path, newer: Path):
     assert all((student / name).read_text() == "mine\n" for name in mine)
 
 
-def test_what_the_course_has_no_more_goes_unless_it_was_changed(student: Path, newer: Path):
+def test_a_file_that_the_course_dropped_is_removed_unless_it_was_changed(
+    student: Path, newer: Path
+):
     (student / "exercises/02_row_sum/kernel.py").unlink()
     update.run(student, str(newer))
     assert not (student / "exercises/02_row_sum").exists()
@@ -385,7 +387,7 @@ def test_a_release_comes_from_a_repository_with_or_without_files(
     assert content(first) == content(second) == content(student)
 
 
-def test_the_command_tells_each_thing_that_it_did(student: Path, newer: Path, monkeypatch, capsys):
+def test_the_command_prints_each_change(student: Path, newer: Path, monkeypatch, capsys):
     monkeypatch.delenv("GRADER_COURSE", raising=False)
     monkeypatch.chdir(student / DOUBLE)
     Path("kernel.py").write_text("my work\n")

@@ -445,7 +445,7 @@ def test_classroom_50_gets_a_result_from_the_courses_own_files(student: Path, bi
 
 
 @pytest.mark.parametrize("tag", ["submit/final", "submit/2026-13-01T14-32-05Z-a1b2c3d"])
-def test_where_no_tag_tells_the_time_the_commit_does(student: Path, bin_folder: Path, tag: str):
+def test_without_a_tag_the_time_is_the_commits(student: Path, bin_folder: Path, tag: str):
     bundle = student.parent / "bundle"
     shutil.copytree(student, bundle)
     shutil.copy(AUTOGRADER, bundle)

@@ -224,7 +224,7 @@ def test_conflicts_do_not_depend_on_who_takes_which_word(found, order):
     assert sorted(passes(words)) == sorted(passes(renamed))
 
 
-def test_the_worst_request_is_told_with_its_line():
+def test_the_worst_request_is_reported_with_its_line():
     warp = [access(t, 128 * t, whole=whole) for whole in (GLOBAL, SHARED) for t in range(32)]
     few = [access(t, 4 * t, place=-1) for t in range(32)]
     counts = facts(log_of([*few, *warp]), __file__)

@@ -294,7 +294,7 @@ def paper(shown: Shown) -> str:
     return shown.page.evaluate("getComputedStyle(document.body).backgroundColor")
 
 
-def test_the_theme_follows_the_system_until_it_is_chosen_and_is_kept_then(show):
+def test_the_theme_follows_the_system_until_a_reader_chooses_one(show):
     shown = show("small", color_scheme="dark")
     button = shown("#theme")
     dark = paper(shown)

@@ -311,7 +311,7 @@ def test_whoever_decides_is_known_where_no_variable_says_it(desk: Desk, monkeypa
     assert decision["by"] == pwd.getpwuid(os.getuid()).pw_name
 
 
-def test_a_decision_on_what_is_not_there_is_told(desk: Desk, capsys):
+def test_a_decision_on_an_unknown_attempt_is_reported(desk: Desk, capsys):
     best = attempt(timed(0.9))
     path = desk.put("ada.json", signed(best))
     invalidate(desk, best.id, "Why.")

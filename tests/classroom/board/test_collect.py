@@ -350,7 +350,7 @@ def by_share(entries):
     return sorted(entries, key=lambda entry: entry.figures.share)
 
 
-def test_a_file_of_rubbish_is_not_told_line_by_line(tmp_path: Path):
+def test_a_file_of_rubbish_has_few_lines_of_problems(tmp_path: Path):
     collected = read(tmp_path, "{}\n" * 1000)
     assert len(collected.problems) == documents.MOST_REASONS + 1
     assert collected.problems[-1].reason == "900 more of its lines cannot be used"

@@ -176,7 +176,7 @@ def test_tables_have_captions_and_scopes_and_as_many_cells_as_columns(site: Site
                 assert len(row.all("th", scope="row")) == 1
 
 
-def test_every_student_stands_on_a_board_once_with_rank_or_reason():
+def test_every_student_is_on_a_board_once_with_rank_or_reason():
     site = sites.small()
     (board, *_), page = site.boards, exercise(site)
     ranked = [row for row in rows_of(page, "exercise") if "id" in row.attributes]
@@ -435,7 +435,7 @@ def test_the_class_plot_marks_each_kind_of_baseline_and_names_it():
         assert ys["limit"] < float(use.attributes["y"] or 0) < ys["passing"]
 
 
-def test_the_class_plot_is_told_in_words():
+def test_the_class_plot_has_a_description_in_words():
     site = sites.class_of_40()
     board = site.boards[0]
     shares = sorted(row.share for row in board.rows if row.rank is not None)

@@ -61,7 +61,7 @@ def test_a_class_of_two_thousand_has_two_thousand_names():
     assert len(used) > 1800, "all words are drawn"
 
 
-def test_names_that_collide_are_told_apart_whoever_else_is_there(monkeypatch):
+def test_pseudonyms_that_collide_differ_whoever_else_is_in_the_class(monkeypatch):
     monkeypatch.setattr(pseudonyms, "NUMBERS", 1)
     monkeypatch.setattr(pseudonyms, "ADJECTIVES", ["calm"])
     monkeypatch.setattr(pseudonyms, "NOUNS", ["otter", "heron"])
@@ -83,7 +83,7 @@ def test_one_who_joins_changes_no_name():
     assert {login: after[login] for login in before} == before
 
 
-def test_pages_cannot_be_told_from_logins_and_differ():
+def test_names_of_pages_do_not_reveal_logins_and_differ():
     found, _ = named(["ada", "bob"], KEY, {})
     keys = {person.key for person in found.values()}
     assert all(re.fullmatch(r"[0-9a-f]{20}", key) for key in keys)

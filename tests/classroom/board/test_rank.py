@@ -141,7 +141,7 @@ def test_the_certain_share_counts_and_not_the_lucky_one():
     assert rank.best([lucky, certain]) is certain
 
 
-def test_of_equal_attempts_the_earlier_one_stands():
+def test_of_equal_attempts_the_earlier_one_counts():
     early, late = (entry(Span(0.5, 0.6, 0.7), number) for number in (1, 2))
     assert rank.best([early, late]) is early
 

@@ -143,7 +143,7 @@ def test_a_machine_that_gives_no_figure_cannot_grade(kernels: Kernels, monkeypat
         kernels.verify()
 
 
-def test_a_fault_of_ours_is_nobodys_else(kernels: Kernels):
+def test_a_fault_of_the_exercise_is_not_the_students(kernels: Kernels):
     steps = list(timed().steps)
     steps[1] = steps[1].model_copy(update={"outcome": Outcome.ERROR, "summary": "oops"})
     kernels.student("ada", 0.95, timed(status=Status.ERROR, steps=tuple(steps)))
@@ -187,7 +187,7 @@ def test_a_source_that_cannot_be_read_is_named_and_stops_no_other(tmp_path: Path
     ]
 
 
-def test_what_is_told_names_the_claim_and_no_source(kernels: Kernels):
+def test_the_report_names_the_claim_and_no_source(kernels: Kernels):
     kernels.student("ada", 0.95, timed(0.95))
     kernels.student("bob\n::error::", 0.90, timed(0.5), source=False)
     told = kernels.verify()
