@@ -39,7 +39,7 @@ def bench(
     if plot is not None:
         from grader.reports import plots
 
-        plots.writable(plot)
+        plots.require_writable(plot)
     from grader.grading import bench, contenders
     from grader.reports import bench as rendered
     from grader.speed import profile as profiler

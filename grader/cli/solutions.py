@@ -179,7 +179,7 @@ def _from_course(exercise: Exercise) -> tuple[Shown, Policy]:
         raise UsageError(
             f"This course holds no solution of {exercise.name}.",
             f"`grader solution {exercise.name} --from DIR` shows it from a folder of published "
-            "solutions; ask your teacher for one.",
+            "solutions; ask whoever runs the course for one.",
         )
     shown = Shown(
         exercise.name,

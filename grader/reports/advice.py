@@ -1,4 +1,4 @@
-"""The next step that a report advises, by what became of the check."""
+"""The next step that a report advises, depending on how the check ended."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from grader.model import Outcome, Result, Status, Step, first_problem, percent
 
 
 def next_step(result: Result, following: str | None = None) -> str:
-    """What its reader can do about a result; `following` is what comes after a pass."""
+    """Return what the reader can do next; `following` names the exercise after this one."""
     name = result.exercise
     match result.status:
         case Status.NOT_STARTED:
@@ -19,13 +19,11 @@ def next_step(result: Result, following: str | None = None) -> str:
         case Status.FAIL:
             return _after_failure(result)
         case Status.CANNOT_GRADE:
-            return (
-                "this says nothing against your kernel; put this machine right, or check on another"
-            )
+            return "your kernel is not at fault; fix the problem above, or check on another machine"
         case Status.ERROR | Status.UNFINISHED:
             return (
-                "this is not your kernel's fault; tell whoever runs the course, with the output "
-                f"of `grader check {name} --seed {result.seed} --json`"
+                "your kernel is not at fault; report this to whoever runs the course, with the "
+                f"output of `grader check {name} --seed {result.seed} --json`"
             )
         case Status.INTERRUPTED:
             return f"nothing was decided; run `grader check {name}` again"
@@ -37,18 +35,18 @@ def _after_failure(result: Result) -> str:
     problem = first_problem(result)
     hint = f"`grader show {result.exercise} --hints 1` gives a first hint"
     if not result.steps:
-        return "nothing was run of this kernel file: change what the line above says, and try again"
+        return "this kernel file was not run: change what the line above names, and check again"
     if problem is None:
         return (
-            "right answers, and an error all the same: change the lines above, or it will go "
-            "wrong on another GPU or another day"
+            "the outputs are right, but the kernel has an error: change the lines above, or it may "
+            "fail on another GPU"
         )
     if problem.name == "load":
         return f"make {Path(result.kernel.path).name} load, then check again"
     if problem.name == "speed":
-        return f"it is right but slow: look for bytes moved twice and idle threads; {hint}"
+        return f"it is right but slow: look for bytes that move twice and for idle threads; {hint}"
     if problem.name in ("traffic", "counts"):
-        if _of_puzzle(result) and not _of_warps(problem):
+        if _is_puzzle(result) and not _exceeds_a_count_of_warps(problem):
             hint = f"`grader show {result.exercise} --trace` draws what each thread does, {hint}"
         return f"change the kernel and check again; {hint}"
     if problem.failure and problem.failure.replay:
@@ -56,14 +54,14 @@ def _after_failure(result: Result) -> str:
     return f"change the kernel and check again; {hint}"
 
 
-def _of_warps(problem: Step) -> bool:
-    """Whether there is too much of what no picture of single threads shows."""
+def _exceeds_a_count_of_warps(problem: Step) -> bool:
+    """Return whether the first excess is one that a picture of single threads cannot show."""
     over = next((row.count for row in problem.counts if row.value > row.most), None)
     return over in ("transactions", "bank_conflicts")
 
 
-def _of_puzzle(result: Result) -> bool:
-    """Whether its kernel is one whose single threads can be drawn: it has no speed."""
+def _is_puzzle(result: Result) -> bool:
+    """Return whether single threads of the kernel can be drawn: only puzzles have no speed step."""
     return all(step.name != "speed" for step in result.steps)
 
 
@@ -71,11 +69,11 @@ def _after_pass(result: Result, following: str | None) -> str:
     speed = next((step for step in result.steps if step.name == "speed"), None)
     if speed and speed.outcome is Outcome.SKIP:
         return (
-            f"right, as far as this machine can tell; check on one with a CUDA GPU for the "
-            f"{speed.max_points} points of speed"
+            f"right, as far as this machine can check; one with a CUDA GPU also grades speed, for "
+            f"{speed.max_points} points"
         )
     if speed and speed.speed and speed.speed.share < speed.speed.great:
         return f"passed; {percent(speed.speed.great)} of the ceiling would be great"
     if following is not None:
-        return f"{following}; `grader show {following}` says what it asks for"
+        return f"{following}; `grader show {following}` prints its contract"
     return "`grader list` shows the other exercises"

@@ -15,7 +15,6 @@ MICROSECONDS = 1e6  # in a second
 
 
 def report(benchmark: Benchmark) -> str:
-    """The table, and the profile where there is one."""
     parts = [table(benchmark)]
     if benchmark.profile is not None:
         parts.append(profile(benchmark.profile))
@@ -23,7 +22,7 @@ def report(benchmark: Benchmark) -> str:
 
 
 def table(benchmark: Benchmark) -> str:
-    """One line for each size; for each contender microseconds a call and GB/s."""
+    """Return one line for each size; for each contender microseconds a call and GB/s."""
     by_place = {(p.contender, p.case): p for p in benchmark.points}
     head = ["size", "MiB", *benchmark.contenders]
     rows = [head]
@@ -43,8 +42,8 @@ def table(benchmark: Benchmark) -> str:
             f"* all calls together hold less than {L2_MULTIPLE} L2 caches: the cache may have "
             "served some of the bytes"
         )
-    told = (point for point in benchmark.points if point.problem not in ("", WRONG))
-    lines += [f"{point.contender}: {point.problem}" for point in told]
+    failed = (point for point in benchmark.points if point.problem not in ("", WRONG))
+    lines += [f"{point.contender}: {point.problem}" for point in failed]
     return "\n".join(lines)
 
 
@@ -57,7 +56,6 @@ def _cell(point: Point | None) -> str:
 
 
 def profile(profile: Profile) -> str:
-    """The digest of Nsight Compute, or why there is none."""
     if profile.problem:
         return f"profile: {profile.problem}\nnext: {profile.next_step}"
     moved = profile.dram_read + profile.dram_written
@@ -69,9 +67,9 @@ def profile(profile: Profile) -> str:
         f"  together       {moved / profile.needed:.2f} times the least bytes",
     ]
     if profile.l2_hit_rate is not None:
-        lines.append(f"  found in L2    {profile.l2_hit_rate:.0f} % of accesses")
+        lines.append(f"  L2 hits        {profile.l2_hit_rate:.0f} % of accesses")
     if profile.occupancy is not None:
-        lines.append(f"  occupancy      {profile.occupancy:.0f} % of the warps that fit were there")
+        lines.append(f"  occupancy      {profile.occupancy:.0f} % of the warps that fit on the GPU")
     lines += [
         f"  warps stall    {stall.warps:.1f} at a time: {stall.reason}" for stall in profile.stalls
     ]

@@ -1,9 +1,9 @@
-"""The leaderboard of a class as pages for any static host, each whole in itself.
+"""The leaderboard of a class as pages for any static host, each complete in itself.
 
-A page holds its style and its script and asks for nothing: it works from a disk and without a
-network. What students and results say is text: the templates escape it, the script only moves rows
-that are there. A Content-Security-Policy lets nothing run but the page's own script, known by its
-hash. Without JavaScript the tables stand there, sorted.
+A page holds its style and its script and loads nothing: it works from a disk and without a network.
+What students and results say is text: the templates escape it, and the script only moves rows that
+are there. A Content-Security-Policy lets only the page's own script run, known by its hash. Without
+JavaScript the page shows its tables, sorted.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from typing import Any
 from grader import backends
 from grader.classroom import Board, Row, Site, State, Student, Tried, parallel
 from grader.reports import board_plots as plots
-from grader.reports.board_attempts import attempt_rows, progress
+from grader.reports.board_attempts import attempt_rows, progress_description
 from grader.reports.board_values import FILTERS, MEANINGS, WORDS, model
 from grader.reports.webpage import Own, file, page_templates
 
 WORTH_PROCESSES = 10_000  # attempts whose pages one process makes in less than a second
-PAGES_AT_ONCE = 8  # that a process is asked for
+PAGES_AT_ONCE = 8  # of one request to a process
 
 
 def pages(site: Site) -> dict[str, str]:
-    """The text of each page by its file name: index.html, exercises/NAME.html, students/KEY.html.
+    """Return the text of each page by its file name, to be written as UTF-8.
 
-    Write them as UTF-8. Names of exercises and keys of students are used in file names as they are.
+    The names are index.html, exercises/NAME.html and students/KEY.html, with names of exercises and
+    keys of students as they are.
     """
     templates = page_templates(FILTERS)
     own = Own(file(templates, "board.css"), file(templates, "board.js"))
@@ -45,8 +46,8 @@ def pages(site: Site) -> dict[str, str]:
     for number, board in enumerate(site.boards):
         makers[f"exercises/{board.exercise}.html"] = partial(_exercise, site, number, render)
     overall = {standing.key: standing for standing in site.standings}
-    ties = _shared(standing.rank for standing in site.standings)
-    places = _places(site.boards)
+    ties = _shared_ranks(standing.rank for standing in site.standings)
+    places = _rows_by_student(site.boards)
     for student in site.students:
         makers[f"students/{student.key}.html"] = partial(
             _student,
@@ -80,15 +81,15 @@ def _index(site: Site, render: Render) -> str:
         ranked=sum(standing.rank is not None for standing in site.standings),
         attempts=sum(len(student.tried) for student in site.students),
         classes=[(board, plots.ranked_shares(board)) for board in site.boards],
-        labels=_labels([board.exercise for board in site.boards]),
+        labels=_short_labels([board.exercise for board in site.boards]),
         gpus=[model(gpu) for gpu in gpus],
         indices={
             standing.gpus: " ".join(numbers[gpu] for gpu in standing.gpus)
             for standing in site.standings
         },
-        shared=_shared(standing.rank for standing in site.standings),
+        shared=_shared_ranks(standing.rank for standing in site.standings),
         links=_links(site, "students/"),
-        order=_order(standing.who for standing in site.standings),
+        order=_alphabetical_places(standing.who for standing in site.standings),
     )
 
 
@@ -109,9 +110,9 @@ def _exercise(site: Site, number: int, render: Render) -> str:
         any_ranked=any(row.rank is not None for row in board.rows),
         others=[row for row in board.rows if row.rank is None and row.state is not State.BASELINE],
         models=[model(gpu) for gpu in board.gpus],
-        shared=_shared(row.rank for row in board.rows),
+        shared=_shared_ranks(row.rank for row in board.rows),
         links=_links(site, "../students/"),
-        order=_order(row.who for row in board.rows),
+        order=_alphabetical_places(row.who for row in board.rows),
     )
 
 
@@ -122,7 +123,7 @@ def _student(
     places: Mapping[str, tuple[Row, bool]],
     **standing: Any,
 ) -> str:
-    """Of one student: a plot for each board, and the names by which attempts are filtered."""
+    """Render a student's page: a plot for each board, and the names that filter attempts."""
     by_exercise: defaultdict[str, list[Tried]] = defaultdict(list)
     for each in student.tried:
         by_exercise[each.exercise].append(each)
@@ -141,7 +142,7 @@ def _student(
                 board,
                 *places.get(board.exercise, (None, False)),
                 tried,
-                plots.attempts_plot(tried, board, scale, progress(board.title, tried)),
+                plots.attempts_plot(tried, board, scale, progress_description(board.title, tried)),
             )
             for board in site.boards
             if (tried := by_exercise.get(board.exercise))
@@ -150,52 +151,48 @@ def _student(
     )
 
 
-def _places(boards: Iterable[Board]) -> defaultdict[str, dict[str, tuple[Row, bool]]]:
-    """By student and exercise: the row on that board, and whether its rank is shared."""
-    found: defaultdict[str, dict[str, tuple[Row, bool]]] = defaultdict(dict)
+def _rows_by_student(boards: Iterable[Board]) -> defaultdict[str, dict[str, tuple[Row, bool]]]:
+    """Return by student and exercise the row on that board, and whether its rank is shared."""
+    places: defaultdict[str, dict[str, tuple[Row, bool]]] = defaultdict(dict)
     for board in boards:
-        ties = _shared(row.rank for row in board.rows)
+        ties = _shared_ranks(row.rank for row in board.rows)
         for row in board.rows:
             if row.key is not None:
-                found[row.key][board.exercise] = row, row.rank in ties
-    return found
+                places[row.key][board.exercise] = row, row.rank in ties
+    return places
 
 
 def _with_baselines(rows: Sequence[Row]) -> list[tuple[int | None, Row]]:
-    """Ranked rows with their numbers, and each baseline before the first row that it beats."""
+    """Return ranked rows with their numbers, each baseline before the first row that it beats."""
     baselines = sorted(
         (row for row in rows if row.state is State.BASELINE), key=lambda row: -(row.share or 0.0)
     )
-    found: list[tuple[int | None, Row]] = []
+    merged: list[tuple[int | None, Row]] = []
     for number, row in enumerate(rows):
         if row.rank is None:
             continue
         while baselines and (baselines[0].share or 0.0) >= (row.share or 0.0):
-            found.append((None, baselines.pop(0)))
-        found.append((number, row))
-    return found + [(None, row) for row in baselines]
+            merged.append((None, baselines.pop(0)))
+        merged.append((number, row))
+    return merged + [(None, row) for row in baselines]
 
 
-def _shared(ranks: Iterable[int | None]) -> set[int]:
-    """The ranks that more than one has."""
+def _shared_ranks(ranks: Iterable[int | None]) -> set[int]:
     return {rank for rank, count in Counter(ranks).items() if rank is not None and count > 1}
 
 
 def _links(site: Site, folder: str) -> defaultdict[str | None, str | None]:
-    """The page of each student that has one."""
-    found: defaultdict[str | None, str | None] = defaultdict(lambda: None)
-    found.update({student.key: f"{folder}{student.key}.html" for student in site.students})
-    return found
+    links: defaultdict[str | None, str | None] = defaultdict(lambda: None)
+    links.update({student.key: f"{folder}{student.key}.html" for student in site.students})
+    return links
 
 
-def _order(names: Iterable[str]) -> dict[str, int]:
-    """The place of each name in the alphabet, to sort a table by."""
+def _alphabetical_places(names: Iterable[str]) -> dict[str, int]:
     ordered = sorted(set(names), key=lambda name: (name.casefold(), name))
     return {name: number for number, name in enumerate(ordered)}
 
 
-def _labels(names: Sequence[str]) -> list[str]:
-    """Short names of exercises: the numbers in front where all have different ones."""
+def _short_labels(names: Sequence[str]) -> list[str]:
     numbers = [name.partition("_")[0] for name in names]
     if len(set(numbers)) == len(numbers) and all(each.isdigit() for each in numbers):
         return numbers

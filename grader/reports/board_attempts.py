@@ -1,6 +1,6 @@
 """The attempts of one student as the rows of a table.
 
-Put together here and not in the template: a large class has a hundred thousand of them.
+The rows are put together here and not in the template: a large class has a hundred thousand.
 """
 
 from __future__ import annotations
@@ -29,10 +29,7 @@ STATE_CELLS = {
 
 
 def attempt_rows(tried: Sequence[Tried], titles: Mapping[str, str]) -> Markup:
-    """The rows of a student's table, newest first; `titles` are in the order of the filter.
-
-    Put together here and not in the template: a large class has a hundred thousand of them.
-    """
+    """Return the rows of a student's table, newest first; `titles` has the filter's order."""
     of_exercise = {
         name: (
             f'<tr data-g="{number}">',
@@ -67,8 +64,7 @@ def _handed_in(when: str) -> str:
     return f'<td class="when" data-v="{since_1970(moment)}">{to_the_minute(moment)}</td>'
 
 
-def progress(title: str, tried: Sequence[Tried]) -> str:
-    """What the plot of a student's attempts shows, for those who do not see it."""
+def progress_description(title: str, tried: Sequence[Tried]) -> str:
     shares = [each.share for each in tried if each.state is State.RANKED and each.share is not None]
     count = f"{len(tried)} {'attempt' if len(tried) == 1 else 'attempts'}"
     if not shares:

@@ -1,7 +1,7 @@
-"""The pictures of a leaderboard, as SVG that stands in the page.
+"""The pictures of a leaderboard, as SVG inside the page.
 
-Lengths across are percentages and lengths down are pixels, so that a picture is as wide as there is
-room while its text keeps its size. Colours come from the page's style, by class.
+Lengths across are percentages and lengths down are pixels: a picture takes the width of the page
+while its text keeps its size. Colours come from the page's style, by class.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from grader.classroom import Board, Row, State, Tried
 MARKS = ("diamond", "triangle", "square", "plus")  # of baselines, in turn; board.html draws them
 LINE = 13  # pixels between two lines of text
 UNDER = 12  # pixels from a line down to the foot of a text that does not touch it
-REACH = 1.04  # shares above are drawn at this edge
+REACH = 1.04  # larger shares are drawn at this edge
 BIN = 0.02  # of the small histograms, in shares
 WITHOUT_SHARE = 16  # pixels below the axis of an attempt's plot
-# Full for what counts, hollow for what is right and does not count, a cross for the others.
+# Full: it counts. Hollow: it is right and does not count. A cross: all others.
 MARK_OF = dict.fromkeys(State, "cross")
 MARK_OF |= dict.fromkeys((State.RANKED, State.SOLVED), "full")
 MARK_OF |= dict.fromkeys((State.UNVERIFIED, State.NOT_TIMED), "hollow")
@@ -43,12 +43,10 @@ class Scale:
 
 
 def percent(share: float) -> str:
-    """`92.4%`."""
     return f"{share * 100:.1f}%"
 
 
 def gate(share: float) -> str:
-    """`85%`: gates and ticks are round."""
     return f"{share * 100:.3g}%"
 
 
@@ -56,9 +54,10 @@ def gate(share: float) -> str:
 
 
 def class_plot(board: Board) -> Markup:
-    """Every ranked share with its interval, lowest first, then the baselines; empty without any.
+    """Draw every ranked share with its interval, lowest first, then the baselines.
 
-    The point of a student is a group with `data-row`, the number of the row among the ranked ones.
+    Return nothing if there is neither. A student's point is a group with `data-row`, the number of
+    the row among the ranked ones.
     """
     ranked = [(number, row) for number, row in enumerate(board.rows) if row.rank is not None]
     students = sorted(
@@ -99,11 +98,10 @@ def class_plot(board: Board) -> Markup:
             )
     words = "students, lowest to highest"
     parts.append(f'<text class="axis" x="46%" y="{scale.bottom + 20}">{words}</text>')
-    return _svg(f"class {crowd}", 408, class_words(board), parts)
+    return _svg(f"class {crowd}", 408, class_description(board), parts)
 
 
-def class_words(board: Board) -> str:
-    """What the plot shows, for those who do not see it."""
+def class_description(board: Board) -> str:
     shares = ranked_shares(board)
     if not shares:
         return "Nobody is ranked yet; the plot shows the baselines of the table."
@@ -118,21 +116,20 @@ def class_words(board: Board) -> str:
 
 
 def ranked_shares(board: Board) -> list[float]:
-    """In rising order."""
+    """Return the shares of ranked students, in rising order."""
     return sorted(row.share for row in board.rows if row.rank is not None and row.share is not None)
 
 
 def baselines(board: Board) -> dict[str, list[Row]]:
-    """By name, without the limit of the hardware: that is a line, at 100%."""
-    found: dict[str, list[Row]] = {}
+    """Return baselines by name, without the limit of the hardware: that is a line, at 100%."""
+    lanes: dict[str, list[Row]] = {}
     for row in board.rows:
         if row.state is State.BASELINE and row.share not in (None, 1.0):
-            found.setdefault(row.who, []).append(row)
-    return found
+            lanes.setdefault(row.who, []).append(row)
+    return lanes
 
 
 def legend(board: Board) -> list[tuple[str, str]]:
-    """The mark and the name of each kind of baseline in the plot."""
     lanes = baselines(board)
     return list(zip(_marks(len(lanes)), lanes, strict=True))
 
@@ -142,13 +139,13 @@ def _marks(count: int) -> list[str]:
 
 
 def _floor(shares: Iterable[float]) -> float:
-    """Where a scale begins: the tenth below the least share, and not below 0."""
+    """Return the start of a scale: the tenth below the least share, and not below 0."""
     return max(math.floor(min(shares) * 10) / 10, 0.0)
 
 
 @lru_cache(maxsize=256)  # the plots of all students share a few
 def _ruler(scale: Scale, passing: float, great: float, limit: str) -> str:
-    """Grid lines, the two gates and the limit, with their names at the left."""
+    """Draw grid lines, the two gates and the limit, with their names at the left."""
     named = [(1.0, "limit", limit)]
     named += [(great, "great", "great")] if great != passing else []
     named += [(passing, "passing", "passing" if great != passing else "passing and great")]
@@ -163,17 +160,17 @@ def _ruler(scale: Scale, passing: float, great: float, limit: str) -> str:
     for share, kind, name in sorted(named + free, reverse=True):
         y = scale.y(share)
         parts.append(f'<line class="{kind}" x1="0" x2="100%" y1="{y}" y2="{y}"/>')
-        # Over its own line; where the one above is too near for that, right under that one.
+        # Over its own line; if the line above is too near, right under that line.
         lowest, above = max(y - 5, lowest + LINE, above + UNDER), y
         parts.append(f'<text class="{kind}" y="{lowest:g}">{gate(share)} {name}</text>')
     return "".join(parts)
 
 
-# -- small: how a class stands at one exercise
+# -- small: the results of a class at one exercise
 
 
 def strip(board: Board) -> Markup:
-    """How many ranked shares lie in each 2% of the ceiling, from 0 at the left."""
+    """Draw how many ranked shares lie in each 2% of the ceiling, from 0 at the left."""
     counts = [0] * round(REACH / BIN)
     for share in ranked_shares(board):
         counts[min(max(int(share / BIN), 0), len(counts) - 1)] += 1
@@ -193,12 +190,12 @@ def strip(board: Board) -> Markup:
 
 
 def bar(share: float | None, low: float | None, high: float | None) -> Markup:
-    """A share from 0 to the limit, its interval darker; `#track` of the page lies behind it."""
+    """Draw a share from 0 to the limit, its interval darker; the page's `#track` lies behind it."""
     if share is None:
         return Markup()
     end = _across(share)
     left, right = _across(share if low is None else low), _across(share if high is None else high)
-    if right - left < 0.8:  # so that a narrow interval is still seen
+    if right - left < 0.8:  # a narrow interval must still be visible
         left, right = end - 0.4, end + 0.4
     return Markup(
         f'<svg class="bar" viewBox="0 0 {REACH * 100:g} 10" preserveAspectRatio="none"'
@@ -215,7 +212,7 @@ def _across(share: float) -> float:
 
 
 def attempts_scale(tried: Iterable[Tried], boards: Iterable[Board]) -> Scale:
-    """One for all plots of a student, so that they can be compared."""
+    """Return one scale for all plots of a student, to make them comparable."""
     shares = [each.share for each in tried if each.share is not None]
     return Scale(
         low=_floor([*shares, *(board.passing for board in boards)]), high=REACH, top=14, bottom=154
@@ -223,7 +220,7 @@ def attempts_scale(tried: Iterable[Tried], boards: Iterable[Board]) -> Scale:
 
 
 def attempts_plot(tried: Sequence[Tried], board: Board, scale: Scale, words: str) -> Markup:
-    """Share by attempt, oldest at the left; those without a share lie below the axis."""
+    """Draw share by attempt, oldest at the left; attempts without a share lie below the axis."""
     xs = _xs(len(tried))
     below = f"{scale.bottom + WITHOUT_SHARE:g}"
     marks, intervals, line, best = [], [], "", None
@@ -248,9 +245,9 @@ def attempts_plot(tried: Sequence[Tried], board: Board, scale: Scale, words: str
     return _svg("attempts", 180, words, [ruler, paths, *marks])
 
 
-@lru_cache(maxsize=256)  # most students try as often as others do
+@lru_cache(maxsize=256)  # many students have the same number of attempts
 def _xs(count: int) -> tuple[str, ...]:
-    """Where attempts stand, of so many, in percent."""
+    """Return the positions of `count` attempts, in percent of the width."""
     return tuple(f"{27 + 70 * (number + 0.5) / count:.1f}" for number in range(count))
 
 

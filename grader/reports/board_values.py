@@ -1,4 +1,4 @@
-"""Values as the pages of a board show them: states in words, figures, moments."""
+"""Values as the pages of a board show them: states in words, figures, times."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ WORDS = {
     State.UNVERIFIED: "unverified",
     State.NOT_TIMED: "not timed",
     State.FAILED: "not passed",
-    State.NOISY: "disturbed",
+    State.NOISY: "noisy",
     State.IMPOSSIBLE: "impossible",
-    State.INVALIDATED: "taken back",
+    State.INVALIDATED: "invalidated",
     State.BASELINE: "baseline",
 }
-# Why a row does not rank, where its note says nothing.
+# The reason why a row does not rank, if it has no note.
 MEANINGS = {
     State.SOLVED: "right; its speed is not graded",
-    State.UNVERIFIED: "no trusted run made it",
+    State.UNVERIFIED: "not measured by a run that the course trusts",
     State.NOT_TIMED: "right, on a machine without a GPU",
     State.FAILED: "wrong, or not finished",
-    State.NOISY: "something on the machine disturbed the measurement",
-    State.IMPOSSIBLE: "faster than the bytes that it has to move allow",
-    State.INVALIDATED: "taken back by a teacher",
+    State.NOISY: "other work on the machine made the times unreliable",
+    State.IMPOSSIBLE: "faster than the GPU can move its bytes",
+    State.INVALIDATED: "invalidated by a teacher",
 }
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-LONGEST_NAME = 64  # characters that are shown of a nickname
+LONGEST_NAME = 64  # characters; the rest of a nickname is cut off
 
 
-escaped = lru_cache(maxsize=1024)(escape)  # the same few sentences stand in many rows
+escaped = lru_cache(maxsize=1024)(escape)  # many rows have the same few sentences
 
 
 def _short(name: str) -> str:
@@ -55,7 +55,7 @@ def _whole(figure: float | None) -> str:
 
 
 def _digits(figure: float | None) -> str:
-    """Write three digits that count: `0.183`, `12.3`, `4,711`."""
+    """Write three significant digits: `0.183`, `12.3`, `4,711`."""
     if figure is None:
         return "–"
     before = math.floor(math.log10(figure)) if figure > 0 else 0
@@ -63,15 +63,12 @@ def _digits(figure: float | None) -> str:
 
 
 def key(figure: float) -> str:
-    """Write a figure to sort by: exact enough for that, and short."""
+    """Write a figure to sort by, with six significant digits."""
     return f"{figure:.6g}"
 
 
 def _figure(share: float | None, board: Board, label: str) -> Markup:
-    """Make the cell of one exercise in the overall board.
-
-    `label` is shown where there is no header.
-    """
+    """Make the cell of one exercise in the overall board; narrow screens show `label`."""
     if share is None:
         return Markup(f'<td class="f" data-n="{escape(label)}">–</td>')
     level = " great" if share >= board.great else " passing" if share >= board.passing else ""
@@ -85,7 +82,7 @@ def model(gpu: str) -> str:
 
 
 def moment_of(text: str) -> datetime | None:
-    """Return None where the text is no moment; one without a zone is UTC."""
+    """Parse a time, which is UTC without a zone; return None for a text that is no time."""
     try:
         return utc(text)
     except ValueError:
@@ -93,19 +90,17 @@ def moment_of(text: str) -> datetime | None:
 
 
 def _minute(text: str) -> str:
-    """Write `21 Nov 2026, 15:04`; what is no moment stays as it came."""
+    """Write `21 Nov 2026, 15:04`; keep a text that is no time."""
     moment = moment_of(text)
     return text if moment is None else to_the_minute(moment)
 
 
 def _day(text: str) -> str:
-    """Write `21 Nov 2026`; what is no moment stays as it came."""
     moment = moment_of(text)
     return text if moment is None else to_the_day(moment)
 
 
-def _seconds(text: str) -> int | None:
-    """Return seconds since 1970, to sort by."""
+def _seconds_since_1970(text: str) -> int | None:
     moment = moment_of(text)
     return None if moment is None else since_1970(moment)
 
@@ -134,7 +129,7 @@ FILTERS: Filters = {
     "model": model,
     "minute": _minute,
     "day": _day,
-    "seconds": _seconds,
+    "seconds": _seconds_since_1970,
     "bar": plots.bar,
     "strip": plots.strip,
 }

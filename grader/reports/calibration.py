@@ -1,4 +1,4 @@
-"""What `grader verify --calibrate` measured and proposes, as text."""
+"""The measurements and proposals of `grader verify --calibrate`, as text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ _LABEL = 10  # columns of a label, after two blanks
 
 
 def report(calibrations: Sequence[Calibration], width: int = WIDEST) -> str:
-    """A table for each exercise: shares of the ceiling, and below it what follows from them."""
     return "\n".join(_one(one, min(width, WIDEST)) for one in calibrations)
 
 
@@ -29,11 +28,11 @@ def _one(one: Calibration, width: int) -> str:
         + "\n"
         for row in rows
     )
-    told = "".join(
+    notes = "".join(
         filled(text, width, " " * (_LABEL + 2), first=f"  {label:<{_LABEL}}")
         for label, text in _below(one)
     )
-    return f"{one.exercise}   {where}\n{table}{told}"
+    return f"{one.exercise}   {where}\n{table}{notes}"
 
 
 def _row(kernel: Measured) -> tuple[str, ...]:
@@ -52,15 +51,15 @@ def _below(one: Calibration) -> Iterator[tuple[str, str]]:
             yield "left out", f"{times} of {kernel.kernel}.py: {reason}"
     yield "proposed", gates_line(one.proposed) or f"nothing: {one.proposed.reason}"
     if one.spare is not None:
-        yield "passing", f"{one.passing:.2f} today: {_stands(one)}"
+        yield "passing", f"{one.passing:.2f} today: {_gate_verdict(one)}"
         runs = len(one.kernels[0].shares)
         yield "great", f"{one.great:.2f} today: reached in {one.great_runs} of {runs} runs"
 
 
-def _stands(one: Calibration) -> str:
+def _gate_verdict(one: Calibration) -> str:
     spare = one.spare or 0.0
     if spare < 0:
         return f"too high: the slowest run is {percent(-spare)} below it"
     if not one.holds:
-        return f"too high: {percent(spare)} to spare, and {percent(SPARE)} are needed"
+        return f"too high: it has {percent(spare)} to spare, and needs {percent(SPARE)}"
     return f"holds, with {percent(spare)} to spare"

@@ -1,4 +1,4 @@
-"""What an exercise asks for, as text: the rows of `grader list` and the page of `grader show`."""
+"""The contract of an exercise, as text: the rows of `grader list`, the page of `grader show`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grader.reports.layout import WIDEST, filled
 
 
 def course_list(exercises: Sequence[Exercise]) -> Text:
-    """A line for each exercise. One whose spec.py is broken says so; it does not hide the rest."""
+    """Return a line for each exercise. A broken spec.py shows in its line, and hides no other."""
     rows = [("EXERCISE", "TITLE", "BACKEND", "POINTS"), *map(_list_row, exercises)]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     table = Text()
@@ -42,7 +42,7 @@ def contract(exercise: Exercise, width: int = WIDEST) -> Text:
     page.append(filled(spec.summary, width))
     for title, rows in (*kind.describe(spec), ("graded", _graded(spec))):
         page.append(f"\n{title}\n", style="bold")
-        page.append(_rows(list(rows), width))
+        page.append(_two_columns(list(rows), width))
     page.append(f"\n{_hints_left(exercise)}\n")
     return page
 
@@ -60,8 +60,7 @@ def _graded(spec: BaseSpec) -> Iterator[tuple[str, str]]:
     )
 
 
-def _rows(rows: Sequence[tuple[str, str]], width: int) -> str:
-    """Labels and their texts in two columns."""
+def _two_columns(rows: Sequence[tuple[str, str]], width: int) -> str:
     longest = max(len(label) for label, _ in rows)
     return "".join(
         filled(text, width, " " * (longest + 4), first=f"  {label:<{longest}}  ")
@@ -75,7 +74,6 @@ def _hints_left(exercise: Exercise) -> str:
 
 
 def hints(exercise: Exercise, count: int, width: int = WIDEST) -> Text:
-    """The first `count` hints, or as many as there are."""
     text = Text()
     for number, hint in enumerate(exercise.any_spec.hints[:count], start=1):
         text.append(filled(hint, min(width, WIDEST), "   ", first=f"{number}. "))

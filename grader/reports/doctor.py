@@ -1,4 +1,4 @@
-"""What `grader doctor` found, as text for a terminal."""
+"""The findings of `grader doctor`, as text for a terminal."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _TITLES = {
     Group.GPU: "GPU",
     Group.TOOLS: "tools",
     Group.WALLS: "walls around a kernel file",
-    Group.HARDENING: "what walls are made of here",
+    Group.HARDENING: "parts of the walls on this machine",
     Group.COURSE: "course",
 }
 _NAME = 19  # characters of a finding's name, with the space after it
 
 
 def report(examination: Examination, width: int = WIDEST) -> Text:
-    """Render findings group by group, the problems again with their fixes, and the totals."""
+    """Return the findings by group, then the problems again with their fixes, and the verdict."""
     width = min(width, WIDEST)
     text = Text()
     for group, findings in groupby(examination.findings, key=lambda one: one.group):
@@ -41,7 +41,7 @@ def report(examination: Examination, width: int = WIDEST) -> Text:
         text.append(filled(one.mend or "", width, " " * 11, first=" " * 6 + "fix: "))
     text.append("\n")
     text.append(_sum(examination, problems), style="bold red" if problems else "bold green")
-    text.append(filled(can(examination), width, " " * 6, first="here: "), style="bold")
+    text.append(filled(graded_here(examination), width, " " * 6, first="here: "), style="bold")
     return text
 
 
@@ -53,30 +53,30 @@ def _line(finding: Finding, width: int) -> Text:
     name = f" {finding.name:<{_NAME}}"
     line.append(filled(finding.message, width, indent, first=name))
     if finding.mend and finding.state is State.NOTE:
-        head = f"{indent}fix: "
-        line.append(filled(finding.mend, width, " " * len(head), first=head), style="dim")
+        label = f"{indent}fix: "
+        line.append(filled(finding.mend, width, " " * len(label), first=label), style="dim")
     return line
 
 
 def _sum(examination: Examination, problems: Sequence[Finding]) -> str:
     notes = sum(one.state is State.NOTE for one in examination.findings)
-    found = counted(len(problems), "problems").upper() if problems else "NO PROBLEM"
+    verdict = counted(len(problems), "problems").upper() if problems else "NO PROBLEM"
     findings = counted(len(examination.findings), "findings")
-    return f"{found}  {counted(notes, 'notes')}, {findings}\n"
+    return f"{verdict}  {counted(notes, 'notes')}, {findings}\n"
 
 
-def can(examination: Examination) -> str:
-    """What can be graded on this machine."""
-    simulated = _working(examination, Group.SIMULATORS)
-    compiled = _working(examination, Group.GPU)
-    can = f"{simulated} kernels are graded in simulation" if simulated else "nothing is simulated"
+def graded_here(examination: Examination) -> str:
+    simulated = _proven_backends(examination, Group.SIMULATORS)
+    compiled = _proven_backends(examination, Group.GPU)
+    graded = (
+        f"{simulated} kernels are graded in simulation" if simulated else "nothing is simulated"
+    )
     if compiled:
-        return f"{can}, {compiled} kernels on the GPU, with their speed"
-    return f"{can}; speed needs a CUDA GPU"
+        return f"{graded}, {compiled} kernels on the GPU, with their speed"
+    return f"{graded}; speed needs a CUDA GPU"
 
 
-def _working(examination: Examination, group: Group) -> str:
-    """Return the titles of the backends that proved to work there."""
+def _proven_backends(examination: Examination, group: Group) -> str:
     names = [backend.title for backend in backends.every()]
     good = {
         one.name for one in examination.findings if one.group is group and one.state is State.OK

@@ -1,4 +1,4 @@
-"""What `grader new` made, and what its author does next, as text."""
+"""The files that `grader new` made, and its author's next steps, as text."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from grader.model import counted
 
 _NEXT = """\
 
-It asks what {model} asks, and `grader verify {name}` proves it.
+It asks for the same as {model}; `grader verify {name}` shows that it works.
 Make it your own, and run that command after each change:
   1. the solution, {answers}/kernel.py
   2. the contract, {folder}/spec.py
   3. the properties in test_kernel.py, the mistakes in wrong_*.py
   4. the lesson, {folder}/README.md
   5. `grader stub {name} --force` writes kernel.py from the solution
-Search for TODO(author) to find each place; docs/authoring.md goes through all of them.
+Search for TODO(author) to find each place; docs/authoring.md explains all of them.
 """
 
 
@@ -33,7 +33,7 @@ def report(made: Draft) -> str:
 
 
 def _listed(files: Mapping[Path, bytes]) -> str:
-    """Such as `kernel.py, survivors.toml, 11 wrong kernels`."""
+    """Write names of files: `kernel.py, survivors.toml, 11 wrong kernels`."""
     wrong = [path for path in files if path.match("wrong_*.py")]
     others = sorted(path.as_posix() for path in files if path not in wrong)
     mistakes = [counted(len(wrong), "wrong kernels")] if wrong else []

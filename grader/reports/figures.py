@@ -1,4 +1,4 @@
-"""What a step measured or counted, as labelled lines for a terminal."""
+"""The measurements and counts of a step, as labelled lines for a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.text import Text
 from grader.model import Count, Resources, Speed, percent
 from grader.reports.layout import DETAIL, once, row
 
-RAISED = 1.005  # times that the judge's clock raised by less are no news
+RAISED = 1.005  # a smaller raise by the judge's clock is not worth a line
 
 
 def speed_rows(speed: Speed, width: int) -> Text:
@@ -27,8 +27,8 @@ def speed_rows(speed: Speed, width: int) -> Text:
     if speed.raised >= RAISED:
         longer = percent(speed.raised - 1)
         clock = (
-            f"calls took {longer} longer by the judge's clock than by CUDA events: the processor "
-            "is busy, or some work is not in the events"
+            f"calls took {longer} longer by the judge's clock than by CUDA events: the CPU is "
+            "busy, or the events miss some work"
         )
         rows.append(("clock", clock))
     rows += zip(once("limit"), speed.explanation, strict=False)
@@ -37,7 +37,6 @@ def speed_rows(speed: Speed, width: int) -> Text:
 
 
 def counts_table(counts: Sequence[Count]) -> Text:
-    """A small table: what was counted, what is allowed, and the best that is known."""
     rows = [("", "yours", "allowed", "best known")]
     rows += [
         (one.count.replace("_", " "), f"{one.value:,}", f"{one.most:,}", f"{one.best:,}")
@@ -57,7 +56,7 @@ def counts_table(counts: Sequence[Count]) -> Text:
 
 
 def _resources(kernel: Resources) -> str:
-    """Such as `_softmax_kernel: 48 registers, 0 spilled, 4 KiB shared, 256 threads, …`."""
+    """Write `_softmax_kernel: 48 registers, none spilled, 4 KiB shared, 256 threads, …`."""
     if kernel.spills is None:
         spilled = "spills unknown"
     else:
@@ -72,5 +71,4 @@ def _resources(kernel: Resources) -> str:
 
 
 def _size(size: int) -> str:
-    """Such as `32 bytes` or `4 KiB`."""
     return f"{size / 1024:.1f}".removesuffix(".0") + " KiB" if size >= 1024 else f"{size} bytes"

@@ -1,4 +1,4 @@
-"""What `grader verify` found as JUnit XML: a suite for each exercise, a case for each kernel tried.
+"""The findings of `grader verify` as JUnit XML: a suite for each exercise, a case for each kernel.
 
 A failure is the exercise's, such as a wrong kernel that passes. An error is the machine's or the
 grader's, or an exercise that was not verified at all.
@@ -19,9 +19,9 @@ _DECIDED = (Status.PASS, Status.FAIL, Status.NOT_STARTED)
 def junit(
     names: Sequence[str], verified: Sequence[Verified], faults: Mapping[str, str] | None = None
 ) -> str:
-    """Return the XML file, in which each exercise of `names` is a suite.
+    """Return the XML file, with a suite for each exercise of `names`.
 
-    An exercise without anything in `verified` is an error, with the reason that `faults` has.
+    An exercise without anything in `verified` is an error, with its reason from `faults`.
     """
     suites = []
     for name in names:
@@ -58,6 +58,6 @@ def _not_verified(name: str, fault: str) -> Suite:
         verdict=Verdict.ERROR,
         type="not_verified",
         message="not verified",
-        detail=fault or "grader verify ended before it came to this exercise",
+        detail=fault or "grader verify ended before it reached this exercise",
     )
     return Suite(name, [case])

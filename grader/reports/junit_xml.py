@@ -1,7 +1,7 @@
 """JUnit's XML, in the form that Jenkins, GitLab, GitHub's actions and pytest share.
 
-No standard exists. What is written here keeps to junit-10.xsd of Jenkins' xUnit plugin, the
-strictest reader that we know: `testsuites` counts no skipped cases there.
+No standard exists. This module keeps to junit-10.xsd of Jenkins' xUnit plugin, the strictest reader
+that we know: its `testsuites` counts no skipped cases.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MOST_CHARACTERS = 20_000  # of one long text
 
 
 class Verdict(StrEnum):
-    """What became of a case; of those that did not pass, the name of its element."""
+    """The outcome of a case: the name of its XML element, or nothing for a pass."""
 
     PASSED = ""
     FAILURE = "failure"
@@ -45,7 +45,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Suite:
-    """Cases that belong together. `timestamp` is ISO 8601, empty where it is not known."""
+    """Cases that belong together. `timestamp` is ISO 8601, or empty."""
 
     name: str
     cases: Sequence[Case]
@@ -55,7 +55,7 @@ class Suite:
 
 
 def document(name: str, suites: Iterable[Suite]) -> str:
-    """Return the file. Texts in it may be hostile: they are cleaned and cut here."""
+    """Return the XML file. Texts in it may be hostile: this function cleans and cuts them."""
     root = Element("testsuites", name=texts.one_line(name))
     suites = list(suites)
     root.attrib.update(_counts([case for suite in suites for case in suite.cases]))
@@ -87,10 +87,10 @@ def _case(case: Case) -> Element:
     element.set("name", texts.one_line(case.name))
     element.set("time", _time([case]))
     if case.verdict:
-        found = SubElement(element, case.verdict.value, message=texts.one_line(case.message))
+        outcome = SubElement(element, case.verdict.value, message=texts.one_line(case.message))
         if case.verdict is not Verdict.SKIPPED:
-            found.set("type", texts.one_line(case.type))
-            found.text = _long(case.detail)
+            outcome.set("type", texts.one_line(case.type))
+            outcome.text = _long(case.detail)
     return element
 
 

@@ -1,7 +1,7 @@
 """Lines for a terminal: wrapped, indented and labelled.
 
-Lines are wrapped here and not by rich, so that a command stays in one piece to be copied: print
-what is made from them with `soft_wrap=True`.
+This module wraps, and rich does not: a command must stay in one piece, to be copied. Print these
+lines with `soft_wrap=True`.
 """
 
 from __future__ import annotations
@@ -10,35 +10,35 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-DETAIL = " " * 6  # before what belongs to the line above
+DETAIL = " " * 6  # before details of the line above
 _LABEL = 10  # characters of a label such as `expected`, with the space after it
 WIDEST = 100  # characters; longer lines are hard to read
 MOST_LINES = 30  # of one text; a compiler can write hundreds
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 
-# What a terminal gets that lacks the character, each as wide as what it stands for.
+# Replacements of the same width, for a terminal without the character.
 PLAIN = str.maketrans("✔✘○‼–−×·…±≤≥»«┌─┬┐│╎└┴┘", "+xo!--x|~~<>><+-++||+++")
 
 
 def filled(text: str, width: int, indent: str = "", first: str | None = None) -> str:
-    """The text in lines of `width`, each ending with a newline.
+    """Return the text in lines of `width`, each with a newline.
 
-    `indent` stands before each line, and `first` instead of it before the first one.
+    `indent` precedes each line, except that `first` precedes the first one.
     """
     lines = wrap(text, width - len(indent))
     if len(lines) > MOST_LINES:
         left_out = len(lines) - MOST_LINES
-        lines = [*lines[:MOST_LINES], f"… and {left_out} more lines, which `--json` has"]
+        lines = [*lines[:MOST_LINES], f"… and {left_out} more lines; `--json` prints all of them"]
     heads = [indent if first is None else first] + [indent] * (len(lines) - 1)
     return "".join(f"{head}{line}\n" for head, line in zip(heads, lines, strict=True))
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Lines of at most `width`, unless a word is longer; at least one. Line breaks are kept."""
+    """Return at least one line, at most `width` wide unless a word is longer; keep line breaks."""
     lines = []
     for line in text.expandtabs(4).splitlines():
-        # What stands between backticks is a command, and a long word may be a path: both stay
-        # whole. `textwrap` does not break at a no-break space.
+        # Text in backticks is a command, and a long word may be a path: both stay whole.
+        # `textwrap` does not break at a no-break space.
         whole = re.sub(r"`[^`]*`", lambda command: command[0].replace(" ", _NO_BREAK), line)
         wrapped = textwrap.wrap(
             whole, max(width, 20), break_long_words=False, break_on_hyphens=False
@@ -52,7 +52,7 @@ def labelled(label: str, text: str) -> str:
 
 
 def row(label: str, text: str | None, width: int) -> str:
-    """Return a labelled line, wrapped under its own start; nothing when there is no text."""
+    """Return a labelled line, wrapped under its own start; nothing if there is no text."""
     if not text:
         return ""
     return filled(text, width, labelled("", ""), first=labelled(label, ""))

@@ -9,7 +9,6 @@ from grader.model import Environment
 
 
 def libraries(environment: Environment) -> Iterator[tuple[str, str]]:
-    """Yield torch and the packages of the backends, each with its version, where it is known."""
     if environment.torch:
         yield "torch", environment.torch
     for backend in backends.every():

@@ -1,4 +1,4 @@
-"""What `grader lint` found, as text for a terminal."""
+"""The findings of `grader lint`, as text for a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _INDENT = " " * 6
 
 
 def report(reviews: Sequence[Review], width: int = WIDEST) -> Text:
-    """The findings file by file; why and what to do stand below the first of each rule."""
+    """Return the findings file by file; explain a rule below its first finding."""
     width = min(width, WIDEST)
     text = Text()
     explained: set[str] = set()

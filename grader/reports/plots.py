@@ -25,14 +25,16 @@ MEBIBYTE = 2**20
 SUFFIXES = (".png", ".svg", ".pdf")
 
 
-def writable(path: Path) -> None:
-    """Raises UsageError when no picture can be written there: better now than after measuring."""
+def require_writable(path: Path) -> None:
+    """Raise UsageError, before anything is measured, if no picture can be written there."""
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(
-            f"The picture {path} must be one of {', '.join(SUFFIXES)}.", "Give it such an end."
+            f"The picture {path} must end in {', '.join(SUFFIXES)}.", "Give it such a name."
         )
     if not os.access(path.parent, os.W_OK):
-        raise UsageError(f"The folder of {path} is not there or not yours to write.", "Make it.")
+        raise UsageError(
+            f"The folder of {path} does not exist, or you may not write to it.", "Make that folder."
+        )
 
 
 def draw(benchmark: Benchmark, path: Path) -> None:
@@ -52,7 +54,7 @@ def draw(benchmark: Benchmark, path: Path) -> None:
 
 
 def _styles(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
-    """Hollow markers of falling size, so that one that lies on another hides nothing."""
+    """Return hollow markers of falling size: one that lies on another hides nothing."""
     looks = cycle(zip(COLOURS, MARKERS, strict=True))
     return {
         name: {
@@ -68,8 +70,8 @@ def _styles(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
     }
 
 
-def _shown(name: str) -> str:
-    """The name of a file as matplotlib shows all of it: to it `$` begins a formula, `_` hides."""
+def _escaped(name: str) -> str:
+    """Escape a file's name for matplotlib: `$` begins a formula, and a leading `_` hides it."""
     return (f" {name}" if name.startswith("_") else name).replace("$", r"\$")
 
 
@@ -90,7 +92,7 @@ def _bandwidth(axes: Axes, benchmark: Benchmark) -> None:
         points = _points(benchmark, name)
         x = [p.bytes / MEBIBYTE for p in points]
         y = [(p.bandwidth or 0) / 1e9 for p in points]
-        label = _shown(name if points else f"{name}: no figure")
+        label = _escaped(name if points else f"{name}: no figure")
         axes.plot(x, y, linewidth=1.5, label=label, **style)
         top = max(top, *y, 0)
     axes.set_ylim(0, 1.12 * top)
@@ -108,9 +110,9 @@ def _bandwidth(axes: Axes, benchmark: Benchmark) -> None:
 
 
 def _roofline(axes: Axes, benchmark: Benchmark) -> None:
-    """Operations per second against operations per least byte, at each contender's largest size.
+    """Plot operations per second against operations per byte, at each contender's largest size.
 
-    All have one intensity, that of the task: what a kernel moves beyond it makes it lie lower.
+    All share the intensity of the task: a kernel that moves more bytes lies lower.
     """
     axes.set_title("Roofline at the largest size")
     axes.set_xlabel("operations per byte that must move (FLOP/byte)")
@@ -148,6 +150,6 @@ def _roofline(axes: Axes, benchmark: Benchmark) -> None:
             horizontalalignment="center",
         )
     for x, y, name, style in dots:
-        label = _shown(f"{name}: {y:,.0f} GFLOP/s")
+        label = _escaped(f"{name}: {y:,.0f} GFLOP/s")
         axes.plot([x], [y], linestyle="none", label=label, **style)
     axes.legend(loc="best")

@@ -1,4 +1,4 @@
-"""What `grader leaderboard verify` found, in lines for the teacher who asked."""
+"""The findings of `grader leaderboard verify`, in lines for the teacher."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from grader.classroom import Rerun, Span
 from grader.model import percent, quoted
 
 
-def lines(told: Mapping[str, Sequence[Rerun]]) -> Iterator[str]:
-    """A heading for each board, and below it a line for each kernel."""
-    for exercise, reruns in told.items():
+def lines(by_exercise: Mapping[str, Sequence[Rerun]]) -> Iterator[str]:
+    for exercise, reruns in by_exercise.items():
         gpus = sorted({one.gpu for one in reruns if one.gpu})
         yield f"{exercise}  {', '.join(gpus)}".rstrip()
         for one in reruns:

@@ -1,4 +1,4 @@
-"""What `grader lint` found, as a SARIF 2.1.0 log for editors and code review pages.
+"""The findings of `grader lint`, as a SARIF 2.1.0 log for editors and code review pages.
 
 SARIF is the OASIS standard "Static Analysis Results Interchange Format (SARIF) Version 2.1.0".
 """
@@ -22,14 +22,16 @@ _RULES = {rule.id: rule for rule in RULES}
 
 
 def to_json(reviews: Sequence[Review], root: Path) -> str:
-    """The log, with files named relative to `root` where they lie in it."""
     return json.dumps(log(reviews, root), indent=2, ensure_ascii=False)
 
 
 def log(reviews: Sequence[Review], root: Path) -> dict[str, Any]:
-    """The same as a record. Only the rules that found something are described."""
+    """Return the log, with files named relative to `root` if they lie in it.
+
+    It describes only the rules with findings.
+    """
     places = [_uri(review.path, root) for review in reviews]
-    found = sorted({finding.rule for review in reviews for finding in review.findings})
+    rules = sorted({finding.rule for review in reviews for finding in review.findings})
     return {
         "$schema": SCHEMA,
         "version": VERSION,
@@ -39,7 +41,7 @@ def log(reviews: Sequence[Review], root: Path) -> dict[str, Any]:
                     "driver": {
                         "name": "grader lint",
                         "version": __version__,
-                        "rules": [_descriptor(_RULES[rule]) for rule in found],
+                        "rules": [_descriptor(_RULES[rule]) for rule in rules],
                     }
                 },
                 "columnKind": "unicodeCodePoints",
@@ -48,7 +50,7 @@ def log(reviews: Sequence[Review], root: Path) -> dict[str, Any]:
                     for uri, review in zip(places, reviews, strict=True)
                 ],
                 "results": [
-                    _result(finding, found.index(finding.rule), uri, number)
+                    _result(finding, rules.index(finding.rule), uri, number)
                     for number, (uri, review) in enumerate(zip(places, reviews, strict=True))
                     for finding in review.findings
                 ],
@@ -92,7 +94,6 @@ def _result(finding: LintFinding, rule: int, uri: str, artifact: int) -> dict[st
 
 
 def _uri(path: str, root: Path) -> str:
-    """Relative to `root` where the file lies in it, else absolute."""
     whole = (root / path).absolute()
     if whole.is_relative_to(root) and ".." not in whole.parts:
         return quote(whole.relative_to(root).as_posix())

@@ -1,4 +1,4 @@
-"""What the pages and the Markdown of a model solution say alike."""
+"""Facts about a model solution, for its page and its Markdown."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from grader.model import Memory, Result, percent
 from grader.reports.libraries import libraries
 
 
-def told_in_short(model: Model) -> str:
-    """What the index says of a solution's figures."""
+def figures_in_short(model: Model) -> str:
     result, speed = model.evidence.result, model.evidence.speed
     if speed and result:
         share = percent(speed.share).replace(" ", "\N{NO-BREAK SPACE}")  # cards are narrow
@@ -21,14 +20,13 @@ def told_in_short(model: Model) -> str:
     return "speed not measured" if has_step(model.spec, "speed") else "counted in simulation"
 
 
-def words_of(mistake: Mistake) -> str:
-    """What a mistake is called where its author does not say it: by its file's name."""
+def mistake_words(mistake: Mistake) -> str:
+    """Return what the mistake gets wrong; without its author's words, the name of its file."""
     name = mistake.name.removeprefix("wrong_").removesuffix(".py").replace("_", " ")
     return mistake.description or name
 
 
-def where(result: Result) -> str:
-    """On what a result was made, and when."""
+def where_and_when(result: Result) -> str:
     environment = result.environment
     device = "Simulated on a CPU" if environment.simulated else f"Measured on {environment.device}"
     versions = (
@@ -42,7 +40,7 @@ def where(result: Result) -> str:
 
 
 def long_date(day: date) -> str:
-    """Such as 18 December 2026, in English whatever the machine speaks."""
+    """Write `18 December 2026`, in English whatever the machine's language."""
     months = "January February March April May June July August September October November December"
     return f"{day.day} {months.split()[day.month - 1]} {day.year}"
 

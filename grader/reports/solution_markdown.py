@@ -1,4 +1,4 @@
-"""Published solutions as Markdown, for whoever reads the folder itself."""
+"""Published solutions as Markdown, for those who read the folder itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from grader import backends
 from grader.classroom import FILE, Mistake, Model
 from grader.course import Settings
 from grader.model import percent, texts
-from grader.reports.solution_facts import memory_of, told_in_short, where, words_of
+from grader.reports.solution_facts import figures_in_short, memory_of, mistake_words, where_and_when
 from grader.reports.solution_plots import Plot
 
 
@@ -20,16 +20,16 @@ def index(settings: Settings, models: Sequence[Model]) -> str:
             f"[{texts.markdown(model.name)}]({quote(model.name)}/README.md)",
             texts.markdown(model.spec.title),
             backends.title(model.spec.backend),
-            texts.markdown(told_in_short(model)),
+            texts.markdown(figures_in_short(model)),
         )
         for model in models
     ]
     return (
         f"# {texts.markdown(settings.title)}: solutions\n\n"
         f"The model solutions of version {texts.markdown(settings.version)}, each with a "
-        "commentary, its figures and the mistakes that the tests reject. `index.html` is the same "
-        "as a page, and `grader solution NAME --from` this folder shows one in a terminal; "
-        f"`{FILE}` is for that command.\n\n"
+        "commentary, its figures and the mistakes that the tests reject. `index.html` shows the "
+        "same as web pages. `grader solution NAME --from DIR`, with this folder as DIR, shows one "
+        f"in a terminal; it reads `{FILE}`.\n\n"
         + _table(("exercise", "title", "written in", "figures"), rows)
     )
 
@@ -47,8 +47,7 @@ def document(model: Model, pictures: Sequence[Plot]) -> str:
     if model.mistakes:
         parts.append("## Mistakes that the tests reject")
         parts.append(
-            "In what differs, lines with `-` are the solution's, and lines with `+` the mistake's; "
-            "comments are left out."
+            "Lines with `-` are the solution's, with `+` the mistake's; comments are left out."
         )
         for mistake in model.mistakes:
             parts += _mistake(mistake)
@@ -76,15 +75,17 @@ def _figures(model: Model, pictures: Sequence[Plot]) -> list[str]:
         parts.append(_table(("figure", "value"), rows).rstrip())
     parts += [f"![{texts.markdown(picture.alt)}]({picture.name}.svg)" for picture in pictures]
     if speed and speed.explanation:
-        parts.append(f"`grader check` says of it: “{texts.markdown(' '.join(speed.explanation))}”")
-    return [*parts, texts.markdown(where(result)) + "."]
+        parts.append(f"`grader check` explains: “{texts.markdown(' '.join(speed.explanation))}”")
+    return [*parts, texts.markdown(where_and_when(result)) + "."]
 
 
 def _mistake(mistake: Mistake) -> list[str]:
-    step = f"Rejected at {mistake.step}." if mistake.step else "Which step rejects it is not said."
+    step = (
+        f"Rejected at {mistake.step}." if mistake.step else "It does not say which step rejects it."
+    )
     luck = f" On a GPU it {texts.markdown(mistake.luck)}" if mistake.luck else ""
     parts = [
-        f"### {texts.markdown(words_of(mistake))}",
+        f"### {texts.markdown(mistake_words(mistake))}",
         f"[{texts.markdown(mistake.name)}]({quote(mistake.name)}) · {step}{luck}",
     ]
     if mistake.diff:
@@ -95,7 +96,7 @@ def _mistake(mistake: Mistake) -> list[str]:
 
 
 def _demoted(text: str) -> str:
-    """Markdown whose headings begin one level lower; lines of code between fences stay."""
+    """Move the headings of Markdown one level lower, but not lines of code between fences."""
     fence, lines = "", []
     for line in text.split("\n"):
         if mark := re.match(r" {0,3}(```+|~~~+)", line):
@@ -110,7 +111,7 @@ def _demoted(text: str) -> str:
 
 
 def _fenced(text: str, language: str) -> str:
-    """A block of code, between fences that are longer than any row of backticks within."""
+    """Return a block of code; its fences are longer than any row of backticks inside."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"

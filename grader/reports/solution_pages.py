@@ -1,8 +1,8 @@
 """Published solutions as static pages.
 
-A page ships all that it shows, runs no script and asks no network for anything: its
-Content-Security-Policy says so. What a file of the course says is text or, in a commentary,
-Markdown, in which HTML has no meaning.
+A page holds all that it shows, runs no script and loads nothing from a network: its
+Content-Security-Policy enforces that. Files of the course appear as text, and a commentary as
+Markdown in which HTML has no meaning.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from grader.classroom import Model
 from grader.course import SHELVES, Settings
 from grader.grading import points_of
 from grader.model import percent
-from grader.reports.solution_facts import memory_of, told_in_short, where, words_of
+from grader.reports.solution_facts import figures_in_short, memory_of, mistake_words, where_and_when
 from grader.reports.solution_plots import Plot
 from grader.reports.webpage import Own, file, page_templates
 
@@ -41,7 +41,6 @@ def _template(name: str) -> Any:
 
 
 def _common(settings: Settings) -> dict[str, Any]:
-    """What each page needs."""
     return {"course": settings, "own": Own(file(_templates(), "solution.css"))}
 
 
@@ -56,7 +55,7 @@ def index_page(settings: Settings, models: Sequence[Model]) -> str:
             sections=[(title, some) for title, some in sections if some],
             day=None,
             title_of=backends.title,
-            told=told_in_short,
+            in_short=figures_in_short,
         )
     )
 
@@ -76,13 +75,13 @@ def page(
             backend=backends.title(model.spec.backend),
             points=sum(points_of(model.spec).values()),
             commentary=markdown(model.commentary),
-            lines=list(enumerate(_coloured(model.source).split("\n"), start=1)),
+            lines=list(enumerate(_python_as_html(model.source).split("\n"), start=1)),
             result=result,
             speed=model.evidence.speed,
-            where=where(result) if result else "",
+            where=where_and_when(result) if result else "",
             memory=memory_of(result) if result else None,
             pictures=[(picture, _as_data(picture.svg)) for picture in pictures],
-            mistakes=[(mistake, words_of(mistake)) for mistake in model.mistakes],
+            mistakes=[(mistake, mistake_words(mistake)) for mistake in model.mistakes],
             before=before,
             after=after,
         )
@@ -90,19 +89,17 @@ def page(
 
 
 def announcement(settings: Settings, day: str) -> str:
-    """Return the page that says when solutions come, and nothing of any of them."""
     return str(_template("solutions.html").render(**_common(settings), sections=[], day=day))
 
 
 def inline(text: str) -> Markup:
-    """Plain text, escaped, with what stands between backticks as code."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def markdown(text: str) -> Markup:
-    """The HTML of a commentary. HTML in it is text; pictures, which a network may hold, are links.
+    """Return the HTML of a commentary, with its headings one level below those of the page.
 
-    Its headings stand below those of the page.
+    HTML in it becomes text. Pictures, which might come from a network, become links.
     """
     reader = MarkdownIt(
         "commonmark", {"html": False, "highlight": lambda code, language, _: _fence(code, language)}
@@ -113,17 +110,16 @@ def markdown(text: str) -> Markup:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, max(3, int(token.tag[1:]) + 1))}"
     body = str(reader.renderer.render(tokens, reader.options, {}))
-    # A table that is wider than a phone is moved inside of a box, by keyboard, too.
+    # A table that is wider than a phone scrolls inside a box, by keyboard, too.
     body = body.replace("<table>", '<div class="wide" role="group" tabindex="0"><table>')
     return Markup(body.replace("</table>", "</table></div>"))
 
 
 def _fence(code: str, language: str) -> str:
-    return _coloured(code) if language in ("python", "py") else ""
+    return _python_as_html(code) if language in ("python", "py") else ""
 
 
-def _coloured(source: str) -> str:
-    """Python as HTML, a line of it for each line; all of it is escaped."""
+def _python_as_html(source: str) -> str:
     coloured = highlight(source, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True))
     return str(coloured).removesuffix("\n")
 

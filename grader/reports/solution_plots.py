@@ -1,7 +1,7 @@
-"""What a result says of a model solution, as small pictures: SVG in which text is text.
+"""The figures of a model solution as small pictures: SVG in which text is text.
 
-Only what the result holds is drawn. Each picture follows the reader's light or dark colours by
-itself, also where a page only links to it, and comes with a sentence that says the same.
+They draw only values of the result. Each follows the reader's light or dark colours by itself, also
+where a page only links to it, and comes with a sentence that says the same.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 WIDTH = 4.3  # inches, so that text stays readable at the width of a phone
 LONGEST_NAME = 24  # characters of an argument's or a count's name
 ROW = 0.46  # inches for each bar
-# Colours as they are drawn, and what stands for each on a dark page: blue and vermilion of Okabe
-# and Ito, which people with any colour vision can tell apart, made lighter or darker for contrast.
+# Colours, and the replacement of each on a dark page: blue and vermilion of Okabe and Ito, which
+# people with any colour vision can distinguish, made lighter or darker for contrast.
 PAPER, INK, SOFT, LINE = "#ffffff", "#1b1f24", "#555d68", "#d5d9df"
 BLUE, ORANGE, TRACK = "#0072b2", "#b34700", "#e9ecf0"
 DARK = {
@@ -43,7 +43,7 @@ DARK = {
 
 @dataclass(frozen=True)
 class Plot:
-    """A picture: the SVG, and in `alt` what it shows, for whoever does not see it."""
+    """A picture: the SVG, and in `alt` a description for those who cannot see it."""
 
     name: str
     title: str
@@ -52,7 +52,7 @@ class Plot:
 
 
 def plots(result: Result) -> list[Plot]:
-    """One for each of speed, traffic and counts that the result has."""
+    """Draw a picture each for speed, traffic and counts, as far as the result has them."""
     made = []
     for step in result.steps:
         if step.speed:
@@ -158,15 +158,15 @@ def _traffic(traffic: Sequence[Traffic]) -> Plot:
     axes.set_xlim(0, max(longest, 1) * 1.55)
     axes.set_xlabel("times, on average over the elements")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    told = "; ".join(
+    words = "; ".join(
         f"{label} {_times(times)} ×" + ("" if most is None else f", at most {most} allowed")
         for label, times, most in rows
     )
-    return _plot("traffic", "Counted reads and writes", figure, f"Traffic: {told}.")
+    return _plot("traffic", "Counted reads and writes", figure, f"Traffic: {words}.")
 
 
 def _counts(counts: Sequence[Count]) -> Plot:
-    """Each count has a scale of its own: its budget fills the row."""
+    """Draw each count on a scale of its own: its budget fills the row."""
     figure, axes = _figure(len(counts))
     for row, each in enumerate(counts):
         axes.barh([row], [1.0], color=TRACK, height=0.62)
@@ -184,10 +184,10 @@ def _counts(counts: Sequence[Count]) -> Plot:
     most = max(each.value / each.most if each.most else 1.0 for each in counts)
     axes.set_xlim(0, max(most, 1.0) * 1.4)
     axes.set_xticks([0, 1.0], ["0", "budget"])
-    told = "; ".join(
+    words = "; ".join(
         f"{counted(each.value, each.count)}, at most {each.most:,} allowed" for each in counts
     )
-    return _plot("counts", "Counts against their budgets", figure, f"Counts: {told}.")
+    return _plot("counts", "Counts against their budgets", figure, f"Counts: {words}.")
 
 
 def _times(times: float) -> str:
@@ -208,7 +208,7 @@ def _figure(rows: int) -> tuple[Figure, Axes]:
 
 
 def _label_rows(axes: Axes, labels: Sequence[str]) -> None:
-    """Names beside the bars, the first one on top, to the letter: no `$` begins a formula."""
+    """Write names beside the bars, the first one on top; `$` begins no formula here."""
     axes.set_yticks(range(len(labels)), labels, parse_math=False)
     axes.tick_params(axis="y", length=0, labelcolor=INK)
     axes.set_ylim(len(labels) - 0.45, -0.55)
@@ -221,7 +221,7 @@ def _plot(name: str, title: str, figure: Figure, alt: str) -> Plot:
         matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}),
         warnings.catch_warnings(),
     ):
-        # The reader's browser brings its own letters; those here only tell how wide a text is.
+        # The reader's browser has its own fonts; those here only give the width of a text.
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure.savefig(
             written,
@@ -233,7 +233,7 @@ def _plot(name: str, title: str, figure: Figure, alt: str) -> Plot:
 
 
 def _themed(svg: str, alt: str) -> str:
-    """The picture with its colours as variables that a dark page sets anew, and with its words."""
+    """Return the picture with its words, and with colours that a dark page replaces."""
     body = svg[svg.index("<svg") :]
     names = {colour: f"--c{number}" for number, colour in enumerate(DARK)}
     body = re.sub(

@@ -12,7 +12,7 @@ from grader.reports.layout import WIDEST, filled
 
 
 def solution(shown: Shown, width: int = WIDEST) -> Text:
-    """The page of `grader solution`. What a terminal would obey is taken out."""
+    """Return the page of `grader solution`, without characters that control a terminal."""
     page = Text()
     page.append(_clean(shown.name), style="bold")
     page.append(f"   {_clean(shown.title)}: the model solution\n")
@@ -20,7 +20,7 @@ def solution(shown: Shown, width: int = WIDEST) -> Text:
         page.append("\n")
         page.append_text(_commentary(_clean(shown.commentary), min(width, WIDEST)))
     page.append("\n")
-    # A theme of the terminal's own colours: it does not ask whether the ground is light or dark.
+    # A theme of the terminal's own colours suits a light and a dark background.
     source = Syntax("", "python", theme="ansi_dark").highlight(_clean(shown.source))
     page.append_text(source)
     return page
@@ -31,7 +31,7 @@ def _clean(text: str) -> str:
 
 
 def _commentary(text: str, width: int) -> Text:
-    """Markdown in wrapped lines: headings in bold, code as it is, signs of emphasis left in."""
+    """Render Markdown in wrapped lines: bold headings, code as it is, signs of emphasis kept."""
     page = Text()
     heading, marker = False, ""
     markers: list[str] = []  # of the lists that a line is in

@@ -24,7 +24,6 @@ class Published:
 
 
 def published(settings: Settings, models: Sequence[Model]) -> Published:
-    """The folder of these solutions, in their order."""
     drawn = {model.name: plots(result) for model in models if (result := model.evidence.result)}
     files = {
         "index.html": pages.index_page(settings, models),
@@ -47,7 +46,7 @@ def published(settings: Settings, models: Sequence[Model]) -> Published:
 
 
 def announced(settings: Settings, day: date) -> Published:
-    """The folder before that day: when solutions come, and nothing of any of them."""
+    """Return the folder before that day: it says when solutions come, and shows none of them."""
     files = {
         "index.html": pages.announcement(settings, long_date(day)),
         "README.md": (

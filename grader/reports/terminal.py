@@ -50,9 +50,9 @@ _WORDS = {
 
 
 def check_report(result: Result, width: int = WIDEST, following: str | None = None) -> Text:
-    """One check: a line for each step, the failures under theirs, the verdict, what to do next.
+    """Return one check: steps with their failures, then the verdict and the next step.
 
-    `following` is the exercise behind this one, if there is one.
+    `following` names the exercise after this one, if there is one.
     """
     width = min(width, WIDEST)
     report = _heading(result, width)
@@ -70,7 +70,6 @@ def check_report(result: Result, width: int = WIDEST, following: str | None = No
 
 
 def several(results: Sequence[Result]) -> Text:
-    """The line under more than one report."""
     passed = sum(result.status is Status.PASS for result in results)
     points = sum(result.points for result in results)
     most = sum(result.max_points for result in results)
@@ -90,7 +89,7 @@ def _heading(result: Result, width: int) -> Text:
 
 
 def _environment(env: Environment) -> str:
-    if env.device == "none":  # of a kernel that no judge saw
+    if env.device == "none":  # no judge graded this kernel
         return "not run"
     device = "CPU" if env.device == "cpu" else env.device
     parts = [f"{device}, simulated" if env.simulated else device]
@@ -106,8 +105,8 @@ def _step(step: Step, file: str, width: int) -> Text:
     failure = step.failure
     if failure and step.outcome is Outcome.NOT_STARTED:
         failure = failure.model_copy(update={"case": None, "replay": None})  # any case shows it
-    told = step.summary or (_headline(failure) if failure else "")
-    first, *more = wrap(told, width - len(indent) - len(points) - 2)
+    headline = step.summary or (_headline(failure) if failure else "")
+    first, *more = wrap(headline, width - len(indent) - len(points) - 2)
     line = Text("  ")
     line.append(mark, style=style)
     line.append(f" {step.name:<14}{first}")
@@ -119,14 +118,13 @@ def _step(step: Step, file: str, width: int) -> Text:
     if step.counts:
         line.append_text(counts_table(step.counts))
     if failure:
-        if _headline(failure) != told:
+        if _headline(failure) != headline:
             line.append(filled(_headline(failure), width, DETAIL))
         line.append_text(_failure(failure, file, width))
     return line
 
 
 def _sanitized(sanitized: Sanitized, file: str, width: int) -> Text:
-    """What one tool of compute-sanitizer found: each error, and the learner's lines under it."""
     mark, style = _MARKS[sanitized.outcome]
     indent = " " * 18
     line = Text("  ")
@@ -136,7 +134,7 @@ def _sanitized(sanitized: Sanitized, file: str, width: int) -> Text:
     for part in more:
         line.append(f"{indent}{part}\n")
     for error in sanitized.errors:
-        line.append(filled(_told_of(error), width, DETAIL))
+        line.append(filled(_sanitizer_error(error), width, DETAIL))
         for label, frame in zip(once("at"), error.frames, strict=False):
             line.append(row(label, _frame(frame, file), width))
         if not error.frames:
@@ -146,12 +144,12 @@ def _sanitized(sanitized: Sanitized, file: str, width: int) -> Text:
     return line
 
 
-def _told_of(error: SanitizerError) -> str:
+def _sanitizer_error(error: SanitizerError) -> str:
     lines = " and ".join(str(frame.line) for frame in error.frames)
     where = f"line {lines}: " if len(error.frames) == 1 else f"lines {lines}: " if lines else ""
-    who = f", thread {error.thread} of block {error.block}" if error.thread else ""
+    thread = f", thread {error.thread} of block {error.block}" if error.thread else ""
     times = f" ({error.count} reports)" if error.count > 1 else ""
-    return f"{where}{error.message}{who}{times}"
+    return f"{where}{error.message}{thread}{times}"
 
 
 def _headline(failure: Failure) -> str:
@@ -159,7 +157,6 @@ def _headline(failure: Failure) -> str:
 
 
 def _failure(failure: Failure, file: str, width: int) -> Text:
-    """What a failure says below its headline."""
     block = Text()
     both = labelled("expected", failure.expected or "")
     both += " " * 6 + f"got  {failure.got}"

@@ -21,40 +21,39 @@ GAP = "…"  # where rows or columns are left out between others
 class Cell:
     text: str = ""
     style: str = ""
-    outside: str = ""  # its index, when it lies beyond the array
+    outside: str = ""  # the index, if it lies beyond the array
 
 
 @dataclass(frozen=True)
-class Room:
-    """What there is room for."""
+class Space:
+    """The space for a drawing."""
 
     width: int  # characters
     lines: int  # of boxes, for an array of one dimension
 
 
-def fit(array: Array, cells: Mapping[int, Cell], room: Room) -> bool:
-    """Whether boxes so wide leave room for all that is in them."""
+def all_fit(array: Array, cells: Mapping[int, Cell], space: Space) -> bool:
     wide = max(len(cell.text) for cell in cells.values())
     if len(array.shape) > 1:
         side = len(", ".join(str(extent - 1) for extent in array.shape[:-1]))
         in_use = {element % array.shape[-1] for element in cells}
-        return max(in_use) - min(in_use) < (room.width - len(INDENT) - 2 - side) // (wide + 3)
-    columns = (room.width - len(INDENT) - 1) // (wide + 3)
-    return columns > 0 and max(cells) // columns - min(cells) // columns < room.lines
+        return max(in_use) - min(in_use) < (space.width - len(INDENT) - 2 - side) // (wide + 3)
+    columns = (space.width - len(INDENT) - 1) // (wide + 3)
+    return columns > 0 and max(cells) // columns - min(cells) // columns < space.lines
 
 
 def boxes(
-    array: Array, cells: dict[int, Cell], beyond: list[Cell], interest: set[int], room: Room
+    array: Array, cells: dict[int, Cell], beyond: list[Cell], interest: set[int], space: Space
 ) -> Text:
-    """The elements of an array as boxes in rows, as many as fit, from the first of interest on."""
+    """Draw an array's elements as boxes in rows, as many as fit, from the first of interest on."""
     near: list[Cell] = []
     if not size(array):
         text = Text(f"    {array.name} has no elements\n")
     elif len(array.shape) > 1:
-        text = _table(array, cells, interest, room)
+        text = _table(array, cells, interest, space)
     else:
         near = beyond[:MOST_OUTSIDE]
-        text = _line(array, cells, near, interest, room)
+        text = _line(array, cells, near, interest, space)
     far = beyond[len(near) :]
     for cell in far[:MOST_OUTSIDE]:
         text.append(f"    outside: {array.name}[{cell.outside}]  {cell.text}\n", style=BAD)
@@ -64,23 +63,23 @@ def boxes(
 
 
 def _line(
-    array: Array, cells: dict[int, Cell], beyond: list[Cell], interest: set[int], room: Room
+    array: Array, cells: dict[int, Cell], beyond: list[Cell], interest: set[int], space: Space
 ) -> Text:
-    """An array of at most one dimension: rows of boxes, and beside them what lies beyond."""
+    """Draw an array of at most one dimension: rows of boxes, and accesses beyond it."""
     below = [cell for cell in beyond if cell.outside.startswith("-")]
     above = [cell for cell in beyond if cell not in below]
     texts = [text for cell in [*cells.values(), *beyond] for text in (cell.text, cell.outside)]
     wide = max(map(len, [*texts, str(size(array) - 1)]))
-    columns = max((room.width - len(INDENT) - 1 - len(beyond) * (wide + 2)) // (wide + 3), 1)
+    columns = max((space.width - len(INDENT) - 1 - len(beyond) * (wide + 2)) // (wide + 3), 1)
     if beyond:  # the end that they lie beyond
         interest = {0} if below else {size(array) - 1}
     count = -(-size(array) // columns)
-    rows = _part(
+    rows = _drawn_part(
         count,
         {element // columns for element in (*cells, *interest)},
         {element // columns for element in interest},
-        room.lines,
-        # A row that is not whole is drawn rather than told of.
+        space.lines,
+        # An incomplete last row is drawn: that takes no more lines than saying that it is not.
         spare=1 if size(array) % columns else 0,
     )
     margin = INDENT + " " * (len(below) * (wide + 2))
@@ -102,7 +101,7 @@ def _line(
 def _line_row(
     part: range, boxes: list[Cell], beyond: tuple[list[Cell], list[Cell]], margin: str, wide: int
 ) -> Text:
-    """Draw one row of boxes under the numbers of its elements, with what lies left and right."""
+    """Draw one row of boxes under the numbers of its elements, and accesses beyond it."""
     left, right = beyond
     indent = INDENT if left else margin
     names = [cell.outside for cell in left]
@@ -124,14 +123,14 @@ def _line_row(
     return text
 
 
-def _part(
+def _drawn_part(
     count: int, used: set[int], interest: set[int], most: int, spare: int = 0
 ) -> list[int | None]:
-    """Which rows or columns of `count` are drawn, at most so many; None stands for a gap.
+    """Return at most `most` of `count` rows or columns to draw; None is a gap.
 
-    All from the first to the last one `used`; and the others too, where they are no more than
-    `spare`. Of too many those from the first of `interest` on; and where that is the first one
-    used, those at the start and at the end, for there the last block of a launch is seen.
+    Draw all from the first to the last one in `used`, and the others, too, if they are at most
+    `spare`. Of too many, draw those from the first of `interest` on. If that is the first one used,
+    draw the start and the end: the end shows the last block of a launch.
     """
     first, last = min(used, default=0), max(used, default=0)
     if count <= most and count - (last - first + 1) <= spare:
@@ -147,33 +146,34 @@ def _part(
     return [*whole[:head], None, *whole[len(whole) - (most - 1 - head) :]]
 
 
-def _part_of_table(count: int, used: set[int], interest: set[int], most: int) -> list[int | None]:
-    """The same, and what lies next to it: an element is seen among its neighbours."""
+def _drawn_part_of_table(
+    count: int, used: set[int], interest: set[int], most: int
+) -> list[int | None]:
+    """Do as `_drawn_part`, and add neighbours, which show where an element lies."""
     if most > 2:
-        used, interest = _around(used, count), _around(interest, count)
-    return _part(count, used, interest, most, spare=1)
+        used, interest = _with_neighbours(used, count), _with_neighbours(interest, count)
+    return _drawn_part(count, used, interest, most, spare=1)
 
 
-def _around(places: set[int], count: int) -> set[int]:
-    """These, and of `count` what lies next to them."""
+def _with_neighbours(places: set[int], count: int) -> set[int]:
     return {each + aside for each in places for aside in (-1, 0, 1)} & set(range(count))
 
 
-def _table(array: Array, cells: dict[int, Cell], interest: set[int], room: Room) -> Text:
-    """An array of several dimensions: its last one along the rows, the others along the side."""
+def _table(array: Array, cells: dict[int, Cell], interest: set[int], space: Space) -> Text:
+    """Draw an array of several dimensions: its last one across, the others down the side."""
     across = array.shape[-1]
     down = size(array) // across
     wide = max(map(len, [*(cell.text for cell in cells.values()), str(across - 1)]))
     used = {*cells, *interest}
-    rows = _part_of_table(
+    rows = _drawn_part_of_table(
         down, {each // across for each in used}, {each // across for each in interest}, MOST_ROWS
     )
     names = [
         GAP if row is None else ", ".join(map(str, index_of(row, array.shape[:-1]))) for row in rows
     ]
     side = max(map(len, names))
-    fits = max((room.width - len(INDENT) - 2 - side) // (wide + 3), 1)
-    columns = _part_of_table(
+    fits = max((space.width - len(INDENT) - 2 - side) // (wide + 3), 1)
+    columns = _drawn_part_of_table(
         across,
         {each % across for each in used if each // across in rows},
         {each % across for each in interest if each // across in rows},
@@ -206,7 +206,6 @@ def _table(array: Array, cells: dict[int, Cell], interest: set[int], room: Room)
 
 
 def _edge(corners: str, count: int, wide: int) -> str:
-    """The line above or below `count` boxes."""
     boxes = corners[1].join(["─" * (wide + 2)] * count)
     return f"{corners[0]}{boxes}{corners[2]}\n"
 
@@ -221,8 +220,8 @@ def _row(cells: Sequence[Cell], wide: int) -> Text:
 
 
 def _left_out(array: Array, drawn: int, all_used: bool) -> str:
-    """How much of the array is drawn, where that is not all; `all_used`: that something is in."""
+    """Say how much of the array is drawn, if not all; `all_used` says that the rest is unused."""
     if drawn == size(array):
         return ""
-    others = "; in the others there is nothing" if all_used else ""
+    others = "; the others were not touched" if all_used else ""
     return f"{INDENT}{drawn:,} of {size(array):,} elements of {array.name} are drawn{others}\n"

@@ -1,7 +1,7 @@
 """The accesses of a small case as one HTML page that needs no network.
 
-What the page shows of a kernel is text: the template escapes it, and the script sets it as text.
-A Content-Security-Policy lets only the page's own script and style run, known by their hashes.
+Text from a kernel stays text: the template escapes it, and the script sets it as text. A
+Content-Security-Policy lets only the page's own script and style run, known by their hashes.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from grader.reports.trace_words import (
 )
 from grader.reports.webpage import Own, file, page_templates
 
-# Okabe and Ito's colours, which people with any colour vision can tell apart, for blocks in turn;
-# their vermilion is kept for what went wrong. With each the ink that is easier to read on it.
+# Colours of blocks, in turn, and for each the ink that is easier to read on it. They are Okabe and
+# Ito's, which people with any colour vision can distinguish; their vermilion marks faults.
 BLOCKS = (
     ("#56B4E9", "#000000"),
     ("#E69F00", "#000000"),
@@ -40,39 +40,42 @@ BLOCKS = (
 )
 LETTERS = {"read": "R", "write": "W", "update": "U"}
 MOST_CELLS = 256  # of an array of one dimension
-MOST_ROWS = MOST_COLUMNS = 32  # of one with more
+MOST_ROWS = MOST_COLUMNS = 32  # of an array of more
 MOST_THREADS = 1024  # in the picture of a launch's threads
-MOST_BLOCKS = 8  # whose shared memory is drawn
+MOST_BLOCKS = 8  # drawings of shared memory
 
 
 def page(trace: Trace) -> str:
-    """The whole page, UTF-8 when written to a file."""
     templates = page_templates({"code": _code})
     frames = _frames(trace)
     return templates.get_template("trace.html").render(
         trace=trace,
-        view=_view(trace, frames),
+        view=_script_data(trace, frames),
         all_well=ALL_WELL,
         more_cases=MORE_CASES,
         problems=[
-            (MARKS[kind], sentence, access and _frame_of(frames, access), _number(trace, access))
+            (
+                MARKS[kind],
+                sentence,
+                access and _frame_of(frames, access),
+                _access_number(trace, access),
+            )
             for kind, sentence, access in problems(trace)
         ],
         updates=any(access.kind == "update" for access in trace.accesses),
         several=any(prod(launch.grid) > 1 for launch in trace.launches),
         crowded=_crowded(trace),
-        marks={MARKS[kind]: MEANINGS[kind] for kind in _kinds(trace)},
+        marks={MARKS[kind]: MEANINGS[kind] for kind in _fault_kinds(trace)},
         own=Own(file(templates, "trace.css") + _palette(), file(templates, "trace.js")),
     )
 
 
 def _code(text: str) -> Markup:
-    """Escaped, with what stands between backticks as code."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _palette() -> Markup:
-    """The colour of each block, as a class of it and of what its threads touch."""
+    """Return a class for each block, which colours the block and the elements that it touches."""
     return Markup("").join(
         Markup(f".b{number} {{ --block: {block}; --on-block: {ink}; }}\n")
         for number, (block, ink) in enumerate(BLOCKS)
@@ -80,28 +83,28 @@ def _palette() -> Markup:
 
 
 def _crowded(trace: Trace) -> bool:
-    """Whether a box has more in it than two threads of one block, whose names it has room for."""
+    """Return whether some box holds more than two threads of one block, the most that it names."""
     inside: dict[tuple[int, int, int | None, int], set[tuple[int, int]]] = {}
     for access in trace.accesses:
         block = access.block if trace.arrays[access.array].space == "shared" else -1
         where = access.launch, access.array, access.element, block
         inside.setdefault(where, set()).add((access.block, access.thread))
-    return any(len(who) > 2 or len({block for block, _ in who}) > 1 for who in inside.values())
+    return any(
+        len(acting) > 2 or len({block for block, _ in acting}) > 1 for acting in inside.values()
+    )
 
 
-def _kinds(trace: Trace) -> list[str]:
-    """What went wrong, of all that can."""
-    found = {kind for kind, _, _ in problems(trace)}
-    return [kind for kind in MEANINGS if kind in found]
+def _fault_kinds(trace: Trace) -> list[str]:
+    present = {kind for kind, _, _ in problems(trace)}
+    return [kind for kind in MEANINGS if kind in present]
 
 
-def _number(trace: Trace, access: Access | None) -> int | None:
-    """Which of the trace's accesses this very one is."""
+def _access_number(trace: Trace, access: Access | None) -> int | None:
     return next((n for n, each in enumerate(trace.accesses) if each is access), None)
 
 
 def _frames(trace: Trace) -> list[dict[str, Any]]:
-    """What the slider goes through: each step of each launch, then all steps of it together."""
+    """Return the positions of the slider: each step of each launch, then all its steps together."""
     frames: list[dict[str, Any]] = []
     for number, launch in enumerate(trace.launches):
         count = step_count(trace, number)
@@ -123,7 +126,6 @@ def _frames(trace: Trace) -> list[dict[str, Any]]:
 
 
 def _frame_of(frames: list[dict[str, Any]], access: Access) -> int:
-    """The first frame that shows the access."""
     return next(
         number
         for number, frame in enumerate(frames)
@@ -131,8 +133,7 @@ def _frame_of(frames: list[dict[str, Any]], access: Access) -> int:
     )
 
 
-def _view(trace: Trace, frames: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the page's script draws, with all names in words already."""
+def _script_data(trace: Trace, frames: list[dict[str, Any]]) -> dict[str, Any]:
     first = next((access for access in trace.accesses if access.fault), None)
     last = {
         (access.array, access.element): number
@@ -141,7 +142,7 @@ def _view(trace: Trace, frames: list[dict[str, Any]]) -> dict[str, Any]:
     }
     return {
         "frames": frames,
-        # Where to begin: at what went wrong, else at the beginning.
+        # Begin at the first fault, else at the start.
         "start": _frame_of(frames, first)
         if first
         else len(frames) - 1
@@ -172,7 +173,7 @@ def _view(trace: Trace, frames: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _order(trace: Trace) -> list[int]:
-    """The arrays as the data flows: arguments in their order, shared memory as it is touched."""
+    """Return the arrays as data flows: arguments in their order, shared memory by first access."""
     first: dict[int, int] = {}
     for number, access in enumerate(trace.accesses):
         first.setdefault(access.array, number)
@@ -201,7 +202,7 @@ def _launch(trace: Trace, number: int) -> dict[str, Any]:
         "drawn": list(drawn),
         "leftOut": blocks - len(drawn),
         "columns": launch.block[0],
-        # A grid on a line is laid out as there is room.
+        # A grid of one dimension takes as many columns as fit.
         "across": launch.grid[0] if launch.grid[1] * launch.grid[2] > 1 else None,
     }
 
@@ -244,7 +245,7 @@ def _array(trace: Trace, number: int, last: dict[tuple[int, int | None], int]) -
 
 
 def _drawn(array: Array, interest: set[int]) -> tuple[range, range]:
-    """Which rows and columns to draw; an array of at most one dimension is one row."""
+    """Return the rows and columns to draw; an array of at most one dimension is one row."""
     if not size(array):
         return range(0), range(0)
     if len(array.shape) < 2:

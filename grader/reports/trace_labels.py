@@ -1,4 +1,4 @@
-"""The threads that touched an element, by short names in its box, and what these names mean."""
+"""The short names of threads in the boxes of a drawing, and their legend."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.text import Text
 
 from grader.model import Access, Array, Trace
 from grader.reports.layout import filled
-from grader.reports.trace_boxes import BAD, FAINT, Cell, Room, fit
+from grader.reports.trace_boxes import BAD, FAINT, Cell, Space, all_fit
 from grader.reports.trace_words import MARKS, MEANINGS, numbered, problems
 
 MOST_NAMED = 3  # threads in one box
@@ -18,17 +18,16 @@ BLOCKS = ("cyan", "yellow", "magenta", "blue", "green")  # colours, taken in tur
 
 
 def cells_of(
-    trace: Trace, array: Array, by_element: Mapping[int, Sequence[Access]], room: Room
+    trace: Trace, array: Array, by_element: Mapping[int, Sequence[Access]], space: Space
 ) -> dict[int, Cell]:
-    """Return the boxes with all names where the array then fits as well, else with short ones."""
+    """Return boxes with all names, if the array still fits, else with short ones."""
     full = {element: cell_of(trace, some) for element, some in by_element.items()}
-    if fit(array, full, room):
+    if all_fit(array, full, space):
         return full
     return {element: cell_of(trace, some, short=True) for element, some in by_element.items()}
 
 
 def cell_of(trace: Trace, accesses: Sequence[Access], short: bool = False) -> Cell:
-    """Name who touched one element, and mark what was wrong with it."""
     launch = trace.launches[accesses[0].launch]
     blocks = {access.block for access in accesses}
     faults = [kind for kind in MARKS if kind in {access.fault for access in accesses}]
@@ -41,50 +40,53 @@ def cell_of(trace: Trace, accesses: Sequence[Access], short: bool = False) -> Ce
 
 
 def _label(trace: Trace, accesses: Sequence[Access], short: bool) -> str:
-    """Name the threads, those with a fault first; `short` names one in place of the others."""
+    """Name the threads, those with a fault first; `short` names one and omits the others."""
     launch = trace.launches[accesses[0].launch]
     on_a_line = launch.block[1] == launch.block[2] == 1
     faulty = {(access.block, access.thread) for access in accesses if access.fault}
     others = {(access.block, access.thread) for access in accesses} - faulty
-    who = [*sorted(faulty), *sorted(others)]
-    block, thread = who[0]
-    names = _names(trace, accesses[0], who)
+    threads = [*sorted(faulty), *sorted(others)]
+    block, thread = threads[0]
+    names = _names(trace, accesses[0], threads)
     if not (faulty and others):
-        if len(who) > 1 and len(who) == prod(launch.grid) * prod(launch.block):
+        if len(threads) > 1 and len(threads) == prod(launch.grid) * prod(launch.block):
             return "all"
-        if len(who) > 2 and on_a_line and who == [(block, thread + n) for n in range(len(who))]:
-            return f"{names[0]}–{who[-1][1]}"
-    if len(who) == 1:
+        if (
+            len(threads) > 2
+            and on_a_line
+            and threads == [(block, thread + n) for n in range(len(threads))]
+        ):
+            return f"{names[0]}–{threads[-1][1]}"
+    if len(threads) == 1:
         return names[0] + (f"×{len(accesses)}" if len(accesses) > 1 else "")
     # An index of two numbers has a comma in it.
     comma = "," if on_a_line else " "
-    all_named = len(who) <= MOST_NAMED and not short
+    all_named = len(threads) <= MOST_NAMED and not short
     named = names if all_named else names[: 2 if len(faulty) > 1 else 1]
-    if len(named) == len(who):
+    if len(named) == len(threads):
         return comma.join(named)
-    more = "…" if short else f"& {len(who) - len(named)} more"
+    more = "…" if short else f"& {len(threads) - len(named)} more"
     return f"{comma.join(named)} {more}"
 
 
-def _names(trace: Trace, access: Access, who: Sequence[tuple[int, int]]) -> list[str]:
-    """Name threads, each with its block where that is another one than the thread before has."""
+def _names(trace: Trace, access: Access, threads: Sequence[tuple[int, int]]) -> list[str]:
+    """Name threads, each with its block if that differs from the thread before."""
     launch = trace.launches[access.launch]
-    # A drawing of shared memory says above it which block's it is.
+    # The title of a drawing of shared memory names its block.
     shared = trace.arrays[access.array].space == "shared"
     several = prod(launch.grid) > 1 and not shared
     names = []
-    for number, (block, thread) in enumerate(who):
+    for number, (block, thread) in enumerate(threads):
         name = f"t{numbered(thread, launch.block, ',')}"
-        if several and (number == 0 or block != who[number - 1][0]):
+        if several and (number == 0 or block != threads[number - 1][0]):
             name = f"b{numbered(block, launch.grid, ',')} {name}"
         names.append(name)
     return names
 
 
 def legend(trace: Trace, drawn: str, width: int) -> Text:
-    """Explain the marks and short names that were drawn."""
-    found = {kind for kind, _, _ in problems(trace)}
-    # The rows of boxes and what lies beyond: there the short names stand.
+    present = {kind for kind, _, _ in problems(trace)}
+    # Short names appear in rows of boxes and beside them.
     boxes = "".join(line for line in drawn.splitlines() if "│" in line or "outside:" in line)
     flat = all(launch.block[1] == launch.block[2] == 1 for launch in trace.launches)
     parts = []
@@ -107,7 +109,7 @@ def legend(trace: Trace, drawn: str, width: int) -> Text:
         parts.append(f"×{times[1]}: {times[1]} times")
     if re.search(r"\ball\b", boxes):
         parts.append("all: every thread")
-    parts += [f"{mark} {MEANINGS[kind]}" for kind, mark in MARKS.items() if kind in found]
+    parts += [f"{mark} {MEANINGS[kind]}" for kind, mark in MARKS.items() if kind in present]
     text = Text()
     if parts:
         text.append("\n" + filled(" · ".join(parts), width), style=FAINT)

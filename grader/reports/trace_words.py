@@ -21,10 +21,10 @@ from grader.model import (
 
 T = TypeVar("T")
 
-ALL_WELL = "In this case every access is in bounds and every answer is right."
+ALL_WELL = "In this case every access is in bounds and every output is right."
 MORE_CASES = "`grader check` tries many other cases."
 
-MOST_TOLD = 2  # sentences of one kind; the thousandth says no more than the first
+MOST_SENTENCES = 2  # of one kind; the thousandth says no more than the first
 ROLES = {
     "in": "input",
     "out": "output",
@@ -33,7 +33,7 @@ ROLES = {
     "shared": "shared memory",
 }
 VERBS = {"read": "reads", "write": "writes", "update": "updates"}
-# What went wrong, in the order in which it is told, and what its mark means.
+# Kinds of faults, in the order of their sentences, and the meanings of their marks.
 MEANINGS = {
     "out_of_bounds": "outside the array",
     "race": "a race: two threads touch this element and nothing orders them",
@@ -53,16 +53,16 @@ MARKS = {
 
 
 def launched(launch: Launch) -> str:
-    """Such as `2 blocks of 4 × 4 threads`."""
+    """Write `2 blocks of 4 × 4 threads`."""
     blocks = "1 block" if prod(launch.grid) == 1 else f"{_extent(launch.grid)} blocks"
     threads = "1 thread" if prod(launch.block) == 1 else f"{_extent(launch.block)} threads"
     return f"{blocks} of {threads}"
 
 
 def step_words(trace: Trace, launch: int, step: int) -> str:
-    """Where a step lies between the barriers of its launch.
+    """Say where a step lies between the barriers of its launch.
 
-    Pictures call a step a part: kernels have loops with a variable `step`, and graders steps.
+    Drawings call a step a part, because `step` has other meanings in kernels and in the grader.
     """
     last = step_count(trace, launch) - 1
     if last <= 0:
@@ -75,13 +75,13 @@ def step_words(trace: Trace, launch: int, step: int) -> str:
 
 
 def numbered(count: int, dims: tuple[int, int, int], separator: str = ", ") -> str:
-    """A thread's or a block's index: `3` where it lies on a line, else `1, 0` for x = 1, y = 0."""
+    """Write the index of a thread or block: `3` in one dimension, else `1, 0` for x = 1, y = 0."""
     axes = 3 if dims[2] > 1 else 2 if dims[1] > 1 else 1
     return separator.join(map(str, place(count, dims)[:axes]))
 
 
 def thread_name(launch: Launch, block: int, thread: int) -> str:
-    """`thread 5`, `thread 5 of block 1`, or `thread (1, 0) of block (0, 2)`."""
+    """Write `thread 5`, `thread 5 of block 1`, or `thread (1, 0) of block (0, 2)`."""
     name = f"thread {_in_brackets(numbered(thread, launch.block))}"
     if prod(launch.grid) == 1:
         return name
@@ -89,20 +89,19 @@ def thread_name(launch: Launch, block: int, thread: int) -> str:
 
 
 def element_name(array: Array, index: tuple[int, ...]) -> str:
-    """`x[12]` or `a[1, 0]`, and `x[()]` where there is no dimension."""
+    """Write `x[12]` or `a[1, 0]`, and `x[()]` without a dimension."""
     return f"{array.name}[{', '.join(map(str, index)) or '()'}]"
 
 
 def touching(trace: Trace, access: Access) -> str:
-    """`thread 5 of block 1 reads x[3]`."""
     launch, array = trace.launches[access.launch], trace.arrays[access.array]
     index = access.index if access.element is None else index_of(access.element, array.shape)
-    who = thread_name(launch, access.block, access.thread)
-    return f"{who} {VERBS[access.kind]} {element_name(array, index)}"
+    thread = thread_name(launch, access.block, access.thread)
+    return f"{thread} {VERBS[access.kind]} {element_name(array, index)}"
 
 
-def told(trace: Trace, access: Access) -> str:
-    """One access as a sentence without a full stop: who, what, what is wrong, which line."""
+def sentence_of(trace: Trace, access: Access) -> str:
+    """Describe one access without a full stop: the thread, the element, the fault, the line."""
     match access.fault:
         case "out_of_bounds":
             why = f", where {_extent_of(trace.arrays[access.array])}"
@@ -118,11 +117,11 @@ def told(trace: Trace, access: Access) -> str:
 
 
 def problems(trace: Trace) -> list[tuple[str, str, Access | None]]:
-    """All that went wrong: its kind (a key of MEANINGS), a sentence, the access that did it.
+    """Return all faults: the kind (a key of MEANINGS), a sentence, and the access to blame.
 
-    Of each kind the first few, and then how many others there are.
+    Of each kind return the first few, and then the number of the others.
     """
-    found: list[tuple[str, str, Access | None]] = []
+    listed: list[tuple[str, str, Access | None]] = []
     for kind in MEANINGS:
         match kind:
             case "wrong":
@@ -131,16 +130,16 @@ def problems(trace: Trace) -> list[tuple[str, str, Access | None]]:
                 some, count = _unwritten(trace)
             case _:
                 faulty = _faulty(trace, kind)
-                some, count = [(told(trace, one), one) for one in _few(faulty)], len(faulty)
-        found += [(kind, sentence, access) for sentence, access in some]
+                some, count = [(sentence_of(trace, one), one) for one in _few(faulty)], len(faulty)
+        listed += [(kind, sentence, access) for sentence, access in some]
         if count > len(some):
-            found.append((kind, f"and {count - len(some):,} more", None))
-    return found
+            listed.append((kind, f"and {count - len(some):,} more", None))
+    return listed
 
 
 def _few(some: list[T]) -> list[T]:
-    """The first MOST_TOLD; all, when a line that says `and 1 more` would be as long."""
-    return some if len(some) <= MOST_TOLD + 1 else some[:MOST_TOLD]
+    """Return the first MOST_SENTENCES, or all if only one more is left."""
+    return some if len(some) <= MOST_SENTENCES + 1 else some[:MOST_SENTENCES]
 
 
 def _wrong(trace: Trace) -> tuple[list[tuple[str, Access | None]], int]:
@@ -149,30 +148,32 @@ def _wrong(trace: Trace) -> tuple[list[tuple[str, Access | None]], int]:
     for array, each in _few(wrong):
         what = element_name(array, index_of(each.element, array.shape))
         writer = last_writes(trace, array.name).get(each.element)
-        by = f", written by {_who(trace, writer)}{_line(writer)}" if writer else ""
+        by = f", written by {_thread_of(trace, writer)}{_line(writer)}" if writer else ""
         some.append((f"{what} is {each.got} and should be {each.expected}{by}", writer))
     return some, len(wrong)
 
 
 def _unwritten(trace: Trace) -> tuple[list[tuple[str, Access | None]], int]:
-    """Neighbours are told of in one sentence, and counted as one."""
+    """Return one sentence for each run of neighbours, and the number of runs."""
     runs = [
-        (array, run) for array in trace.arrays for run in _runs(trace.unwritten.get(array.name, ()))
+        (array, run)
+        for array in trace.arrays
+        for run in _consecutive_runs(trace.unwritten.get(array.name, ()))
     ]
     some: list[tuple[str, Access | None]] = []
     for array, run in _few(runs):
         writer = last_writes(trace, array.name).get(run[0])
-        if writer:  # such as by +=, for what an output begins as stays whatever is added to it
+        if writer:  # such as by +=: an output begins as a value that additions do not change
             what = element_name(array, index_of(run[0], array.shape))
-            told = f"{what} holds what it began with, although {_who(trace, writer)} writes to it"
-            some.append((f"{told}{_line(writer)}", writer))
+            words = f"{what} still has its first value, although {_thread_of(trace, writer)}"
+            some.append((f"{words} writes to it{_line(writer)}", writer))
         else:
             some.append((f"{_run(array, run)} never written", None))
     return some, len(runs)
 
 
 def _faulty(trace: Trace, kind: str) -> list[Access]:
-    """The accesses with this fault, but only the first one of those that race for an element."""
+    """Return the accesses with this fault; of those that race for an element, only the first."""
     faulty = [access for access in trace.accesses if access.fault == kind]
     if kind != "race":
         return faulty
@@ -187,20 +188,20 @@ def _faulty(trace: Trace, kind: str) -> list[Access]:
 def _racing(trace: Trace, access: Access) -> str:
     others = unordered_accesses(trace, access)
     if not others:
-        return ", and nothing orders it with what another thread does there"
+        return ", and nothing orders it with another thread's access there"
     other = others[0]
-    whom = {(each.block, each.thread) for each in others}
-    more = f" (and {len(whom) - 1:,} more do)" if len(whom) > 1 else ""
+    threads = {(each.block, each.thread) for each in others}
+    more = f" (and {len(threads) - 1:,} more do)" if len(threads) > 1 else ""
     why = (
-        "no barrier stands between them"
+        "no barrier lies between them"
         if other.block == access.block
         else "nothing orders two blocks"
     )
-    does = f"{_who(trace, other)} {VERBS[other.kind]}{_line(other, ' in line ')}"
+    does = f"{_thread_of(trace, other)} {VERBS[other.kind]}{_line(other, ' in line ')}"
     return f", which {does}{more}; {why}"
 
 
-def _who(trace: Trace, access: Access) -> str:
+def _thread_of(trace: Trace, access: Access) -> str:
     return thread_name(trace.launches[access.launch], access.block, access.thread)
 
 
@@ -218,7 +219,7 @@ def _extent(dims: tuple[int, int, int]) -> str:
 
 
 def _extent_of(array: Array) -> str:
-    """`x has 12 elements, 0 to 11`, or `a has 4 × 3 elements, up to a[3, 2]`."""
+    """Write `x has 12 elements, 0 to 11`, or `a has 4 × 3 elements, up to a[3, 2]`."""
     if len(array.shape) > 1:
         extent = " × ".join(map(str, array.shape))
         last = f", up to {element_name(array, tuple(n - 1 for n in array.shape))}"
@@ -228,8 +229,7 @@ def _extent_of(array: Array) -> str:
     return f"{array.name} has {size(array):,} elements, 0 to {size(array) - 1}"
 
 
-def _runs(elements: tuple[int, ...]) -> list[tuple[int, int]]:
-    """First and last of each run of consecutive elements."""
+def _consecutive_runs(elements: tuple[int, ...]) -> list[tuple[int, int]]:
     runs = []
     pairs = enumerate(sorted(set(elements)))
     for _, group in groupby(pairs, key=lambda pair: pair[1] - pair[0]):

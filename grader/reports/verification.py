@@ -1,4 +1,4 @@
-"""What `grader verify` found, as text for a terminal."""
+"""The findings of `grader verify`, as text for a terminal."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from grader.authoring import Verified
 from grader.model import counted
 from grader.reports.layout import DETAIL, WIDEST, row
 
-# What is counted of each kind, and what became of it.
+# The name of each kind in a count, and its expected end.
 _KINDS = {
     "wrong": ("wrong kernels", " rejected"),
-    "no_work": ("degenerate answers", " rejected"),
+    "no_work": ("degenerate outputs", " rejected"),
     "mutant": ("mutants", " rejected"),
     "equivalent": ("equivalent", ""),
     "slower": ("only slower", ""),
@@ -23,7 +23,6 @@ _KINDS = {
 
 
 def verification(verified: Sequence[Verified], width: int = WIDEST) -> Text:
-    """Return a line for each exercise, and under it what went wrong."""
     width = min(width, WIDEST)
     report = Text()
     for exercise, group in groupby(verified, key=lambda one: one.exercise):
@@ -45,7 +44,7 @@ def verification(verified: Sequence[Verified], width: int = WIDEST) -> Text:
 
 
 def _tally(kernels: Sequence[Verified]) -> Iterator[str]:
-    """Count the kernels of each kind that did as they must."""
+    """Count the kernels of each kind that ended as expected."""
     for kind, kernels_of_kind in groupby(kernels, key=lambda one: one.kind):
         group = list(kernels_of_kind)
         good = sum(one.ok for one in group)

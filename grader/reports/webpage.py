@@ -1,4 +1,4 @@
-"""What all our pages have in common: they need no network, and run nothing but their own script."""
+"""The common base of all pages: they need no network, and run only their own script."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_SCRIPT = Markup()
 
 @dataclass(frozen=True)
 class Own:
-    """A page's own style and script, which page.html puts into it and lets run by their hashes."""
+    """A page's own style and script: page.html includes them, and allows them by their hashes."""
 
     style: Markup
     script: Markup = NO_SCRIPT
@@ -33,7 +33,7 @@ class Own:
 
 
 def page_templates(filters: Filters) -> Environment:
-    """The templates of the folder pages, in which a text is never HTML."""
+    """Return the templates of the folder pages, which escape every text."""
     made = Environment(
         loader=PackageLoader("grader.reports", "pages"),
         autoescape=True,
@@ -47,12 +47,11 @@ def page_templates(filters: Filters) -> Environment:
 
 
 def file(templates: Environment, name: str) -> Markup:
-    """One of our files as it stands, between newlines."""
+    """Return one of our files unchanged, between newlines."""
     assert templates.loader is not None
     source, _, _ = templates.loader.get_source(templates, name)
     return Markup(f"\n{source}\n")
 
 
 def _hash(text: Markup) -> str:
-    """As a Content-Security-Policy names what may run."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -373,7 +373,7 @@ def test_a_path_that_is_no_kernel_file_is_described(
     assert cli.main(["ci", "01", "--submission", str(handed_in)]) == 1
     out = capsys.readouterr().out
     assert f"exercises/01_double/kernel.py {told}." in out
-    assert "next: nothing was run of this kernel file" in out
+    assert "next: this kernel file was not run" in out
 
 
 def test_a_folder_that_leads_out_is_refused_as_well(root: Path, handed_in: Path):
@@ -818,7 +818,7 @@ def test_the_report_on_a_linked_kernel_says_what_to_do(root: Path, handed_in: Pa
     assert cli.main(["ci", "01", "--submission", str(handed_in)]) == 1
     out = capsys.readouterr().out
     assert "is a link that leads out of what was handed in" in out
-    assert "next: nothing was run of this kernel file" in out
+    assert "next: this kernel file was not run" in out
     assert "right answers" not in out
 
 

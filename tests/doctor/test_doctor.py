@@ -956,7 +956,7 @@ COMPILED = [ok(Group.GPU, name, "x") for name in ("Triton", "numba CUDA")]
     ],
 )
 def test_the_last_line_lists_the_working_parts(findings: list[Finding], expected: str):
-    assert render.can(examine.assemble([PartReport(findings=tuple(findings))])) == expected
+    assert render.graded_here(examine.assemble([PartReport(findings=tuple(findings))])) == expected
 
 
 # -- the real command, in a Python of its own

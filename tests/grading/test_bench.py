@@ -492,8 +492,8 @@ profile of one call of your kernel, 1 launch, by Nsight Compute
   memory read    0.75 GB
   memory written 0.30 GB
   together       1.05 times the least bytes
-  found in L2    33 % of accesses
-  occupancy      88 % of the warps that fit were there
+  L2 hits        33 % of accesses
+  occupancy      88 % of the warps that fit on the GPU
   warps stall    23.5 at a time: waiting for memory (long scoreboard)"""
 
 
@@ -566,8 +566,8 @@ def test_without_a_gpu_it_says_so():
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--plot", "x.jpg"], "error: The picture x.jpg must be one of .png, .svg, .pdf.\n"),
-        (["--plot", "nowhere/x.png"], "error: The folder of nowhere/x.png is not there"),
+        (["--plot", "x.jpg"], "error: The picture x.jpg must end in .png, .svg, .pdf.\n"),
+        (["--plot", "nowhere/x.png"], "error: The folder of nowhere/x.png does not exist"),
         (["--against", "nope.py"], "error: The kernel file nope.py cannot be read: No such file"),
         (["--kernel", "nope.py"], "error: The kernel file nope.py cannot be read: No such file"),
     ],

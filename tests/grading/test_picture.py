@@ -82,7 +82,7 @@ def test_a_failing_check_of_a_puzzle_ends_with_a_drawing(capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
-        ("out[0] += a[0] + 10", "out[0] holds what it began with, although thread 0 writes to it"),
+        ("out[0] += a[0] + 10", "out[0] still has its first value, although thread 0 writes to it"),
         ("value = a[0] + 10", "out[0] was never written"),
     ],
 )
@@ -114,10 +114,10 @@ def test_show_draws_a_kernel_and_writes_a_page(capsys: pytest.CaptureFixture[str
     code, out, err = run(capsys, *line)
     assert code == 0
     assert "│ t0 │ t1 │ t2 │ t3 │ t4 │ t5 │ t6 │ t7 │" in out
-    assert "✔ In this case every access is in bounds and every answer is right." in out
+    assert "✔ In this case every access is in bounds and every output is right." in out
     assert "`grader check` tries many other cases." in " ".join(out.split())
     assert f"{page}: written; open it in a web browser" in err
-    assert "<title>p01_map: which thread touched what</title>" in page.read_text()
+    assert "<title>p01_map: threads and memory</title>" in page.read_text()
 
 
 @pytest.mark.parametrize(

@@ -142,10 +142,10 @@ def test_what_the_machine_did_is_an_error_without_its_control_characters():
 def test_what_was_not_verified_is_never_a_pass():
     *_, error = held_to_the_form(written()).iter("error")
     assert error.get("type") == "not_verified"
-    assert error.text == "grader verify ended before it came to this exercise"
+    assert error.text == "grader verify ended before it reached this exercise"
     everything = held_to_the_form(junit(NAMES, [], {NAMES[0]: "it has no \x0csolution"}))
     assert [e.text for e in everything.iter("error")] == ["it has no \ufffdsolution"] + [
-        "grader verify ended before it came to this exercise"
+        "grader verify ended before it reached this exercise"
     ] * 2
 
 

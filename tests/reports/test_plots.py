@@ -130,22 +130,22 @@ def test_the_name_of_a_file_is_shown_as_it_is(name: str, tmp_path: Path):
 
 def test_a_picture_needs_a_known_suffix():
     with pytest.raises(UsageError) as told:
-        plots.writable(Path("bench.jpg"))
-    assert told.value.message == "The picture bench.jpg must be one of .png, .svg, .pdf."
+        plots.require_writable(Path("bench.jpg"))
+    assert told.value.message == "The picture bench.jpg must end in .png, .svg, .pdf."
     assert told.value.next_step
 
 
 def test_a_picture_needs_a_folder(tmp_path: Path):
     with pytest.raises(UsageError) as told:
-        plots.writable(tmp_path / "nowhere" / "bench.png")
-    assert "nowhere/bench.png is not there" in told.value.message
-    plots.writable(tmp_path / "bench.png")
+        plots.require_writable(tmp_path / "nowhere" / "bench.png")
+    assert "nowhere/bench.png does not exist" in told.value.message
+    plots.require_writable(tmp_path / "bench.png")
 
 
 def test_a_folder_of_others_takes_no_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(UsageError):
-        plots.writable(tmp_path / "bench.png")
+        plots.require_writable(tmp_path / "bench.png")
 
 
 def test_a_picture_that_cannot_be_written_is_told(tmp_path: Path):

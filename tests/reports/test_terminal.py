@@ -228,7 +228,7 @@ REPORTS = {
   ✔ memory        268435456 float32: nothing beyond 1 GiB of arguments                           1/1
   – speed         needs a CUDA GPU: this check was simulated on the CPU                          –/3
 PASS  7/10 points · 3.2 s · seed 8141
-next: right, as far as this machine can tell; check on one with a CUDA GPU for the 3 points of speed
+next: right, as far as this machine can check; one with a CUDA GPU also grades speed, for 3 points
 """,
     ),
     "pass-with-speed": (
@@ -265,7 +265,7 @@ next: passed; 80 % of the ceiling would be great
       start     first call 0.6 s, with compiling · 1×1024 float32 takes 8.3 µs
       reaches 41.3 % of the ceiling, less than 56 %
 FAIL  7/10 points · 3.2 s · seed 8141
-next: it is right but slow: look for bytes moved twice and idle threads;
+next: it is right but slow: look for bytes that move twice and for idle threads;
       `grader show 01_double --hints 1` gives a first hint
 """,
     ),
@@ -335,7 +335,7 @@ next: make kernel.py load, then check again
   – memory        not run: needs correctness                                                     –/1
   – speed         not run: needs correctness                                                     –/3
 GRADER ERROR  0/10 points · 3.2 s · seed 8141
-next: this is not your kernel's fault; tell whoever runs the course, with the output of
+next: your kernel is not at fault; report this to whoever runs the course, with the output of
       `grader check 01_double --seed 8141 --json`
 """,
     ),
@@ -350,7 +350,7 @@ next: this is not your kernel's fault; tell whoever runs the course, with the ou
   ✔ memory        268435456 float32: nothing beyond 1 GiB of arguments                           1/1
   ‼ speed         needs a CUDA GPU, and was required                                             –/3
 CANNOT GRADE  7/10 points · 3.2 s · seed 8141
-next: this says nothing against your kernel; put this machine right, or check on another
+next: your kernel is not at fault; fix the problem above, or check on another machine
 """,
     ),
     "interrupted": (
@@ -368,7 +368,7 @@ next: nothing was decided; run `grader check 01_double` again
         """\
 01_double   Double · 10 points                          CPU, simulated · torch 2.13.0 · triton 3.9.0
 UNFINISHED  0/10 points · 3.2 s · seed 8141
-next: this is not your kernel's fault; tell whoever runs the course, with the output of
+next: your kernel is not at fault; report this to whoever runs the course, with the output of
       `grader check 01_double --seed 8141 --json`
 """,
     ),
@@ -422,7 +422,7 @@ def test_great_speed_is_said():
     assert "PASS  10/10 points · great speed · 3.2 s" in report
     assert report.endswith("next: `grader list` shows the other exercises\n")
     report = terminal.check_report(GREAT, following="05_swiglu").plain
-    assert report.endswith("next: 05_swiglu; `grader show 05_swiglu` says what it asks for\n")
+    assert report.endswith("next: 05_swiglu; `grader show 05_swiglu` prints its contract\n")
 
 
 @pytest.mark.parametrize("status", Status)
@@ -488,7 +488,7 @@ def test_a_long_message_is_cut_and_says_so():
     report = terminal.check_report(changed(PASSED, steps=(failed(LOAD, failure),))).plain
     assert f"line {MOST_LINES - 1}\n" in report
     assert f"line {MOST_LINES}\n" not in report
-    assert "… and 70 more lines, which `--json` has" in report
+    assert "… and 70 more lines; `--json` prints all of them" in report
 
 
 def test_of_many_frames_the_innermost_are_shown():
@@ -551,7 +551,7 @@ def test_a_verification_reads_like_this():
     assert (
         verification([*sound("01_double"), *unsound]).plain
         == """\
-✔ 01_double  stub ok · solution passes · 2 wrong kernels rejected · 1 degenerate answer rejected
+✔ 01_double  stub ok · solution passes · 2 wrong kernels rejected · 1 degenerate output rejected
 ✘ 02_row_sum  stub not ok · solution does not pass · 1 of 2 wrong kernels rejected
       stub
       expected  not_started
@@ -863,7 +863,7 @@ def test_what_a_sanitizer_found_stands_under_the_steps():
       at        kernel.py:12 in double_kernel: s[t] = x
                 kernel.py:13 in double_kernel: y = s[t + 1]
 FAIL  10/10 points · 3.2 s · seed 8141
-next: right answers, and an error all the same: change the lines above, or it will go wrong on
-      another GPU or another day
+next: the outputs are right, but the kernel has an error: change the lines above, or it may fail on
+      another GPU
 """,
     )

@@ -158,7 +158,7 @@ def test_what_went_wrong_is_marked_listed_and_leads_to_its_place(show):
     problem = shown(".problem").first
     assert problem.inner_text() == (
         "thread 2 of block 0 reads tile[1], which thread 1 of block 0 writes in line 9; "
-        "no barrier stands between them: line 10"
+        "no barrier lies between them: line 10"
     )
     problem.click()
     assert shown.said() == [

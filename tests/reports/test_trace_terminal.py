@@ -85,7 +85,7 @@ def test_rows_of_boxes_with_nothing_in_them_are_not_drawn():
     long = one.arrays[number].model_copy(update={"shape": (64,)})
     arrays = (*one.arrays[:number], long, *one.arrays[number + 1 :])
     text = drawing(one.model_copy(update={"arrays": arrays})).plain
-    assert "of 64 elements of tile are drawn; in the others there is nothing" in text
+    assert "of 64 elements of tile are drawn; the others were not touched" in text
     assert "63" not in text
 
 
@@ -165,7 +165,7 @@ def test_of_a_large_table_what_is_used_and_its_neighbours_are_drawn():
     assert lines[0].split() == ["6", "7", "8"]
     assert [line.split()[0] for line in lines[2:5]] == ["3", "4", "5"]
     assert lines[5].split()[0].startswith("└")
-    assert lines[6].endswith("9 of 1,056 elements of a are drawn; in the others there is nothing")
+    assert lines[6].endswith("9 of 1,056 elements of a are drawn; the others were not touched")
 
 
 def test_one_row_of_a_table_is_drawn_rather_than_told_of():
@@ -335,7 +335,7 @@ def test_markup_in_a_kernel_is_text():
         (
             "missing_barrier",
             "thread 2 of block 0 reads tile[1], which thread 1 of block 0 writes in line 9; "
-            "no barrier stands between them: line 10",
+            "no barrier lies between them: line 10",
         ),
         (
             "missing_barrier",
@@ -357,7 +357,7 @@ def test_markup_in_a_kernel_is_text():
 def test_what_went_wrong_is_told_in_words(
     name: str, sentence: str, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(trace_words, "MOST_TOLD", 9)
+    monkeypatch.setattr(trace_words, "MOST_SENTENCES", 9)
     assert sentence in [told for _, told, _ in trace_words.problems(traces.ALL[name]())]
 
 
@@ -377,7 +377,7 @@ def test_of_many_faults_the_first_are_told_and_the_others_counted():
     fault = {"element": None, "index": (100,), "fault": "out_of_bounds"}
     beyond = tuple(access.model_copy(update=fault) for access in one.accesses[:50])
     found = trace_words.problems(one.model_copy(update={"accesses": beyond}))
-    assert len(found) == trace_words.MOST_TOLD + 1
+    assert len(found) == trace_words.MOST_SENTENCES + 1
     assert found[-1][1] == "and 48 more"
 
 

@@ -14,8 +14,8 @@ LONGEST_NICKNAME = 24  # characters
 TAKEN = (
     *("torch", "torch eager", "torch compile", "model solution", "solution", "baseline"),
     *("limit", "the limit", "memory limit", "hardware limit", "gpu limit"),
-    *("ranked", "solved", "unverified", "not timed", "not passed", "disturbed", "impossible"),
-    *("taken back", "rank", "place", "hidden", "teacher"),
+    *("ranked", "solved", "unverified", "not timed", "not passed", "noisy", "disturbed"),
+    *("impossible", "invalidated", "taken back", "rank", "place", "hidden", "teacher"),
 )
 PSEUDONYM = re.compile(rf"({'|'.join(ADJECTIVES)})[\W_]*({'|'.join(NOUNS)})[\W_]*\d+")
 NUMBER_AROUND = re.compile(r"^[\W\d_]+|[\W\d_]+$")

@@ -1,6 +1,5 @@
-"""What other systems read of graded kernels: one small module for each format.
+"""Formats that other systems read: one small module each.
 
-Each is a pure function of attempts (grader.model.attempts): no clock, no file, no environment.
-Texts that a learner may have had a hand in (names, messages, printed lines) are cleaned in `texts`
-alone.
+Each is a pure function of attempts (grader.model.attempts): no clock, no file, no environment. Only
+`texts` cleans texts that a learner may have influenced (names, messages, printed lines).
 """

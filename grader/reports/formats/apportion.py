@@ -1,7 +1,7 @@
-"""Whole numbers in proportion to others, by largest remainder, so that their sum is exact.
+"""Whole numbers in proportion to others, by largest remainder: their sum is exact.
 
-The method is Hamilton's of dividing seats: each gets the whole part of its quota, and what is left
-goes one by one to the largest fractions.
+The method is Hamilton's of dividing seats. Each gets the whole part of its quota, and the rest goes
+one by one to the largest fractions.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 
 def apportion(shares: Sequence[int], total: int, caps: Sequence[int] | None = None) -> list[int]:
-    """`total` divided in proportion to `shares`, none above its cap.
+    """Divide `total` in proportion to `shares`, none above its cap.
 
-    Raises ValueError where the caps, or shares that are all 0, leave no room for it.
+    Raises ValueError if the caps are too small together, or if all shares are 0 and `total` is not.
     """
     whole = sum(shares)
     if not whole:
@@ -25,7 +25,7 @@ def apportion(shares: Sequence[int], total: int, caps: Sequence[int] | None = No
     order = sorted(range(len(shares)), key=lambda i: (-(shares[i] * total % whole), i))
     left = total - sum(parts)
     if left > sum(most) - sum(parts):
-        raise ValueError("the caps leave no room")
+        raise ValueError("the caps are too small together")
     while left:
         for i in order:
             if left and parts[i] < most[i]:
@@ -35,9 +35,9 @@ def apportion(shares: Sequence[int], total: int, caps: Sequence[int] | None = No
 
 
 def scaled(points: Sequence[int], most: Sequence[int], out_of: int) -> tuple[list[int], list[int]]:
-    """Points and what could be earned, scaled so that the latter add up to `out_of`.
+    """Return points and maximum points, scaled until the maximum points add up to `out_of`.
 
-    The sum is rounded down, so that only full marks are full marks. No part exceeds its own most.
+    The sum is rounded down: only full marks become full marks. No part exceeds its own maximum.
     """
     if not sum(most):
         return [0] * len(points), [0] * len(most)

@@ -1,6 +1,6 @@
 """Autolab's scores: the last line of standard output, a problem for each exercise.
 
-Only what was graded is named, so that the others keep the score they have.
+It names only exercises that were graded; the others keep their score.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from grader.reports.formats import facts
 
 
 def line(attempts: Sequence[Attempt]) -> str:
-    """One line of JSON, in ASCII."""
     results = [attempt.result for attempt in attempts]
     scores = {texts.one_line(r.exercise): facts.earned(r) for r in results if facts.graded(r)}
     return texts.json_without_commands(json.dumps({"scores": scores})) + "\n"

@@ -20,12 +20,12 @@ _LOGINS = ("SIS Login ID", "SIS User ID", "Integration ID", "ID")
 _NUMBER = re.compile(r" \(\d+\)$")
 
 
-_Points = tuple[int, int]  # earned, and how many there are
+_Points = tuple[int, int]  # earned, and possible
 
 
 @dataclass(frozen=True)
 class Filled:
-    """The gradebook to import, and what had no place in it."""
+    """The gradebook to import, and the students and exercises that it lacks."""
 
     text: str
     unknown_students: tuple[str, ...]
@@ -33,24 +33,24 @@ class Filled:
 
 
 def fill(gradebook: str, attempts: Sequence[Attempt], total: str = "") -> Filled:
-    """Put each student's points into the columns that are called as the exercises are.
+    """Put each student's points into the columns named as the exercises.
 
-    `total` names a column for the sum over all exercises, with Canvas's number or without. Points
-    are scaled where Canvas counts another number of them than the exercise, or than all exercises
-    together. Raises UsageError for a file that is no gradebook, and where two columns have a name
-    that is looked for; csv.Error for a file that is no CSV.
+    `total` names a column for the sum over all exercises, with Canvas's number or without. If
+    Canvas counts another number of points than the exercise, or than all exercises together, points
+    are scaled. Raises UsageError for a file that is not a gradebook and for two columns of one
+    name, csv.Error for a file that is not CSV.
     """
     rows = list(csv.reader(io.StringIO(gradebook.removeprefix("\ufeff"))))
-    head, possible = _head(rows)
+    head, possible = _heading_rows(rows)
     points = _points(attempts, total)
     exercises = {a.result.exercise for a in attempts}
-    placed = _placed(head, exercises, total)
-    found: set[str] = set()
+    placed = _columns_to_fill(head, exercises, total)
+    known: set[str] = set()
     for row in rows[1:]:
-        student = next((name for name in _names(head, row) if name in points), None)
+        student = next((name for name in _logins(head, row) if name in points), None)
         if student is None or row is possible:
             continue
-        found.add(student)
+        known.add(student)
         for name, column in placed.items():
             if name in points[student]:
                 most = _most(possible, column)
@@ -59,17 +59,16 @@ def fill(gradebook: str, attempts: Sequence[Attempt], total: str = "") -> Filled
     csv.writer(text).writerows(rows)
     return Filled(
         text.getvalue(),
-        tuple(sorted(set(points) - found)),
+        tuple(sorted(set(points) - known)),
         tuple(sorted(exercises - set(placed))),
     )
 
 
-def _head(rows: Sequence[list[str]]) -> tuple[list[str], list[str] | None]:
-    """The row that names the columns, and that of the points which can be had."""
+def _heading_rows(rows: Sequence[list[str]]) -> tuple[list[str], list[str] | None]:
     if not rows or "Student" not in rows[0] or not set(_LOGINS) & set(rows[0]):
         raise UsageError(
             "The gradebook is not a file that Canvas exported: its first row names no `Student`.",
-            "In Canvas: Grades, Export, Export Entire Gradebook; give that file unchanged.",
+            "In Canvas choose Grades, Export, Export Entire Gradebook; give that file unchanged.",
         )
     width = len(rows[0])
     for row in rows:
@@ -79,9 +78,9 @@ def _head(rows: Sequence[list[str]]) -> tuple[list[str], list[str] | None]:
 
 
 def _points(attempts: Sequence[Attempt], total: str) -> Mapping[str, Mapping[str, _Points]]:
-    """For each student and exercise the points, as far as they were graded.
+    """Return for each student and exercise the points, if it was graded.
 
-    Of several attempts at one exercise the last that could be graded counts.
+    Of several attempts at one exercise the last graded one counts.
     """
     points: dict[str, dict[str, _Points | None]] = {}
     best: dict[str, int] = {}
@@ -102,8 +101,8 @@ def _points(attempts: Sequence[Attempt], total: str) -> Mapping[str, Mapping[str
     }
 
 
-def _placed(head: Sequence[str], exercises: Collection[str], total: str) -> dict[str, int]:
-    """The columns to fill: by exercise, as far as there is one, and by `total` that of the sum."""
+def _columns_to_fill(head: Sequence[str], exercises: Collection[str], total: str) -> dict[str, int]:
+    """Return the columns to fill, by the exercise's name, and by `total` the column of the sum."""
     rename = "In Canvas rename all but one, and export the gradebook again."
     columns = {name: _column(head, name, rename) for name in sorted(exercises)}
     placed = {name: column for name, column in columns.items() if column is not None}
@@ -118,30 +117,30 @@ def _placed(head: Sequence[str], exercises: Collection[str], total: str) -> dict
         )
     if column in placed.values():
         raise UsageError(
-            f"The gradebook's column {head[column]!r} is that of an exercise, and of no sum.",
-            "Name another one in --total.",
+            f"The gradebook's column {head[column]!r} belongs to an exercise: it cannot hold the "
+            "sum.",
+            "Name another column in --total.",
         )
     return {**placed, total: column}
 
 
-def _column(head: Sequence[str], name: str, mend: str) -> int | None:
-    """Where the assignment of this name stands, which is given with Canvas's number or without.
+def _column(head: Sequence[str], name: str, fix: str) -> int | None:
+    """Return the column of the assignment, or None; `name` may lack Canvas's number.
 
-    Raises UsageError, which says what to do as `mend` does, where several have it.
+    Raises UsageError with the next step `fix` if several columns match.
     """
-    found = [
+    matches = [
         (number, title)
         for number, title in enumerate(head)
         if _NUMBER.search(title) and name in (title, _NUMBER.sub("", title))
     ]
-    if len(found) > 1:
-        titles = " and ".join(repr(title) for _, title in found)
-        raise UsageError(f"The gradebook has {len(found)} columns named {name!r}: {titles}.", mend)
-    return found[0][0] if found else None
+    if len(matches) > 1:
+        titles = " and ".join(repr(title) for _, title in matches)
+        raise UsageError(f"The gradebook has {len(matches)} columns named {name!r}: {titles}.", fix)
+    return matches[0][0] if matches else None
 
 
-def _names(head: Sequence[str], row: Sequence[str]) -> list[str]:
-    """What a student may be known by."""
+def _logins(head: Sequence[str], row: Sequence[str]) -> list[str]:
     return [row[head.index(c)].strip().casefold() for c in _LOGINS if c in head]
 
 
@@ -153,6 +152,6 @@ def _most(possible: Sequence[str] | None, column: int) -> Fraction | None:
 
 
 def _scaled(earned: int, most: int, possible: Fraction | None) -> str:
-    """Points as Canvas counts them, with at most two digits behind the point."""
+    """Write points on Canvas's scale, with at most two decimals."""
     value = Fraction(earned) if not (possible and most) else possible * earned / most
     return f"{float(value):.2f}".rstrip("0").rstrip(".")

@@ -1,7 +1,7 @@
 """Classroom 50's `result.json`, `classroom50/result/v1`: whole points, an exercise a test.
 
-The contract is schemas/result-v1.schema.json of github.com/foundation50/classroom50. There is no
-such file where anything could not be graded: its runner then reports an error and no score.
+The contract is schemas/result-v1.schema.json of github.com/foundation50/classroom50. If anything
+could not be graded, this module makes no file: the runner then reports an error and no score.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def document(
     graded_at: str,
     out_of: int | None = None,
 ) -> str | None:
-    """The file, or None where anything could not be graded.
+    """Return the file, or None if anything could not be graded.
 
-    `identity` holds the fields of systems.CLASSROOM50, and may hold `username`, who pushed. Times
-    are ISO 8601 in UTC. With `out_of`, points are scaled to that sum.
+    `identity` holds the fields of ci_systems.CLASSROOM50, and may hold `username`, who pushed.
+    Times are ISO 8601 in UTC. With `out_of`, points are scaled to that sum.
     """
     if not attempts or facts.ungraded(attempts):
         return None
@@ -70,5 +70,5 @@ def _test(attempt: Attempt, score: int, best: int) -> dict[str, Any]:
 
 
 def _zulu(time: str) -> str:
-    """`2026-06-01T14:32:01Z` of an ISO 8601 time in UTC."""
+    """Write an ISO 8601 time in UTC as `2026-06-01T14:32:01Z`."""
     return f"{time[:19]}Z"

@@ -1,4 +1,4 @@
-"""What all formats say alike of an attempt: whether it was graded, and why it did not pass."""
+"""Facts about an attempt that all formats share: whether it was graded, why it did not pass."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from grader.model import Attempt, Result, Status, Step, first_problem, texts
 
-# What says nothing about the learner's work, so that no format may make points of it.
+# They say nothing about the learner's work: no format may turn them into points.
 FAULTS = (Status.CANNOT_GRADE, Status.ERROR, Status.UNFINISHED, Status.INTERRUPTED)
 NOT_YOURS = "could not be graded, which is not your kernel's fault"
 WORDS = {
@@ -21,22 +21,21 @@ WORDS = {
 
 
 def graded(result: Result) -> bool:
-    """Whether the result says something about the learner's work."""
+    """Return whether the result says something about the learner's work."""
     return result.status not in FAULTS
 
 
 def earned(result: Result) -> int:
-    """The points, never more than there are and none where nothing was graded."""
+    """Return the points: at most the possible ones, and none if nothing was graded."""
     return min(max(result.points, 0), most(result)) if graded(result) else 0
 
 
 def most(result: Result) -> int:
-    """The points that could be earned."""
     return max(result.max_points, 0)
 
 
 def reason(result: Result) -> str:
-    """Why it did not pass, on one line; empty for a pass that has nothing to say."""
+    """Return one line that says why it did not pass; empty for a pass without a message."""
     problem = first_problem(result)
     if problem is not None and problem.failure is not None:
         case = f"{problem.failure.case}: " if problem.failure.case else ""
@@ -50,40 +49,38 @@ def reason(result: Result) -> str:
 
 
 def line_of(result: Result) -> int | None:
-    """The line of the kernel file at which it went wrong, where that is known."""
+    """Return the line of the kernel file at fault, if it is known."""
     problem = first_problem(result)
     frames = problem.failure.frames if problem and problem.failure else ()
     return frames[-1].line if frames and frames[-1].line > 0 else None
 
 
 def speed(result: Result) -> Step | None:
-    """The speed step, where it was measured and the check passed."""
+    """Return the speed step, if it was measured and the check passed."""
     if result.status is not Status.PASS:
         return None
-    found = (s for s in result.steps if s.name == "speed" and s.speed is not None)
-    return next(found, None)
+    measured = (s for s in result.steps if s.name == "speed" and s.speed is not None)
+    return next(measured, None)
 
 
 def total(attempts: Sequence[Attempt]) -> tuple[int, int]:
-    """Points earned, and points that could be."""
     results = [attempt.result for attempt in attempts]
     return sum(map(earned, results)), sum(map(most, results))
 
 
 def sum_of(attempts: Sequence[Attempt]) -> str:
-    """Such as `17 of 20 points`, with how many exercises are not in it."""
+    """Write `17 of 20 points`, with the number of exercises that were not graded."""
     points, most = total([attempt for attempt in attempts if graded(attempt.result)])
     missing = len(ungraded(attempts))
     return f"{points} of {most} points" + (f", {missing} not graded" if missing else "")
 
 
 def sum_or_none(points: Iterable[int | None]) -> int | None:
-    """The sum, or None where one of them is None: what was not graded is no zero."""
+    """Return the sum, or None if one of them is None: an ungraded exercise is no zero."""
     known = list(points)
     return None if None in known else sum(filter(None, known))
 
 
 def ungraded(attempts: Sequence[Attempt]) -> list[str]:
-    """The names of exercises that could not be graded."""
     names = [a.result.exercise for a in attempts if not graded(a.result)]
     return [texts.one_line(name, 80) for name in names]

@@ -18,16 +18,16 @@ _FAULT_MARK = "⚠️"
 
 
 def commands(attempts: Sequence[Attempt], folder: str | None = "") -> str:
-    """Workflow commands, each on its own line, at most MOST_COMMANDS of each kind.
+    """Return workflow commands, each on its own line, at most MOST_COMMANDS of each kind.
 
-    `folder` is the course's, relative to what GitHub shows; None where GitHub shows another tree.
+    `folder` is the course's, relative to the tree that GitHub shows, or None outside of that tree.
     """
-    told: dict[str, list[str]] = {"error": [], "warning": [], "notice": []}
+    by_level: dict[str, list[str]] = {"error": [], "warning": [], "notice": []}
     for attempt in attempts:
         for level, line in _annotations_of(attempt, folder):
-            told[level].append(line)
-    told["notice"].insert(0, _command("notice", facts.sum_of(attempts), title="grader"))
-    return "".join(f"{line}\n" for level, lines in told.items() for line in _few(level, lines))
+            by_level[level].append(line)
+    by_level["notice"].insert(0, _command("notice", facts.sum_of(attempts), title="grader"))
+    return "".join(f"{line}\n" for level, lines in by_level.items() for line in _few(level, lines))
 
 
 def _annotations_of(attempt: Attempt, folder: str | None) -> Iterator[tuple[str, str]]:
@@ -51,14 +51,14 @@ def _annotations_of(attempt: Attempt, folder: str | None) -> Iterator[tuple[str,
 def _few(level: str, lines: Sequence[str]) -> Sequence[str]:
     if len(lines) <= MOST_COMMANDS:
         return lines
-    kept = lines[: MOST_COMMANDS - 1]
-    left = len(lines) - len(kept)
-    return [*kept, _command(level, f"{left} more: see the summary of this run", title="grader")]
+    first = lines[: MOST_COMMANDS - 1]
+    left = len(lines) - len(first)
+    return [*first, _command(level, f"{left} more: see the summary of this run", title="grader")]
 
 
 def _command(level: str, message: str, **properties: str) -> str:
-    told = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-    return f"::{level} {told}::{_data(message)}"
+    written = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"::{level} {written}::{_data(message)}"
 
 
 def _data(text: str) -> str:
@@ -69,29 +69,28 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def summary(attempts: Sequence[Attempt], title: str, room: int = SUMMARY_BYTES) -> str:
-    """Markdown of at most `room` bytes; what is left out for lack of room is told at its end."""
+def summary(attempts: Sequence[Attempt], title: str, limit: int = SUMMARY_BYTES) -> str:
+    """Return Markdown of at most `limit` bytes, which ends with the number of omitted parts."""
     head = [
         f"## {texts.entities(title)}\n\n**{facts.sum_of(attempts)}**\n\n",
         "| | exercise | result | points | share of the ceiling |\n|---|---|---|---:|---:|\n",
     ]
     rows = [_row(attempt) for attempt in attempts]
     details = [text for attempt in attempts for text in _details(attempt)]
-    return _fitting([*head, *rows, "\n", *details], room)
+    return _fitting([*head, *rows, "\n", *details], limit)
 
 
-def _fitting(parts: Sequence[str], room: int) -> str:
-    """The parts from the first on, whole, as long as they fit with the sentence that says so."""
-    cut = "\n**{} parts of this summary are left out: it may have 1 MiB.**\n"
+def _fitting(parts: Sequence[str], limit: int) -> str:
+    cut = "\n**{} parts of this summary are left out: GitHub takes at most 1 MiB.**\n"
     sizes = [len(part.encode()) for part in parts]
-    if sum(sizes) <= room:
+    if sum(sizes) <= limit:
         return "".join(parts)
-    room -= len(cut.format(len(parts)).encode())
-    kept = 0
-    while kept < len(parts) and sizes[kept] <= room:
-        room -= sizes[kept]
-        kept += 1
-    return "".join(parts[:kept]) + cut.format(len(parts) - kept) if room >= 0 else ""
+    left = limit - len(cut.format(len(parts)).encode())
+    count = 0
+    while count < len(parts) and sizes[count] <= left:
+        left -= sizes[count]
+        count += 1
+    return "".join(parts[:count]) + cut.format(len(parts) - count) if left >= 0 else ""
 
 
 def _row(attempt: Attempt) -> str:
@@ -106,13 +105,13 @@ def _row(attempt: Attempt) -> str:
 
 def _details(attempt: Attempt) -> Iterator[str]:
     result = attempt.result
-    told = [f"note: {texts.one_line(note)}" for note in attempt.notes]
+    lines = [f"note: {texts.one_line(note)}" for note in attempt.notes]
     if result.status is not Status.PASS:
-        told += [facts.reason(result)]
-        told += [f"replay: {texts.one_line(r)}" for r in _replays(attempt)]
-    if not any(told):
+        lines += [facts.reason(result)]
+        lines += [f"replay: {texts.one_line(r)}" for r in _replays(attempt)]
+    if not any(lines):
         return
-    body = html.escape("\n".join(filter(None, told)))
+    body = html.escape("\n".join(filter(None, lines)))
     name = texts.entities(result.exercise)
     yield f"<details><summary>{name}</summary>\n\n<pre>{body}</pre>\n\n</details>\n\n"
 

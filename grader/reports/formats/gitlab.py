@@ -1,4 +1,4 @@
-"""What GitLab CI reads beside JUnit's XML: variables for later jobs, as `reports: dotenv` takes."""
+"""A file for GitLab CI beside JUnit's XML: variables for later jobs, for `reports: dotenv`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from grader.reports.formats import facts
 
 
 def dotenv(attempts: Sequence[Attempt]) -> str:
-    """Numbers and one word only: nothing here is a text that anybody else wrote.
+    """Return variables: numbers and one word, and no text that anybody else wrote.
 
-    GRADER_STATUS is pass, fail, or not_graded where any exercise could not be graded.
+    GRADER_STATUS is pass, fail, or not_graded if any exercise could not be graded.
     """
     points, most = facts.total(attempts)
     passed = sum(attempt.result.status is Status.PASS for attempt in attempts)

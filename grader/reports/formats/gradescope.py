@@ -1,7 +1,7 @@
 """Gradescope's `results.json`: an exercise a test, all visible.
 
 The contract is gradescope-autograders.readthedocs.io, "Autograder Specifications". A hidden test
-would hide the total, too. What could not be graded has a text and no score.
+would hide the total, too. An exercise that could not be graded has a text and no score.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ MOST_OUTPUT = 20_000  # characters of one test
 
 
 def document(attempts: Sequence[Attempt]) -> str:
-    """What `/autograder/results/results.json` holds for one submission."""
     record: dict[str, Any] = {
         "output": _heading(attempts),
         "output_format": "text",
@@ -34,14 +33,13 @@ def document(attempts: Sequence[Attempt]) -> str:
 
 
 def _heading(attempts: Sequence[Attempt]) -> str:
-    told = [f"{facts.sum_of(attempts)}."]
+    lines = [f"{facts.sum_of(attempts)}."]
     if missing := facts.ungraded(attempts):
-        told += [
-            f"{', '.join(missing)}: {facts.NOT_YOURS}. It has no score yet; tell whoever runs the "
-            "course."
+        lines += [
+            f"{', '.join(missing)}: {facts.NOT_YOURS}. It has no score yet; tell your teacher."
         ]
-    told += [texts.one_line(note) for attempt in attempts for note in attempt.notes]
-    return "\n".join(told)
+    lines += [texts.one_line(note) for attempt in attempts for note in attempt.notes]
+    return "\n".join(lines)
 
 
 def _test(number: int, attempt: Attempt) -> dict[str, Any]:
@@ -60,7 +58,7 @@ def _test(number: int, attempt: Attempt) -> dict[str, Any]:
 
 
 def _leaderboard(attempt: Attempt) -> list[dict[str, Any]]:
-    """The share of the ceiling, for a kernel that passed on a GPU and for no other."""
+    """Return the share of the ceiling of a kernel that passed on a GPU, and nothing for others."""
     timed = facts.speed(attempt.result)
     if timed is None or timed.speed is None:
         return []

@@ -1,6 +1,6 @@
 """Attempts as JUnit XML: a suite for each exercise, a test case for each step.
 
-What is the learner's fault is a `failure`; what is ours or the machine's is an `error`.
+A `failure` is the learner's fault; an `error` is ours or the machine's.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d.*")
 
 
 def document(attempts: Sequence[Attempt]) -> str:
-    """Return all attempts as one file. Suites name their students where there are several."""
+    """Return all attempts as one file. Suites name their students if there are several."""
     several = len({attempt.student for attempt in attempts}) > 1
     return junit_xml.document("grader", [_suite(attempt, several) for attempt in attempts])
 
@@ -48,26 +48,26 @@ def _suite(attempt: Attempt, several: bool) -> Suite:
 
 def _properties(attempt: Attempt) -> Mapping[str, Sequence[str]]:
     result = attempt.result
-    found: dict[str, Sequence[str]] = {"grader.status": [result.status.value]}
+    values: dict[str, Sequence[str]] = {"grader.status": [result.status.value]}
     if facts.graded(result):
-        found["grader.points"] = [str(facts.earned(result))]
-        found["grader.max_points"] = [str(facts.most(result))]
-    found["grader.seed"] = [str(result.seed)]
-    found["grader.device"] = [result.environment.device]
+        values["grader.points"] = [str(facts.earned(result))]
+        values["grader.max_points"] = [str(facts.most(result))]
+    values["grader.seed"] = [str(result.seed)]
+    values["grader.device"] = [result.environment.device]
     timed = facts.speed(result)
     if timed is not None and timed.speed is not None:
-        found["grader.share_of_ceiling"] = [f"{timed.speed.share:.4f}"]
-        found["grader.gbps"] = [f"{timed.speed.bandwidth_gbps:.1f}"]
-    return found | {"grader.note": attempt.notes}
+        values["grader.share_of_ceiling"] = [f"{timed.speed.share:.4f}"]
+        values["grader.gbps"] = [f"{timed.speed.bandwidth_gbps:.1f}"]
+    return values | {"grader.note": attempt.notes}
 
 
 def _cases(result: Result, classname: str) -> Iterator[Case]:
-    """The steps as test cases, and one more where none of them tells why it did not pass."""
+    """Yield the steps as test cases, and one more if none of them says why it did not pass."""
     cases = [_step(step, classname) for step in result.steps]
     cases += [_sanitizer(one, classname) for one in result.sanitized]
     yield from cases
-    # A fault of ours must be an error even where the steps tell of a learner's failure only, and
-    # what did not pass must never come out as a suite of passes and skips.
+    # A fault of ours must be an error even if the steps show only a learner's failure, and a check
+    # that did not pass must never become a suite of passes and skips.
     verdicts = {case.verdict for case in cases}
     graded = facts.graded(result)
     needed = {Verdict.FAILURE, Verdict.ERROR} if graded else {Verdict.ERROR}

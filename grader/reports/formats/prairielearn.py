@@ -1,7 +1,7 @@
 """PrairieLearn's `/grade/results/results.json`: an exercise a test, the score from 0 to 1.
 
-The contract is docs.prairielearn.com, "External Grading". What could not be graded makes the whole
-`gradable: false`, which costs the learner no attempt.
+The contract is docs.prairielearn.com, "External Grading". If anything could not be graded, the
+whole is `gradable: false`, which costs the learner no attempt.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from grader.model import Attempt, texts
 from grader.reports import terminal
 from grader.reports.formats import facts
 
-MOST_BYTES = 1_000_000  # of the whole file; what is longer is refused
+MOST_BYTES = 1_000_000  # of the whole file; PrairieLearn refuses a longer one
 _SHORT = 200
 
 
 def document(attempts: Sequence[Attempt]) -> str:
-    """The file, with shorter outputs where it would be too long."""
+    """Return the file, with shorter outputs if it would be too long."""
     for most in (20_000, 2_000, _SHORT, 0):
         record = json.dumps(_record(attempts, most), indent=2, ensure_ascii=False)
         text = texts.json_without_commands(record) + "\n"
@@ -34,8 +34,12 @@ def _record(attempts: Sequence[Attempt], most: int) -> dict[str, Any]:
     notes = [texts.one_line(note) for attempt in attempts for note in attempt.notes]
     if missing or not attempts or not best:
         names = ", ".join(missing) or "Nothing"
-        why = f"{names}: {facts.NOT_YOURS}."
-        return {"gradable": False, "message": texts.cut(why, 10_000), "output": "\n".join(notes)}
+        message = f"{names}: {facts.NOT_YOURS}."
+        return {
+            "gradable": False,
+            "message": texts.cut(message, 10_000),
+            "output": "\n".join(notes),
+        }
     return {
         "gradable": True,
         "score": points / best,

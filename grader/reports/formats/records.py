@@ -9,17 +9,16 @@ from grader.model import attempts as records
 
 
 def result_lines(attempts: Sequence[Attempt]) -> str:
-    """`grader/result/v1`: what was graded, without whose it is."""
+    """Write `grader/result/v1`: the results without the names of students."""
     return _lines([results.result_json(attempt.result) for attempt in attempts])
 
 
 def attempt_lines(attempts: Sequence[Attempt]) -> str:
-    """`grader/attempt/v1`."""
     return _lines([records.attempt_json(attempt) for attempt in attempts])
 
 
 def signed_line(attempts: Sequence[Attempt], sign: Callable[[Sequence[Attempt]], Signed]) -> str:
-    """`grader/signed/v1`: one signature on all of a run."""
+    """Write `grader/signed/v1`: one signature for all attempts of a run."""
     return _lines([records.attempt_json(sign(attempts))])
 
 

@@ -1,4 +1,4 @@
-"""The formats by name: what each is called, where it goes by default, and what makes it."""
+"""The formats by name: where each goes by default, and what makes it."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ GITLAB_FILES = ("grader-junit.xml", "grader.env")
 
 @dataclass(frozen=True)
 class Context:
-    """What some formats need to know beside the attempts. Times are UTC, ISO 8601.
+    """Data that some formats need beside the attempts. Times are UTC, ISO 8601.
 
-    `identity` has Classroom 50's fields, `folder` is the course's in GitHub's tree (None: another
-    tree), `summary` the file of a step's summary, and `summary_bytes` what it holds already.
+    `identity` has Classroom 50's fields. `folder` is the course's in GitHub's tree (None: outside
+    of it). `summary` is the file of a step's summary, and `summary_bytes` its size so far.
     """
 
     title: str = "grader"
@@ -43,9 +43,9 @@ class Context:
 
 @dataclass(frozen=True)
 class Document:
-    """One text and where it goes: a file, or standard output for None.
+    """One text and its destination: a file, or standard output for None.
 
-    A `text` of None says that nothing of an earlier run may be left there.
+    A `text` of None removes a file of an earlier run.
     """
 
     path: Path | None
@@ -58,9 +58,9 @@ Maker = Callable[[Sequence[Attempt], Context, Path | None], Sequence[Document]]
 
 @dataclass(frozen=True)
 class Format:
-    """How one is made; `prints` says whether it goes to standard output where no path is given.
+    """The maker of a format; `prints` says whether it goes to standard output without a path.
 
-    Where `files` are named, the path is that of the folder in which they lie.
+    If `files` are named, the path is the folder of these files.
     """
 
     make: Maker
@@ -70,33 +70,32 @@ class Format:
 
 @dataclass(frozen=True)
 class Report:
-    """A format that was asked for, and the path that was given with it."""
+    """A requested format, and the path that was given with it."""
 
     name: str
     path: Path | None = None
 
     @classmethod
     def parse(cls, text: str) -> Report:
-        """`FORMAT` or `FORMAT=PATH`. Raises UsageError."""
+        """Read `FORMAT` or `FORMAT=PATH`. Raises UsageError."""
         name, equals, path = text.partition("=")
         if name not in FORMATS:
             raise UsageError(
                 f"There is no format of reports named {name!r}.",
-                f"There are {', '.join(FORMATS)}; {' and '.join(OF_A_CLASS)} are made by "
-                "`grader export`.",
+                f"Use one of {', '.join(FORMATS)}; `grader export` makes "
+                f"{' and '.join(OF_A_CLASS)}.",
             )
         if equals and not path:
-            raise UsageError(f"--report {text!r} names no file.", f"Such as {name}=FILE.")
+            raise UsageError(f"--report {text!r} names no file.", f"Give --report {name}=FILE.")
         return cls(name, Path(path) if path else None)
 
     @property
     def prints(self) -> bool:
-        """Whether anything of it goes to standard output."""
         return self.name == "github" or (self.path is None and FORMATS[self.name].prints)
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that were asked for; standard output and what a system names are none."""
+        """Paths of the requested files, without standard output and files that a system names."""
         if self.path is None:
             return ()
         return tuple(self.path / name for name in FORMATS[self.name].files) or (self.path,)
@@ -115,15 +114,15 @@ def _text(make: Callable[[Sequence[Attempt]], str]) -> Maker:
 def _signed(attempts: Sequence[Attempt], context: Context, path: Path | None) -> list[Document]:
     if context.sign is None:
         raise UsageError("The format signed needs a key.", "Give --sign KEYFILE.")
-    # Added, and never in the place of an earlier run: what was signed may be what counts.
+    # Appended, and never instead of an earlier run: its signed attempts may count.
     return [Document(path, records.signed_line(attempts, context.sign), append=True)]
 
 
 def _github(attempts: Sequence[Attempt], context: Context, path: Path | None) -> list[Document]:
     documents = [Document(None, github.commands(attempts, context.folder))]
     if (file := path or context.summary) is not None:
-        room = github.SUMMARY_BYTES - context.summary_bytes - 1  # which may have to end a line
-        text = github.summary(attempts, context.title, room)
+        limit = github.SUMMARY_BYTES - context.summary_bytes - 1  # a newline may go first
+        text = github.summary(attempts, context.title, limit)
         documents.insert(0, Document(file, text, append=True))
     return documents
 
@@ -145,7 +144,7 @@ def _classroom50(
     return [Document(path, text)]
 
 
-OF_A_CLASS = ("canvas", "gradescope-zip")  # no reports of one run, and known to `grader export`
+OF_A_CLASS = ("canvas", "gradescope-zip")  # made only by `grader export`
 FORMATS: dict[str, Format] = {
     "result": Format(_text(records.result_lines)),
     "attempt": Format(_text(records.attempt_lines)),

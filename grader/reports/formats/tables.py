@@ -20,9 +20,9 @@ LONG = (
 
 
 def long(attempts: Sequence[Attempt]) -> str:
-    """Every attempt, step by step; one without steps has one row that names none.
+    """Return every attempt, step by step; an attempt without steps has one row.
 
-    Points are empty where the attempt could not be graded.
+    Points are empty if the attempt could not be graded.
     """
     rows: list[dict[str, object]] = []
     for attempt in attempts:
@@ -61,10 +61,10 @@ def _step(step: Step, graded: bool) -> dict[str, object]:
 
 
 def wide(attempts: Sequence[Attempt]) -> str:
-    """Of several attempts of one student at an exercise, the last that could be graded counts.
+    """Return each student's points; of several attempts at an exercise the last graded one counts.
 
-    A cell is empty where there is none. Then `total` is empty, too, if one was tried: nobody gets
-    a zero for a fault that is not theirs.
+    A cell without such an attempt is empty. If one was made, `total` is empty, too: nobody gets a
+    zero for a fault of others.
     """
     exercises = sorted({attempt.result.exercise for attempt in attempts})
     points: dict[str, dict[str, int | None]] = {}
@@ -85,7 +85,7 @@ def wide(attempts: Sequence[Attempt]) -> str:
 
 
 def _csv(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
-    """Lines end with CR LF, as RFC 4180 says. Numbers are never negative here."""
+    """Write lines that end with CR LF, as RFC 4180 says. Numbers are never negative here."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow([texts.cell(name) for name in head])

@@ -1,6 +1,6 @@
 "use strict";
-// Sorts and narrows down the tables that are in the page, ties the plot to them, and keeps the theme.
-// It makes no markup: what students are called is only ever moved or set as text.
+// Sorts and filters the page's tables, links the plot to them, and stores the theme.
+// It makes no markup: names of students are only moved or set as text.
 
 const root = document.documentElement;
 const $ = (id) => document.getElementById(id);
@@ -9,14 +9,14 @@ root.classList.add("js");
 // ---- the theme: at once, before anything is drawn ----
 
 const systemDark = matchMedia("(prefers-color-scheme: dark)");
-const kept = () => {
+const storedTheme = () => {
   try {
     return localStorage.getItem("theme");
   } catch {
-    return null; // a browser may refuse to keep anything for a file
+    return null; // a browser may refuse to store anything for a file
   }
 };
-if (["light", "dark"].includes(kept())) root.dataset.theme = kept();
+if (["light", "dark"].includes(storedTheme())) root.dataset.theme = storedTheme();
 
 function startTheme() {
   const button = $("theme");
@@ -28,7 +28,7 @@ function startTheme() {
     try {
       localStorage.setItem("theme", root.dataset.theme);
     } catch {
-      // then it lasts until the page is left
+      // then it lasts until the reader leaves the page
     }
     tell();
   });
@@ -57,7 +57,7 @@ function startTables() {
   }
 }
 
-// A table that is laid out as cards is still a table for those who hear it.
+// A table that looks like cards is still a table for screen readers.
 function keepRoles(table) {
   table.role = "table";
   for (const part of [table.tHead, ...table.tBodies]) part.role = "rowgroup";
@@ -69,7 +69,7 @@ function keepRoles(table) {
   }
 }
 
-// The first click sorts as a column is mostly read, the next the other way round. Rows that have
+// The first click sorts in the usual order of a column, the next one in reverse. Rows that have
 // nothing in the column stay at the end; equals stay in the order of the page.
 function sort({ table, body, rows }, head) {
   const now = head.getAttribute("aria-sort");
@@ -97,7 +97,7 @@ function counted() {
   return shown === rows.length ? all : `${shown} of ${all}`;
 }
 
-// ---- narrowing down ----
+// ---- filters ----
 
 const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 const names = new Map(); // of rows, folded
@@ -113,7 +113,7 @@ function startFilters() {
   filter?.addEventListener("change", narrow);
   $("baselines")?.addEventListener("change", narrow);
   find?.addEventListener("input", narrow);
-  // A browser that comes back to a page may have kept what was typed.
+  // A browser that returns to a page may have restored the typed text.
   if (filter?.value || find?.value || $("baselines")?.checked === false) narrow();
   else if ($("status")) say(counted());
 }

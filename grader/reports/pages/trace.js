@@ -1,12 +1,12 @@
 "use strict";
-// Draws the trace that stands in the page. Whatever comes from a kernel is set as text, never as HTML.
+// Draws the trace that the page holds. Text from a kernel is set as text, never as HTML.
 
 const data = JSON.parse(document.getElementById("trace").textContent);
 const accesses = data.accesses;
 const $ = (id) => document.getElementById(id);
 
 let frame = -1; // index into data.frames
-let keptKey = null; // what a click keeps in the readout: the key of a cell or a thread
+let pinnedKey = null; // the cell or thread that a click pinned in the readout
 let playing = null; // the timer
 
 // The drawn launch: its cells and threads by key, and the accesses behind each in this frame.
@@ -36,7 +36,7 @@ function threadName(launch, block, thread) {
   return data.launches[launch].several ? `${name} of ${blockName(launch, block)}` : name;
 }
 
-// Shared memory is another one in each block; global memory has no block here.
+// Each block has its own shared memory; global memory has no block here.
 function instance(array, block) {
   return data.arrays[array].shared ? `${array}/${block}` : `${array}/`;
 }
@@ -111,7 +111,7 @@ function buildArray(number, block, mine) {
     }
   });
 
-  // What threads touched outside of the array: in line with it where that is one line.
+  // Accesses outside of the array: in line with it, if it is one line.
   const outside = new Map();
   for (const access of mine) {
     if (access.element === null && instance(access.array, access.block) === own) {
@@ -175,7 +175,7 @@ function buildThreads(number) {
     box.setAttribute("aria-label", blockName(number, block));
     box.append(make("p", "", blockName(number, block)));
     const lanes = make("div", "lanes");
-    // A block with rows keeps them; one on a line is folded as there is room.
+    // A block with rows keeps them; a block of one dimension takes as many columns as fit.
     const rows = launch.threads.length > launch.columns;
     const across = rows ? launch.columns : Math.min(launch.columns, 8);
     lanes.style.gridTemplateColumns = `repeat(${across}, auto)`;
@@ -215,10 +215,10 @@ function show(number) {
   $("about").textContent = about;
   $("back").disabled = frame === 0;
   $("forth").disabled = frame === data.frames.length - 1;
-  point(keptKey);
+  point(pinnedKey);
 }
 
-// What is wrong with a cell in this frame: marks, with their words.
+// The faults of a cell in this frame: marks, with their words.
 function troubles(cell) {
   const found = new Map();
   for (const n of cell.accesses) {
@@ -229,7 +229,7 @@ function troubles(cell) {
   const array = data.arrays[cell.array];
   const atTheEnd = frame === data.frames.length - 1;
   const wrong = array.wrong[cell.element];
-  // Marked where it was written last, and at the end.
+  // Marked at its last write, and at the end.
   if (wrong && (atTheEnd || cell.accesses.includes(wrong.by))) found.set("wrong", wrong.text);
   if (atTheEnd && array.unwritten.includes(cell.element)) {
     found.set("unwritten", data.meanings.unwritten);
@@ -249,7 +249,7 @@ function fillCell(cell, launch) {
   node.classList.toggle("fresh", touched);
   node.replaceChildren();
   if (touched) {
-    // Who is at fault, else who changed it last, else the first by number; then the others.
+    // The thread at fault, else the last writer, else the first by number; then the others.
     const faulty = some.filter((each) => each.fault);
     const changes = some.filter((each) => each.kind !== "read").reverse();
     const sorted = [...some].sort((a, b) => a.block - b.block || a.thread - b.thread);
@@ -306,7 +306,7 @@ function few(texts, most) {
 
 // ---- pointing ----
 
-// Light up what a cell or a thread has to do with, and say it in words. null: nothing.
+// Highlight everything related to a cell or a thread, and say it in words. null: nothing.
 function point(key) {
   const subject = cells.get(key) ?? threads.get(key);
   const readout = $("readout");
@@ -367,7 +367,7 @@ function showLine() {
 }
 
 function keep(key) {
-  keptKey = key;
+  pinnedKey = key;
   point(key);
 }
 
@@ -377,14 +377,14 @@ function keyOf(event) {
 
 for (const place of [$("arrays"), $("threads")]) {
   place.addEventListener("pointerover", (event) => {
-    if (event.pointerType !== "touch") point(keyOf(event) ?? keptKey);
+    if (event.pointerType !== "touch") point(keyOf(event) ?? pinnedKey);
   });
-  place.addEventListener("pointerleave", () => point(keptKey));
-  place.addEventListener("focusin", (event) => point(keyOf(event) ?? keptKey));
-  place.addEventListener("focusout", () => point(keptKey));
+  place.addEventListener("pointerleave", () => point(pinnedKey));
+  place.addEventListener("focusin", (event) => point(keyOf(event) ?? pinnedKey));
+  place.addEventListener("focusout", () => point(pinnedKey));
   place.addEventListener("click", (event) => {
     const key = keyOf(event);
-    keep(key === keptKey ? null : key);
+    keep(key === pinnedKey ? null : key);
   });
 }
 
