@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from grader.model.errors import GraderError
-from grader.model.results import Failure
+from pathlib import Path
+from typing import Any
 
 
-def text_of(problem: Failure | GraderError | None) -> str:
-    """Return the message, and the hint or next step on a line below it."""
-    assert problem is not None
-    advice = problem.hint if isinstance(problem, Failure) else problem.next_step
-    return f"{problem.message}\nnext: {advice}" if advice else problem.message
+def text_of(problem: Any, folder: Path | None = None) -> str:
+    """Return the message of a failure or error, and its hint or next step on a line below it.
+
+    A temporary folder, which has another path in each run, is written as FOLDER.
+    """
+    advice = getattr(problem, "hint", None) or getattr(problem, "next_step", None)
+    text = f"{problem.message}\nnext: {advice}" if advice else problem.message
+    return text if folder is None else text.replace(str(folder), "FOLDER")

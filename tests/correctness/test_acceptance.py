@@ -11,6 +11,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from messages import text_of
+from syrupy.assertion import SnapshotAssertion
 from torch import Tensor
 
 from grader.correctness.acceptance import (
@@ -460,7 +462,7 @@ def test_zeros_of_both_signs_are_equal():
     assert judged([-0.0, 0.0], [0.0, -0.0], exact=True) is None
 
 
-def test_many_small_errors_are_too_large_as_a_whole():
+def test_many_small_errors_are_too_large_as_a_whole(snapshot: SnapshotAssertion):
     # Each 0.9 of a spacing from the answer: within the limit of one, beyond the rms of 0.6.
     answer = [1 + 0.1 * 2.0**-23 for _ in range(100)]
     found = judged([1 + 2.0**-23] * 100, answer)
@@ -471,27 +473,25 @@ def test_many_small_errors_are_too_large_as_a_whole():
     found = compare("out", got, exact, own=exact, magnitude=size, terms=1)
     assert found is not None
     assert found.kind == "rms"
-    assert found.message == (
-        "the errors in out[0]'s row are too large as a whole, though each is small"
-    )
+    assert text_of(found) == snapshot
     assert found.where == "every element"
 
 
-def test_an_element_that_was_never_written():
+def test_an_element_that_was_never_written(snapshot: SnapshotAssertion):
     # The pattern left there may even look right: what counts is that it is still there.
     left = torch.tensor([False, False, True])
     found = judged([1, 2, 3], [1, 2, 3], unwritten=left)
     assert found is not None
     assert (found.kind, found.index, found.wrong) == ("never_written", (2,), 1)
-    assert found.message == "out[2] was never written"
+    assert text_of(found) == snapshot
     assert found.got_text == "what was there before the call"
     assert judged([1, 2, 3], [1, 2, 3], unwritten=torch.zeros(3, dtype=torch.bool)) is None
 
 
-def test_a_wrong_value_reads_like_this():
+def test_a_wrong_value_reads_like_this(snapshot: SnapshotAssertion):
     found = judged([1, 2, 3.5], [1, 2, 3])
     assert found is not None
-    assert found.message == "out[2] is wrong"
+    assert text_of(found) == snapshot
     assert found.expected_text == "3 ± 1.7e-06"
     assert found.got_text == "3.5"
     assert (found.wrong, found.total, found.where) == (1, 3, "element 2")

@@ -6,6 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+from messages import text_of
+from syrupy.assertion import SnapshotAssertion
 
 from grader.course import catalog
 from grader.course.catalog import Exercise
@@ -64,16 +66,16 @@ def test_a_path_may_be_relative(monkeypatch: pytest.MonkeyPatch):
     assert catalog.find(SMALL, ".").name == "02_row_sum"
 
 
-def test_a_number_without_its_zero_is_understood():
+def test_a_number_without_its_zero_is_understood(snapshot: SnapshotAssertion):
     with pytest.raises(UsageError) as raised:
         catalog.find(Path(__file__).parents[2], "p4")
-    assert raised.value.next_step == "Did you mean p04_map_2d?"
+    assert text_of(raised.value) == snapshot
 
 
-def test_where_one_name_is_near_distant_ones_are_not_told():
+def test_where_one_name_is_near_distant_ones_are_not_told(snapshot: SnapshotAssertion):
     with pytest.raises(UsageError) as raised:
         catalog.find(Path(__file__).parents[2], "01_vector_ad")
-    assert raised.value.next_step == "Did you mean 01_vector_add?"
+    assert text_of(raised.value) == snapshot
 
 
 @pytest.mark.parametrize(
@@ -114,31 +116,24 @@ def test_the_environment_names_the_course(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert catalog.find_root(SMALL) == SMALL
 
 
-def test_no_course_says_where_it_looked(tmp_path: Path):
-    with pytest.raises(UsageError, match="There is no course here") as raised:
+def test_no_course_says_where_it_looked(tmp_path: Path, snapshot: SnapshotAssertion):
+    with pytest.raises(UsageError) as raised:
         catalog.find_root(tmp_path)
-    assert str(tmp_path) in raised.value.message
-    assert "GRADER_COURSE" in raised.value.next_step
+    assert text_of(raised.value, tmp_path) == snapshot
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("02_raises", "fails with RuntimeError: no such thing"),
-        ("03_no_spec", "has no SPEC = Spec"),
-    ],
-)
-def test_a_broken_spec_is_nobody_elses_fault(name: str, message: str):
-    with pytest.raises(BrokenExercise, match=message) as raised:
+@pytest.mark.parametrize("name", ["02_raises", "03_no_spec"])
+def test_a_broken_spec_is_nobody_elses_fault(name: str, snapshot: SnapshotAssertion):
+    with pytest.raises(BrokenExercise) as raised:
         _ = catalog.find(BROKEN, name).spec
-    assert f"{name}/spec.py" in raised.value.message
-    assert "your kernel is not at fault" in raised.value.next_step
+    assert text_of(raised.value, BROKEN) == snapshot
 
 
-def test_a_spec_with_a_syntax_error_is_broken(tmp_path: Path):
+def test_a_spec_with_a_syntax_error_is_broken(tmp_path: Path, snapshot: SnapshotAssertion):
     (tmp_path / "spec.py").write_text("SPEC = (")
-    with pytest.raises(BrokenExercise, match="SyntaxError"):
+    with pytest.raises(BrokenExercise) as caught:
         catalog.load_spec(tmp_path / "spec.py")
+    assert text_of(caught.value, tmp_path) == snapshot
 
 
 def test_a_wrong_kernel_says_which_step_rejects_it(tmp_path: Path):
@@ -147,8 +142,9 @@ def test_a_wrong_kernel_says_which_step_rejects_it(tmp_path: Path):
     assert catalog.rejected_at(wrong) == "correctness"
 
 
-def test_a_wrong_kernel_that_does_not_say_is_broken(tmp_path: Path):
+def test_a_wrong_kernel_that_does_not_say_is_broken(tmp_path: Path, snapshot: SnapshotAssertion):
     wrong = tmp_path / "wrong_mask.py"
     wrong.write_text('"""\nForgets the mask.\n"""\n')
-    with pytest.raises(BrokenExercise, match="does not say which step"):
+    with pytest.raises(BrokenExercise) as caught:
         catalog.rejected_at(wrong)
+    assert text_of(caught.value, tmp_path) == snapshot

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from messages import text_of
+from syrupy.assertion import SnapshotAssertion
 
 from grader.course import catalog, stubs
 from grader.model.errors import BrokenExercise, UsageError
@@ -153,10 +155,11 @@ def test_who_has_only_a_kernel_to_write_deletes_one_line():
     )
 
 
-def test_a_kernel_s_region_must_hold_code():
+def test_a_kernel_s_region_must_hold_code(snapshot: SnapshotAssertion):
     source = f"@cuda.jit\ndef k(a):\n    {B}: add\n    {E}\n    a()\n"
-    with pytest.raises(BrokenExercise, match="line 3: a kernel's region holds no code"):
+    with pytest.raises(BrokenExercise) as caught:
         stubs.make_stub(source, "p01_map")
+    assert text_of(caught.value) == snapshot
 
 
 @pytest.mark.parametrize(
@@ -194,20 +197,23 @@ def test_a_fault_in_the_markers_names_file_line_and_remedy(lines: list[str], lin
     ],
     ids=["module", "after-a-function", "whole-function", "two-functions", "decorator"],
 )
-def test_a_region_must_lie_inside_one_function(source: str):
-    with pytest.raises(BrokenExercise, match="not inside one function"):
+def test_a_region_must_lie_inside_one_function(source: str, snapshot: SnapshotAssertion):
+    with pytest.raises(BrokenExercise) as caught:
         stubs.make_stub(source, "e")
+    assert text_of(caught.value) == snapshot
 
 
-def test_a_solution_without_markers_gives_no_stub():
-    with pytest.raises(BrokenExercise, match="marks no part"):
+def test_a_solution_without_markers_gives_no_stub(snapshot: SnapshotAssertion):
+    with pytest.raises(BrokenExercise) as caught:
         stubs.make_stub(function("secret()"), "e")
+    assert text_of(caught.value) == snapshot
 
 
-def test_a_stub_that_is_not_python_is_refused():
+def test_a_stub_that_is_not_python_is_refused(snapshot: SnapshotAssertion):
     source = function("x = (", "    # BEGIN SOLUTION", "    1", "    # END SOLUTION", ")")
-    with pytest.raises(BrokenExercise, match=r"the stub of k\.py, line 3: not valid Python"):
+    with pytest.raises(BrokenExercise) as caught:
         stubs.make_stub(source, "e", "k.py")
+    assert text_of(caught.value) == snapshot
 
 
 NAMES = st.text("abcdefghij", min_size=5, max_size=9)
@@ -260,13 +266,14 @@ def test_a_changed_or_missing_stub_has_drifted(copy: Path):
     assert stubs.drifted(exercise)
 
 
-def test_writing_spares_somebodys_work(copy: Path):
+def test_writing_spares_somebodys_work(copy: Path, snapshot: SnapshotAssertion):
     exercise = catalog.find(copy, "01_double")
     fresh = exercise.kernel.read_text()
     assert not stubs.write(exercise)
     exercise.kernel.write_text("my work")
-    with pytest.raises(UsageError, match="may have worked on it"):
+    with pytest.raises(UsageError) as caught:
         stubs.write(exercise)
+    assert text_of(caught.value, copy) == snapshot
     assert exercise.kernel.read_text() == "my work"
     assert stubs.write(exercise, force=True)
     assert exercise.kernel.read_text() == fresh
@@ -280,10 +287,11 @@ def test_a_missing_stub_is_written(copy: Path):
     assert exercise.kernel.read_text() == fresh
 
 
-def test_a_course_without_solutions_makes_no_stub(copy: Path):
+def test_a_course_without_solutions_makes_no_stub(copy: Path, snapshot: SnapshotAssertion):
     shutil.rmtree(copy / "solutions")
-    with pytest.raises(UsageError, match="no solution to make a stub from"):
+    with pytest.raises(UsageError) as caught:
         stubs.write(catalog.find(copy, "01_double"))
+    assert text_of(caught.value, copy) == snapshot
 
 
 def test_who_has_solutions_is_told_how_to_make_the_stub_again(copy: Path):
@@ -292,7 +300,9 @@ def test_who_has_solutions_is_told_how_to_make_the_stub_again(copy: Path):
     assert stubs.recovery(exercise, exercise.kernel).startswith("`grader stub 01_double` ")
 
 
-def test_what_lies_in_the_place_of_a_kernel_is_moved_away_first(copy: Path):
+def test_what_lies_in_the_place_of_a_kernel_is_moved_away_first(
+    copy: Path, snapshot: SnapshotAssertion
+):
     """`--force` was advised, which waits for ever at a pipe and fails at a folder."""
     exercise = catalog.find(copy, "01_double")
     for make in (os.mkfifo, lambda kernel: os.symlink("kernel.py", kernel)):
@@ -300,9 +310,9 @@ def test_what_lies_in_the_place_of_a_kernel_is_moved_away_first(copy: Path):
         make(exercise.kernel)
         told = stubs.recovery(exercise, exercise.kernel)
         assert told.startswith("Move it away: then `grader stub 01_double` ")
-        with pytest.raises(UsageError, match=r"kernel\.py is not a file") as caught:
+        with pytest.raises(UsageError) as caught:
             stubs.write(exercise, force=True)
-        assert caught.value.next_step == told
+        assert text_of(caught.value, copy) == snapshot
 
 
 def test_who_has_none_is_not_told_to_make_a_stub(copy: Path):

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from messages import text_of
+from syrupy.assertion import SnapshotAssertion
 
 from grader.course import catalog
 from grader.model.errors import UsageError
@@ -106,9 +108,10 @@ def test_least_bytes_count_reads_and_writes_of_tensors():
     assert ROW_SUM.least_bytes(sizes) == (108, 12)
 
 
-def test_an_exercise_without_a_scored_case_is_not_timed():
-    with pytest.raises(UsageError, match="is not graded: its spec has no scored case"):
+def test_an_exercise_without_a_scored_case_is_not_timed(snapshot: SnapshotAssertion):
+    with pytest.raises(UsageError) as caught:
         _ = replace(SPEC, scored=None, gates=None).timed
+    assert text_of(caught.value) == snapshot
 
 
 @pytest.mark.parametrize("points", [{"speed": -1}, {"speed": 1.5}, {"speed": True}])

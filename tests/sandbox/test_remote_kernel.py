@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from messages import text_of
+from syrupy.assertion import SnapshotAssertion
 from torch import Tensor
 
 from grader.correctness import dtypes as correctness_dtypes
@@ -199,8 +201,9 @@ def test_a_write_between_rows_of_bools_shows(arena: HostArena):
         for _ in range(5):
             remote(spec, arena, too_wide).run({"x": x})
 
-    with pytest.raises(KernelFailure, match="wrote between the rows of out"):
+    with pytest.raises(KernelFailure) as caught:
         five_calls()
+    assert caught.value.failure.kind == "stray_write"
 
 
 def test_only_pure_outputs_are_poisoned(arena: HostArena):
@@ -281,54 +284,41 @@ LAST_OF_X = 2 * 9 + 4  # the third row's fifth element
 LAST_OF_OUT = 2 * 11 + 4  # out has 6 unused elements a row
 
 
+BESIDE = {
+    "x at 0": (poke("x", 0), "input_changed"),
+    "x at its last": (poke("x", LAST_OF_X), "input_changed"),
+    "between rows": (poke("out", 5), "stray_write"),
+    "further between rows": (poke("out", 11 + 7), "stray_write"),
+    "past the end": (poke("out", LAST_OF_OUT + 1), "stray_write"),
+    "a few past the end": (poke("out", LAST_OF_OUT + 1, 3), "stray_write"),
+    "far past the end": (poke("out", LAST_OF_OUT + 5, 3), "stray_write"),
+    "before the start": (poke("out", -1), "stray_write"),
+    "far before the start": (poke("out", -7, 2), "stray_write"),
+    "before an input": (poke("x", -1), "stray_write"),
+    "past an input": (poke("x", LAST_OF_X + 2), "stray_write"),
+}
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(
-    ("bump", "kind", "message"),
-    [
-        (poke("x", 0), "input_changed", "the kernel changed its input x at element 0"),
-        (poke("x", LAST_OF_X), "input_changed", "the kernel changed its input x at element 22"),
-        (
-            poke("out", 5),
-            "stray_write",
-            "the kernel wrote between the rows of out: 1 element past the end of row 0",
-        ),
-        (
-            poke("out", 11 + 7),
-            "stray_write",
-            "the kernel wrote between the rows of out: 3 elements past the end of row 1",
-        ),
-        (poke("out", LAST_OF_OUT + 1), "stray_write", "1 element past the end of out"),
-        (poke("out", LAST_OF_OUT + 5, 3), "stray_write", "5 elements past the end of out"),
-        (poke("out", -1), "stray_write", "1 element before the start of out"),
-        (poke("out", -7, 2), "stray_write", "7 elements before the start of out"),
-        (poke("x", -1), "stray_write", "1 element before the start of x"),
-        (poke("x", LAST_OF_X + 2), "stray_write", "2 elements past the end of x"),
-    ],
-)
-def test_a_write_beside_the_outputs_is_named(
-    arena: HostArena, dtype: torch.dtype, bump: Callable, kind: str, message: str
+@pytest.mark.parametrize(("bump", "kind"), BESIDE.values(), ids=BESIDE)
+def test_a_write_beside_the_outputs_is_seen(
+    arena: HostArena, dtype: torch.dtype, bump: Callable, kind: str
 ):
-    failure = stray(arena, dtype, bump)
-    assert failure.kind == kind
-    assert message in failure.message
+    assert stray(arena, dtype, bump).kind == kind
 
 
-def test_a_stray_write_says_where_and_what_to_look_at(arena: HostArena):
-    failure = stray(arena, torch.float32, poke("out", LAST_OF_OUT + 1, 3))
-    assert failure.message == ("the kernel wrote out of bounds: 1 element past the end of out")
-    assert failure.hint == "Is a mask or `if` missing, or does it allow one element too many?"
-    between = stray(arena, torch.float32, poke("out", 5))
-    assert between.hint == (
-        "The rows of out are 11 elements apart and 5 long: is the mask missing, "
-        "or another stride used?"
-    )
+@pytest.mark.parametrize(("bump", "kind"), BESIDE.values(), ids=BESIDE)
+def test_a_write_beside_the_outputs_is_named(
+    arena: HostArena, bump: Callable, kind: str, snapshot: SnapshotAssertion
+):
+    assert text_of(stray(arena, torch.float32, bump)) == snapshot
 
 
 def test_a_single_changed_byte_is_seen(arena: HostArena):
     def bump(memory: Tensor, values: Values) -> None:
         memory[values["out"].data_ptr() - memory.data_ptr() - 1] ^= 1
 
-    assert "1 element before the start of out" in stray(arena, torch.float32, bump).message
+    assert stray(arena, torch.float32, bump).kind == "stray_write"
 
 
 def test_writing_every_output_and_nothing_else_is_no_stray_write(arena: HostArena):
@@ -360,8 +350,9 @@ def test_a_call_that_took_too_long_is_not_tried_again():
     here = Here(SOFTMAX, slow, arena.memory)
     kernel = RemoteKernel(SOFTMAX, here, arena)
     for columns in (900, 20):
-        with pytest.raises(KernelFailure, match="took longer"):
+        with pytest.raises(KernelFailure) as caught:
             kernel.run(kernel.inputs(Case((1, columns), "float32")))
+        assert caught.value.failure.kind == "timeout"
     assert len(here.calls) == 1
     assert kernel.last_case == Case((1, 900), "float32")
     arena.close()

@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 import torch
+from messages import text_of
+from syrupy.assertion import SnapshotAssertion
 
 from grader.correctness.dtypes import DTYPES, bits
 from grader.correctness.inputs import LargeDraw
@@ -461,8 +463,8 @@ def test_slots_hold_inputs_and_spot_checks_of_every_dtype(dtype: str, columns: i
     do_all(spec, arena, plan.calls)
     assert contents.outputs_right()
     assert not bool(contents.untouched())
-    # Of 8 bits some held by chance what belongs there.
-    assert check.share_right() == 1.0 if ITEMSIZE[dtype] > 1 else check.share_right() > 0.9
+    # Elements of 8 or 16 bits hold now and then by chance what belongs there.
+    assert check.share_right() == 1.0 if ITEMSIZE[dtype] > 2 else check.share_right() > 0.9
     word = bits(check.memory)
     word[check.index[5]] ^= 1 << 6
     assert not bool(check.right())
@@ -637,25 +639,25 @@ def test_the_ceiling_works_on_the_slots_themselves():
 
 
 @pytest.mark.parametrize(
-    ("mix", "message"),
+    "mix",
     [
-        (
-            (reads("x"), reads("y"), reads("z"), writes("out", like="x")),
-            "mix of large tensors: 3 reads, 1 write",
-        ),
-        ((reads("x"), updates("y")), "mix of large tensors: 1 read, 1 update"),
+        (reads("x"), reads("y"), reads("z"), writes("out", like="x")),
+        (reads("x"), updates("y")),
     ],
+    ids=["3 reads", "update"],
 )
-def test_a_mix_without_a_ceiling_says_where_to_add_it(mix: tuple[Argument, ...], message: str):
+def test_a_mix_without_a_ceiling_says_where_to_add_it(
+    mix: tuple[Argument, ...], snapshot: SnapshotAssertion
+):
     spec = replace(
         SPECS["01_vector_add"],
         arguments=mix,
         inputs=lambda case, draw: {a.name: draw.tensor(case.shape) for a in mix if a.role != "out"},
     )
     slots, _ = slots_of(spec)
-    with pytest.raises(BrokenExercise, match=message) as caught:
+    with pytest.raises(BrokenExercise) as caught:
         slots.stream()
-    assert "backends/NAME/reference_kernels.py" in caught.value.next_step
+    assert text_of(caught.value) == snapshot
 
 
 def test_every_ceiling_exists():

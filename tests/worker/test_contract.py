@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 import torch
 from contracts import is_used, rows
+from messages import text_of
+from syrupy.assertion import SnapshotAssertion
 
 from grader.machine import devices
 from grader.sandbox.worker_link import DEVICE_ASSERT
@@ -128,13 +130,11 @@ def test_contract_out_of_memory_in_torch():
     assert faults.describe(error, "kernel.py").kind == "out_of_memory"
 
 
-def test_contract_out_of_memory_in_numpy():
+def test_contract_out_of_memory_in_numpy(snapshot: SnapshotAssertion):
     error = error_of(lambda: np.empty(1 << 56))
     fault = faults.describe(error, "kernel.py")
-    assert (fault.kind, fault.message) == (
-        "out_of_memory",
-        "the kernel asked for more memory than it gets: Unable to allocate 512. PiB",
-    )
+    assert fault.kind == "out_of_memory"
+    assert text_of(fault) == snapshot
 
 
 def test_contract_torch_names_its_own_out_of_memory_error():
