@@ -190,6 +190,8 @@ def test_the_solution_takes_part_once_and_under_its_name():
 
 def test_a_learners_copy_without_solution_or_eager_form_has_fewer(tmp_path: Path):
     alone = Exercise(tmp_path / "exercises" / "x")
+    alone.folder.mkdir(parents=True)
+    (alone.folder / "spec.py").write_bytes((ADD.folder / "spec.py").read_bytes())
     assert names(contenders(alone, ADD.kernel, [])) == ["your kernel"]
 
 
@@ -579,12 +581,12 @@ def test_what_cannot_be_done_is_told_before_anything_is_measured(arguments: list
     assert "\nnext: " in done.stderr
 
 
-def test_a_puzzle_has_no_speed_and_needs_no_gpu_to_be_told_so():
+def test_a_puzzle_is_refused_before_a_gpu_is_looked_for():
     done = grader("p01_map")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "error: The speed of 'Map' is not graded: it is a puzzle.\n"
-        "next: `grader list` shows the exercises behind the puzzles.\n"
+        "error: The speed of 'Map' is not graded: its spec has no scored case.\n"
+        "next: `grader show NAME` lists what is graded of an exercise.\n"
     )
 
 
