@@ -258,6 +258,12 @@ def test_what_needs_a_numba_kernel_is_accepted(tried: Try, body: str):
     assert tried(COPY, numba_file(body)) is None
 
 
+def test_a_kernel_gets_what_its_device_functions_return(tried: Try):
+    """They ran without a value once: the call failed, and each such failure counted as evidence."""
+    puzzle = catalog.find(ROOT, "p21_softmax_row")
+    assert tried(puzzle, puzzle.solution.read_text(encoding="utf-8")) is None
+
+
 NO_EVIDENCE = {
     "raises before a launch": ("raise ValueError('no')", "exception", "ValueError: no"),
     "ends": ("import os; os._exit(7)", "exit", "ended itself with exit status 7 during a call"),

@@ -70,10 +70,9 @@ def undoing() -> Iterator[Withheld]:
     """Run launches, which may raise, but restore their arrays afterwards."""
     withheld = Withheld()
 
-    def launch_and_undo(self: Any, *args: Any) -> None:
-        if launched() is not None:  # not a launch: one kernel's code calls another's
-            _launch(self, *args)
-            return
+    def launch_and_undo(self: Any, *args: Any) -> Any:
+        if launched() is not None:  # not a launch: a kernel calls a device function
+            return _launch(self, *args)
         with withheld.own_part():
             copies = [(array, array.copy()) for array in memory_of(args)]
         try:
@@ -83,6 +82,7 @@ def undoing() -> Iterator[Withheld]:
                 for array, copy_before in copies:
                     np.copyto(array, copy_before)
         withheld.launch()
+        return None
 
     with replaced(FakeCUDAKernel, "__call__", launch_and_undo):
         yield withheld
