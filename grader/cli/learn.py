@@ -102,7 +102,7 @@ def _check(requests: Sequence[Request], json: bool) -> int:
 
     traces: list[Trace] = []
     with say.progress() as progress:
-        graded = check.run(requests, progress, drawn=traces.append)
+        graded = check.run(requests, progress, on_trace=traces.append)
     from grader.model import results, verdict
     from grader.reports import terminal
 

@@ -33,7 +33,7 @@ class TraceAnswer(_Line):
 
 
 class ErrorAnswer(_Line):
-    """The judge cannot go on, and whose fault that is."""
+    """An error that stops the judge. Its exit code says whose fault it is."""
 
     kind: Literal["error"] = "error"
     message: str
@@ -66,5 +66,5 @@ def read(line: bytes) -> Answer:
 def _fault(what: str) -> GraderError:
     return GraderError(
         f"The judge wrote {what}.",
-        "This is a fault of the grader, not of the kernel; what it said is above.",
+        "This is a fault of the grader, not of the kernel; its output is above.",
     )

@@ -76,8 +76,8 @@ def run(
         spec = exercise.spec
         sizes = plan(spec, survey(gpu_memory))
         points: list[Point] = []
-        room = max(arena_bytes(spec, one.rows, one.calls) for one in sizes)
-        with closing(CudaArena(room)) as arena:
+        arena_size = max(arena_bytes(spec, one.rows, one.calls) for one in sizes)
+        with closing(CudaArena(arena_size)) as arena:
             progress("the ceiling")
             ceiling = _ceiling(fork_servers, spec, sizes[-1], arena)
             for entrant in entrants:
@@ -119,7 +119,7 @@ def plan(spec: Spec, gpu: Gpu) -> list[Size]:
     per_row = bytes_per_row(spec)
     largest = size(gpu, per_row, multiple=ROW_MULTIPLE, rounds=rounds(spec)).rows
     smallest = min(max(1, SMALLEST // per_row), largest)
-    room = int(MEMORY_SHARE * gpu.free)
+    budget = int(MEMORY_SHARE * gpu.free)
     sizes: list[Size] = []
     for step in range(SIZES):
         rows = round(smallest * (largest / smallest) ** (step / (SIZES - 1)))
@@ -128,8 +128,8 @@ def plan(spec: Spec, gpu: Gpu) -> list[Size]:
         if sizes and rows <= sizes[-1].rows:
             continue
         held = rows * per_row
-        wanted = max(LEAST_SLOTS, math.ceil(L2_MULTIPLE * gpu.l2 / held))
-        calls = min(MOST_SLOTS, wanted, room // held)
+        enough = max(LEAST_SLOTS, math.ceil(L2_MULTIPLE * gpu.l2 / held))
+        calls = min(MOST_SLOTS, enough, budget // held)
         case = scored_case(spec, rows)
         sizes.append(
             Size(

@@ -24,18 +24,18 @@ class Contender:
 def contenders(exercise: Exercise, kernel: Path, against: Sequence[Path]) -> list[Contender]:
     """List the kernels to compare. Raises UsageError when a named file cannot be read."""
     is_solution = kernel.resolve() == exercise.solution.resolve()
-    found = [Contender("solution" if is_solution else "your kernel", _read(kernel))]
+    listed = [Contender("solution" if is_solution else "your kernel", _read(kernel))]
     eager = exercise.folder / "eager.py"
     if eager.exists():
         text = eager.read_bytes()
-        found.append(Contender("torch eager", text))
-        found.append(Contender("torch.compile", text + compiled(exercise.spec).encode()))
+        listed.append(Contender("torch eager", text))
+        listed.append(Contender("torch.compile", text + compiled(exercise.spec).encode()))
     if exercise.solution.exists() and not is_solution:
-        found.append(Contender("solution", exercise.solution.read_bytes()))
+        listed.append(Contender("solution", exercise.solution.read_bytes()))
     for path in dict.fromkeys(against):
-        taken = {"kernel", *(one.name for one in found)}
-        found.append(Contender(str(path) if path.stem in taken else path.stem, _read(path)))
-    return found
+        taken = {"kernel", *(one.name for one in listed)}
+        listed.append(Contender(str(path) if path.stem in taken else path.stem, _read(path)))
+    return listed
 
 
 def compiled(spec: Spec) -> str:

@@ -26,14 +26,14 @@ LARGEST_FILE = 1 << 20  # bytes of a kernel file; those of the course have a few
 def run(
     requests: Sequence[Request],
     progress: Callable[[str], None],
-    heard: Callable[[Result], None] = lambda result: None,
-    drawn: Callable[[Trace], None] = lambda trace: None,
+    on_result: Callable[[Result], None] = lambda result: None,
+    on_trace: Callable[[Trace], None] = lambda trace: None,
 ) -> list[Result]:
     """Have one judge grade the requests, in their order.
 
-    `progress` gets the name of what is being graded, `heard` each result when it comes, `drawn` the
-    trace of a failing case where a request asks for a picture. Raises UsageError for a kernel file
-    that is not there, and whatever keeps a judge from judging: CannotGrade, BrokenExercise,
+    `progress` gets the name of the exercise in work, `on_result` each result when it comes.
+    `on_trace` gets the trace of a failing case if the request asks for a picture. Raises UsageError
+    for a missing kernel file, and any error that stops a judge: CannotGrade, BrokenExercise,
     KeyboardInterrupt.
     """
     for request in requests:
@@ -49,10 +49,10 @@ def run(
 
     def hear(answer: Answer) -> None:
         if answer.kind == "trace":
-            drawn(answer.trace)
+            on_trace(answer.trace)
         elif answer.kind == "result":
             results.append(answer.result)
-            heard(answer.result)
+            on_result(answer.result)
             if answer.result.status is not Status.INTERRUPTED:
                 begin(len(results))
 
@@ -87,7 +87,7 @@ def must_have_threads(exercise: Exercise) -> None:
         raise UsageError(
             f"There is no picture of {exercise.name}: it is written in {backend.title}, whose "
             "kernels have no threads that a simulator could watch one by one.",
-            "`grader list` shows the puzzles, all of which can be drawn.",
+            "`grader list` shows the puzzles, all of which can be on_trace.",
         )
 
 
@@ -107,12 +107,12 @@ def _must_be_readable(request: Request) -> None:
             else "Name the kernel file with --kernel FILE.",
         )
     if not os.access(kernel, os.R_OK):
-        raise UsageError(f"The kernel file {kernel} cannot be read.", "See its permissions.")
+        raise UsageError(f"The kernel file {kernel} cannot be read.", "Check its permissions.")
     if (size := kernel.stat().st_size) > LARGEST_FILE:
         raise UsageError(
             f"The kernel file {kernel} has {size:,} bytes, and a kernel file may have "
             f"{LARGEST_FILE:,}.",
-            "Leave data out of it: a kernel gets all that it needs as arguments.",
+            "Take data out of it: a kernel gets all its data as arguments.",
         )
     if request.options.hardened and kernel.is_symlink():
         raise UsageError(

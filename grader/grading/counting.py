@@ -15,9 +15,9 @@ from grader.grading.trials import failure_from, trusted, with_case
 from grader.model import Case, Failure, Outcome
 from grader.sandbox import KernelFailure
 
-# Faults of the kernel itself, which a GPU may forgive by luck and a simulator never misses, and
-# what a file does to its process on purpose.
-SURE = (
+# Faults of the kernel itself, which a GPU may hide by luck and a simulator always finds, and
+# intended damage to the worker's process.
+CERTAIN = (
     *("race", "divergent_barrier", "divergent_shuffle", "uninitialised", "out_of_bounds"),
     *("protocol", "exit"),
 )
@@ -53,7 +53,7 @@ def counted(grading: Grading) -> Counted | Finding:
     except KernelFailure as error:
         # Without a GPU the steps before ran in simulation, and got through it. With one, an honest
         # kernel may ask its card, or use what no simulator has.
-        if grading.options.device != "cpu" and error.failure.kind not in SURE:
+        if grading.options.device != "cpu" and error.failure.kind not in CERTAIN:
             reason = f"not counted: the simulator cannot run it: {error.failure.message}"
             return Finding(reason, outcome=Outcome.SKIP)
         raise KernelFailure(with_case(error.failure, grading, case)) from None

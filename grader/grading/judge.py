@@ -36,11 +36,11 @@ Send = Callable[["Answer"], None]
 
 
 def main(argv: list[str]) -> int:
-    # What a kernel leaves behind after it killed its parent comes here, to be ended.
+    # Processes of a kernel that killed its parent become children of this one, which ends them.
     processes.adopt_orphans()
-    # A Ctrl-C is only noted at first: the parent of workers must not get lost while it starts.
-    noted = threading.Event()
-    signal.signal(signal.SIGINT, lambda *_: noted.set())
+    # At first a Ctrl-C only sets a flag, or the fork server could get lost while it starts.
+    interrupted = threading.Event()
+    signal.signal(signal.SIGINT, lambda *_: interrupted.set())
     processes.die_with_parent(signal.SIGINT)
     answers = int(argv[0])
     os.set_inheritable(answers, False)
@@ -51,15 +51,15 @@ def main(argv: list[str]) -> int:
         with open(answers, "wb", closefd=False) as lines:
             lines.write(write(answer))
 
-    asked: Sequence[Request] = ()
+    batch: Sequence[Request] = ()
     try:
-        asked = requests.read(sys.stdin.buffer)
-        return _answer_all(asked, send, noted) if asked else 0
+        batch = requests.read(sys.stdin.buffer)
+        return _answer_all(batch, send, interrupted) if batch else 0
     except (KeyboardInterrupt, BrokenPipeError):
         return 130  # nobody waits for an answer any more
     except Exception as error:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command interrupts at these last words
-        send(_error_answer(error, debug=any(request.options.debug for request in asked)))
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command interrupts at this answer
+        send(_error_answer(error, debug=any(request.options.debug for request in batch)))
         return 0
 
 
@@ -84,20 +84,20 @@ def _error_answer(error: Exception, *, debug: bool) -> Answer:
     )
 
 
-def _answer_all(asked: Sequence[Request], send: Send, noted: threading.Event) -> int:
-    if any(request.options.device != "cpu" for request in asked) and devices.has_driver():
+def _answer_all(batch: Sequence[Request], send: Send, interrupted: threading.Event) -> int:
+    if any(request.options.device != "cpu" for request in batch) and devices.has_driver():
         processes.raise_priority()  # a process that waits for its turn looks like a slow kernel
     # The worker's imports run while ours do: both are seconds long.
-    early = _early_fork_server(asked[0])
+    early = _early_fork_server(batch[0])
     try:
-        _import_all(early, noted.is_set())
+        _import_all(early, interrupted.is_set())
         signal.signal(signal.SIGINT, _interrupt)
         from grader.sandbox import ForkServers
 
         with contextlib.closing(ForkServers()) as fork_servers:
             if early is not None:
                 fork_servers.adopt(early)
-            for request in asked:
+            for request in batch:
                 if _answer(request, send, fork_servers) is Status.INTERRUPTED:
                     return 130
         return 0
@@ -107,7 +107,7 @@ def _answer_all(asked: Sequence[Request], send: Send, noted: threading.Event) ->
 
 
 def _early_fork_server(first: Request) -> ForkServer | None:
-    """Start the parent of workers at once, on the device that will most likely be chosen."""
+    """Start a fork server at once, on the device that will most likely be chosen."""
     device = first.options.device
     if device == "auto":
         device = "cuda" if devices.has_driver() else "cpu"
@@ -122,7 +122,7 @@ def _early_fork_server(first: Request) -> ForkServer | None:
 
 
 def _import_all(early: ForkServer | None, interrupted: bool) -> None:
-    """Import what judging needs. A Ctrl-C ends it at once: an exception can get lost in imports."""
+    """Import what judging needs. A Ctrl-C exits at once: an import could swallow an exception."""
 
     def leave(*_: object) -> None:
         if early is not None:
@@ -132,8 +132,8 @@ def _import_all(early: ForkServer | None, interrupted: bool) -> None:
     signal.signal(signal.SIGINT, leave)
     if interrupted:
         leave()
-    # None of it becomes garbage. To look for some would take an eighth of these seconds, and time
-    # in all that follows.
+    # Imported modules never become garbage. Collecting them would take an eighth of this time, and
+    # slow down all that follows.
     gc.disable()
     import grader.grading.answers
     import grader.grading.plugin
@@ -145,13 +145,12 @@ def _import_all(early: ForkServer | None, interrupted: bool) -> None:
 
 
 def _interrupt(*_: object) -> None:
-    """Let the first Ctrl-C end the check; further ones must not disturb the clearing up."""
+    """Let the first Ctrl-C end the check; further ones must not interrupt the cleanup."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
 def _answer(request: Request, send: Send, fork_servers: ForkServers) -> Status | None:
-    """Grade one kernel file and return its status, or trace it."""
     from grader.grading import plugin, tracing
     from grader.grading.answers import ResultAnswer, TraceAnswer
     from grader.machine import choose_device
@@ -186,8 +185,8 @@ def _graded(gradings: Gradings, grading: Grading) -> Result:
     sanitizer = sanitize.require(options.device) if options.sanitize else None
     code, printed = pytest_run.run(gradings, grading)
     interrupted = code == pytest.ExitCode.INTERRUPTED
-    found = () if sanitizer is None or interrupted else sanitize.sanitize(grading, sanitizer)
-    result = result_of(grading, interrupted, found)
+    sanitized = () if sanitizer is None or interrupted else sanitize.sanitize(grading, sanitizer)
+    result = result_of(grading, interrupted, sanitized)
     if options.debug:
         print(*grading.tracebacks, sep="\n", end="", file=sys.stderr)
     if result.status is Status.UNFINISHED:  # a fault of ours: pytest knows more
@@ -196,7 +195,7 @@ def _graded(gradings: Gradings, grading: Grading) -> Result:
 
 
 def _draw(grading: Grading, result: Result, send: Send) -> None:
-    """Trace the case that failed, where that shows why. The result is sent already."""
+    """Send a trace of the failing case, if it shows the reason, after the result."""
     from grader.grading import picture, tracing
     from grader.grading.answers import TraceAnswer
 
@@ -214,4 +213,4 @@ if __name__ == "__main__":
     code = main(sys.argv[1:])
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(code)  # taking the interpreter with torch in it apart would take a second
+    os._exit(code)  # to shut down an interpreter with torch takes a second

@@ -1,6 +1,6 @@
-"""Start a judge, hand it requests, and hear its answers to the end.
+"""Start a judge, send it requests, and read its answers to the end.
 
-What reads the answers is imported while the judge starts: either takes long.
+The modules that read answers are imported while the judge starts, because both take long.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 ENVIRONMENT = {
     "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     "PYTHONDONTWRITEBYTECODE": "1",
-    # Judges run beside each other, one for each core. One that used all cores for the small sums of
-    # the simulated cases would gain nothing, and 64 of them on 64 cores stand still.
+    # Judges run in parallel, one for each core. The sums of simulated cases are too small to gain
+    # from more cores, and 64 judges with 64 threads each would block each other.
     "OMP_NUM_THREADS": "1",
     "HYPOTHESIS_STORAGE_DIRECTORY": os.devnull,  # or it leaves .hypothesis where the learner is
 }
 STOP_S = 15.0  # seconds that an interrupted judge gets to end its worker
-OUR_FAULT = "This is a fault of the grader, not of the kernel; what it said is above."
+OUR_FAULT = "This is a fault of the grader, not of the kernel; its output is above."
 SETTLED_BY = {"grade": "result", "trace": "trace"}  # the kind of answer to each task
 INTERRUPTED = 130  # the exit status of a judge after Ctrl-C
 
@@ -37,8 +37,8 @@ INTERRUPTED = 130  # the exit status of a judge after Ctrl-C
 def ask(requests: Sequence[Request], hear: Callable[[Answer], None]) -> None:
     """Have one judge answer the requests in their order; pass each answer to `hear` at once.
 
-    Raises what a judge says it cannot do (CannotGrade, GraderError), and GraderError for a judge
-    that says anything else, or that ends before its end.
+    Raises the error that a judge reports (CannotGrade, GraderError), and GraderError for a judge
+    that sends anything else or ends too early.
     """
     answers, writer = os.pipe()
     judge = subprocess.Popen(
@@ -62,8 +62,8 @@ def ask(requests: Sequence[Request], hear: Callable[[Answer], None]) -> None:
         raise
     if code == INTERRUPTED and settled and not cut_off:
         return
-    # Only a judge that came to its own end has said all that it says: whoever could write where it
-    # writes, and end it, would have the last word.
+    # Only a judge that exits by itself has a final result. Otherwise a process that could write to
+    # its pipe, and kill it, would decide the verdict.
     if code != 0 or settled < len(requests) or cut_off:
         raise GraderError(
             f"The judge ended (exit status {code}) before it had graded everything: "
@@ -101,14 +101,13 @@ def _settles(answer: Answer, requests: Sequence[Request], settled: int) -> bool:
     if answer.kind == "trace" and settled and requests[settled - 1].options.picture:
         return False
     raise GraderError(
-        f"The judge gave an answer that was not asked for: a {answer.kind} after "
-        f"{settled} of {len(requests)}.",
+        f"The judge sent an unexpected answer: a {answer.kind} after {settled} of {len(requests)}.",
         OUR_FAULT,
     )
 
 
 def _environment() -> dict[str, str]:
-    """Return ours without pytest's variables, which could choose tests and plugins."""
+    """Return our environment without pytest's variables, which could choose tests and plugins."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     return own | ENVIRONMENT
 
@@ -126,5 +125,5 @@ def _stop(judge: subprocess.Popen[bytes]) -> None:
     try:
         judge.wait(STOP_S)
     except (subprocess.TimeoutExpired, KeyboardInterrupt):
-        judge.kill()  # the parent of workers then clears up by itself
+        judge.kill()  # the fork server then cleans up by itself
         judge.wait()

@@ -31,13 +31,13 @@ class Kind:
 
     `spec` is the type of its `SPEC`, which also says which file the learner writes; `steps` names
     its steps in the order in which they run. `backend(spec)` names the kernel language whose
-    workers run the file, and is None where nothing of it is run. `stub(source, name, path)` makes
+    workers run the file, or returns None if no code of it runs. `stub(source, name, path)` makes
     the file that a learner starts from out of the solution. `describe(spec)` yields sections for
     `grader show`, `lesson(spec)` the rows of the table with which `grader new` begins a lesson.
 
-    `grader verify` tries the stub, the solution and the wrong files of every exercise. Beyond
-    these it tries small changes of the solution where `mutants` is true, and each of
-    `no_work(spec)`, names of `grader.sandbox.ANSWERS`, in place of a kernel.
+    `grader verify` grades the stub, the solution and the wrong files of every exercise. If
+    `mutants` is true, it also grades small changes of the solution. In place of a kernel it grades
+    each of `no_work(spec)`, names of `grader.sandbox.ANSWERS`.
     """
 
     name: str
@@ -53,5 +53,4 @@ class Kind:
 
     @property
     def file(self) -> str:
-        """The name of the file that the learner writes."""
         return self.spec.file

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from grader import backends
 from grader.model import Case, Failure, Result, Spec, Status, first_problem
 
-MOST_ELEMENTS = 64  # of a case that a terminal has room for
-# Failures of which the accesses show something. One that a call never comes back from has no
-# picture, and to wait for it a second time would be its only effect.
+MOST_ELEMENTS = 64  # of a case: more do not fit a terminal
+# Kinds of failures whose accesses show the reason. A call that hangs is not among them: a second
+# one would only hang again.
 SHOWN = (
     "value",
     "never_written",

@@ -22,9 +22,9 @@ def steps_of(spec: BaseSpec) -> tuple[Step, ...]:
         )
     listed = [known[name] for name in kind.steps]
     for place, step in enumerate(listed):
-        if late := set(step.needs) & {other.name for other in listed[place:]}:
+        if later := set(step.needs) & {other.name for other in listed[place:]}:
             raise BrokenExercise(
-                f"The kind {kind.name} has {step.name} before {late.pop()}, a step that it needs.",
+                f"The kind {kind.name} has {step.name} before {later.pop()}, a step that it needs.",
                 "Put them the other way round.",
             )
     joining = [s for s in known.values() if kind.name in s.kinds and s.name not in kind.steps]
@@ -34,7 +34,7 @@ def steps_of(spec: BaseSpec) -> tuple[Step, ...]:
 def ordered(listed: Iterable[Step], joining: Iterable[Step]) -> Sequence[Step]:
     """Put each step that joins directly behind the last that it needs; one without needs, last.
 
-    Several behind the same step stand in the order of their names. Raises BrokenExercise for steps
+    Several behind the same step are ordered by their names. Raises BrokenExercise for steps
     that need each other.
     """
     order, waiting = list(listed), sorted(joining, key=lambda step: step.name)
@@ -81,7 +81,6 @@ def has_step(spec: BaseSpec, name: str) -> bool:
 
 
 def with_step(exercises: Iterable[Exercise], name: str) -> list[Exercise]:
-    """Return those that have the step."""
     return [exercise for exercise in exercises if has_step(exercise.any_spec, name)]
 
 

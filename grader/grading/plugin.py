@@ -105,7 +105,7 @@ def _prepare_hypothesis(options: Options) -> None:
         "grader",
         deadline=None,
         database=None,
-        derandomize=False,  # which is Hypothesis's own choice where a variable CI is set
+        derandomize=False,  # Hypothesis would choose True where a variable CI is set
         max_examples=12 if options.device == "cpu" else 40,
         phases=phases,
         suppress_health_check=list(HealthCheck),
@@ -232,7 +232,7 @@ def _judged(
     elif isinstance(error, Flaky):
         failure = Failure(
             kind="flaky",
-            message=f"the kernel's answer changes from call to call. {law}",
+            message=f"the kernel's output changes from call to call. {law}",
             hint="Look for a race, or for memory that is read before it is written.",
         )
         outcome = Outcome.FAIL

@@ -28,7 +28,7 @@ def run(gradings: plugin.Gradings, grading: Grading) -> tuple[pytest.ExitCode | 
             [
                 *("-c", os.devnull, "--rootdir", str(exercise.folder), "--noconftest"),
                 *("-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"),
-                # It collects garbage twice at the end, which takes longer than all else together.
+                # This plugin collects garbage twice at the end, longer than all the rest takes.
                 *("-p", "no:unraisableexception"),
                 *("--import-mode=importlib", "-q", f"--hypothesis-seed={grading.options.seed}"),
                 "--continue-on-collection-errors",
@@ -42,9 +42,9 @@ def run(gradings: plugin.Gradings, grading: Grading) -> tuple[pytest.ExitCode | 
 
 @contextlib.contextmanager
 def _imports_of(folder: Path) -> Iterator[None]:
-    """Forget afterwards what tests imported from their exercise's folder, and where they looked.
+    """Restore sys.path afterwards, and drop the modules imported from the exercise's folder.
 
-    All are called test_kernel.py: the next exercise's would be taken for these.
+    All tests are called test_kernel.py, so the next exercise would get the modules of this one.
     """
     before, path = set(sys.modules), list(sys.path)
     try:
@@ -58,7 +58,7 @@ def _imports_of(folder: Path) -> Iterator[None]:
 
 
 class _Watch:
-    """A plugin that hands the gradings on, and notes tests that cannot be imported."""
+    """A plugin that passes the gradings on, and records tests that cannot be imported."""
 
     def __init__(self, gradings: plugin.Gradings, grading: Grading) -> None:
         self._gradings, self._grading = gradings, grading

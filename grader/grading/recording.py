@@ -1,4 +1,4 @@
-"""Carry out one step of a check and record what it came to, whatever happens in it."""
+"""Run one step of a check and record its finding, whatever happens in it."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def run(grading: Grading, step: Step) -> StepResult:
     began = time.monotonic()
     needed = unmet_need(grading, step)
     if needed is not None:
-        found = Finding(f"not run: needs {needed}", outcome=Outcome.NOT_RUN)
+        finding = Finding(f"not run: needs {needed}", outcome=Outcome.NOT_RUN)
     else:
-        found = _finding(grading, step)
-    return _record(grading, step, found, found.earlier_s + time.monotonic() - began)
+        finding = _finding(grading, step)
+    return _record(grading, step, finding, finding.earlier_s + time.monotonic() - began)
 
 
 def unmet_need(grading: Grading, step: Step) -> str | None:
@@ -43,13 +43,13 @@ def unmet_need(grading: Grading, step: Step) -> str | None:
 
 
 def _all_needs(step: Step) -> set[str]:
-    known, found, waiting = steps.every(), set[str](), list(step.needs)
+    known, needs, waiting = steps.every(), set[str](), list(step.needs)
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found.add(name)
+        if name not in needs:
+            needs.add(name)
             waiting += known[name].needs
-    return found
+    return needs
 
 
 def outcome_of(failure: Failure) -> Outcome:
@@ -75,10 +75,10 @@ def _finding(grading: Grading, step: Step) -> Finding:
 
 
 def _fault(grading: Grading, step: Step, error: Exception) -> Failure:
-    """Build the failure for an exception that nobody foresaw, and say whose fault it is.
+    """Build the failure for an unexpected exception, and say whose fault it is.
 
-    It is the fault of the exercise, of the course's extensions or of the grader: of the one in
-    which the innermost frame lies that is not a library's.
+    It is the fault of the exercise, of the course's extensions or of the grader: whichever owns the
+    innermost frame outside of libraries.
     """
     exercise = grading.exercise
     owners = {
@@ -112,21 +112,21 @@ def _frames(trace: TracebackType | None) -> Iterator[tuple[Path, int]]:
         yield Path(frame.filename).resolve(), frame.lineno or 0
 
 
-def _record(grading: Grading, step: Step, found: Finding, duration_s: float) -> StepResult:
+def _record(grading: Grading, step: Step, finding: Finding, duration_s: float) -> StepResult:
     most = grading.points[step.name]
-    passed = found.outcome is Outcome.PASS and grading.options.case is None
+    passed = finding.outcome is Outcome.PASS and grading.options.case is None
     result = StepResult(
         name=step.name,
-        outcome=found.outcome,
+        outcome=finding.outcome,
         points=most if passed else 0,
         max_points=most,
-        summary=found.summary,
+        summary=finding.summary,
         duration_s=round(duration_s, 3),
-        failure=found.failure,
-        speed=found.speed,
-        memory=found.memory,
-        traffic=found.traffic,
-        counts=found.counts,
+        failure=finding.failure,
+        speed=finding.speed,
+        memory=finding.memory,
+        traffic=finding.traffic,
+        counts=finding.counts,
     )
     grading.steps[step.name] = result
     return result

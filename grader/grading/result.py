@@ -19,7 +19,7 @@ def result_of(
     status = status_of(steps, [step.name for step in order], skippable, sanitized)
     message = ""
     if options.case is not None:
-        message = f"only the case {options.case} was tried: this earns no points"
+        message = f"only the case {options.case} was graded, which earns no points"
     return Result(
         schema="grader/result/v1",
         exercise=grading.exercise.name,

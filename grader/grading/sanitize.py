@@ -68,7 +68,6 @@ def small_case(spec: Spec) -> Case:
 
 
 def sanitize(grading: Grading, program: Path) -> tuple[Sanitized, ...]:
-    """Run both tools on the case that was asked for, or else on `small_case`."""
     case = grading.options.case or reseeded(small_case(grading.spec), grading.options.seed)
     load = grading.steps.get("load")
     begun = all(step.outcome is not Outcome.NOT_STARTED for step in grading.steps.values())
@@ -135,8 +134,8 @@ def _judged(
         )
     if done.status != 0 or not read.complete or read.unknown:
         said = [*read.unknown, *done.output.strip().splitlines()[-1:]]
-        detail = f", and said: {said[0]}" if said else ""
-        return Outcome.CANNOT_GRADE, f"{case.headline}: {tool} came to no answer{detail}"
+        detail = f": {said[0]}" if said else ""
+        return Outcome.CANNOT_GRADE, f"{case.headline}: {tool} gave no verdict{detail}"
     summary = f"{case.headline}: nothing found"
     if read.elsewhere:
         summary += (

@@ -131,15 +131,14 @@ def _entries(report: str) -> Iterator[list[str]]:
 
 
 def _place(text: str) -> Place:
-    if found := _IN_FILE.match(text):
-        name = found["function"] or found["old"] or ""
-        return Place(_bare(name), found["file"], int(found["line"]))
-    found = _NO_FILE.match(text)
-    return Place(_bare((found["function"] or found["old"]) if found else text))
+    if match := _IN_FILE.match(text):
+        name = match["function"] or match["old"] or ""
+        return Place(_bare_name(name), match["file"], int(match["line"]))
+    match = _NO_FILE.match(text)
+    return Place(_bare_name((match["function"] or match["old"]) if match else text))
 
 
-def _bare(function: str) -> str:
-    """Strip a function's module, its parameters and the marks that a compiler adds."""
+def _bare_name(function: str) -> str:
     return _MARKS.sub("", function).split("(", 1)[0].rpartition("::")[2].strip()
 
 
@@ -193,8 +192,8 @@ def _sides(head: re.Match[str], rest: Sequence[str]) -> list[tuple[str, Place]]:
 
 def _race(head: re.Match[str], rest: Sequence[str], kernel: KernelFile) -> SanitizerError:
     sides = _sides(head, rest)
-    found = [frame for _, place in sides if (frame := kernel.frame(place))]
-    frames = tuple({frame.line: frame for frame in found}.values())
+    own = [frame for _, place in sides if (frame := kernel.frame(place))]
+    frames = tuple({frame.line: frame for frame in own}.values())
     kinds = sorted({access for access, _ in sides})
     if kinds == ["write"]:
         what = "two threads write the same place in shared memory"

@@ -74,12 +74,10 @@ class Grading:
 
     @property
     def executor(self) -> Executor:
-        """The worker, which carries out the kernel's calls."""
         return self.workers.on(self.options.device).executor
 
     @property
     def remote(self) -> RemoteKernel:
-        """The kernel as a callable."""
         return self.workers.on(self.options.device).remote
 
     @property
@@ -98,29 +96,26 @@ class Grading:
         return size(gpu, bytes_per_row(self.spec), multiple=16, rounds=rounds(self.spec))
 
     def replay(self, case: Case) -> str:
-        """Return the command that grades this kernel file on one case again."""
         options = {self.exercise.kernel: "", self.exercise.solution: " --solution"}
         which = options.get(self.kernel_path, f" --kernel {shlex.quote(self.shown_path)}")
         return f"grader check {self.exercise.name}{which} --case '{case}'"
 
     @property
     def shown_path(self) -> str:
-        """The kernel file, relative to the course where it lies in it."""
         with suppress(ValueError):
             return str(self.kernel_path.resolve().relative_to(self.exercise.root.resolve()))
         return str(self.kernel_path)
 
     @property
     def source(self) -> list[str]:
-        """The lines of the kernel file, as Python numbers them."""
         return re.split(r"\r\n|\r|\n", self.kernel.decode(errors="replace"))
 
     def begin(self, work: Callable[[Grading], T]) -> None:
-        """Begin work that a later step asks for, beside the steps that use the GPU."""
+        """Begin work that a later step needs, in parallel to steps that use the GPU."""
         self._begun[work] = ThreadPoolExecutor(1).submit(work, self)
 
     def once(self, work: Callable[[Grading], T]) -> T:
-        """Return what the work comes to; it is done once, however many steps ask for it."""
+        """Return the result of the work, which is done once for all steps."""
         if work not in self._done:
             begun = self._begun.get(work)
             self._done[work] = work(self) if begun is None else begun.result()

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one step: nothing wrong, unless it says otherwise.
+    """The result of one step, a pass unless `outcome` says otherwise.
 
-    `earlier_s` are seconds that the step took before it was run, such as in an exercise's tests.
+    `earlier_s` are seconds spent for the step before it ran, such as in an exercise's tests.
     """
 
     summary: str
@@ -45,12 +45,12 @@ def nothing(spec: BaseSpec) -> str:
 class Step:
     """One line of a verdict, defined as `STEP` by a file or folder of `grader.grading.steps`.
 
-    `needs` names the steps that must have passed, or been skipped, before this one runs; those
-    that an exercise does not have count for nothing. `may_skip` says that a check passes although
-    this step was skipped. A kind lists its steps; `kinds` names further kinds that this step joins,
-    where it stands directly behind the last step that it needs. `applies` tells from the spec
-    whether an exercise has the step, `asks` what the step asks of it, for `grader show`.
-    `runs_tests` marks a step that judges the exercise's own tests: they run directly before it.
+    `needs` names the steps that must have passed, or been skipped, before this one runs; steps that
+    the exercise does not have are ignored. If `may_skip`, a check passes although this step was
+    skipped. A kind lists its steps; `kinds` names further kinds that this step joins, directly
+    behind the last step that it needs. `applies(spec)` says whether an exercise has the step, and
+    `asks(spec)` returns its requirement for `grader show`. `runs_tests` marks a step that judges
+    the exercise's own tests: they run directly before it.
     `run` may raise KernelFailure, which fails the step, and any GraderError.
     """
 

@@ -64,8 +64,8 @@ def trace_of(grading: Grading, case: Case | None = None) -> Trace:
         expected = trusted(lambda: expect(spec, case, inputs), "the reference", case)
         mismatch = first_mismatch(expected, outputs, missing)
         if mismatch is not None:
-            found = failure_from(mismatch, spec.backend)
-            failure = Failure(kind=found.kind, message=found.message)
+            described = failure_from(mismatch, spec.backend)
+            failure = Failure(kind=described.kind, message=described.message)
         unwritten = {
             name: _first_places(marked) for name, marked in missing.items() if marked.any()
         }
@@ -99,13 +99,13 @@ def _first_places(marked: Tensor) -> tuple[int, ...]:
 
 
 def _wrong(bad: Tensor, answer: Tensor, got: Tensor) -> tuple[Wrong, ...]:
-    expected, found = answer.flatten(), widened(got).flatten()
+    expected, actual = answer.flatten(), widened(got).flatten()
 
     def text(value: Tensor) -> str:
         return number_text(value.item(), got.dtype)
 
     return tuple(
-        Wrong(element=at, expected=text(expected[at]), got=text(found[at]))
+        Wrong(element=at, expected=text(expected[at]), got=text(actual[at]))
         for at in _first_places(bad)
     )
 

@@ -18,7 +18,6 @@ T = TypeVar("T")
 
 
 def try_case(grading: Grading, case: Case) -> Failure | None:
-    """Run one case and compare its outputs; None where they are right."""
     try:
         mismatch = check_case(grading, case)
     except KernelFailure as error:
@@ -47,7 +46,7 @@ def trusted(work: Callable[[], T], what: str, case: Case) -> T:
     except torch.OutOfMemoryError as error:
         raise CannotGrade(
             f"The GPU has too little free memory for {what}: another program holds it ({error}).",
-            "See who does with `nvidia-smi`, or grade without the GPU: --device cpu.",
+            "`nvidia-smi` lists it. Or grade without the GPU: --device cpu.",
         ) from None
     except Exception as error:
         raise BrokenExercise(
@@ -57,7 +56,6 @@ def trusted(work: Callable[[], T], what: str, case: Case) -> T:
 
 
 def failure_from(mismatch: Mismatch, backend: str) -> Failure:
-    """Put a wrong output into words."""
     hint = None
     if mismatch.kind == "never_written":
         reached = backends.find(backend).hints.reached

@@ -38,9 +38,9 @@ class Bench:
 
 
 class Workers:
-    """A worker and its memory start with their first use, and stay until `close`.
+    """The workers of one kernel file. Each starts with its first use, and stays until `close`.
 
-    `printed` is what the kernel file printed, once they are closed.
+    `printed` is the output of the kernel file, complete after `close`.
     """
 
     def __init__(
@@ -60,11 +60,9 @@ class Workers:
 
     @property
     def walls(self) -> tuple[Wall, ...]:
-        """The walls that held around every worker."""
-        return _everywhere(self._walls.values())
+        return _held_everywhere(self._walls.values())
 
     def on(self, device: str) -> Bench:
-        """Return memory and a worker on this device."""
         if device not in self.benches:
             self.benches[device] = self._start(device)
         return self.benches[device]
@@ -73,8 +71,8 @@ class Workers:
         spec = self._exercise.spec
         arena = (HostArena if device == "cpu" else CudaArena)(CHECK_ARENA)
         if device == "cuda":
-            self._environment = environment(device)  # now, while the GPU is there
-            # They import while the first steps run: the simulator, and what times ceilings.
+            self._environment = environment(device)  # now, because the GPU may be lost later
+            # The simulator and the reference kernel's worker import while the first steps run.
             if backends.find(spec.backend).can.simulate:
                 self._fork_servers.fork_server(spec.backend, "cpu")
             self._fork_servers.fork_server(backends.reference().name, device, reference=True)
@@ -97,9 +95,9 @@ class Workers:
         self.benches.clear()
 
 
-def _everywhere(tried: Iterable[Sequence[Wall]]) -> tuple[Wall, ...]:
-    """Combine what was tried: on a GPU machine, two kinds of worker."""
+def _held_everywhere(by_device: Iterable[Sequence[Wall]]) -> tuple[Wall, ...]:
+    """Combine the walls of each device: one held if it held around every worker."""
     held: dict[str, bool] = {}
-    for wall in chain(*tried):
+    for wall in chain(*by_device):
         held[wall.name] = held.get(wall.name, True) and wall.held
     return tuple(Wall(name=name, held=holds) for name, holds in held.items())

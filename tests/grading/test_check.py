@@ -103,7 +103,7 @@ def test_a_judge_that_dies_within_an_answer_is_not_believed(judge, code: int):
 @pytest.mark.parametrize("code", [0, 130])
 def test_more_answers_than_requests_are_refused(judge, code: int):
     judge(ANSWER * 2, code)
-    with pytest.raises(GraderError, match="not asked for: a result after 1 of 1"):
+    with pytest.raises(GraderError, match="unexpected answer: a result after 1 of 1"):
         graded()
 
 
@@ -111,7 +111,7 @@ def test_a_picture_comes_only_where_one_is_wanted(judge):
     trace = {"schema": "grader/trace/v1", "exercise": "", "case": "", "source": []}
     judge(ANSWER + json.dumps({"kind": "trace", "trace": trace}) + "\n")
     assert graded(Options(picture=True)) == ["pass"]
-    with pytest.raises(GraderError, match="not asked for: a trace after 1 of 1"):
+    with pytest.raises(GraderError, match="unexpected answer: a trace after 1 of 1"):
         graded()
 
 

@@ -21,7 +21,7 @@ def properties(grading: Grading) -> Finding:
             message=f"{grading.exercise.tests} holds no test: nothing passes by default",
             hint="Tell whoever wrote the exercise; your kernel is not at fault.",
         )
-        return Finding("no property was tried", failure, Outcome.ERROR)
+        return Finding("no property was tested", failure, Outcome.ERROR)
     failed = [test for test in ran if test.outcome is not Outcome.PASS]
     summary = _summary([test.title for test in ran], [test.title for test in failed])
     took = sum(test.duration_s for test in ran)

@@ -335,7 +335,7 @@ def test_a_single_case_is_tried_alone_and_earns_nothing(grade):
     assert ran[1].max_points == 3
     assert grading.executor.shapes == [(2, 5)]
     assert result_of(grading).message == (
-        "only the case 2x5,float16,seed=3 was tried: this earns no points"
+        "only the case 2x5,float16,seed=3 was graded, which earns no points"
     )
 
 

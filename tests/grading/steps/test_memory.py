@@ -290,8 +290,8 @@ def taken(scratch: int) -> int:
 
 @given(fixed=st.integers(0, reserved_memory.FIXED_ALLOWANCE))
 def test_what_does_not_grow_is_free_up_to_its_room(fixed: int):
-    assert memory.counted(fixed, fixed, reserved_memory.FIXED_ALLOWANCE) == 0
-    beyond = memory.counted(
+    assert memory.counted_bytes(fixed, fixed, reserved_memory.FIXED_ALLOWANCE) == 0
+    beyond = memory.counted_bytes(
         fixed + reserved_memory.FIXED_ALLOWANCE,
         fixed + reserved_memory.FIXED_ALLOWANCE,
         reserved_memory.FIXED_ALLOWANCE,
@@ -302,7 +302,9 @@ def test_what_does_not_grow_is_free_up_to_its_room(fixed: int):
 @given(scratch=sizes, fixed=st.integers(0, reserved_memory.FIXED_ALLOWANCE))
 def test_what_grows_counts_in_full_whatever_is_fixed_beside_it(scratch: int, fixed: int):
     scratch -= scratch % 2
-    counted = memory.counted(fixed + scratch // 2, fixed + scratch, reserved_memory.FIXED_ALLOWANCE)
+    counted = memory.counted_bytes(
+        fixed + scratch // 2, fixed + scratch, reserved_memory.FIXED_ALLOWANCE
+    )
     assert counted == scratch
 
 
@@ -312,22 +314,23 @@ def test_torchs_segments_are_allowed_for(scratch: int, fixed: int):
     scratch -= scratch % 2
     half, whole = fixed + taken(scratch // 2), fixed + taken(scratch)
     assert (
-        abs(memory.counted(half, whole, reserved_memory.FIXED_ALLOWANCE) - scratch) <= memory.STEPS
+        abs(memory.counted_bytes(half, whole, reserved_memory.FIXED_ALLOWANCE) - scratch)
+        <= memory.GRANULARITY
     )
 
 
 def test_the_allowance_for_segments_is_needed():
     """Scratch of just over 1 MiB takes a segment, and half of it 2 MiB."""
-    seen = memory.counted(taken(MIB), taken(2 * MIB), reserved_memory.FIXED_ALLOWANCE)
-    assert memory.SEGMENT < seen - 2 * MIB <= memory.STEPS
+    seen = memory.counted_bytes(taken(MIB), taken(2 * MIB), reserved_memory.FIXED_ALLOWANCE)
+    assert memory.SEGMENT < seen - 2 * MIB <= memory.GRANULARITY
 
 
 @given(half=st.integers(-MIB, 1 << 36), whole=st.integers(-MIB, 1 << 36), room=sizes)
 def test_it_is_what_grows_and_what_of_the_rest_exceeds_the_room(half: int, whole: int, room: int):
     """Never below nothing, be it that another program freed memory meanwhile."""
-    grown = memory.grown(half, whole)
+    grown = memory.growing_bytes(half, whole)
     assert grown >= 0
-    assert memory.counted(half, whole, room) == grown + max(0, whole - grown - room)
+    assert memory.counted_bytes(half, whole, room) == grown + max(0, whole - grown - room)
 
 
 @pytest.mark.parametrize("arguments", [294 * MIB, 5 << 30])  # of a T4's scored case, an H200's
@@ -336,10 +339,11 @@ def test_a_copy_of_an_argument_is_too_much_on_any_card(exercise: Exercise, argum
     """As the `wrong_*` that must fail at this step hold one, and so whatever is fixed beside it."""
     case = scored_case(exercise.spec, arguments // bytes_per_row(exercise.spec))
     copy = taken(case.elements * ITEMSIZE[case.dtype])
-    most = exercise.spec.memory_budget(case) + memory.STEPS
+    most = exercise.spec.memory_budget(case) + memory.GRANULARITY
     for fixed in (0, reserved_memory.FIXED_ALLOWANCE):
         assert (
-            memory.counted(fixed + copy // 2, fixed + copy, reserved_memory.FIXED_ALLOWANCE) > most
+            memory.counted_bytes(fixed + copy // 2, fixed + copy, reserved_memory.FIXED_ALLOWANCE)
+            > most
         )
 
 
@@ -347,8 +351,8 @@ def test_a_copy_of_an_argument_is_too_much_on_any_card(exercise: Exercise, argum
 @pytest.mark.parametrize("exercise", TIMED, ids=lambda one: one.name)
 def test_four_gibibytes_are_too_much_although_they_do_not_grow(exercise: Exercise, arguments: int):
     case = scored_case(exercise.spec, arguments // bytes_per_row(exercise.spec))
-    most = exercise.spec.memory_budget(case) + memory.STEPS
-    assert memory.counted(4 << 30, 4 << 30, reserved_memory.FIXED_ALLOWANCE) > most
+    most = exercise.spec.memory_budget(case) + memory.GRANULARITY
+    assert memory.counted_bytes(4 << 30, 4 << 30, reserved_memory.FIXED_ALLOWANCE) > most
 
 
 # -- on a GPU, which is a number of free bytes here
@@ -502,7 +506,7 @@ def on_gpu(monkeypatch: pytest.MonkeyPatch):
 
 def test_what_grows_is_told_apart_from_what_does_not(on_gpu):
     """1 GiB an argument: its hundredth may be held, and torch's steps."""
-    most = (1 << 30) // 100 + memory.STEPS
+    most = (1 << 30) // 100 + memory.GRANULARITY
     for half, whole, told in (
         (500 * MIB, 500 * MIB, "nothing growing with its arguments"),
         (500 * MIB, 512 * MIB, "24 MiB growing with its arguments"),
@@ -748,7 +752,7 @@ def test_what_lives_at_once_is_seen_on_a_gpu(on_card, scratch: str, vectors: flo
     """Beside what torch makes for x + y."""
     step = on_card(ADD, adding(scratch))
     length = int(step.memory.case.split()[0])
-    assert step.memory.peak_bytes == pytest.approx(4 * vectors * length, abs=memory.STEPS)
+    assert step.memory.peak_bytes == pytest.approx(4 * vectors * length, abs=memory.GRANULARITY)
 
 
 @pytest.mark.gpu

@@ -37,7 +37,6 @@ def _arguments(spec: Spec) -> Iterator[tuple[str, str]]:
 
 
 def _traffic(spec: Spec, sizes: Mapping[str, int], case: Case) -> Iterator[tuple[str, str]]:
-    """Yield the bytes model of one sample case, term by term."""
     for argument in spec.arguments:
         if argument.role != "scalar":
             yield argument.name, f"{_moves(argument)}, {sizes[argument.name]:,} bytes"
@@ -50,7 +49,6 @@ def _traffic(spec: Spec, sizes: Mapping[str, int], case: Case) -> Iterator[tuple
 
 
 def _moves(argument: Argument) -> str:
-    """Return how often a perfect kernel moves each element."""
     moves = (("read", argument.reads), ("written", argument.writes))
     return " and ".join(f"{word} {times} ×" for word, times in moves if times) or "not moved"
 

@@ -32,18 +32,18 @@ def correctness(grading: Grading) -> Finding:
         return _finding(grading, "one case", options.case, try_case(grading, options.case))
     edges = [reseeded(case, options.seed) for case in spec.edges]
     drawn = DRAWN_SIMULATED if options.device == "cpu" else DRAWN_ON_GPU
-    tried = f"{counted(len(edges), 'edge cases')} and {drawn} drawn ones"
+    summary = f"{counted(len(edges), 'edge cases')} and {drawn} drawn ones"
     for number, case in enumerate(edges):
         failure = try_case(grading, case)
         if failure is not None:
             if number and options.shrink and failure.kind not in NOT_WORTH_SHRINKING:
-                case, failure = _smaller(grading, case, failure)
-            return _finding(grading, tried, case, failure)
-    drew = _drawn(grading, drawn)
-    if drew == (None, None) and spec.kernels:
-        needless = without_kernels(grading)
-        return Finding(tried, needless, Outcome.PASS if needless is None else Outcome.FAIL)
-    return _finding(grading, tried, *drew)
+                case, failure = _shrunk(grading, case, failure)
+            return _finding(grading, summary, case, failure)
+    failing = _search(grading, drawn)
+    if failing == (None, None) and spec.kernels:
+        failure = without_kernels(grading)
+        return Finding(summary, failure, Outcome.PASS if failure is None else Outcome.FAIL)
+    return _finding(grading, summary, *failing)
 
 
 def without_kernels(grading: Grading) -> Failure | None:
@@ -55,8 +55,8 @@ def without_kernels(grading: Grading) -> Failure | None:
     spec, kernel = grading.spec, grading.remote
     case = replace(spec.counted, seed=random.SystemRandom().getrandbits(31))
     if grading.options.device == "cuda":
-        # First as ever: what a file tunes or records at its first call of a shape, and keeps, must
-        # not come from launches without effect.
+        # First a normal call: a file may tune or record at its first call of a shape, and must not
+        # do so with launches that have no effect.
         failure = try_case(grading, reseeded(spec.counted, grading.options.seed))
         if failure is not None:
             return with_case(failure, grading, spec.counted)
@@ -73,12 +73,12 @@ def without_kernels(grading: Grading) -> Failure | None:
     )
 
 
-def _finding(grading: Grading, tried: str, case: Case | None, failure: Failure | None) -> Finding:
+def _finding(grading: Grading, summary: str, case: Case | None, failure: Failure | None) -> Finding:
     if failure is None:
-        return Finding(tried)
+        return Finding(summary)
     assert case is not None
     named = with_case(with_question(failure, grading, case), grading, case)
-    return Finding(tried, named, outcome_of(failure))
+    return Finding(summary, named, outcome_of(failure))
 
 
 def _settings(examples: int, *phases: Phase) -> hypothesis.settings:
@@ -91,7 +91,7 @@ def _settings(examples: int, *phases: Phase) -> hypothesis.settings:
     )
 
 
-def _drawn(grading: Grading, count: int) -> tuple[Case | None, Failure | None]:
+def _search(grading: Grading, count: int) -> tuple[Case | None, Failure | None]:
     """Have Hypothesis find a failing case, as small as it can; (None, None) if none fails."""
     strategy = cases(grading.spec, on_gpu=grading.options.device == "cuda")
     phases = (Phase.generate, Phase.shrink) if grading.options.shrink else (Phase.generate,)
@@ -121,7 +121,7 @@ def _drawn(grading: Grading, count: int) -> tuple[Case | None, Failure | None]:
     return smallest, seen[smallest]
 
 
-def _smaller(grading: Grading, case: Case, failure: Failure) -> tuple[Case, Failure]:
+def _shrunk(grading: Grading, case: Case, failure: Failure) -> tuple[Case, Failure]:
     """Look for the smallest case that fails in the same way, for at most SHRINK_S seconds."""
     deadline = time.monotonic() + SHRINK_S
     best = {case: failure}
@@ -129,10 +129,10 @@ def _smaller(grading: Grading, case: Case, failure: Failure) -> tuple[Case, Fail
     def fails(candidate: Case) -> bool:
         if time.monotonic() > deadline:
             return candidate in best
-        found = try_case(grading, candidate)
-        if found is None or found.kind != failure.kind:
+        other = try_case(grading, candidate)
+        if other is None or other.kind != failure.kind:
             return False
-        best[candidate] = found
+        best[candidate] = other
         return True
 
     same_kind = replace(case, seed=0)

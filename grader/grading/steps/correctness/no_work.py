@@ -16,8 +16,8 @@ from grader.grading.step import Finding
 from grader.grading.trials import trusted
 from grader.model import Case, Failure, Outcome, counted
 
-# Rounding may by luck hit the right answer, and does so for a single number half of the time: a
-# case rejects it when one of so many draws does. Every other answer must be rejected by each draw.
+# Rounding hits the right answer by luck, for a single number half of the time: a case rejects it
+# when one of so many draws does. Every other answer must be rejected by its only draw.
 DRAWS = {"lower_precision": 8}
 MOST_NAMED = 3  # cases in a message
 
@@ -43,19 +43,19 @@ def every_case(grading: Grading) -> Finding:
         passed = counted(len(accepting), "cases")
         return Finding(f"this answer passes {passed} that can tell it: {named}")
     rejecting = sum(any(verdict.values()) for verdict in verdicts)
-    asked = [a.name for a in spec.arguments if any(a.name in v for v in verdicts)]
-    silent = [name for name in asked if not any(v.get(name) for v in verdicts)]
+    decided = [a.name for a in spec.arguments if any(a.name in v for v in verdicts)]
+    silent = [name for name in decided if not any(v.get(name) for v in verdicts)]
     if silent:
         return Finding(f"in no case is this answer wrong for {' and '.join(silent)}")
     message = "whole numbers have no lower precision"
-    if asked:
+    if decided:
         message = f"rejected by each of the {rejecting} cases that can tell, of {len(cases)}"
     return Finding(message, Failure(kind="value", message=message), Outcome.FAIL)
 
 
 def _of_case(grading: Grading, case: Case) -> dict[str, bool | None]:
     """Report for each output whether the case rejects the answer; None where it cannot tell."""
-    found: dict[str, bool | None] = {}
+    rejects: dict[str, bool | None] = {}
     for number in range(DRAWS.get(grading.options.pretend or "", 1)):
         drawn = replace(case, seed=case.seed + number)
         kernel = grading.remote
@@ -66,9 +66,9 @@ def _of_case(grading: Grading, case: Case) -> dict[str, bool | None]:
             if grading.options.pretend == "lower_precision" and is_whole(outputs[name].dtype):
                 continue
             if wrong is not None:
-                found[name] = True
+                rejects[name] = True
             elif not is_nearest(expected, name, outputs[name]):
-                found[name] = found.get(name) or False
+                rejects[name] = rejects.get(name) or False
             else:
-                found.setdefault(name, None)
-    return found
+                rejects.setdefault(name, None)
+    return rejects

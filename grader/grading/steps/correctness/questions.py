@@ -27,15 +27,15 @@ def with_question(failure: Failure, grading: Grading, case: Case) -> Failure:
     inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
     try:
         outputs, traced, failed = kernel.trace(inputs)
-    except GraderError:  # the worker tells nothing, and what it did before is failed already
+    except GraderError:  # the worker sends no record, and the case has failed already
         return failure
-    if failed is not None:  # of a call that comes out in another way than before
+    if failed is not None:  # this call ended in another way than the first
         return failure
     if failure.kind == "never_written":
-        asked = _about_gaps(kernel.unwritten(outputs), traced)
+        questions = _about_gaps(kernel.unwritten(outputs), traced)
     else:
-        asked = _about_values(grading, case, inputs, outputs, traced)
-    question = next(filter(None, asked), None)
+        questions = _about_values(grading, case, inputs, outputs, traced)
+    question = next(filter(None, questions), None)
     return failure if question is None else failure.model_copy(update={"hint": question})
 
 

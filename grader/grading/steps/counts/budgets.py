@@ -19,8 +19,8 @@ HINTS = {
     "it in a variable, let the block share it, or share the elements out evenly.",
     "global_writes": "Add up in a variable, and write the element once, when it is done. Is the "
     "work shared out evenly?",
-    "shared_reads": "What a thread reads from shared memory twice, it could keep in a variable. "
-    "What one thread reads alone, the others could help with.",
+    "shared_reads": "A thread that reads an element of shared memory twice could keep it in a "
+    "variable. If one thread reads alone, share its work with the others.",
     "shared_writes": "Add up in a variable, and write to shared memory once.",
     "transactions": "Neighbouring threads (threadIdx.x and the next) should read and write "
     "neighbouring elements: then one piece of memory serves eight of them.",

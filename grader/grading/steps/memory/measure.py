@@ -44,8 +44,8 @@ COPY_PART = 4
 # CUDACachingAllocator), and for more in pages of 2 MiB. So scratch is seen up to one segment too
 # large, at all of the rows or at half of them, and its growth, which is doubled, up to two.
 SEGMENT = 20 * MIB
-STEPS = 2 * SEGMENT
-# For registers that the compiler had to spill, the driver takes room in each thread that the GPU
+GRANULARITY = 2 * SEGMENT
+# For registers that the compiler had to spill, the driver takes memory for each thread that the GPU
 # can run at once: as much as the worker says, and at most this.
 MOST_STACK = 16 << 10
 
@@ -95,48 +95,48 @@ def _measured(grading: Grading) -> Finding:
                 half = _held(kernel, Slots(spec, scored_case(spec, rows // 2), 1, arena.memory))
                 slots = Slots(spec, case, 1, arena.memory)
                 whole = _held(kernel, slots)
-                room = FIXED_ALLOWANCE + _stack(kernel.resources(slots.plan().calls[0]))
-    peak = counted(half, whole, room)
+                allowance = FIXED_ALLOWANCE + _stack(kernel.resources(slots.plan().calls[0]))
+    peak = counted_bytes(half, whole, allowance)
     beyond = "growing with its arguments"
-    if peak > grown(half, whole):
-        beyond = f"beyond its arguments and a fixed {_mib(room)}"
-    found = _finding(case, peak, spec.memory_budget(case) + STEPS, beyond, whole)
-    disturbed = gpu_lock.describe_others(others)
-    if found.failure is not None and disturbed is not None:
-        return Finding(found.summary, _noisy(disturbed), Outcome.NOISY, memory=found.memory)
+    if peak > growing_bytes(half, whole):
+        beyond = f"beyond its arguments and a fixed {_mib(allowance)}"
+    found = _finding(case, peak, spec.memory_budget(case) + GRANULARITY, beyond, whole)
+    cause = gpu_lock.describe_others(others)
+    if found.failure is not None and cause is not None:
+        return Finding(found.summary, _noisy(cause), Outcome.NOISY, memory=found.memory)
     return found
 
 
-def grown(half: int, whole: int) -> int:
+def growing_bytes(half: int, whole: int) -> int:
     """Return the bytes that grow with the rows, from those held at half and at all of them."""
     return max(0, 2 * (whole - half))
 
 
-def counted(half: int, whole: int, room: int) -> int:
+def counted_bytes(half: int, whole: int, allowance: int) -> int:
     """Return the bytes that count, from those held at half the rows and at all of them.
 
-    They are the bytes that grow, and the excess of the others over the fixed allowance `room`:
-    grown + max(0, whole - grown - room).
+    They are the bytes that grow, and the excess of the others over the fixed `allowance`:
+    growing + max(0, whole - growing - allowance).
     """
-    return max(grown(half, whole), whole - room)
+    return max(growing_bytes(half, whole), whole - allowance)
 
 
 def _held(kernel: WorkerLink, slots: Slots) -> int:
     """Return the most bytes that a new worker holds during a call like one that it did before.
 
     The first call loads, compiles and tunes, and the worker gives back what that no longer needs.
-    Raises KernelFailure when the call fails, or its answer is wrong: who does nothing where it is
-    watched holds nothing.
+    Raises KernelFailure when the call fails, or its output is wrong: a worker that does nothing
+    while it is watched would hold nothing.
     """
     calls, filled = slots.refill()
-    filled.outputs_right()  # loads what the judge's own work needs, before it looks
+    filled.outputs_right()  # the judge's own work loads code, too: before the first reading
     kernel.start()
     before = available()
     kernel.load()
     kernel.call(calls)
     kernel.settle()
     calls, filled = slots.refill()
-    torch.cuda.empty_cache()  # what the judge needed to fill the slot, the kernel may take
+    torch.cuda.empty_cache()  # what the judge needed to fill the slot, the kernel may use
     least = _least_free_during(lambda: kernel.call(calls)) + torch.cuda.memory_reserved()
     if not filled.outputs_right():
         raise KernelFailure(clock.wrong_output(filled))
@@ -172,24 +172,24 @@ def _finding(case: Case, peak: int, most: int, beyond: str, whole: int | None = 
         held_bytes=whole,
     )
     held = f"{_mib(peak)} {beyond}"
-    tried = f"{case.headline}: {held}"
+    summary = f"{case.headline}: {held}"
     if peak <= most:
-        return Finding(tried, memory=found)
+        return Finding(summary, memory=found)
     failure = Failure(
         kind="memory",
         message=f"one call holds {held}",
         expected=f"at most {_mib(most)}",
         got=_mib(peak),
-        hint="Scratch that grows with the input costs what the input costs, in room and in time. "
+        hint="Scratch that grows with the input costs as much memory and time as the input. "
         "What must be kept between two passes, and what could stay in registers?",
     )
-    return Finding(tried, failure, Outcome.FAIL, memory=found)
+    return Finding(summary, failure, Outcome.FAIL, memory=found)
 
 
-def _noisy(disturbed: str) -> Failure:
+def _noisy(cause: str) -> Failure:
     return Failure(
         kind="noisy",
-        message=f"the memory that the kernel holds is uncertain: {disturbed}",
+        message=f"the memory that the kernel holds is uncertain: {cause}",
         hint="This does not count against the kernel. Check again when the GPU is quiet.",
     )
 

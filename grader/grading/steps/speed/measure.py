@@ -54,7 +54,7 @@ HELD_DOWN = 0.005
 ALONE = (
     9  # batches of the reference kernel before the learner's starts; 5 show less of the overhead
 )
-_AGAIN = (
+_QUIET_GPU = (
     "This does not count against the kernel. Check again when the GPU and its machine are quiet."
 )
 SMALL, SMALL_CALLS = 1024, 64  # elements, and calls, of the case that shows the latency
@@ -122,10 +122,10 @@ def _measure(
 
 @dataclass(frozen=True)
 class _Timed:
-    """Everything that was read while kernel and reference were there.
+    """The measurements of one run of kernel and reference.
 
-    `before` and `after` are rates of the reference while there is no process of the kernel's,
-    `available` the GPU's bytes before the kernel's first call.
+    `before` and `after` are rates of the reference while the kernel has no process. `available`
+    is the number of free bytes of the GPU before the kernel's first call.
     """
 
     samples: Samples
@@ -150,17 +150,17 @@ def _timed(
     with closing(kernel):
         kernel.start()
         available = reserved_memory.available()
-        held_back = _reserved_memory(grading, slots)
+        reserved = _reserved_memory(grading, slots)
         first_s, once_s, launched = _first_calls(kernel, calls, slots.spare, contents)
         rough = work / once_s / before
         if rough < HOPELESS:
             return _hopeless(rough)
         samples = alternate(kernel, reference, slots, contents, work, gate, alone)
         latency = _latency(kernel, spec, arena)
-        needless = _without_kernels(kernel, slots, arena) if spec.kernels else None
-    del held_back
+        no_kernel = _without_kernels(kernel, slots, arena) if spec.kernels else None
+    del reserved
     after = reference.median_rate(time_reference_batches(reference, contents, BATCHES))
-    return _Timed(samples, before, after, available, first_s, launched, latency, needless)
+    return _Timed(samples, before, after, available, first_s, launched, latency, no_kernel)
 
 
 def _memory(grading: Grading) -> Memory | None:
@@ -214,7 +214,7 @@ def _first_calls(
     began = time.monotonic()
     kernel.call([first])
     first_s = time.monotonic() - began
-    # What only the first call needed must not look like a copy (noise.excess_memory).
+    # Memory that only the first call needed must not look like a copy (noise.excess_memory).
     kernel.settle()
     once_s = time_calls(kernel, [second], spare, contents)[0].claimed_s
     return first_s, once_s, kernel.resources(third)
@@ -297,12 +297,12 @@ def _too_close(speed: Speed) -> Failure:
         message=f"the speed is uncertain: {percent(speed.share, 2)} ± "
         f"{percent((speed.share_high - speed.share_low) / 2, 2)} is too close to the "
         f"{percent(speed.passing, 0)} that pass for this many calls to decide",
-        hint=_AGAIN,
+        hint=_QUIET_GPU,
     )
 
 
 def _noisy(noise: str) -> Failure:
-    return Failure(kind="noisy", message=f"the speed is uncertain: {noise}", hint=_AGAIN)
+    return Failure(kind="noisy", message=f"the speed is uncertain: {noise}", hint=_QUIET_GPU)
 
 
 def _impossible(speed: Speed, bound: Bound) -> Failure:

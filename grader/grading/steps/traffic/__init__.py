@@ -28,7 +28,6 @@ def asks(spec: Spec) -> str:
 
 
 def _may_move(argument: Argument) -> str:
-    """Say how often a kernel may move each element; empty where any number passes."""
     moves = (("read", argument.most_reads), ("written", argument.most_writes))
     allowed = " and ".join(f"{word} at most {most} ×" for word, most in moves if most)
     return allowed and f"{argument.name} {allowed}"

@@ -17,8 +17,8 @@ from grader.grading.step import Finding
 from grader.grading.trials import with_case
 from grader.model import Failure, GraderError, Outcome, Spec, Traffic
 
-# What passes beyond the limit: a last block that is shifted back to be full reads up to a block
-# twice, 13 % of the counted rows with blocks of 4096. A further pass over two would be 50 %.
+# Allowed beyond the limit. A last block that is shifted back to be full reads up to a block twice,
+# 13 % of the counted rows with blocks of 4096. A third pass instead of two would be 50 %.
 SLACK = 1.2
 
 
@@ -27,20 +27,20 @@ def traffic(grading: Grading) -> Finding:
     spec, one = grading.spec, counted(grading)
     if isinstance(one, Finding):
         return one
-    found = _per_element(grading, {**one.inputs, **one.outputs}, one.counts)
-    tried = f"{one.case.headline}: " + ", ".join(map(_in_words, found))
-    fault = next(filter(None, (_fault(spec, count) for count in found)), None)
+    rows = _per_element(grading, {**one.inputs, **one.outputs}, one.counts)
+    summary = f"{one.case.headline}: " + ", ".join(map(_in_words, rows))
+    fault = next(filter(None, (_fault(spec, count) for count in rows)), None)
     if fault is None:
-        return Finding(tried, traffic=tuple(found))
+        return Finding(summary, traffic=tuple(rows))
     failure = with_case(fault, grading, one.case)
-    return Finding(tried, failure, Outcome.FAIL, traffic=tuple(found))
+    return Finding(summary, failure, Outcome.FAIL, traffic=tuple(rows))
 
 
 def _per_element(
     grading: Grading, tensors: Mapping[str, Tensor | float], counts: Mapping[str, int]
 ) -> list[Traffic]:
     """Divide counts by elements. Raises GraderError when the worker did not count."""
-    found = []
+    rows = []
     for argument in grading.spec.arguments:
         tensor = tensors[argument.name]
         if not isinstance(tensor, Tensor):
@@ -49,7 +49,7 @@ def _per_element(
             reads, writes = counts[f"reads.{argument.name}"], counts[f"writes.{argument.name}"]
         except KeyError:
             raise GraderError(f"The worker did not count the traffic of {argument.name}.") from None
-        found.append(
+        rows.append(
             Traffic(
                 argument=argument.name,
                 reads=round(reads / tensor.numel(), 3),
@@ -58,7 +58,7 @@ def _per_element(
                 most_writes=argument.most_writes,
             )
         )
-    return found
+    return rows
 
 
 def _in_words(count: Traffic) -> str:
@@ -81,7 +81,7 @@ def _fault(spec: Spec, count: Traffic) -> Failure | None:
         ("read", count.reads, argument.reads, argument.most_reads),
         ("written", count.writes, argument.writes, argument.most_writes),
     ):
-        # The answer is right all the same, so the work was done where nothing is counted.
+        # The output is right, so the work was done where nothing is counted.
         if times * SLACK < least:
             return Failure(
                 kind="uncounted",
