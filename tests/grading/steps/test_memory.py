@@ -325,12 +325,12 @@ def test_the_allowance_for_segments_is_needed():
     assert memory.SEGMENT < seen - 2 * MIB <= memory.GRANULARITY
 
 
-@given(half=st.integers(-MIB, 1 << 36), whole=st.integers(-MIB, 1 << 36), room=sizes)
-def test_it_is_what_grows_and_what_of_the_rest_exceeds_the_room(half: int, whole: int, room: int):
-    """Never below nothing, be it that another program freed memory meanwhile."""
+@given(half=st.integers(-MIB, 1 << 36), whole=st.integers(-MIB, 1 << 36), allowance=sizes)
+def test_the_growth_and_the_excess_over_the_allowance_count(half: int, whole: int, allowance: int):
+    """The growth is never negative, even if another program frees memory meanwhile."""
     grown = memory.growing_bytes(half, whole)
     assert grown >= 0
-    assert memory.counted_bytes(half, whole, room) == grown + max(0, whole - grown - room)
+    assert memory.counted_bytes(half, whole, allowance) == grown + max(0, whole - grown - allowance)
 
 
 @pytest.mark.parametrize("arguments", [294 * MIB, 5 << 30])  # of a T4's scored case, an H200's
