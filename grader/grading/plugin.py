@@ -138,11 +138,14 @@ class StepItem(pytest.Item):
     def runtest(self) -> None:
         from grader.grading.recording import run
 
-        done = run(_gradings(self.config).of(self.path.parent), self.step)
+        grading = _gradings(self.config).of(self.path.parent)
+        done = run(grading, self.step)
         if done.outcome in (Outcome.SKIP, Outcome.NOT_RUN):
             pytest.skip(done.summary)
         if done.outcome is not Outcome.PASS:
-            raise StepFailed(_in_words(done.failure) if done.failure else done.summary)
+            shown = self.step.runs_tests and grading.tests  # by the tests that failed
+            failure = None if shown else done.failure
+            raise StepFailed(_in_words(failure) if failure else done.summary)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, (StepFailed, GraderError)):

@@ -48,8 +48,8 @@ def test_an_exercise_by_itself_prints_its_steps():
     became = outcomes(said)
     items = [name.removeprefix("01_vector_add::") for name in became]
     assert items[:2] == ["load", "correctness"]
-    assert items[-3:] == ["traffic", "memory", "speed"]
-    assert all(name.startswith("test_") for name in items[2:-3])
+    assert items[-4:] == ["properties", "traffic", "memory", "speed"]
+    assert all(name.startswith("test_") for name in items[2:-4])
     assert len(items) >= 6
     assert became.pop("01_vector_add::speed") == "SKIPPED"
     assert set(became.values()) == {"PASSED"}
@@ -138,7 +138,7 @@ def test_several_exercises_in_one_run_each_with_their_steps_in_order(
 ):
     _, said = all_of_them
     properties = ("test_a_copy_is_equal", "test_the_number_17_is_copied")
-    steps = ("load", "correctness", *properties, "traffic", "memory", "speed")
+    steps = ("load", "correctness", *properties, "properties", "traffic", "memory", "speed")
     expected = [
         f"{name}::{step}"
         for name in ("01_right", "02_wrong", "03_not_17", "04_stub")
@@ -151,10 +151,10 @@ def test_each_exercise_has_its_own_verdict(all_of_them: tuple[int, str]):
     code, said = all_of_them
     assert code == 1
     became = list(outcomes(said).values())
-    assert became[0:7] == ["PASSED"] * 6 + ["SKIPPED"]
-    assert became[7:14] == ["PASSED", "FAILED"] + ["SKIPPED"] * 5
-    assert became[14:21] == ["PASSED", "PASSED", "PASSED", "FAILED"] + ["SKIPPED"] * 3
-    assert became[21:28] == ["PASSED", "FAILED"] + ["SKIPPED"] * 5
+    assert became[0:8] == ["PASSED"] * 7 + ["SKIPPED"]
+    assert became[8:16] == ["PASSED", "FAILED"] + ["SKIPPED"] * 6
+    assert became[16:24] == ["PASSED"] * 3 + ["FAILED"] * 2 + ["SKIPPED"] * 3
+    assert became[24:32] == ["PASSED", "FAILED"] + ["SKIPPED"] * 6
 
 
 def test_what_needs_a_failed_step_says_which(all_of_them: tuple[int, str]):
