@@ -52,12 +52,12 @@ def suspects(traced: Traced, wrong: Mapping[str, Tensor]) -> int:
     elements: dict[tuple[int, int, int], int] = {}  # by array, element and, if it is shared, block
     for number, row in enumerate(traced.accesses):
         launch, _, block, thread, array, element, kind, _, fault = row
-        who = launch, block, thread
+        own = launch, block, thread
         where = array, element, block if traced.arrays[array].space == "shared" else -1
-        known = threads.get(who, 0) | (fault == FROM_END) << number
+        known = threads.get(own, 0) | (fault == FROM_END) << number
         if kind != WRITE:
             known |= elements.get(where, 0)
-        threads[who] = known
+        threads[own] = known
         if kind != READ:
             elements[where] = known
     marked = {name: each.flatten() for name, each in wrong.items()}

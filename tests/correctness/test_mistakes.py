@@ -145,7 +145,7 @@ def test_a_launch_that_is_large_enough_is_not_to_blame():
     assert mistakes.ask_about_gaps("out", missing, written(launch((3, 1), (8, 4)))) is None
 
 
-def test_an_output_that_nobody_writes_to_is_told():
+def test_an_output_without_writes_is_asked_about():
     missing = lacks(3, written=(slice(0),))
     one = launch((1, 1), (3, 1))
     said = (

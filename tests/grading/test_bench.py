@@ -574,7 +574,7 @@ def test_without_a_gpu_it_says_so():
         (["--kernel", "nope.py"], "error: The kernel file nope.py cannot be read: No such file"),
     ],
 )
-def test_what_cannot_be_done_is_told_before_anything_is_measured(arguments: list[str], told: str):
+def test_impossible_requests_fail_before_anything_is_measured(arguments: list[str], told: str):
     done = grader("01_vector_add", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(told)

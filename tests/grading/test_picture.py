@@ -86,7 +86,7 @@ def test_a_failing_check_of_a_puzzle_ends_with_a_drawing(capsys: pytest.CaptureF
         ("value = a[0] + 10", "out[0] was never written"),
     ],
 )
-def test_an_element_that_is_added_to_is_not_told_as_left_out(
+def test_an_element_that_is_added_to_is_not_reported_as_left_out(
     statement: str, said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ):
     kernel = tmp_path / "kernel.py"
@@ -138,7 +138,7 @@ def test_show_draws_a_kernel_and_writes_a_page(capsys: pytest.CaptureFixture[str
         ),
     ],
 )
-def test_what_cannot_be_drawn_is_told(
+def test_a_trace_that_cannot_be_drawn_is_refused(
     capsys: pytest.CaptureFixture[str], line: tuple[str, ...], said: str, code: int
 ):
     found, out, err = run(capsys, *line)

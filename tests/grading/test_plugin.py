@@ -163,7 +163,7 @@ def test_what_needs_a_failed_step_says_which(all_of_them: tuple[int, str]):
     assert "not run: needs properties" in said
 
 
-def test_a_wrong_answer_is_told_with_its_smallest_case(all_of_them: tuple[int, str]):
+def test_a_wrong_output_is_reported_with_its_smallest_case(all_of_them: tuple[int, str]):
     _, said = all_of_them
     told = re.search(r"^129 float32: out\[128\] is wrong\n((?: +\S.*\n)+)", said, re.MULTILINE)
     assert told is not None, said
@@ -174,7 +174,7 @@ def test_a_wrong_answer_is_told_with_its_smallest_case(all_of_them: tuple[int, s
     assert re.fullmatch(r"grader check 02_wrong --case '129,float32(,seed=\d+)?'", lines["replay"])
 
 
-def test_a_broken_property_is_told_by_pytest(all_of_them: tuple[int, str]):
+def test_pytest_reports_a_broken_property(all_of_them: tuple[int, str]):
     _, said = all_of_them
     assert "a copy of 17 at [0]: expected 17 ± 0, got 0" in said
 

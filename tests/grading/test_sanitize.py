@@ -154,7 +154,7 @@ def test_a_pipe_in_the_place_of_the_addresses_is_not_waited_for(tmp_path: Path):
     assert sanitize._addresses(tmp_path / "addresses.json", ADD.spec) == {}
 
 
-def test_too_long_is_told_apart(fake: Fake, monkeypatch: pytest.MonkeyPatch):
+def test_a_timeout_has_its_own_message(fake: Fake, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(fork_server, "START_S", 0.5)
     quick = replace(ADD.spec.limits, load_s=0.2, call_s=0.3)
     slow = grading()

@@ -44,7 +44,7 @@ def read(report: str) -> Report:
     return sanitizer_report.read(report, KERNEL, ARRAYS)
 
 
-def test_an_invalid_access_is_told_with_its_line_and_its_array():
+def test_an_invalid_access_is_reported_with_its_line_and_its_array():
     write, load = read(INVALID).errors
     assert write.kind == "out_of_bounds"
     assert write.message == "writes 4 bytes right after the end of out"
@@ -77,7 +77,7 @@ def test_the_form_of_older_versions_is_read_too():
     assert [f.line for f in error.frames] == [17]
 
 
-def test_without_line_information_only_the_function_is_told():
+def test_without_line_information_only_the_function_is_reported():
     bare = """\
 ========= Invalid __shared__ write of size 4 bytes
 =========     at block_sum(float, Array<float, 1>)+0x1b0
@@ -106,7 +106,7 @@ RACE = """\
 """
 
 
-def test_a_race_is_told_with_both_its_lines():
+def test_a_race_is_reported_with_both_its_lines():
     report = read(RACE)
     (error,) = report.errors
     assert error.kind == "race"
@@ -118,7 +118,7 @@ def test_a_race_is_told_with_both_its_lines():
     assert report.complete
 
 
-def test_two_writes_on_one_line_are_told_once():
+def test_two_writes_on_one_line_are_reported_once():
     (error,) = read(RACE.replace("Read", "Write").replace(":28", ":27")).errors
     assert [f.line for f in error.frames] == [27]
     assert error.message.startswith("two threads write the same place")
@@ -153,7 +153,7 @@ def test_a_report_without_summary_is_not_complete():
     assert not read("========= COMPUTE-SANITIZER\n").complete
 
 
-def test_only_so_many_are_told():
+def test_the_number_of_reported_errors_is_limited():
     many = "".join(
         f"========= Invalid __global__ read of size 4 bytes\n"
         f"=========     at f+0x10 in kernel.py:{line}\n"

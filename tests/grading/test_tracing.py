@@ -172,7 +172,7 @@ def test_a_missing_barrier(traced):
     assert read.thread != wrote.thread
 
 
-def test_a_changed_input_is_told_with_all_accesses(traced):
+def test_a_changed_input_is_reported_with_all_accesses(traced):
     trace = traced(("tile[row, column] = x[i, j]", "tile[row, column] = x[i, j]; x[i, j] += 1"))
     assert trace.failure.kind == "input_changed"
     assert len(trace.accesses) == 6 * 6

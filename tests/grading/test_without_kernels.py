@@ -325,7 +325,7 @@ def test_correctness_says_it_once_all_answers_are_right(graded: Callable[..., Gr
     assert step.summary == "2 edge cases and 20 drawn ones"
 
 
-def test_a_wrong_answer_is_told_first(graded: Callable[..., Grading]):
+def test_a_wrong_output_is_reported_first(graded: Callable[..., Grading]):
     grading = graded(DOUBLE, triton_file("out.copy_(3 * x)"))
     run(grading, STEPS["load"])
     failure = run(grading, STEPS["correctness"]).failure

@@ -339,7 +339,7 @@ def test_a_single_case_is_tried_alone_and_earns_nothing(grade):
     )
 
 
-def test_a_single_failing_case_is_told_as_it_is(grade):
+def test_a_single_failing_case_is_reported_as_it_is(grade):
     found = correctness(grade(halved, case=Case((2, 5), "float16", seed=3)))
     assert found.failure.case == "2×5 float16"
     assert "--case '2x5,float16,seed=3'" in found.failure.replay

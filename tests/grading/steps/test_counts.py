@@ -179,7 +179,7 @@ def test_what_is_not_counted_does_not_pass(counted, monkeypatch, name: str):
     assert step.failure.message == f"The worker did not count the {name.replace('_', ' ')}."
 
 
-def test_a_wrong_answer_is_told_and_not_counted(counted):
+def test_a_wrong_output_is_reported_and_not_counted(counted):
     step = counted(("= tile[column, row]", "= tile[row, column]"))
     assert (step.outcome, step.failure.kind, step.counts) == (Outcome.FAIL, "value", ())
 

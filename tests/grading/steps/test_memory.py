@@ -235,7 +235,7 @@ def test_a_worker_that_does_not_count_is_the_graders_fault(held, monkeypatch: py
     )
 
 
-def test_a_kernel_that_fails_on_the_larger_case_is_told_with_it(held):
+def test_a_kernel_that_fails_on_the_larger_case_is_reported_with_it(held):
     text = adding("assert x.numel() < 10_000, 'too long for me'")
     step = held(ADD, text)
     assert (step.outcome, step.failure.case) == (Outcome.FAIL, "10006 float32")
@@ -504,7 +504,7 @@ def on_gpu(monkeypatch: pytest.MonkeyPatch):
     return found
 
 
-def test_what_grows_is_told_apart_from_what_does_not(on_gpu):
+def test_growing_memory_is_distinguished_from_fixed_memory(on_gpu):
     """1 GiB an argument: its hundredth may be held, and torch's steps."""
     most = (1 << 30) // 100 + memory.GRANULARITY
     for half, whole, told in (
@@ -520,7 +520,7 @@ def test_what_grows_is_told_apart_from_what_does_not(on_gpu):
         assert found.outcome is (Outcome.FAIL if found.memory.peak_bytes > most else Outcome.PASS)
 
 
-def test_what_fails_is_told_with_what_is_allowed(on_gpu):
+def test_a_failure_reports_the_limit(on_gpu):
     failure = on_gpu(5 << 30, 5 << 30).failure
     assert failure.message == ("one call holds 4,608 MiB beyond its arguments and a fixed 512 MiB")
     assert (failure.kind, failure.expected) == ("memory", "at most 50.2 MiB")

@@ -122,7 +122,7 @@ def test_no_pattern_of_lies_gains_more_than_the_trust(factors: list[float]):
     assert statistics.median(shares) <= 1 / (1 - MAX_UNDERCLAIM) * (1 + 1e-9)
 
 
-def test_the_share_is_the_bandwidth_of_the_time_that_is_told():
+def test_the_share_is_the_bandwidth_of_the_reported_time():
     claims = [TOOK * (1 + k / 100) for k in (0, 3, 1, 2, 9, 1, 0, 2, 4, 3)]
     found = cycled(claims, claims)
     seconds = statistics.median(claims)
@@ -229,7 +229,7 @@ def test_a_clock_that_agrees_or_is_steady_is_no_noise(found: Samples):
     assert noise_cause(found, 100.0, 100.0, []) is None
 
 
-def test_clocks_are_told_from_the_lowest_to_the_highest():
+def test_clocks_are_reported_from_the_lowest_to_the_highest():
     hotter = replace(QUIET, sm_mhz=1755, temperature_c=61, slowdowns=("hot (software)",))
     clocks = _clocks([QUIET, hotter])
     assert clocks.model_dump() == {
@@ -285,7 +285,7 @@ def test_faster_than_the_memory_is_impossible_and_never_great():
     assert _finding(BOUND, MEASURED, speed(1.05), speed(1.05), True, None).outcome is Outcome.PASS
 
 
-def test_a_hopeless_kernel_is_told_so_at_once():
+def test_a_hopeless_kernel_is_reported_at_once():
     found = _hopeless(0.013)
     assert (found.outcome, found.failure.kind) == (Outcome.FAIL, "too_slow")
     assert found.failure.message == "far too slow: about 1.3 % of the ceiling, by a single call"
@@ -315,7 +315,7 @@ def clock(monkeypatch: pytest.MonkeyPatch):
         ([0.56, 0.561] * 24, 0.1, True),  # the most cycles
     ],
 )
-def test_cycles_end_when_they_have_told_or_cannot(clock, shares, elapsed_s, enough: bool):
+def test_cycles_end_when_they_have_decided_or_cannot(clock, shares, elapsed_s, enough: bool):
     clock(1000.0 + elapsed_s)
     assert _enough_cycles(replace(samples(100.0), shares=shares), 0.56, 1000.0) is enough
 
@@ -478,7 +478,7 @@ class WithoutKernels:
         self.without_kernels = work
 
 
-def test_a_scored_answer_that_needs_no_kernel_is_told():
+def test_a_scored_output_that_needs_no_kernel_fails():
     spec = catalog.find(ROOT, "01_vector_add").spec
     arena = SimpleNamespace(memory=torch.zeros(arena_bytes(spec, 3000, 2), dtype=torch.uint8))
     slots = Slots(spec, scored_case(spec, 3000), 2, arena.memory)

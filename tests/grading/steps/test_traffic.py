@@ -366,14 +366,14 @@ def test_a_worker_that_does_not_count_is_the_graders_fault(
     assert step.failure.message == f"The worker did not count the traffic of {missing}."
 
 
-def test_a_wrong_answer_to_the_counted_case_is_told(counted):
+def test_a_wrong_output_of_the_counted_case_is_reported(counted):
     step = counted(DOUBLE, "def double(x, out):\n    out.copy_(3 * x)\n")
     assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "value")
     assert step.failure.case == "1000 float32"
     assert "--case '1000,float32" in step.failure.replay
 
 
-def test_a_call_that_fails_is_told_with_its_case(counted):
+def test_a_failing_call_is_reported_with_its_case(counted):
     step = counted(DOUBLE, "def double(x, out):\n    raise ValueError('not today')\n")
     assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "exception")
     assert step.failure.case == "1000 float32"
