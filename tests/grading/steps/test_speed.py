@@ -17,6 +17,7 @@ from grader.course import catalog
 from grader.grading.steps.speed import measure as timing
 from grader.grading.steps.speed.measure import _clocks, _finding, _hopeless, fair_ceiling
 from grader.machine.nvml import Process, Reading
+from grader.model.exercise import Case, Gates
 from grader.model.outcomes import Limit, Outcome
 from grader.model.results import Failure, Memory, Speed
 from grader.sandbox.arena import view
@@ -503,3 +504,69 @@ def test_a_scored_output_that_needs_no_kernel_fails():
     failed = told(fail)
     assert failed is not None
     assert failed.message == "it failed"
+
+
+# -- the figures of a bound
+
+
+@pytest.mark.parametrize(
+    ("work", "rate", "ceiling_gbps", "said"),
+    [
+        (1 << 30, 2 * (1 << 30) / 1e-3, 2 * (1 << 30) / 1e-3 / 1e9, "1,074 GB/s"),
+        (1.0, 2000.0, 2 * (1 << 30) / 1e-3 / 1e9, "1,000 calls/s"),
+    ],
+    ids=["bytes", "calls"],
+)
+def test_a_speed_has_the_same_figures_whatever_the_bound_counts(
+    monkeypatch: pytest.MonkeyPatch, work: float, rate: float, ceiling_gbps: float, said: str
+):
+    """A call of 1 GiB takes 1 ms, and the reference does twice as much in this time."""
+    batch = BatchTime(window_s=0.017, claimed_s=0.016, available=GIB)
+    reference = SimpleNamespace(median_rate=lambda batches: rate, close=lambda: None)
+    bound = replace(
+        BOUND,
+        unit="GB/s" if work > 1 else "calls/s",
+        scale=1e9 if work > 1 else 1.0,
+        work=lambda slots: work,
+        reference=lambda slots, fork_servers, arena: reference,
+        explain=None,
+    )
+    found = Samples(Evidence([batch] * 10, [batch] * 10, [batch] * 10), [0.5] * 10, [rate] * 10)
+    worker = SimpleNamespace(start=lambda: None, close=lambda: None)
+    for name, fake in {
+        "find_bound": lambda name: bound,
+        "time_reference_batches": lambda *_: [batch],
+        "WorkerLink": lambda *_: worker,
+        "_first_calls": lambda *_: (0.5, 1e-3, ()),
+        "alternate": lambda kernel, reference, slots, contents, one, gate, alone: found,
+        "_latency": lambda *_: (Case((1024,), "float32"), 2e-6),
+        "_without_kernels": lambda *_: None,
+        "noise_cause": lambda *_: None,
+    }.items():
+        monkeypatch.setattr(timing, name, fake)
+    monkeypatch.setattr(timing.reserved_memory, "available", lambda: GIB)
+    spec = catalog.find(ROOT, "01_vector_add").spec
+    spec = replace(spec, gates=Gates(passing=0.4, great=0.9))
+    grading = SimpleNamespace(
+        spec=spec,
+        kernel=b"",
+        steps={},
+        options=SimpleNamespace(hardened=False, device="cuda"),
+        fork_servers=SimpleNamespace(fork_server=lambda *_: None),
+    )
+    slots = SimpleNamespace(
+        least_bytes=1 << 30,
+        calls=16,
+        case=Case((1 << 28,), "float32"),
+        spare=None,
+        refill=lambda: ([], None),
+    )
+    step = timing._measure(grading, slots, None, SimpleNamespace(calls=16, rows=1), [])
+    assert (step.outcome, step.summary) == (
+        Outcome.PASS,
+        f"268435456 float32: {said}, 50 % of the ceiling",
+    )
+    assert step.speed.share == pytest.approx(0.5)
+    assert step.speed.time_ms == pytest.approx(1.0)
+    assert step.speed.ceiling_gbps == pytest.approx(ceiling_gbps)
+    assert step.speed.bandwidth_gbps == pytest.approx(step.speed.share * ceiling_gbps)
