@@ -1,0 +1,42 @@
+"""What `grader list` and `grader show` print of exercises."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from syrupy.assertion import SnapshotAssertion
+
+from grader.course import catalog
+from grader.grading.kinds.kernel.contract import tensor_bytes
+from grader.reports import contract
+
+COURSES = Path(__file__).parents[1] / "courses"
+SMALL = COURSES / "small"
+
+
+def test_the_list_reads_like_this(snapshot: SnapshotAssertion):
+    assert contract.course_list(catalog.exercises(SMALL)).plain == snapshot
+
+
+def test_a_broken_spec_does_not_hide_the_others():
+    listed = contract.course_list(catalog.exercises(COURSES / "broken")).plain
+    assert "01_sound    Double" in listed
+    assert "02_raises   its spec.py is broken" in listed
+
+
+def test_a_contract_reads_like_this(snapshot: SnapshotAssertion):
+    exercise = catalog.find(SMALL, "02_row_sum")
+    sizes = tensor_bytes(exercise.spec, exercise.spec.sample_case)
+    assert sizes == {"x": 2048, "count": 8, "out": 4}
+    assert contract.contract(exercise, 80).plain == snapshot
+
+
+def test_budgets_say_whose_counts_they_hold_down(snapshot: SnapshotAssertion):
+    puzzle = catalog.Exercise(COURSES / "counted" / "puzzles" / "p01_transpose")
+    assert contract.contract(puzzle).plain == snapshot
+
+
+def test_hints_come_in_order_and_no_more_than_there_are(snapshot: SnapshotAssertion):
+    exercise = catalog.find(SMALL, "01_double")
+    assert contract.hints(exercise, 2).plain == snapshot
+    assert contract.hints(exercise, 99).plain.count("\n") == 3
