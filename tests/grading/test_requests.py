@@ -7,6 +7,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
+from messages import text_of
+from syrupy.assertion import SnapshotAssertion
 
 from grader.course import Exercise
 from grader.grading import requests
@@ -62,9 +64,10 @@ def spoilt(**values: object) -> bytes:
         spoilt(options=requests.as_json(ALL_SET) | {"case": "nonsense"}),
     ],
 )
-def test_what_is_no_request_is_refused(line: bytes):
-    with pytest.raises(GraderError, match="a request that it does not know"):
+def test_what_is_no_request_is_refused(line: bytes, snapshot: SnapshotAssertion):
+    with pytest.raises(GraderError) as caught:
         requests.read([line])
+    assert text_of(caught.value) == snapshot
 
 
 def test_seeds_are_drawn_anew():

@@ -9,7 +9,9 @@ from textwrap import dedent, indent
 
 import pytest
 import torch
+from messages import text_of
 from specs import with_spec
+from syrupy.assertion import SnapshotAssertion
 
 from grader.course import catalog
 from grader.course.catalog import Exercise
@@ -170,23 +172,15 @@ def test_what_torch_computes_is_no_kernels(tried: Try, body: str):
     found = tried(DOUBLE, triton_file(body))
     assert found is not None
     assert found.kind == "no_kernel"
-    assert found.message == (
-        "the output does not come from a kernel: with the launches of all kernels switched off, "
-        "100 % of out is still right"
-    )
     assert (found.expected, found.got) == ("at most 10 % right without kernels", "100 %")
-    assert found.hint == (
-        "Compute and write the output in a kernel of your own (@triton.jit); torch and numpy may "
-        "prepare memory."
-    )
     assert found.replay is None  # it is the file that fails, and not the case
 
 
-def test_half_by_torch_is_too_much(tried: Try):
+def test_half_by_torch_is_too_much(tried: Try, snapshot: SnapshotAssertion):
     body = "launch(x[:500], out[:500])\nout[500:] = 2 * x[500:]"
     found = tried(DOUBLE, triton_file(body))
     assert found is not None
-    assert found.message.endswith("50 % of out is still right")
+    assert text_of(found) == snapshot
 
 
 BY_KERNELS = {
@@ -240,8 +234,6 @@ def test_what_numba_copies_without_a_kernel_is_no_kernels(tried: Try, body: str)
     found = tried(COPY, numba_file(body))
     assert found is not None
     assert found.kind == "no_kernel"
-    assert found.hint is not None
-    assert "(@cuda.jit)" in found.hint
 
 
 @pytest.mark.parametrize(
@@ -265,20 +257,16 @@ def test_a_kernel_gets_what_its_device_functions_return(tried: Try):
 
 
 NO_EVIDENCE = {
-    "raises before a launch": ("raise ValueError('no')", "exception", "ValueError: no"),
-    "ends": ("import os; os._exit(7)", "exit", "ended itself with exit status 7 during a call"),
-    "never ends": ("while True: pass", "timeout", "one call took longer than 5 s and was stopped"),
-    "leaves by a launch": (
-        "launch(x, out); import os; os._exit(7)",
-        "exit",
-        "ended itself with exit status 7 during a call",
-    ),
+    "raises before a launch": ("raise ValueError('no')", "exception"),
+    "ends": ("import os; os._exit(7)", "exit"),
+    "never ends": ("while True: pass", "timeout"),
+    "leaves by a launch": ("launch(x, out); import os; os._exit(7)", "exit"),
 }
 
 
-@pytest.mark.parametrize(("act", "kind", "said"), NO_EVIDENCE.values(), ids=NO_EVIDENCE)
+@pytest.mark.parametrize(("act", "kind"), NO_EVIDENCE.values(), ids=NO_EVIDENCE)
 def test_a_call_that_fails_for_another_reason_is_a_failure(
-    graded: Callable[..., Grading], act: str, kind: str, said: str
+    graded: Callable[..., Grading], act: str, kind: str, snapshot: SnapshotAssertion
 ):
     """The first call is right; the second, without kernels, goes wrong, and nothing shows why."""
     body = f"""
@@ -293,12 +281,13 @@ def test_a_call_that_fails_for_another_reason_is_a_failure(
     found = without_kernels(grading)
     assert found is not None
     assert found.kind == kind
-    assert found.message.startswith("with the launches of all kernels switched off, ")
-    assert said in found.message
+    assert text_of(found) == snapshot
     assert found.replay is not None
 
 
-def test_a_failure_of_the_graders_own_part_is_no_pass(graded: Callable[..., Grading]):
+def test_a_failure_of_the_graders_own_part_is_no_pass(
+    graded: Callable[..., Grading], snapshot: SnapshotAssertion
+):
     """A file cannot break the grader's part by accident: this one stands for a new Triton."""
     body = """
         from grader.backends.triton.simulator import launch as simulator
@@ -309,10 +298,7 @@ def test_a_failure_of_the_graders_own_part_is_no_pass(graded: Callable[..., Grad
     with pytest.raises(GraderError) as caught:
         without_kernels(grading)
     assert caught.value.exit_code == 4
-    assert caught.value.message == (
-        "The launches of kernels could not be switched off: "
-        "TypeError: 'NoneType' object is not callable."
-    )
+    assert text_of(caught.value) == snapshot
 
 
 def test_correctness_says_it_once_all_answers_are_right(graded: Callable[..., Grading]):
@@ -322,7 +308,6 @@ def test_correctness_says_it_once_all_answers_are_right(graded: Callable[..., Gr
     assert (step.outcome, step.points) == (Outcome.FAIL, 0)
     assert step.failure is not None
     assert step.failure.kind == "no_kernel"
-    assert step.summary == "2 edge cases and 20 drawn ones"
 
 
 def test_a_wrong_output_is_reported_first(graded: Callable[..., Grading]):

@@ -18,6 +18,8 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from messages import text_of
+from syrupy.assertion import SnapshotAssertion
 
 from grader.backends.numba import compiled as numba_compiled
 from grader.backends.triton import compiled as triton_compiled
@@ -115,7 +117,7 @@ TEMPORARY = 357_913_940
 # -- in simulation
 
 
-def test_a_kernel_without_scratch_holds_nothing(held):
+def test_a_kernel_without_scratch_holds_nothing(held, snapshot: SnapshotAssertion):
     step = held(ONLINE, ONLINE.solution.read_text())
     assert (step.outcome, step.points) == (Outcome.PASS, 1)
     assert step.memory.model_dump() == {
@@ -125,18 +127,15 @@ def test_a_kernel_without_scratch_holds_nothing(held):
         "held_bytes": None,
         "simulated": True,
     }
-    assert step.summary == ("4095×32771 float32: nothing beyond 1 GiB of arguments")
+    assert step.summary == snapshot
 
 
-def test_a_copy_is_too_much(held):
+def test_a_copy_is_too_much(held, snapshot: SnapshotAssertion):
     step = held(ADD, adding("total = x + y"))
     assert (step.outcome, step.points) == (Outcome.FAIL, 0)
-    assert (step.failure.kind, step.failure.message) == (
-        "memory",
-        "one call holds 682.7 MiB beyond 1 GiB of arguments",
-    )
+    assert step.failure.kind == "memory"
+    assert text_of(step.failure) == snapshot
     assert (step.failure.expected, step.failure.got) == ("at most 85.3 MiB", "682.7 MiB")
-    assert "grows with the input" in step.failure.hint
 
 
 @pytest.mark.parametrize(
@@ -223,16 +222,16 @@ def test_device_arrays_count_and_views_of_them_do_not(held, scratch: str, vector
     assert step.memory.peak_bytes == pytest.approx(vectors * 512 * MIB, abs=MIB)
 
 
-def test_a_worker_that_does_not_count_is_the_graders_fault(held, monkeypatch: pytest.MonkeyPatch):
+def test_a_worker_that_does_not_count_is_the_graders_fault(
+    held, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+):
     exchange = WorkerLink._exchange
     monkeypatch.setattr(
         WorkerLink, "_exchange", lambda self, *a, **k: replace(exchange(self, *a, **k), peak=None)
     )
     step = held(ADD, ADD.solution.read_text())
     assert (step.outcome, step.points) == (Outcome.ERROR, 0)
-    assert step.failure.message == (
-        "The worker did not count the memory that the kernel file holds."
-    )
+    assert text_of(step.failure) == snapshot
 
 
 def test_a_kernel_that_fails_on_the_larger_case_is_reported_with_it(held):
@@ -520,9 +519,9 @@ def test_growing_memory_is_distinguished_from_fixed_memory(on_gpu):
         assert found.outcome is (Outcome.FAIL if found.memory.peak_bytes > most else Outcome.PASS)
 
 
-def test_a_failure_reports_the_limit(on_gpu):
+def test_a_failure_reports_the_limit(on_gpu, snapshot: SnapshotAssertion):
     failure = on_gpu(5 << 30, 5 << 30).failure
-    assert failure.message == ("one call holds 4,608 MiB beyond its arguments and a fixed 512 MiB")
+    assert text_of(failure) == snapshot
     assert (failure.kind, failure.expected) == ("memory", "at most 50.2 MiB")
 
 
@@ -735,7 +734,6 @@ def test_a_solution_passes_on_a_gpu(on_card, exercise: Exercise, card: int | Non
 def test_a_wrong_kernel_fails_on_a_gpu(on_card, file: Path, card: int | None):
     step = on_card(catalog.find(ROOT, file.parent.name), file.read_text(), gpu_memory=card)
     assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "memory"), step
-    assert "growing with its arguments" in step.failure.message
 
 
 @pytest.mark.gpu
