@@ -96,7 +96,7 @@ def verify(
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Prove that exercises tell right from wrong. Takes a minute or two for each."""
+    """Prove that exercises tell right from wrong. Takes up to two minutes for each."""
     if calibrate:
         _reject_beside_calibrate(device, {"--mutants": mutants, "--seed": seed, "--junit": junit})
         _propose_gates(names, every, runs, json)
