@@ -149,7 +149,7 @@ def test_the_keyboard_reaches_parts_code_and_mistakes(show):
         page.locator(".diff ins").first.inner_text().strip() == "+    x = tl.load(x_ptr + offsets)"
     )
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.ariaLabel") == ("What differs in wrong_no_mask.py")
+    assert page.evaluate("document.activeElement.ariaLabel") == ("Differences in wrong_no_mask.py")
 
 
 def test_pictures_are_shown_with_their_words(show):
