@@ -1,7 +1,7 @@
 """The lesson of a new exercise: its headings, the facts of its spec, and marks for the author.
 
 A line that begins with `TODO(author)` marks text that only an author can write. Everything else is
-derived from the spec, so that a lesson and its spec agree from the first day on.
+derived from the spec, so that a lesson and its spec agree from the first day.
 """
 
 from __future__ import annotations

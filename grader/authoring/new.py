@@ -1,8 +1,7 @@
 """`grader new`: an exercise that begins as a working copy of another one, under its own name.
 
-The copy has the tests and the solution of its model, so it verifies from the first minute on.
-Whatever the author breaks shows at once. Places that still describe the model are marked
-`TODO(author)`.
+The copy has the tests and the solution of its model, so it verifies from the first minute. Whatever
+the author breaks shows at once. Places that still describe the model are marked `TODO(author)`.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def drop_other(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
 
 
 def skip_one_percent(kernel: Kernel, node: ast.AST) -> Iterator[Edit]:
-    """Leave out each hundredth element, by a mask or in a loop that accumulates."""
+    """Leave out every hundredth element, by a mask or in a loop that accumulates."""
     if called(node) in ("load", "store") and (mask := _keyword(node, "mask")):
         assert isinstance(node, ast.Call)
         address = node.args[0]

@@ -94,7 +94,7 @@ class ReadAttempt(NamedTuple):
     digest: str
     signed: bool
     when: str  # handed in: UTC, ISO 8601
-    graded: str  # the same; empty where the text is no time
+    graded: str  # the same; empty where the text is not a time
     file: Path | None = None
 
     @property
@@ -283,7 +283,7 @@ def each_once(placed: Sequence[tuple[str, Dated]]) -> tuple[list[Dated], list[Pr
     """Return the attempts that count, oldest first, whatever the order of the files.
 
     Attempts that were handed in at the same time, such as a commit that is graded again, are in the
-    order of their grading. Of several with one id a signed one counts, then the oldest.
+    order of their grading. If several have one id, a signed one counts, otherwise the oldest.
     """
     by_id: dict[str, tuple[str, Dated]] = {}
     problems: list[Problem] = []

@@ -74,7 +74,7 @@ def _grade(
     """Grade all targets with one judge, since each start costs seconds; fill in `results`.
 
     If that judge breaks, all its results are dropped, see `check`, and each target gets a judge of
-    its own. Raises KeyboardInterrupt, also where the judge was interrupted.
+    its own. Raises KeyboardInterrupt, even where the judge was interrupted.
     """
     pending = iter(targets)
 

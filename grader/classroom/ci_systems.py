@@ -119,7 +119,7 @@ def _utc_or_empty(time: str) -> str:
 def submission_time(given: str | None, place: Place, now: datetime) -> str:
     """Return the given time of submission, or this place's, or now: UTC, ISO 8601.
 
-    Raises UsageError for a given text that is no time, or one in the future.
+    Raises UsageError for a given text that is not a time, or one in the future.
     """
     if given is None:
         return place.submitted_at or _utc_or_empty(now.isoformat())

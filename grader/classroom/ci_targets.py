@@ -33,9 +33,9 @@ def plan(
 ) -> tuple[Target, ...]:
     """List the kernel files to grade: the course's, or those of a student's repository.
 
-    Raises UsageError for a submission that is no folder. Raises it, too, for one without any
-    exercise of the course, unless the student sent it: another folder was meant, and 0 points would
-    be wrong.
+    Raises UsageError for a submission that is not a folder. Raises it also for one without any
+    exercise of the course, because another folder was meant and 0 points would be wrong. A
+    submission that the student sent is graded even so.
     """
     if submission is None:
         return tuple(_own(exercise) for exercise in exercises)

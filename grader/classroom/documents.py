@@ -91,7 +91,7 @@ def schema_of(text: bytes) -> str:
 def files(
     paths: Sequence[Path], endings: tuple[str, ...] = ENDINGS
 ) -> tuple[list[tuple[Path, int]], list[Problem]]:
-    """List each file once, with its size in bytes, by name; and the entries that are no files.
+    """List each file once, with its size in bytes, by name, and the entries that are not files.
 
     Of folders it lists files with these endings. Raises UsageError for a path that is not there.
     """

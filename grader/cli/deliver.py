@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def log_message(text: str) -> None:
-    """Print text whose lines are no commands to the system that reads a job's log."""
+    """Print text so that none of its lines is a command to the system that reads a job's log."""
     say.message(texts.without_commands(texts.lines(text)))
 
 

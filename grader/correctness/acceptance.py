@@ -23,9 +23,9 @@ expected value, so zeros never pass.
 - If rounding errors are independent, adding one term after the other loses less than
   3.7 · √n · 2⁻²⁴ (measured to n = 262,144).
 - If terms repeat, all errors have one sign. A chain of c equal terms whose sum is S, between 2^k
-  and 2^(k+1), rounds c · (1 - 2^k / S) times by at most 2^(k-24), and before that
-  c · 2^k / S times by a third of it on average: relative to S at most 3/8 · c · 2⁻²⁴, reached at
-  S = 4/3 · 2^k. This is the larger of the two from n = 456 on.
+  and 2^(k+1), rounds c · (1 - 2^k / S) times by at most 2^(k-24), and before that c · 2^k / S times
+  by a third of it on average: relative to S at most 3/8 · c · 2⁻²⁴, reached at S = 4/3 · 2^k. For n
+  of 456 and more, this is the larger of the two.
 - No kernel needs a chain of more than 8192 terms: it adds up a row of 131,072 in 16 lanes or more.
   A larger limit would hide a sum in float16, which is off by 2⁻¹² and more.
 

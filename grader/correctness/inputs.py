@@ -319,7 +319,7 @@ def _middle(low: int, high: int) -> float:
 
 
 def _integer(low: int, high: int, shape: tuple[int, ...], random: torch.Generator) -> Tensor:
-    # torch takes no bound above int64's greatest number, so that one is never drawn.
+    # torch takes no bound above int64's greatest number, so this number is never drawn.
     return torch.randint(low, min(high + 1, 2**63 - 1), shape, generator=random)
 
 

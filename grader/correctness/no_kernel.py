@@ -12,7 +12,7 @@ MOST_WITHOUT = 0.1
 
 
 def no_kernel_failure(spec: Spec, shares: Iterable[tuple[str, float]]) -> Failure | None:
-    """Build the failure for the first output of which too much is right, or return None.
+    """Build the failure for the first output with too many right elements, or return None.
 
     `shares` are the right elements of each output, from 0 to 1, with all launches disabled.
     """

@@ -102,7 +102,7 @@ def load_spec(path: Path) -> BaseSpec:
     module = importlib.util.module_from_spec(source)
     try:
         source.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # a spec that calls sys.exit(0) is no pass
+    except (Exception, SystemExit) as error:  # a spec that calls sys.exit(0) must not pass
         raise BrokenExercise(
             f"The exercise {path.parent.name} is broken: {path} fails with "
             f"{type(error).__name__}: {error}",

@@ -96,8 +96,8 @@ def drifted(exercise: Exercise, make: StubMaker = make_stub) -> bool:
 def write(exercise: Exercise, force: bool = False, make: StubMaker = make_stub) -> bool:
     """Write kernel.py; return False when it was right already.
 
-    Raises UsageError where the path is no file. Unless `force`, raises it also when the file holds
-    something else, because that is somebody's work.
+    Raises UsageError where the path is not a file. Unless `force`, raises it also when the file
+    holds something else, because that is somebody's work.
     """
     stub = stub_of(exercise, make)
     if not drifted(exercise, make):

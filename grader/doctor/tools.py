@@ -17,7 +17,7 @@ USES = {
 }
 COMPILERS = ("cc", "gcc", "clang")
 DRIVER = Path("/proc/driver/nvidia/params")
-# linux/capability.h; drivers from 565 on also take the second: NVIDIA, ERR_NVGPUCTRPERM.
+# linux/capability.h; driver 565 and later also take the second: NVIDIA, ERR_NVGPUCTRPERM.
 CAP_SYS_ADMIN, CAP_PERFMON = 1 << 21, 1 << 38
 
 

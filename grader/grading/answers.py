@@ -54,7 +54,7 @@ def write(answer: Answer) -> bytes:
 
 
 def read(line: bytes) -> Answer:
-    """Parse one line. Raises GraderError for a line that is too long, or is no answer."""
+    """Parse one line. Raises GraderError for a line that is too long, or is not an answer."""
     if len(line) > LONGEST_LINE:
         raise _fault(f"a line of more than {LONGEST_LINE:,} bytes")
     try:

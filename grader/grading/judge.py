@@ -1,7 +1,7 @@
 """The judge: a process that runs pytest over an exercise's own files and decides.
 
 Started by `judge_process` as `python -I -m grader.grading.judge ANSWERS_FD`. It reads `requests`
-from standard input and writes their `answers`, in the same order, to ANSWERS_FD. Of a learner's
+from standard input and writes their `answers`, in the same order, to ANSWERS_FD. From a learner's
 folder it reads only the bytes of one kernel file, and it does not run them.
 """
 
@@ -56,7 +56,7 @@ def main(argv: list[str]) -> int:
         batch = requests.read(sys.stdin.buffer)
         return _answer_all(batch, send, interrupted) if batch else 0
     except (KeyboardInterrupt, BrokenPipeError):
-        return 130  # nobody waits for an answer any more
+        return 130  # nobody waits for an answer
     except Exception as error:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command interrupts at this answer
         send(_error_answer(error, debug=any(request.options.debug for request in batch)))

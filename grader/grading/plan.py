@@ -47,7 +47,7 @@ def ordered(listed: Iterable[Step], joining: Iterable[Step]) -> Sequence[Step]:
                 "Take one out of the `needs` of another.",
             )
         places = [_behind_needs(step, order) for step in ready]
-        # From the last on, so that places stay right and names stay in their order.
+        # The last one first, so that places stay right and names stay in their order.
         for place, step in sorted(zip(places, ready, strict=True), key=_place_and_name)[::-1]:
             order.insert(place, step)
         waiting = [step for step in waiting if step not in ready]

@@ -33,7 +33,7 @@ def run(grading: Grading, step: Step) -> StepResult:
 
 
 def unmet_need(grading: Grading, step: Step) -> str | None:
-    """Return the first step that this one needs, also by way of others, and that did not pass."""
+    """Return the first step that did not pass of those that this one needs, directly or not."""
     needed = _all_needs(step)
     for other in grading.order:
         done = grading.steps.get(other.name)

@@ -82,7 +82,7 @@ class Grading:
 
     @property
     def simulated(self) -> RemoteKernel:
-        """The kernel as a callable that runs on the CPU, also where there is a GPU."""
+        """The kernel as a callable that runs on the CPU, even where there is a GPU."""
         return self.workers.on("cpu").remote
 
     @cached_property

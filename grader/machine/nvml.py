@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 # nvml.h, nvmlClocksEventReason*: reasons for a clock below the requested one. An idle GPU, and a
-# clock that somebody set, are no slowdowns.
+# clock that somebody set, are not slowdowns.
 SLOWDOWNS = {
     0x04: "power limit",
     0x08: "hardware slowdown",
@@ -103,7 +103,7 @@ def minor_number(uuid: str) -> int | None:
 
 
 def mig(uuid: str) -> bool | None:
-    """Report whether this GPU is split into instances (MIG); None on a card that cannot be."""
+    """Report whether this GPU is split into instances (MIG); None on a card without MIG."""
 
     def query(pynvml: Any) -> bool:
         device = pynvml.nvmlDeviceGetHandleByUUID(uuid)

@@ -197,7 +197,7 @@ class Draw(Protocol):
 
         In the distribution `extremes` they reach ±`extreme` (the dtype's largest finite value): a
         spec lowers it so that the correctly rounded output stays finite. Whole numbers lie between
-        -`extreme` and `extreme`, unsigned ones from 0 on.
+        -`extreme` and `extreme`, unsigned ones between 0 and `extreme`.
         """
 
     def indices(self, count: int, below: int, ignored: int | None = None) -> Tensor:
@@ -304,7 +304,7 @@ class Spec(BaseSpec):
     with all launches disabled is rejected.
 
     `flops(case)` is the number of operations of one call, counted simply. An addition, a product, a
-    division, a comparison and an exp are one each; what a second pass computes anew counts once.
+    division, a comparison and an exp are one each; what a second pass computes again counts once.
     Only the roofline of `grader bench` uses it; no verdict does.
     """
 

@@ -152,7 +152,7 @@ def _student(
 
 
 def _rows_by_student(boards: Iterable[Board]) -> defaultdict[str, dict[str, tuple[Row, bool]]]:
-    """Return by student and exercise the row on that board, and whether its rank is shared."""
+    """Return the row of each student and exercise on that board, and whether its rank is shared."""
     places: defaultdict[str, dict[str, tuple[Row, bool]]] = defaultdict(dict)
     for board in boards:
         ties = _shared_ranks(row.rank for row in board.rows)

@@ -82,7 +82,7 @@ def model(gpu: str) -> str:
 
 
 def moment_of(text: str) -> datetime | None:
-    """Parse a time, which is UTC without a zone; return None for a text that is no time."""
+    """Parse a time, which is UTC without a zone; return None for a text that is not a time."""
     try:
         return utc(text)
     except ValueError:
@@ -90,7 +90,7 @@ def moment_of(text: str) -> datetime | None:
 
 
 def _minute(text: str) -> str:
-    """Write `21 Nov 2026, 15:04`; keep a text that is no time."""
+    """Write `21 Nov 2026, 15:04`; keep a text that is not a time."""
     moment = moment_of(text)
     return text if moment is None else to_the_minute(moment)
 

@@ -45,7 +45,7 @@ def all_fit(array: Array, cells: Mapping[int, Cell], space: Space) -> bool:
 def boxes(
     array: Array, cells: dict[int, Cell], beyond: list[Cell], interest: set[int], space: Space
 ) -> Text:
-    """Draw an array's elements as boxes in rows, as many as fit, from the first of interest on."""
+    """Draw an array's elements as boxes in rows, as many as fit, beginning with `interest`."""
     near: list[Cell] = []
     if not size(array):
         text = Text(f"    {array.name} has no elements\n")
@@ -129,7 +129,7 @@ def _drawn_part(
     """Return at most `most` of `count` rows or columns to draw; None is a gap.
 
     Draw all from the first to the last one in `used`, and the others, too, if they are at most
-    `spare`. Of too many, draw those from the first of `interest` on. If that is the first one used,
+    `spare`. If these are too many, start at the first of `interest`. If that is the first one used,
     draw the start and the end: the end shows the last block of a launch.
     """
     first, last = min(used, default=0), max(used, default=0)

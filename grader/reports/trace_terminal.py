@@ -219,7 +219,7 @@ def _accessed_array(
 
 
 def _faults(trace: Trace, width: int, brief: bool) -> Text:
-    """List the faults in words, each with its line of the kernel; or say that there are none.
+    """List the faults in words, each with its line of the kernel, or say that the trace has none.
 
     `brief` omits the hint that other cases exist: the check above has tried them.
     """

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from grader.correctness import bits, has_unused_nan
 
-# Bytes that are no bool: a kernel writes 0 or 1, or by mistake all bits for True.
+# Bytes that are not a bool: a kernel writes 0 or 1, or by mistake all bits for True.
 NO_BOOL = range(2, 255)
 
 
@@ -18,9 +18,9 @@ NO_BOOL = range(2, 255)
 class Poison:
     """The pattern of one call.
 
-    Floats of 16 and 32 bits get a NaN that no arithmetic makes. Bools get a byte that is no bool.
-    Other dtypes have no such value: each element gets random bits, so elements that a kernel leaves
-    untouched are rarely right by chance.
+    Floats of 16 and 32 bits get a NaN that no arithmetic makes. Bools get a byte that is neither 0
+    nor 1. Other dtypes have no such value: each element gets random bits, so elements that a kernel
+    leaves untouched are rarely right by chance.
     """
 
     nan: int  # bits of a float32; 16-bit dtypes take the upper half

@@ -69,7 +69,7 @@ class RemoteKernel:
         """
         filled = destinations(self.spec, inputs, self.device)
         arguments = [(inputs | filled)[a.name] for a in self.spec.arguments]
-        # A write elsewhere is no evidence of a kernel: a kernel may do no more than undo it.
+        # A write elsewhere does not prove a kernel: a kernel may do no more than undo it.
         finished = self._carry_out(arguments, self._executor.without_kernels, anywhere=True)
         return filled if finished else None
 

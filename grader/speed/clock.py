@@ -222,7 +222,7 @@ def overhead_spread(evidence: Evidence) -> float:
 def overhead_growth(evidence: Evidence) -> float:
     """Return the growth of the overhead since the kernel's start, as a part of a batch's time.
 
-    The machine may have become busier; or the kernel left work on the GPU to feign that.
+    Either the machine became busier, or the kernel left work on the GPU that looks like it.
     """
     return (
         _lower_quartile(_overheads_s(evidence.beside))

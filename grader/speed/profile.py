@@ -99,7 +99,7 @@ class Stall(Record):
 
 
 class Profile(Record):
-    """The counters of one call, all launches together; or in `problem` why they are unknown.
+    """The counters of one call, all launches together, or the `problem` that hides them.
 
     The hit rate, the occupancy and the stalls are those of the longest launch.
     """
@@ -117,7 +117,7 @@ class Profile(Record):
 
 
 def run(spec: Spec, kernel: bytes, gpu_memory: int | None = None) -> Profile:
-    """Profile one call at a size far above the L2 cache; a machine without ncu is no error."""
+    """Profile one call at a size far above the L2 cache; a machine without ncu is not an error."""
     with gpu_lock.exclusive_gpu():
         gpu = survey(gpu_memory)
         # Half of the memory of a batch: ncu keeps a copy of the memory that a launch overwrites.

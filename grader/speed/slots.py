@@ -1,9 +1,9 @@
 """The scored case, many times over in one arena: fresh inputs, and a secret sample of outputs.
 
 Each batch of the speed step calls the kernel once for each slot. Before a batch, the judge fills
-every slot anew, except for the withheld inputs (`withheld_inputs.py`). It keeps the contents of a
-few secret places in its own memory, and computes the right values for such places of every output.
-A few more rows are there for the warm-up.
+every slot with new data, except for the withheld inputs (`withheld_inputs.py`). It keeps the
+contents of a few secret places in its own memory, and computes the right values for such places of
+every output. A few more rows are there for the warm-up.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ def _own_frames(error: BaseException, file: str) -> list[tuple[int, str, str]]:
         for where, number, name in _frames(error.__traceback__)
         if where == file
     ]
-    # The compiler's position is no Python frame: the exception holds it.
+    # The compiler's position is not a Python frame: the exception holds it.
     for each in _compile_errors(error):
         own += _compiled_line(each.src, each.node, file)
     return own

@@ -91,7 +91,7 @@ class Order:
     A party that makes its writes visible and then updates an element atomically releases them
     there. Whoever updates that element later acquires them, and all that the first had acquired
     (release and acquire: PTX ISA, "Memory Consistency Model"). Therefore "the last block adds up
-    what the others left", and locks, are no races.
+    what the others left", and locks, are not races.
     """
 
     def __init__(self) -> None:

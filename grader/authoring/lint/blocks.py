@@ -46,7 +46,7 @@ class Blocks:
                 yield node
 
     def _has_lanes(self, expression: ast.AST, known: set[str]) -> bool:
-        """Return whether a value has an element for each lane. Loaded values are no offsets."""
+        """Return whether a value has an element for each lane. Loaded values are not offsets."""
         waiting = [expression]
         while waiting:
             node = waiting.pop()

@@ -74,7 +74,7 @@ def review(path: str, content: bytes) -> Review:
     try:
         text = _decoded(content)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what Python finds odd is no finding of a rule
+            warnings.simplefilter("ignore")  # what Python finds odd is not a finding
             source = Source(ast.parse(text))
         lines = text.splitlines()
         found = [

@@ -20,8 +20,8 @@ from grader.authoring.lint.torch_api import (
     words,
 )
 
-# numpy's types and small tables are no work, nor is what rounds a number of blocks. Its files are
-# another rule's.
+# numpy's types and small tables are not work, nor is rounding a number of blocks. Another rule
+# covers numpy's files.
 _NUMPY_ALLOWED = words(
     "arange array asarray bool_ ceil dtype e empty finfo float16 float32 float64 floating floor "
     "full iinfo inf int16 int32 int64 int8 integer intp log2 nan ndarray newaxis number ones pi "
@@ -51,7 +51,7 @@ def torch_operations(source: Source) -> Iterator[Match]:
 def _methods(source: Source) -> Iterator[tuple[ast.Call, str, ast.expr]]:
     """Yield each method call on the host: the call, the method's name and its object.
 
-    A function of a module is no method.
+    A function of a module is not a method.
     """
     for node in source.nodes:
         if (

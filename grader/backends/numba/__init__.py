@@ -34,7 +34,7 @@ BACKEND = Backend(
         messages=MESSAGES,
     ),
     trial=Trial("trial_kernel.py", "add"),
-    # A small launch is no reason to print a warning to a learner.
+    # A small launch does not deserve a warning to the learner.
     variables={
         "NUMBA_CACHE_DIR": "{home}/numba",
         "NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0",

@@ -13,7 +13,7 @@ FAULTS = {
     "race": "Give each element to one thread, put a barrier that all threads come to between the "
     "two accesses, or make both of them atomic.",
 }
-# By a part of the simulator's question about an index, where the cause is no missing check.
+# By a part of the simulator's question about an index, where the cause is not a missing check.
 OUTSIDE = {
     "its two indices exchanged": "The first index of a table is the row and the second the column; "
     "x is the column by custom. If they are in order, the access needs an `if` that checks that "

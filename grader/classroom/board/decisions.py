@@ -55,7 +55,7 @@ def read(path: Path) -> Decisions:
 
 
 def reasons(path: Path | None) -> dict[str, str]:
-    """Return the reasons by the attempt's id; none without a file. Raises as `read` does."""
+    """Return the reasons by the attempt's id; empty without a file. Raises as `read` does."""
     return {} if path is None else read(path).reasons
 
 

@@ -36,7 +36,7 @@ class Entry(NamedTuple):
     student: str
     exercise: str
     when: str  # handed in: UTC, ISO 8601
-    graded: str  # the same; empty where the text is no time
+    graded: str  # the same; empty where the text is not a time
     signed: bool
     trusted: bool  # signed, and made in hardened mode
     state: State

@@ -20,7 +20,7 @@ TAKEN = (
 PSEUDONYM = re.compile(rf"({'|'.join(ADJECTIVES)})[\W_]*({'|'.join(NOUNS)})[\W_]*\d+")
 NUMBER_AROUND = re.compile(r"^[\W\d_]+|[\W\d_]+$")
 # The invisible fillers of Hangul, as NFKC writes them. All other characters that Unicode calls
-# ignorable are no letters, or are removed when a nickname is cleaned.
+# ignorable are not letters, or are removed when a nickname is cleaned.
 UNSEEN = re.compile("[\u115f\u1160]")
 # Japanese and Korean mix several scripts, and none of them looks like another.
 EAST_ASIAN = ("CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL")

@@ -23,9 +23,9 @@ LONGEST_GPU = 80  # characters of a GPU's name
 
 @dataclass(frozen=True)
 class Task:
-    """An exercise as a board shows it; without a speed to grade it has no `gates` and no board.
+    """An exercise as a board shows it. One without a speed to grade has no `gates` and no board.
 
-    `backend` is the name of its kind where it has no kernel.
+    If it has no kernel, `backend` holds the name of its kind.
     """
 
     name: str

@@ -18,7 +18,7 @@ def autograder_zip(release: Path) -> bytes:
     """Pack a folder that `grader release` wrote. The same release makes the same bytes.
 
     The zip holds only the files that the release lists, because students can read the files on
-    Gradescope. Raises UsageError for a folder that is no release or has a changed file.
+    Gradescope. Raises UsageError for a folder that is not a release or has a changed file.
     """
     listed = manifest.read(release)
     manifest.require_unchanged(release, listed)

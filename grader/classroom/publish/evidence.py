@@ -99,7 +99,7 @@ def _result(document: bytes) -> Result:
 
 
 def started(result: Result) -> datetime:
-    """Return the time when the check began. Raises Unusable for a text that is no time."""
+    """Return the time when the check began. Raises Unusable for a text that is not a time."""
     try:
         return utc(result.started_at)
     except ValueError:

@@ -1,9 +1,9 @@
 """The files of a course that students get: those on this list, and nothing else.
 
-Of an exercise: README.md, spec.py, test_kernel.py, eager.py, and kernel.py as the stub that its
-present solution makes, whatever the working tree holds. Of the course: course.toml, its extensions,
-the README.md of each shelf, LICENSE, the CI file of the chosen kind, and the files that `--with`
-names. No link is followed.
+From an exercise: README.md, spec.py, test_kernel.py, eager.py, and kernel.py as the stub that its
+present solution makes, whatever the working tree holds. From the course: course.toml, its
+extensions, the README.md of each shelf, LICENSE, the CI file of the chosen kind, and the files that
+`--with` names. No link is followed.
 """
 
 from __future__ import annotations

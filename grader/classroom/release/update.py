@@ -143,7 +143,7 @@ def run(folder: Path, source: str) -> Plan:
     """Bring the student's repository in `folder` to the release at `source`; return the plan.
 
     `source` is the folder of a release, or a repository that git clones. Raises UsageError as
-    `plan` does, and where `source` is no release, was changed since, or cannot be cloned.
+    `plan` does, and where `source` is not a release, was changed since, or cannot be cloned.
     """
     old = manifest.read(folder)
     with _opened(source) as release:

@@ -25,8 +25,8 @@ def document(
 ) -> str | None:
     """Return the file, or None if anything could not be graded.
 
-    `identity` holds the fields of ci_systems.CLASSROOM50, and may hold `username`, who pushed.
-    Times are ISO 8601 in UTC. With `out_of`, points are scaled to that sum.
+    `identity` holds the fields of ci_systems.CLASSROOM50, and may hold `username`, the account that
+    pushed. Times are ISO 8601 in UTC. With `out_of`, points are scaled to that sum.
     """
     if not attempts or facts.ungraded(attempts):
         return None

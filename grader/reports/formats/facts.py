@@ -76,7 +76,7 @@ def sum_of(attempts: Sequence[Attempt]) -> str:
 
 
 def sum_or_none(points: Iterable[int | None]) -> int | None:
-    """Return the sum, or None if one of them is None: an ungraded exercise is no zero."""
+    """Return the sum, or None if one of them is None: an ungraded exercise does not count as 0."""
     known = list(points)
     return None if None in known else sum(filter(None, known))
 

@@ -13,7 +13,7 @@ from grader.speed.statistics import IMPOSSIBLE
 
 
 def find_bound(name: str) -> Bound:
-    """Return a bound. Raises BrokenExercise with close names where there is none of this name."""
+    """Return a bound. Raises BrokenExercise with close names if no bound has this name."""
     known = discover(__name__, "BOUND", Bound)
     if name not in known:
         close = difflib.get_close_matches(name, known, n=2, cutoff=0.4)

@@ -155,7 +155,7 @@ class Block:
         return f": {missing}"
 
     def _own(self, thread: Thread) -> set[int]:
-        # Of the thread and its block, and the thread's in the grid.
+        # Numbers of the thread and of its block, and the thread's number in the grid.
         threads, blocks = ((each.x, each.y, each.z) for each in (thread.index, self._index))
         along = zip(threads, blocks, self._block_dim, strict=True)
         return {*threads, *blocks, *(at + block * wide for at, block, wide in along)}

@@ -4,7 +4,7 @@ Accesses are counted as the text has them: a compiler may read an element once w
 it twice. Threads of a warp run in step. The n-th time that they reach one instruction is one
 request to memory, by all threads that do so. Some threads may reach it less often: an `if` keeps
 them from the last turns of a loop or, where it counts down, from the first. Requests are therefore
-grouped from the first time on, or from the last one backwards, whichever gives fewer. An atomic
+numbered forwards from the first time, or backwards from the last, whichever gives fewer. An atomic
 update is a read and a write, in one request.
 """
 

@@ -277,7 +277,7 @@ class Memory:
 
     def _racing(self, lately: Lately | None) -> Done | None:
         if lately is None or (lately[0][0] >= self.threads.turn and lately[1] is lately[2]):
-            return None  # nobody's, or only its own
+            return None  # written by no thread, or only by this one
         for done in lately:
             if done is not None and self.threads.racing(done[0]):
                 return done

@@ -57,7 +57,7 @@ def run_blocks(backwards: bool) -> None:
 
 @contextmanager
 def logging() -> Iterator[Log]:
-    """Record every access of launches meanwhile, also of one that fails."""
+    """Record every access of launches meanwhile, even of one that fails."""
     Launch.log = log = Log()
     try:
         yield log

@@ -1,7 +1,7 @@
 """Shuffles between the threads of a warp: the source of each value, and the threads that must come.
 
 A shuffle waits for the threads of the warp in its mask, as a barrier does for those of a block.
-Threads that have ended delay nobody. A shuffle orders no accesses to memory (CUDA C++ Programming
+Threads that have ended delay no other. A shuffle orders no accesses to memory (CUDA C++ Programming
 Guide, "Warp Shuffle Functions": "these intrinsics do not imply a memory barrier").
 """
 

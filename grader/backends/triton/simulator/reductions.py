@@ -70,7 +70,7 @@ class ReduceOps(interpreter.ReduceOps):
 
 
 class ScanOps(interpreter.ScanOps):
-    """Scans, of bfloat16 too."""
+    """Scans, including those of bfloat16."""
 
     def cumsum(self, input: Any) -> Any:
         if input.dtype == tl.bfloat16:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from grader.grading.kind import Kind, Rows, Sections
 from grader.model import Spec
 
-# Answers that are no work at all: names of grader.sandbox.ANSWERS, which needs torch.
+# Answers that take no work at all: names of grader.sandbox.ANSWERS, which needs torch.
 NO_WORK = (
     "zeros",
     "ones",

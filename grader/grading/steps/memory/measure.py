@@ -2,10 +2,11 @@
 
 A kernel is memory-bound because its arguments are large; a scratch copy of one is as large. On a
 GPU the judge watches the free memory from outside, during a call of half the scored rows and during
-one of all of them: what grows between the two counts from nothing on, and what does not, such as
-code and streams, above the fixed allowance. In simulation the worker counts what the file allocates
-on a small case, and on one of twice the rows: what grows between them is taken to grow on, up to
-arguments of NOMINAL bytes, and fails where no cap above the small cases can explain it.
+one of all of them. It counts all that grows between the two calls. What does not grow, such as code
+and streams, counts only above the fixed allowance. In simulation the worker counts what the file
+allocates on a small case, and on one of twice the rows. The judge assumes that what grows between
+them continues to grow, up to arguments of NOMINAL bytes. Growth fails where no cap above the small
+cases can explain it.
 """
 
 from __future__ import annotations
@@ -195,7 +196,7 @@ def _noisy(cause: str) -> Failure:
 
 
 def _mib(size: int) -> str:
-    """Return `nothing`, `12 bytes`, or from a tenth of a MiB on a size such as `1.4 MiB`."""
+    """Return `nothing`, `12 bytes`, or `1.4 MiB` for a tenth of a MiB and more."""
     if size < MIB // 10:
         return f"{size:,} bytes" if size else "nothing"
     return f"{size / MIB:,.1f}".removesuffix(".0") + " MiB"
