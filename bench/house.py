@@ -1,4 +1,4 @@
-"""How the house stands: figures of the package's source, and of a check beside an older checkout.
+"""Measure the figures of the house: its source, and a check beside an older checkout.
 
     python bench/house.py --before fd6bfb7 --out bench/results/house.json
     python bench/house.py --before fd6bfb7 --against ../old --out bench/results/house.json

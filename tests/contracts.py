@@ -1,4 +1,4 @@
-"""How a contract is tested: a row for each private name of a library, and for each use of ours."""
+"""Test contracts: a row for each private name of a library, and for each use of ours."""
 
 from __future__ import annotations
 

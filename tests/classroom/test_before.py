@@ -1,4 +1,4 @@
-"""What the version before released, ran and signed works with this one.
+"""Hold this version to courses, runs and signatures of the version before.
 
 `tests/courses/before/` holds a course that kernel-grader 0.1.0 released before its modules became
 rooms, and what its `grader ci --sign` made of the two solutions.
