@@ -127,7 +127,7 @@ SPEC = Spec(
         "`(row_max - x[target]) + tl.log(total)` from the running maximum and the rescaled sum of "
         "exercise 04: no exponential can overflow then.",
         "Load the target's logit before you store anything to the row: the second pass puts the "
-        "gradient in its place, and a logit read after that is no logit any more.",
+        "gradient in its place, and what you read there after that is the gradient.",
         "The second pass loads each block again, computes "
         "`grad_scale * (tl.exp(x - row_max) / total)`, takes grad_scale off where the column is "
         "the target (`tl.where(offsets == target, ...)`), and stores the block where it was "

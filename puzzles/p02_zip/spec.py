@@ -47,7 +47,7 @@ SPEC = Spec(
     hints=(
         "As in the first puzzle, a thread's number picks its element. A thread is free to use it "
         "in more than one array.",
-        "Thread i needs two elements, one of `a` and one of `b`. Both stand at place i.",
+        "Thread i needs two elements, one of `a` and one of `b`. Both are at place i.",
         "`i = cuda.threadIdx.x`, then `out[i] = a[i] - b[i]`.",
     ),
     limits=Limits(call_s=10),

@@ -45,7 +45,7 @@ SPEC = Spec(
     budgets=(Budget("global_reads", most=1, best=1), Budget("global_writes", most=1, best=1)),
     pictured=Case((40,), "float32", draw="integers"),
     hints=(
-        "Each thread has a number, also those that are too many. Which numbers have an element?",
+        "Each thread has a number, even those that are too many. Which numbers have an element?",
         "The places of `a` are 0 to `a.size - 1`. A thread whose number is `a.size` or more must "
         "neither read nor write.",
         "`i = cuda.threadIdx.x`, then `if i < a.size:`, and below it, indented, "

@@ -49,7 +49,7 @@ SPEC = Spec(
     hints=(
         "The grid is too small for one element each. What should a thread do after its first "
         "element, so that no element is forgotten and none is done twice?",
-        "A thread goes on by as many places as there are threads in the whole grid. The others "
+        "A thread moves on by as many places as there are threads in the whole grid. The others "
         "do the places in between. `cuda.gridsize(1)` is that number.",
         "Python's `range(first, end, step)` counts in steps, and stops before `end`: it is the "
         "guard as well.",

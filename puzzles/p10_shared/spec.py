@@ -64,8 +64,8 @@ SPEC = Spec(
     hints=(
         "There are two parts. First every thread reads its own element of `a` and puts it where "
         "the others can see it. Then every thread looks at two elements of `shared`.",
-        "Between the two parts all threads must wait for each other: `cuda.syncthreads()`. It "
-        "stands outside of every `if`, so that all threads of the block come to it.",
+        "Between the two parts all threads must wait for each other: `cuda.syncthreads()`. Call it "
+        "outside of every `if`, so that all threads of the block come to it.",
         "The element of thread t lies at `shared[t]`, and the mirrored one at "
         "`shared[count - 1 - t]`: for t = 0 that is the last one.",
         "If `t < count`: `shared[t] = a[start + t]`. Then `cuda.syncthreads()`. Then, again if "

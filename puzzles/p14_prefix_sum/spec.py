@@ -73,7 +73,7 @@ SPEC = Spec(
         "In a step, a thread reads a number that another thread is about to change. So all read "
         "first, each into a variable of its own. Then all wait, and only then they write.",
         "`before = float32(0.0)`, and `if t >= by`: `before = shared[t - by]`. Then a barrier, "
-        "then `shared[t] += before`, then another barrier. Both stand outside of the `if`.",
+        "then `shared[t] += before`, then another barrier. Both are outside of the `if`.",
         "Around that: `by = 1`, then `while by < THREADS`, with `by *= 2` as the last line "
         "of the loop.",
     ),

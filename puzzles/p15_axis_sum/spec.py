@@ -68,7 +68,7 @@ SPEC = Spec(
         "A row may be longer than the block. So thread t takes column t, then column t + THREADS, "
         "and so on, and adds them up in a variable of its own.",
         "`total = float32(0.0)`, then `for column in range(t, a.shape[1], THREADS)`: "
-        "`total += a[row, column]`. After the loop `shared[t] = total`, also when it is still 0.",
+        "`total += a[row, column]`. After the loop `shared[t] = total`, even when it is still 0.",
         "At the end: if `t == 0`, then `out[row] = shared[0]`.",
     ),
     limits=Limits(call_s=10),

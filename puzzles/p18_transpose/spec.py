@@ -63,7 +63,7 @@ SPEC = Spec(
         "The loop that is there reads rows of `x` and writes rows of the tile. Yours reads columns "
         "of the tile and writes rows of `out`: so neighbouring threads always meet neighbouring "
         "elements of `x` and of `out`.",
-        "The tile lies the other way in `out`: its first row there is `left`, its first column "
+        "In `out` the tile is turned: its first row there is `left`, its first column "
         "`top`. So `out[left + row, top + tx]` gets the element that came from row `tx` and column "
         "`row` of the tile.",
         "All of the tile must be there before any of its columns is read, and the threads that "

@@ -68,8 +68,8 @@ SPEC = Spec(
         "`running_sums(counts)`, which is there and has all barriers that are needed.",
         "Now `counts[t]` counts the value itself, too. So it goes to `out[counts[t] - 1]`, if it "
         "is kept.",
-        "`counts[THREADS - 1]` is how many are kept in all. The threads from that number on, and "
-        "below `out.size`, have a place to fill with 0.",
+        "`counts[THREADS - 1]` is how many are kept in all. The threads with that number "
+        "or a larger one, and below `out.size`, have a place to fill with 0.",
     ),
     independent_rows=False,
     limits=Limits(call_s=10),

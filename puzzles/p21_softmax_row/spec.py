@@ -59,14 +59,15 @@ SPEC = Spec(
     budgets=(Budget("global_reads", most=12, best=4), Budget("global_writes", most=4, best=4)),
     pictured=Case((2, 6), "float32", draw="integers"),
     hints=(
-        "Three loops over the row, one after another. Each goes the way of puzzle 8: from `t` "
-        "on in steps of THREADS. Between them the block agrees on one number.",
+        "Three loops over the row, one after another. Each starts at `t` and takes "
+        "steps of THREADS, as in puzzle 8. Between them the block agrees on one number.",
         "First the maximum: each thread takes `highest = max(highest, x[row, column])` over its "
-        "columns, and then `highest = block_max(highest)` makes one of all threads'.",
+        "columns, and then `highest = block_max(highest)` makes one maximum from those of "
+        "all threads.",
         "Then the sum, in the same way: add `math.exp(x[row, column] - highest)` to `total`, and "
         "after the loop `total = block_sum(total)`.",
         "The third loop stores `math.exp(x[row, column] - highest) / total`. Both block functions "
-        "are called by every thread, also by one that had no column.",
+        "are called by every thread, even by one that had no column.",
     ),
     limits=Limits(call_s=10),
 )
