@@ -1,0 +1,1 @@
+"""The simulated GPU for Triton: a process of the judge's that executes TTIR on arrays."""
