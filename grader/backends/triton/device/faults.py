@@ -1,0 +1,50 @@
+"""The faults that end a launch: of the kernel, of its text, or of what this device can do."""
+
+from __future__ import annotations
+
+from grader.backends.triton.device.ttir.records import Site
+
+
+class Fault(Exception):
+    """The launch ends here. `kind` is a word of the reports, `site` where in the kernel file."""
+
+    kind = "fault"
+
+    def __init__(self, message: str, site: Site | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.site = site
+
+
+class OutOfBounds(Fault):
+    kind = "out_of_bounds"
+
+
+class Race(Fault):
+    kind = "race"
+
+
+class Deadlock(Fault):
+    """Programs wait for each other, and nothing can end it."""
+
+    kind = "deadlock"
+
+
+class AssertFailed(Fault):
+    kind = "assert"
+
+
+class Malformed(Fault):
+    """The text is no TTIR that Triton makes."""
+
+    kind = "malformed"
+
+
+class NotSimulated(Fault):
+    """This device lacks an operation or a type: no failure of the learner's."""
+
+    kind = "not_simulated"
+
+    def __init__(self, what: str, site: Site | None = None) -> None:
+        super().__init__(f"the simulated GPU does not have {what}", site)
+        self.what = what
