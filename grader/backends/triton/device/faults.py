@@ -41,7 +41,7 @@ class Malformed(Fault):
 
 
 class NotSimulated(Fault):
-    """This device lacks an operation or a type: no failure of the learner's."""
+    """The device lacks an operation or a type: no failure of the learner's."""
 
     kind = "not_simulated"
 

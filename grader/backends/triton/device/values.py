@@ -2,8 +2,8 @@
 
 A value of the type tensor<4x8xf32> is a tensor of shape (P, 4, 8); a scalar is one of shape (P,).
 Any axis may be 1 where all its elements are equal: a uniform value has P = 1, a splat has 1 in all
-other axes, and `tt.broadcast` does nothing. Operations on elements broadcast by themselves; one that
-needs all elements calls `expanded`.
+other axes, and `tt.broadcast` does nothing. Operations on elements broadcast by themselves; one
+that needs all elements calls `expanded`.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 Operands = list[Tensor]
 Results = Value | tuple[Value, ...] | None
-# Operands are tensors but for the few operations that take a descriptor.
-Execute = Callable[[Operation, Any, "Run"], Results]
+# Operands are tensors but for the few operations that take a descriptor; a constant needs no run.
+Execute = Callable[[Operation, Any, Any], Results]
 
 _FUNCTIONS: dict[str, Execute] = {}
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 # An integer, a float, a word such as "slt", a dense constant, an array, or a type.
-Attribute = "int | float | bool | str | Dense | Type | tuple[Attribute, ...]"
+Attribute: TypeAlias = "int | float | bool | str | Dense | Type | tuple[Attribute, ...]"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,189 @@
+"""Plans of blocks, made before they run: functions, constants, and when values die."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from torch import Tensor
+
+from grader.backends.triton.device import operations
+from grader.backends.triton.device.ttir.records import Block, Module, Operation, Region, Type
+from grader.backends.triton.device.values import DTYPES, Value
+
+# Without operands and the same in each execution: computed once, when the block is planned.
+_CONSTANTS = frozenset({"arith.constant", "tt.make_range"})
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operation, its function, and the names that nobody reads after it."""
+
+    operation: Operation
+    function: operations.Execute
+    dead: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockPlan:
+    """A block's arguments, operations and last operation, which ends it.
+
+    `used` are the names that the block reads, in nested regions too; `dead` those that nobody reads
+    after it.
+    """
+
+    label: str
+    arguments: tuple[str, ...]
+    constants: Mapping[str, Value]
+    steps: tuple[Step, ...]
+    end: Operation
+    dead: tuple[str, ...]
+    used: frozenset[str]
+
+
+class Program:
+    """A module, and the plans of its blocks; it may be launched many times."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self._plans: dict[int, tuple[BlockPlan, ...]] = {}
+
+    def blocks(self, region: Region) -> tuple[BlockPlan, ...]:
+        # A region is unhashable, but lives as long as the module.
+        plans = self._plans.get(id(region))
+        if plans is None:
+            plans = self._plans[id(region)] = _plans(region)
+        return plans
+
+    @cached_property
+    def bytes_per_program(self) -> int:
+        """How much memory the live values of one program take at most, about."""
+        return max((_peak(function.body) for function in self.module.functions.values()), default=1)
+
+    @cached_property
+    def largest(self) -> int:
+        """The elements of the largest value."""
+        return max(
+            (
+                _elements(type_)
+                for function in self.module.functions.values()
+                for op in walk(function.body)
+                for type_ in (*op.result_types, *op.operand_types)
+            ),
+            default=1,
+        )
+
+    @cached_property
+    def waiting_loops(self) -> frozenset[int]:
+        """The ids of the while loops that may wait for what another program writes."""
+        return frozenset(
+            id(op)
+            for function in self.module.functions.values()
+            for op in walk(function.body)
+            if op.name == "scf.while" and any(_waits(each) for each in _inside(op))
+        )
+
+
+def walk(region: Region) -> Iterator[Operation]:
+    """Yield all operations of a region, nested ones after the one that holds them."""
+    for block in region.blocks:
+        for op in block.operations:
+            yield op
+            yield from _inside(op)
+
+
+def _inside(op: Operation) -> Iterator[Operation]:
+    for region in op.regions:
+        yield from walk(region)
+
+
+def _waits(op: Operation) -> bool:
+    if op.name == "tt.load":
+        return bool(op.attributes.get("isVolatile"))
+    return op.name in ("tt.atomic_rmw", "tt.atomic_cas", "tt.call")
+
+
+def reads(op: Operation) -> Iterator[str]:
+    """Yield the names that an operation reads, in its regions too."""
+    yield from op.operands
+    for _, operands in op.successors:
+        yield from operands
+    for inner in _inside(op):
+        yield from inner.operands
+
+
+def _plans(region: Region) -> tuple[BlockPlan, ...]:
+    used = [
+        frozenset(name for op in block.operations for name in reads(op)) for block in region.blocks
+    ]
+    plans = []
+    for i, block in enumerate(region.blocks):
+        elsewhere = frozenset().union(*(names for j, names in enumerate(used) if j != i))
+        plans.append(_plan(block, used[i], elsewhere))
+    return tuple(plans)
+
+
+def _plan(block: Block, used: frozenset[str], elsewhere: frozenset[str]) -> BlockPlan:
+    """Plan a block. Names that another block reads (`elsewhere`) do not die in it."""
+    *body, end = block.operations
+    constants = {op.results[0]: _constant(op) for op in body if op.name in _CONSTANTS}
+    body = [op for op in body if op.name not in _CONSTANTS]
+    last = {name: i for i, op in enumerate(body) for name in op.results}
+    last |= {name: i for i, op in enumerate(body) for name in reads(op)}
+    last |= dict.fromkeys(reads(end), len(body))
+    arguments = tuple(name for name, _ in block.arguments)
+    defined = {*arguments, *(name for op in body for name in op.results)} - elsewhere
+    dying: dict[int, list[str]] = {}
+    for name in defined:
+        dying.setdefault(last.get(name, len(body)), []).append(name)
+    steps = tuple(
+        Step(op, operations.find(op.name), tuple(dying.get(i, ()))) for i, op in enumerate(body)
+    )
+    return BlockPlan(
+        label=block.label,
+        arguments=arguments,
+        constants=constants,
+        steps=steps,
+        end=end,
+        dead=tuple(dying.get(len(body), ())),
+        used=used,
+    )
+
+
+def _constant(op: Operation) -> Value:
+    value = operations.find(op.name)(op, [], None)
+    assert isinstance(value, Tensor)
+    return value
+
+
+def _peak(region: Region) -> int:
+    return max((_block_peak(block) for block in region.blocks), default=0)
+
+
+def _block_peak(block: Block) -> int:
+    sizes = {name: _bytes(type_) for name, type_ in block.arguments}
+    plan = _plan(block, frozenset(), frozenset())
+    live = sum(sizes.values())
+    peak = live
+    for step in plan.steps:
+        op = step.operation
+        for name, type_ in zip(op.results, op.result_types, strict=False):
+            sizes[name] = _bytes(type_)
+            live += sizes[name]
+        nested = max((_peak(each) for each in op.regions), default=0)
+        # An operation may need a few arrays of its own: masks, positions, a copy.
+        own = 3 * max((_bytes(type_) for type_ in op.operand_types), default=0)
+        peak = max(peak, live + nested + own)
+        live -= sum(sizes.get(name, 0) for name in step.dead)
+    return peak
+
+
+def _elements(type_: Type) -> int:
+    return math.prod(type_.shape or ())
+
+
+def _bytes(type_: Type) -> int:
+    dtype = DTYPES.get(type_.element)
+    return _elements(type_) * (dtype.itemsize if dtype is not None else 8)

@@ -1,0 +1,170 @@
+"""One launch: its programs, the groups in which they execute together, and the values they have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.backends.triton.device.blocks import run_blocks
+from grader.backends.triton.device.faults import Malformed
+from grader.backends.triton.device.plan import BlockPlan, Program
+from grader.backends.triton.device.ttir.records import Function, Region
+from grader.backends.triton.device.turns import Turns
+from grader.backends.triton.device.values import Value, taken
+
+# Programs execute together in chunks. Above the first limit a launch might need more memory than
+# the machine has; above the second its arrays leave the processor's cache.
+CHUNK_BYTES = 1 << 30
+CHUNK_ELEMENTS = 1 << 18
+
+MOST_CALLS = 32
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A program, its grid and its memory.
+
+    `backwards` executes the programs in reverse order, as a GPU may.
+    """
+
+    program: Program
+    grid: tuple[int, int, int]
+    memory: Any
+    warps: int = 4
+    backwards: bool = False
+
+    @property
+    def programs(self) -> int:
+        x, y, z = self.grid
+        return x * y * z
+
+
+class Environment(dict[str, Value]):
+    """The values of names in a group of programs.
+
+    A group that was narrowed takes its rows of an outer value when it is first asked for.
+    """
+
+    def __init__(self, outer: Environment | None = None, rows: Tensor | None = None) -> None:
+        super().__init__()
+        self._outer, self._rows = outer, rows
+
+    def __missing__(self, name: str) -> Value:
+        if self._outer is None:
+            raise Malformed(f"%{name} has no value")
+        value = self._outer[name]
+        if self._rows is not None:
+            value = taken(value, self._rows)
+        self[name] = value
+        return value
+
+    def find(self, name: str) -> Value | None:
+        """Return a value, or None where the name has none (yet)."""
+        environment: Environment | None = self
+        while environment is not None and name not in environment:
+            environment = environment._outer
+        return None if environment is None else self[name]
+
+
+class Run:
+    """A group of programs that execute the same operations at the same time."""
+
+    def __init__(
+        self,
+        launch: Launch,
+        programs: Tensor,
+        values: Environment | None = None,
+        turns: Turns | None = None,
+        depth: int = 0,
+    ) -> None:
+        self.launch = launch
+        self.memory = launch.memory
+        self.programs = programs
+        self.count = programs.shape[0]
+        self.values = Environment() if values is None else values
+        self.turns = turns
+        self.depth = depth
+
+    def narrowed(self, rows: Tensor) -> Run:
+        """Return the run of the programs at `rows` alone, which sees the values of this one.
+
+        A row may come several times: a region of a reduction runs for each lane.
+        """
+        values = Environment(self.values, rows)
+        return Run(self.launch, self.programs[rows], values, self.turns, self.depth)
+
+    def separate(self, programs: Tensor) -> Run:
+        """Return a run of other programs of the launch that has no values yet."""
+        return Run(self.launch, programs, None, self.turns, self.depth)
+
+    def blocks(self, region: Region) -> tuple[BlockPlan, ...]:
+        return self.launch.program.blocks(region)
+
+    def region(self, region: Region, arguments: Sequence[Value]) -> list[Value]:
+        """Execute a region of one block, and return the operands of its last operation."""
+        plans = self.blocks(region)
+        if len(plans) != 1:
+            raise Malformed("a region has several blocks")
+        return self.block(plans[0], arguments)
+
+    def block(self, plan: BlockPlan, arguments: Sequence[Value]) -> list[Value]:
+        """Execute a block; return the operands of its last operation, and forget its values."""
+        self.steps(plan, arguments)
+        values = self.values
+        results = [values[name] for name in plan.end.operands]
+        for name in plan.dead:
+            values.pop(name, None)
+        return results
+
+    def steps(self, plan: BlockPlan, arguments: Sequence[Value]) -> None:
+        """Execute a block but for its last operation."""
+        values = self.values
+        values.update(zip(plan.arguments, arguments, strict=True))
+        values.update(plan.constants)
+        for step in plan.steps:
+            op = step.operation
+            result = step.function(op, [values[name] for name in op.operands], self)
+            if isinstance(result, tuple):
+                values.update(zip(op.results, result, strict=True))
+            elif result is not None:
+                values[op.results[0]] = result
+            for name in step.dead:
+                values.pop(name, None)
+
+    def call(self, function: Function, arguments: Sequence[Value]) -> list[Value]:
+        """Execute a function of the module; raise Malformed if calls nest too deep."""
+        if self.depth >= MOST_CALLS:
+            raise Malformed(f"calls nest more than {MOST_CALLS} deep")
+        inner = Run(self.launch, self.programs, None, self.turns, self.depth + 1)
+        plans = self.blocks(function.body)
+        names = [name for name, _ in function.arguments]
+        if len(plans) > 1:
+            return run_blocks(inner, plans, dict(zip(names, arguments, strict=True)))
+        inner.values.update(zip(names, arguments, strict=True))
+        return inner.block(plans[0], arguments if plans[0].arguments else ())
+
+
+def execute(launch: Launch, arguments: Sequence[Value]) -> None:
+    """Execute all programs of a launch; raise the Fault that ended it."""
+    entry = launch.program.module.entry
+    with torch.inference_mode():
+        for programs in _chunks(launch):
+            Run(launch, programs).call(entry, arguments)
+
+
+def _chunks(launch: Launch) -> Iterator[Tensor]:
+    size = max(
+        1,
+        min(
+            CHUNK_BYTES // max(1, launch.program.bytes_per_program),
+            CHUNK_ELEMENTS // launch.program.largest,
+        ),
+    )
+    starts = range(0, launch.programs, size)
+    for start in reversed(starts) if launch.backwards else starts:
+        programs = torch.arange(start, min(start + size, launch.programs))
+        yield programs.flip(0) if launch.backwards else programs
