@@ -16,6 +16,19 @@ from grader.backends.triton.device.values import DTYPES, Value
 # Without operands and the same in each execution: computed once, when the block is planned.
 _CONSTANTS = frozenset({"arith.constant", "tt.make_range"})
 
+_ENDS = frozenset(
+    {
+        "cf.br",
+        "cf.cond_br",
+        "scf.condition",
+        "scf.yield",
+        "tt.map_elementwise.return",
+        "tt.reduce.return",
+        "tt.return",
+        "tt.scan.return",
+    }
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -127,7 +140,7 @@ def _plans(region: Region) -> tuple[BlockPlan, ...]:
 
 def _plan(block: Block, used: frozenset[str], elsewhere: frozenset[str]) -> BlockPlan:
     """Plan a block. Names that another block reads (`elsewhere`) do not die in it."""
-    *body, end = block.operations
+    *body, end = block.operations if _ends(block) else (*block.operations, Operation("scf.yield"))
     constants = {op.results[0]: _constant(op) for op in body if op.name in _CONSTANTS}
     body = [op for op in body if op.name not in _CONSTANTS]
     last = {name: i for i, op in enumerate(body) for name in op.results}
@@ -150,6 +163,11 @@ def _plan(block: Block, used: frozenset[str], elsewhere: frozenset[str]) -> Bloc
         dead=tuple(dying.get(len(body), ())),
         used=used,
     )
+
+
+def _ends(block: Block) -> bool:
+    """Has a block an operation that ends it? The text omits a yield of nothing."""
+    return bool(block.operations) and block.operations[-1].name in _ENDS
 
 
 def _constant(op: Operation) -> Value:
