@@ -91,11 +91,14 @@ class Program:
     @cached_property
     def waiting_loops(self) -> frozenset[int]:
         """The ids of the while loops that may wait for what another program writes."""
+        operations = [op for each in self.module.functions.values() for op in walk(each.body)]
+        used = {name for op in operations for name in reads(op)}
+        looks = {id(op) for op in operations if _looks(op, used)}
+        calls = {id(op) for op in operations if looks and op.name == "tt.call"}
         return frozenset(
             id(op)
-            for function in self.module.functions.values()
-            for op in walk(function.body)
-            if op.name == "scf.while" and any(_waits(each) for each in _inside(op))
+            for op in operations
+            if op.name == "scf.while" and any(id(each) in looks | calls for each in _inside(op))
         )
 
 
@@ -112,10 +115,11 @@ def _inside(op: Operation) -> Iterator[Operation]:
         yield from walk(region)
 
 
-def _waits(op: Operation) -> bool:
+def _looks(op: Operation, used: set[str]) -> bool:
+    """Say if an operation can see what another program has just written."""
     if op.name == "tt.load":
         return bool(op.attributes.get("isVolatile"))
-    return op.name in ("tt.atomic_rmw", "tt.atomic_cas", "tt.call")
+    return op.name.startswith("tt.atomic_") and not used.isdisjoint(op.results)
 
 
 def reads(op: Operation) -> Iterator[str]:
@@ -166,7 +170,7 @@ def _plan(block: Block, used: frozenset[str], elsewhere: frozenset[str]) -> Bloc
 
 
 def _ends(block: Block) -> bool:
-    """Has a block an operation that ends it? The text omits a yield of nothing."""
+    """Say if a block has the operation that ends it; the text omits a yield of nothing."""
     return bool(block.operations) and block.operations[-1].name in _ENDS
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -24,6 +25,14 @@ CHUNK_ELEMENTS = 1 << 18
 MOST_CALLS = 32
 
 
+class Memory(Protocol):
+    """What a run itself asks of the memory; operations ask for more."""
+
+    @property
+    def changes(self) -> int:
+        """How many times a store or an atomic has changed a byte, for programs that wait."""
+
+
 @dataclass(frozen=True)
 class Launch:
     """A program, its grid and its memory.
@@ -33,7 +42,7 @@ class Launch:
 
     program: Program
     grid: tuple[int, int, int]
-    memory: Any
+    memory: Memory
     warps: int = 4
     backwards: bool = False
 
@@ -152,8 +161,23 @@ def execute(launch: Launch, arguments: Sequence[Value]) -> None:
     """Execute all programs of a launch; raise the Fault that ended it."""
     entry = launch.program.module.entry
     with torch.inference_mode():
+        if launch.program.waiting_loops:
+            _take_turns(launch, arguments)
+            return
         for programs in _chunks(launch):
             Run(launch, programs).call(entry, arguments)
+
+
+def _take_turns(launch: Launch, arguments: Sequence[Value]) -> None:
+    """Execute a program at a time, since one may wait for another."""
+    turns = Turns(lambda: launch.memory.changes)
+    entry = launch.program.module.entry
+    programs = range(launch.programs)
+    runs = [
+        Run(launch, torch.tensor([program]), turns=turns)
+        for program in (reversed(programs) if launch.backwards else programs)
+    ]
+    turns.run([partial(run.call, entry, arguments) for run in runs])
 
 
 def _chunks(launch: Launch) -> Iterator[Tensor]:

@@ -41,7 +41,7 @@ class Turns:
         self._waits.pop(greenlet.getcurrent(), None)
         self._progress = True
 
-    def run(self, programs: Sequence[Callable[[], None]]) -> None:
+    def run(self, programs: Sequence[Callable[[], object]]) -> None:
         """Execute programs until all have ended; raise Deadlock if they wait without end."""
         waiting = [greenlet(program) for program in programs]
         try:

@@ -175,6 +175,8 @@ def while_(op: Operation, operands: Operands, run: Run) -> Results:
         assert isinstance(condition, Tensor)
         going = agreed(condition)
         if going is False:
+            if turns is not None:
+                turns.leave()
             return loop.results()
         if going is None:
             loop.keep(condition)

@@ -109,7 +109,7 @@ def _tensors(values: Sequence[object]) -> list[Tensor]:
 
 
 def _is_elementwise(region: Region, run: Run) -> bool:
-    """Can a region take whole arrays? It has no branches, and reads the same from outside."""
+    """Say if a region takes whole arrays: no branches, and from outside only uniform values."""
     [plan] = run.blocks(region)
     operations = [step.operation for step in plan.steps]
     own = {*plan.arguments, *plan.constants, *(name for op in operations for name in op.results)}
