@@ -1,0 +1,81 @@
+"""A device at the other end of a socketpair that records messages, and answers as it is set to."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import triton
+import triton.testing
+from triton.runtime import driver as active
+
+from grader.backends.triton.driver import compiler
+from grader.backends.triton.driver.driver import activate
+from grader.backends.triton.driver.launcher import Line
+from grader.backends.triton.driver.scratch import Scratch
+from grader.model import Channel, Closed
+
+SCRATCH = 1 << 20  # bytes
+ARENA = 1 << 16
+
+
+class FakeDevice:
+    """`launches` are the messages so far; `work` runs at each, on the scratch memory."""
+
+    def __init__(self, channel: Channel, scratch: Path) -> None:
+        self._channel = channel
+        self.scratch = torch.from_file(str(scratch), shared=True, size=SCRATCH, dtype=torch.uint8)
+        self.messages: list[dict[str, Any]] = []
+        self.fault: dict[str, str] | None = None
+        self.work = lambda message: None
+
+    @property
+    def launches(self) -> list[dict[str, Any]]:
+        return [message for message in self.messages if message["op"] == "launch"]
+
+    def serve(self) -> None:
+        try:
+            while True:
+                message = self._channel.receive()
+                self.messages.append(message)
+                if message["op"] == "launch":
+                    self.work(message)
+                    self._channel.send({"seq": message["seq"], "fault": self.fault})
+        except Closed:
+            return
+
+
+@contextmanager
+def simulated_gpu(folder: Path) -> Iterator[tuple[FakeDevice, Line, torch.Tensor]]:
+    """Make a fake device the GPU of this process; yields it, the line to it, and the arena."""
+    ours, theirs = socket.socketpair()
+    file = folder / "scratch"
+    file.write_bytes(bytes(SCRATCH))
+    device = FakeDevice(Channel(theirs), file)
+    thread = threading.Thread(target=device.serve)
+    thread.start()
+    descriptor = os.open(file, os.O_RDWR)
+    arena = torch.zeros(ARENA, dtype=torch.uint8)
+    line = Line(Channel(ours), Scratch(descriptor, SCRATCH))
+    line.map(arena, "kernel.py")
+    with pytest.MonkeyPatch.context() as patch, triton.knobs.cache.scope():
+        triton.knobs.cache.dir = str(folder / "cache")
+        patch.setattr(triton.knobs.runtime, "interpret", False)
+        patch.setitem(triton.backends.backends, "nvidia", triton.backends.backends["nvidia"])
+        patch.setattr(active, "_active", None)
+        for name in ("do_bench", "do_bench_cudagraph"):
+            patch.setattr(triton.testing, name, getattr(triton.testing, name))
+        compiler.install()
+        activate(line)
+        yield device, line, arena
+    ours.close()
+    thread.join()
+    theirs.close()
+    os.close(descriptor)
