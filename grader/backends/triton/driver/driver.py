@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 import triton.testing
+from triton import runtime
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
-from triton.runtime import driver as active
 
 from grader.backends.triton.driver import properties
 from grader.backends.triton.driver.benchmark import benchmark_of
@@ -81,6 +81,6 @@ class SimulatedGpu(DriverBase):
 def activate(line: Line) -> None:
     """Make the device at the other end of the line the GPU of this process."""
     gpu = SimulatedGpu(line)
-    active.set_active(gpu)
+    runtime.driver.set_active(gpu)
     triton.testing.do_bench = gpu.get_benchmarker()
     triton.testing.do_bench_cudagraph = gpu.get_benchmarker()
