@@ -70,11 +70,12 @@ def to_integer(value: Tensor, dtype: torch.dtype, *, unsigned: bool) -> Tensor:
     low, high = (0.0, 2.0**bits) if unsigned else (-(2.0 ** (bits - 1)), 2.0 ** (bits - 1))
     inside = (whole >= low) & (whole < high)
     result = _bits_of_whole(torch.where(inside, whole, 0.0))
-    lowest = -(1 << 63) if bits == 64 and unsigned else int(low)
     largest = -1 if bits == 64 and unsigned else int(high) - 1
     result = torch.where(whole >= high, largest, result)
     result = torch.where(whole < low, int(low), result)
-    of_nan = lowest if bits == 64 or value.dtype == torch.float64 else 0
+    # 1 << 63 is no int64, and all narrower ones wrap to the highest bit of their type.
+    highest = -(1 << 63) if bits == 64 else 1 << (bits - 1)
+    of_nan = highest if bits == 64 or value.dtype == torch.float64 else 0
     return torch.where(torch.isnan(value), of_nan, result).to(dtype)
 
 
