@@ -38,6 +38,7 @@ from .files import staged_files as staged_files
 from .files import write_file as write_file
 from .messages import FROM_END as FROM_END
 from .messages import LARGEST_COUNT as LARGEST_COUNT
+from .messages import LONGEST_LAUNCH as LONGEST_LAUNCH
 from .messages import LONGEST_NAME as LONGEST_NAME
 from .messages import MOST_ACCESSES as MOST_ACCESSES
 from .messages import MOST_ARRAYS as MOST_ARRAYS
@@ -47,6 +48,7 @@ from .messages import MOST_LAUNCHES as MOST_LAUNCHES
 from .messages import ArrayRef as ArrayRef
 from .messages import Channel as Channel
 from .messages import Closed as Closed
+from .messages import DeviceReport as DeviceReport
 from .messages import Fault as Fault
 from .messages import Launched as Launched
 from .messages import LaunchRef as LaunchRef

@@ -101,6 +101,11 @@ class Backend:
     first launch would, and returns None or the reason why it could not. `compiled` is None for a
     language without a compiler.
 
+    `device` is a module for simulation, or None where the worker itself simulates. It defines
+    `serve(judge, worker, arena, scratch)`: the work of a process of the judge's beside each worker,
+    which carries out what the kernel file launches and counts it out of the file's reach.
+    `install()` of `simulated` then returns a function of a `grader.worker.device_link.DeviceLink`.
+
     `plain_call` defines `install()`, which returns a function from a CUDA tensor to an argument;
     NVIDIA's tools watch such calls. `lint` holds `NAMES`, a `SourceNames`. `reference_kernels` is a
     kernel file with an entry for each of `grader.speed.mixes.STREAMS`.
@@ -122,6 +127,7 @@ class Backend:
     takes_tensors: bool = True
     needs_c_compiler: bool = False
     simulated: str = "simulated"
+    device: str | None = None
     compiled: str | None = "compiled"
     plain_call: str = "plain_call"
     lint: str = "lint"

@@ -11,13 +11,15 @@ import math
 import select
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from grader.model.texts import printable
 
 LONGEST_LINE = 1 << 20  # bytes; a longer line is a broken or hostile peer
+CHUNK = 1 << 16  # bytes that are read at once
+LONGEST_LAUNCH = 8 << 20  # the same of a line with a compiled kernel, from a worker to its device
 MOST_FRAMES = 20
 MOST_TIMES = 1024  # calls in one message
 MOST_KERNELS = 8  # different kernels that one call launches
@@ -165,7 +167,7 @@ class Reply:
             return cls(
                 seq=_integer(message["seq"]),
                 fault=None if fault is None else _fault(fault),
-                counts={_text(k): _total(v) for k, v in dict(message.get("counts", {})).items()},
+                counts=_counts(message.get("counts", {})),
                 peak=None if message.get("peak") is None else _total(message["peak"]),
                 seconds=tuple(map(_duration, list(message.get("seconds", ()))[:MOST_TIMES])),
                 launched=tuple(map(_launched, list(message.get("launched", ()))[:MOST_KERNELS])),
@@ -175,6 +177,46 @@ class Reply:
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise WireError(f"a reply of another form: {error}") from None
+
+
+@dataclass(frozen=True)
+class DeviceReport:
+    """A simulated device's reply to the message numbered `seq`: its view of one call.
+
+    `fault` ended the call, whatever the kernel file made of it; its frames hold no source lines.
+    `counts` are those of `Reply`, made outside of the learner's process. `launches` were asked for,
+    with effect or without. `held` is the most bytes beside the arena that one launch was given.
+    `not_simulated` names the part of the kernel that the device lacks.
+    """
+
+    seq: int
+    fault: Fault | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    launches: int = 0
+    held: int = 0
+    not_simulated: str | None = None
+
+    def dump(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def parse(cls, message: Mapping[str, Any]) -> DeviceReport:
+        """Build a report from a message. Raises WireError when the message has another form.
+
+        The device is ours, but it reads what a worker sends: its words are not believed either.
+        """
+        try:
+            fault, lacks = message.get("fault"), message.get("not_simulated")
+            return cls(
+                seq=_integer(message["seq"]),
+                fault=None if fault is None else _fault(fault),
+                counts=_counts(message.get("counts", {})),
+                launches=_total(message.get("launches", 0)),
+                held=_total(message.get("held", 0)),
+                not_simulated=None if lacks is None else _text(lacks),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise WireError(f"a report of another form: {error}") from None
 
 
 def _integer(value: Any) -> int:
@@ -215,6 +257,10 @@ def _count(value: Any, largest: int = LARGEST_COUNT) -> int:
 
 def _total(value: Any) -> int:
     return _count(value, LARGEST_INTEGER)
+
+
+def _counts(value: Any) -> dict[str, int]:
+    return {_text(name): _total(number) for name, number in dict(value).items()}
 
 
 def _fault(value: Mapping[str, Any]) -> Fault:
@@ -297,11 +343,15 @@ def _one_of(words: Sequence[str], value: Any) -> str:
 
 
 class Channel:
-    """One end of a socketpair that carries messages."""
+    """One end of a socketpair that carries messages of at most `longest` bytes."""
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: socket.socket, longest: int = LONGEST_LINE) -> None:
         self._sock = sock
+        self._longest = longest
         self._buffer = bytearray()
+
+    def fileno(self) -> int:
+        return self._sock.fileno()
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Send one message. Raises Closed when the peer is gone."""
@@ -313,10 +363,25 @@ class Channel:
     def receive(self, timeout_s: float | None = None) -> dict[str, Any]:
         """Return the next message. Raises TimedOut, Closed, or WireError for anything else."""
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        while (end := self._buffer.find(b"\n")) < 0:
-            if len(self._buffer) > LONGEST_LINE:
-                raise WireError(f"a line longer than {LONGEST_LINE} bytes")
+        while (message := self._next()) is None:
             self._buffer += self._chunk(deadline)
+        return message
+
+    def arrived(self, patience_s: float) -> Iterator[dict[str, Any]]:
+        """Yield the messages that are there in full, after waiting for at most one part of one.
+
+        Raises as `receive` does; nothing that arrives within `patience_s` is TimedOut.
+        """
+        self._buffer += self._chunk(time.monotonic() + patience_s)
+        while (message := self._next()) is not None:
+            yield message
+
+    def _next(self) -> dict[str, Any] | None:
+        end = self._buffer.find(b"\n")
+        if end < 0:
+            if len(self._buffer) > self._longest:
+                raise WireError(f"a line longer than {self._longest} bytes")
+            return None
         line, self._buffer = bytes(self._buffer[:end]), self._buffer[end + 1 :]
         try:
             message = json.loads(line)
@@ -339,7 +404,7 @@ class Channel:
             raise TimedOut
         self._sock.settimeout(left)
         try:
-            chunk = self._sock.recv(1 << 16)
+            chunk = self._sock.recv(CHUNK)
         except TimeoutError:
             raise TimedOut from None
         except OSError as error:

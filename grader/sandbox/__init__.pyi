@@ -21,5 +21,6 @@ from .worker_link import Call as Call
 from .worker_link import Entry as Entry
 from .worker_link import Executor as Executor
 from .worker_link import KernelFailure as KernelFailure
+from .worker_link import NotSimulated as NotSimulated
 from .worker_link import WorkerLink as WorkerLink
 from .worker_link import entry_of as entry_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 from grader import backends
 from grader.model import Backend, Failure, Fault, Frame
@@ -81,6 +82,16 @@ def from_fault(fault: Fault, backend: str) -> Failure:
     frames = tuple(Frame(line=line, function=f, code=code) for line, f, code in fault.frames)
     hint = _hint(fault, backends.find(backend))
     return Failure(kind=fault.kind, message=fault.message, frames=frames, hint=hint)
+
+
+def from_device(fault: Fault, kernel: bytes, backend: str) -> Failure:
+    """Build the failure for a device's fault, which names lines and does not know their text."""
+    source = kernel.decode(errors="replace").splitlines()
+    frames = tuple(
+        (line, function, source[line - 1].strip() if 0 < line <= len(source) else "")
+        for line, function, _ in fault.frames
+    )
+    return from_fault(replace(fault, frames=frames), backend)
 
 
 def _hint(fault: Fault, backend: Backend) -> str | None:

@@ -189,6 +189,10 @@ class ForkServer:
         sock, their_sock = socket.socketpair()
         output, their_output = os.pipe()
         descriptors = [their_sock.fileno(), their_output]
+        device = None
+        if arena_fd is not None and self.has_device:
+            device, their_device = socket.socketpair()
+            descriptors.append(their_device.fileno())
         descriptors += [] if arena_fd is None else [arena_fd]
         try:
             socket.send_fds(self._control, [b"f"], descriptors)
@@ -196,7 +200,14 @@ class ForkServer:
         finally:
             their_sock.close()
             os.close(their_output)
-        return Worker(Channel(sock), output)
+            if device is not None:
+                their_device.close()
+        return Worker(Channel(sock), output, None if device is None else Channel(device))
+
+    @property
+    def has_device(self) -> bool:
+        """Report whether a simulated device runs beside each worker that gets memory."""
+        return self.device == "cpu" and backends.find(self.backend).device is not None
 
     def _await_imports(self) -> None:
         report = json.loads(self._expect(START_S))
@@ -271,13 +282,16 @@ class ForkServer:
                     raise OSError(f"it {self._how_it_ended()}")
                 line += chunk
         except OSError as error:
-            self._log.seek(0)
-            output = printable(self._log.read().decode(errors="replace")[-2000:])
             raise NoWorker(
-                f"The worker process could not start ({error}).\n{output}".rstrip(),
+                f"The worker process could not start ({error}).\n{self.log()}".rstrip(),
                 "`grader doctor` examines the installation.",
             ) from None
         return line.decode().strip()
+
+    def log(self) -> str:
+        """Return the last words of the parent of workers, or of a device."""
+        self._log.seek(0)
+        return printable(self._log.read().decode(errors="replace")[-2000:])
 
     def _how_it_ended(self) -> str:
         assert self._process is not None
@@ -323,10 +337,14 @@ class ForkServer:
 
 
 class Worker:
-    """One forked worker on the judge's side: a channel, and the start of its printed output."""
+    """One forked worker on the judge's side: a channel, and the start of its printed output.
 
-    def __init__(self, channel: Channel, output: int) -> None:
+    `device` leads to the simulated device beside it, if there is one.
+    """
+
+    def __init__(self, channel: Channel, output: int, device: Channel | None) -> None:
         self.channel = channel
+        self.device = device
         self._printed = bytearray()
         self._output = output
         self._reader = threading.Thread(target=self._drain, daemon=True)
@@ -340,6 +358,8 @@ class Worker:
     def close(self) -> str:
         """Hang up and return the printed output. Call `ForkServer.kill` first."""
         self.channel.close()
+        if self.device is not None:
+            self.device.close()
         self._reader.join(END_S)
         return printable(self._printed.decode(errors="replace"))
 

@@ -6,12 +6,13 @@ import contextlib
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Protocol
 
 from grader.model import (
     CannotGrade,
     Closed,
+    DeviceReport,
     Failure,
     Fault,
     GraderError,
@@ -28,10 +29,13 @@ from grader.model import (
 )
 from grader.sandbox import failures
 from grader.sandbox.arena import Arena
+from grader.sandbox.device_line import DeviceLine
 from grader.sandbox.fork_server import START_S, ForkServer, Worker
 
 Call = Sequence[TensorRef | float]
 REPORT_S = 5.0  # beyond a call's limit, for a worker that stops the call itself to report on it
+LAST_REPORT_S = 1.0  # for a device to report on a call that went wrong; it may be in a launch
+MOVED = ("reads.", "writes.")
 # What libraries say when a check on the GPU failed, such as torch's of an index.
 DEVICE_ASSERT = ("device-side assert triggered", "CUDA_ERROR_ASSERT")
 
@@ -40,18 +44,32 @@ DEVICE_ASSERT = ("device-side assert triggered", "CUDA_ERROR_ASSERT")
 class Entry:
     """The function to call in a kernel file, and its time limits.
 
-    With `threads`, a counted call also counts the work of single threads and warps.
+    `parameters` are the arguments' names, `roles` their roles. With `threads`, a counted call also
+    counts the work of single threads and warps.
     """
 
     name: str
     parameters: tuple[str, ...]
+    roles: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     threads: bool = False
 
 
 def entry_of(spec: Spec) -> Entry:
     names = tuple(argument.name for argument in spec.arguments)
-    return Entry(spec.entry, names, spec.limits, threads=bool(spec.budgets))
+    roles = tuple(argument.role for argument in spec.arguments)
+    return Entry(spec.entry, names, roles, spec.limits, threads=bool(spec.budgets))
+
+
+class NotSimulated(CannotGrade):
+    """The kernel uses a part of a GPU that no simulator has: no failure, and no pass either."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"The kernel cannot be simulated: {what}.",
+            "This is no fault of the kernel. A machine with a GPU can grade it.",
+        )
+        self.what = what
 
 
 class KernelFailure(Exception):
@@ -110,7 +128,11 @@ class Executor(Protocol):
 
 
 class WorkerLink:
-    """An executor that is a worker process. After a crash the next call starts a new one."""
+    """An executor that is a worker process. After a crash the next call starts a new one.
+
+    Where a simulated device runs beside the worker, the device's view of a call counts, and not
+    the worker's.
+    """
 
     def __init__(self, entry: Entry, kernel: bytes, fork_server: ForkServer, arena: Arena) -> None:
         self._entry = entry
@@ -118,6 +140,8 @@ class WorkerLink:
         self._fork_server = fork_server
         self._arena = arena
         self._worker: Worker | None = None
+        self._device: DeviceLine | None = None
+        self._watched = False  # by the device, which was told of a call
         self._sequence = 0
         self._printed = ""
         self._loaded = False
@@ -134,7 +158,11 @@ class WorkerLink:
     def load(self) -> None:
         if self._worker is None or self._loaded:
             self.start()
+        assert self._worker is not None
         path = self._fork_server.home_for(self._kernel)
+        if self._worker.device is not None:
+            roles = dict(zip(self._entry.parameters, self._entry.roles, strict=False))
+            self._device = DeviceLine(self._worker.device, roles, str(path))
         self._loaded = True
         self._exchange(
             "load",
@@ -156,7 +184,11 @@ class WorkerLink:
 
     def call(self, calls: Sequence[Call]) -> None:
         self._make_ready()
-        self._exchange("call", self._limit_s(len(calls)), calls=[_sent(call) for call in calls])
+        if self._device is None:
+            self._exchange("call", self._limit_s(len(calls)), calls=[_sent(call) for call in calls])
+            return
+        for call in calls:
+            self._observed("call", self._limit_s(1), call, calls=[_sent(call)])
 
     def prepare(self, calls: Sequence[Call]) -> None:
         """Hand over the argument lists for `go`, so that the transfer is not timed."""
@@ -200,12 +232,17 @@ class WorkerLink:
         self._make_ready()
         limit_s = self._entry.limits.call_s
         try:
-            reply = self._exchange(
-                "without_kernels", limit_s + REPORT_S, call=_sent(call), stop_after=limit_s
+            reply, seen = self._observed(
+                *("without_kernels", limit_s + REPORT_S, call),
+                withhold=True,
+                call=_sent(call),
+                stop_after=limit_s,
             )
-            if reply.without_kernels is None:
+            report = reply.without_kernels
+            if report is None:
                 raise KernelFailure(failures.broke_protocol("an answer to another message"))
-            return self._finished(reply.without_kernels)
+            launches = report.launches if seen is None else seen.launches
+            return self._finished(replace(report, launches=launches))
         except KernelFailure as error:
             raise KernelFailure(failures.switched_off(error.failure)) from None
 
@@ -236,12 +273,17 @@ class WorkerLink:
 
     def count(self, call: Call) -> Counts:
         self._make_ready()
-        reply = self._exchange(
-            "count", self._entry.limits.call_s, call=_sent(call), threads=self._entry.threads
+        reply, seen = self._observed(
+            *("count", self._entry.limits.call_s, call),
+            count=True,
+            call=_sent(call),
+            threads=self._entry.threads,
         )
         if reply.peak is None:
             raise GraderError("The worker did not count the memory that the kernel file holds.")
-        return Counts(reply.counts, reply.peak)
+        if seen is None:
+            return Counts(reply.counts, reply.peak)
+        return Counts(_added(seen.counts, reply.counts), max(reply.peak, seen.held))
 
     def trace(self, call: Call) -> tuple[Traced, Failure | None]:
         self._make_ready()
@@ -273,6 +315,74 @@ class WorkerLink:
         self._end()
         return self._printed
 
+    def _observed(
+        self,
+        operation: str,
+        limit_s: float,
+        observed: Call,
+        *,
+        count: bool = False,
+        withhold: bool = False,
+        **message: object,
+    ) -> tuple[Reply, DeviceReport | None]:
+        """Have the worker carry out one call; return its device's report as well, if it has one."""
+        if self._device is None:
+            return self._exchange(operation, limit_s, **message), None
+        try:
+            self._device.begin(observed, limit_s, count=count, withhold=withhold)
+            self._watched = True
+            reply = self._exchange(operation, limit_s, **message)
+            self._watched = False
+            report = self._device.end(limit_s)
+        except TimedOut:
+            self._end()
+            raise KernelFailure(failures.too_long(operation, limit_s)) from None
+        except WireError as error:
+            raise self._device_died(error) from None
+        if report.fault is not None or report.not_simulated is not None:
+            self._end()
+            raise self._cause(report)
+        return reply, report
+
+    def _device_died(self, error: WireError) -> GraderError:
+        log = self._fork_server.log()
+        self._end()
+        return GraderError(
+            f"The simulated GPU ended, or broke off ({error}).\n{log}".rstrip(),
+            "A kernel file that ends other processes may be why. If yours does not, this is the "
+            "grader's fault: report it with the kernel file.",
+        )
+
+    def _last_report(self, *, worker_lives: bool = False) -> DeviceReport | None:
+        """Return the device's view of a call that went wrong, if it still has one."""
+        if self._device is None or not self._watched:
+            return None
+        self._watched = False
+        try:
+            return self._device.end(LAST_REPORT_S)
+        except TimedOut:
+            return None
+        except WireError as error:
+            if worker_lives:
+                raise self._device_died(error) from None
+            return None
+
+    def _cause(
+        self, report: DeviceReport | None, failure: Failure | None = None
+    ) -> GraderError | KernelFailure:
+        """Return the error to raise: the device knows better than the worker what went wrong."""
+        if report is not None and report.fault is not None:
+            seen = failures.from_device(report.fault, self._kernel, self._fork_server.backend)
+            if failure is not None and failure.kind == seen.kind:  # the file let the error through
+                seen = seen.model_copy(update={"frames": (*failure.frames, *seen.frames)})
+            return KernelFailure(seen)
+        if report is not None and report.not_simulated is not None:
+            return NotSimulated(report.not_simulated)
+        assert failure is not None
+        if failure.kind == "not_simulated":
+            return NotSimulated(failure.message)
+        return KernelFailure(failure)
+
     def _exchange(self, operation: str, limit_s: float, **message: object) -> Reply:
         self._send(operation, **message)
         return self._answer(operation, limit_s)
@@ -296,19 +406,23 @@ class WorkerLink:
                 self._fork_server.resume()
             reply = Reply.parse(self._worker.channel.receive(min(limit_s, left_s)))
         except TimedOut:
+            report = self._last_report()
             self._end()
             failure = failures.too_long(operation, limit_s)
             if left_s < limit_s:
                 failure = failures.too_long_in_all(self._entry.limits.check_s)
-            raise KernelFailure(failure) from None
+            raise self._cause(report, failure) from None
         except Closed:
+            report = self._last_report()
             status = self._end(patient=True)
             failure = failures.ended(operation, status, self._fork_server.running)
-            raise KernelFailure(failure) from None
+            raise self._cause(report, failure) from None
         except WireError as error:
+            report = self._last_report()
             self._end()
             # The detail after the colon is Python's, about JSON: a learner cannot use it.
-            raise KernelFailure(failures.broke_protocol(str(error).partition(":")[0])) from None
+            failure = failures.broke_protocol(str(error).partition(":")[0])
+            raise self._cause(report, failure) from None
         finally:
             self._used_s += time.monotonic() - began
         if reply.seq != self._sequence:
@@ -316,8 +430,10 @@ class WorkerLink:
             raise KernelFailure(failures.broke_protocol("an answer to another message"))
         if reply.fault is not None:
             # Its memory may be in any state: the next call gets a new worker.
+            report = self._last_report(worker_lives=True)
             self._end()
-            raise KernelFailure(failures.from_fault(reply.fault, self._fork_server.backend))
+            failure = failures.from_fault(reply.fault, self._fork_server.backend)
+            raise self._cause(report, failure)
         return reply
 
     def _end(self, *, patient: bool = False) -> int | None:
@@ -327,7 +443,14 @@ class WorkerLink:
         status = self._fork_server.kill(patient=patient)
         self._printed = printable(self._printed + self._worker.close())
         self._worker, self._loaded, self._stopped = None, False, False
+        self._device, self._watched = None, False
         return status
+
+
+def _added(seen: Mapping[str, int], claimed: Mapping[str, int]) -> dict[str, int]:
+    """Add a worker's counts of torch operations on arguments to what its device counted."""
+    own = {name: number for name, number in claimed.items() if name.startswith(MOVED)}
+    return {**seen, **{name: number + seen.get(name, 0) for name, number in own.items()}}
 
 
 def _of_queued_work(fault: Fault) -> bool:

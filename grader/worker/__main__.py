@@ -1,10 +1,11 @@
 """The parent of all workers: imports the heavy libraries once, then forks a worker on request.
 
-Started by `grader.sandbox.fork_server` as `python -I -m grader.worker CONTROL_FD BACKEND DEVICE
-HOME WITHOUT`. BACKEND is a backend's folder. HOME lies in a folder that is removed with the parent.
-WITHOUT names walls to leave out, separated by commas. The parent never runs a learner's code
-itself. When its worker ends, or when the judge goes away, it kills every process that the worker
-left behind: it adopts its descendants' orphans, so none can escape by forking.
+Where a backend simulates kernels in a process of their own, it forks such a device beside each
+worker. Started by `grader.sandbox.fork_server` as `python -I -m grader.worker CONTROL_FD BACKEND
+DEVICE HOME WITHOUT`. BACKEND is a backend's folder. HOME lies in a folder that is removed with the
+parent. WITHOUT names walls to leave out, separated by commas. The parent never runs a learner's
+code itself. When its worker ends, or when the judge goes away, it kills every process that the
+worker left behind: it adopts its descendants' orphans, so none can escape by forking.
 """
 
 from __future__ import annotations
@@ -18,18 +19,15 @@ import shutil
 import signal
 import socket
 import sys
-import time
-import traceback
-from dataclasses import dataclass
 from pathlib import Path
 
 from grader.machine import processes
 from grader.model import CannotGrade
-from grader.worker import confine, loop, pids
+from grader.worker import loop, pids
+from grader.worker.forks import Forks, Pair, Walls
 from grader.worker.worker_home import UNUSED_USERS, Place
 
 STOP_S = 1.0  # seconds for all processes of a worker to stop; it takes a millisecond
-PATIENCE_S = 1.0  # seconds for a worker that hung up to end by itself
 
 
 def main(argv: list[str]) -> None:
@@ -49,62 +47,50 @@ def main(argv: list[str]) -> None:
             return
         # The judge may have ended by now, or may end during an answer.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            place = Place(Path(home), device, random.choice(UNUSED_USERS))
-            _obey(control, toolbox, _Walls(place, without))
+            users = random.sample(UNUSED_USERS, 2)
+            homes = (Path(home), Path(home).with_name("device"))
+            places = (Place(home, device, user) for home, user in zip(homes, users, strict=True))
+            _obey(control, toolbox, *(Walls(place, without) for place in places))
     finally:
         processes.kill_children()
         shutil.rmtree(Path(home).parent, ignore_errors=True)
 
 
-@dataclass(frozen=True)
-class _Walls:
-    """The walls to build around each worker."""
-
-    place: Place
-    without: list[str]
-
-    def build(self) -> None:
-        # The last kernel may have removed the folder, which must be there to be allowed.
-        self.place.home.mkdir(mode=0o700, exist_ok=True)
-        impossible = confine.IMPOSSIBLE[self.place.device]
-        confine.build(self.place, impossible.union(self.without))
-
-
-def _obey(control: socket.socket, toolbox: loop.Toolbox, walls: _Walls) -> None:
+def _obey(control: socket.socket, toolbox: loop.Toolbox, walls: Walls, device_walls: Walls) -> None:
     """Fork a worker for each `f`; end it at each `k`, and at a `w` after it had time to end itself.
 
     Answers with the worker's pid, or with its wait status, which is None if it had to be killed. At
     an `s`, stops the worker and every process that it started, and answers whether all were seen
-    stopped. At a `c`, lets them run again, without an answer.
+    stopped. At a `c`, lets them run again, without an answer. A device is forked, killed, stopped
+    and resumed with its worker.
     """
     woken, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(waker)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    own = [control.fileno(), woken, waker]
+    forks = Forks(toolbox, walls, device_walls, (control.fileno(), woken, waker))
     _send(control, notes=list(toolbox.notes))
-    worker: int | None = None
-    status: int | None = None
+    pair: Pair | None = None
     stopped: set[int] | None = None
     while True:
         ready, _, _ = select.select([control.fileno(), woken], [], [])
         if woken in ready:
             with contextlib.suppress(BlockingIOError):
                 os.read(woken, 4096)
-            if worker is not None and status is None:
-                status = _reap(worker)
+            if pair is not None:
+                pair.reap()
         if control.fileno() not in ready:
             continue
         request, descriptors, _, _ = socket.recv_fds(control, 1, 4)
         if request == b"":
             return
         if request == b"f":
-            worker, status = _fork(toolbox, walls, descriptors, own), None
-            control.sendall(f"{worker}\n".encode())
+            pair = forks.start(descriptors)
+            control.sendall(f"{pair.worker}\n".encode())
         elif request in (b"k", b"w"):
-            if request == b"w" and worker is not None and status is None:
-                status = _wait(worker)
+            if request == b"w" and pair is not None:
+                pair.wait()
             processes.kill_children()
-            control.sendall(f"{status}\n".encode())
+            control.sendall(f"{pair.status if pair else None}\n".encode())
         elif request == b"s":
             stopped = processes.stop_descendants(STOP_S)
             control.sendall(b"running\n" if stopped is None else b"stopped\n")
@@ -114,61 +100,6 @@ def _obey(control: socket.socket, toolbox: loop.Toolbox, walls: _Walls) -> None:
 
 def _send(control: socket.socket, **message: list[str]) -> None:
     control.sendall(json.dumps(message).encode() + b"\n")
-
-
-def _fork(toolbox: loop.Toolbox, walls: _Walls, descriptors: list[int], own: list[int]) -> int:
-    """Start a worker; its descriptors are its socket, its output and the host arena, if any.
-
-    `own` are this process's descriptors, which the worker closes.
-    """
-    sock, output, *arena = descriptors
-    pid = os.fork()
-    if pid == 0:
-        try:
-            processes.die_with_parent(signal.SIGKILL)
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-            for descriptor in own:
-                os.close(descriptor)
-            os.setsid()
-            null = os.open(os.devnull, os.O_RDONLY)
-            os.dup2(null, 0)
-            os.dup2(output, 1)
-            os.dup2(output, 2)
-            os.close(output)
-            walls.build()
-            loop.serve(toolbox, socket.socket(fileno=sock), arena[0] if arena else None)
-            os._exit(os.EX_PROTOCOL)  # the line to the judge is closed
-        except BaseException:
-            traceback.print_exc()
-            sys.stderr.flush()
-        finally:
-            os._exit(1)
-    for descriptor in descriptors:
-        os.close(descriptor)
-    return pid
-
-
-def _reap(worker: int) -> int | None:
-    """Return the worker's wait status once it has ended; then kill all that is left of it."""
-    while True:
-        try:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return None
-        if pid == 0:
-            return None
-        if pid == worker:
-            processes.kill_children()
-            return status
-
-
-def _wait(worker: int) -> int | None:
-    deadline = time.monotonic() + PATIENCE_S  # for it to end by itself
-    while (status := _reap(worker)) is None and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return status
 
 
 if __name__ == "__main__":

@@ -22,13 +22,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from grader.model import Channel, Closed, Fault, Reply, Traced, WithoutKernels
 from grader.worker import faults, walls
-from grader.worker.backend import backend_module
+from grader.worker.backend import backend_module, has
 from grader.worker.deadline import stopped_after
 from grader.worker.launches import Withheld
 from grader.worker.load import LoadError, load_entry
 
 if TYPE_CHECKING:
     from grader.worker.allocations import Allocations
+    from grader.worker.device_link import DeviceLink
     from grader.worker.launches import Launches
     from grader.worker.traffic_counter import Ledger
 
@@ -85,16 +86,28 @@ class Kernels(Protocol):
         """Return the learner's error from inside the library's errors around it."""
 
 
+class ServeDevice(Protocol):
+    """Carry out the launches of one worker, for a judge, until the judge hangs up."""
+
+    def __call__(self, judge: Channel, worker: Channel, arena: int, scratch: int) -> None: ...
+
+
 @dataclass(frozen=True)
 class Toolbox:
     """The imports of the parent of all workers.
 
-    `notes` report what it could not load: a worker loads that itself, when it needs it.
+    `make_kernels` takes a `DeviceLink`, or None before there is memory, where the backend has a
+    simulated device, which is `serve_device`; else it takes nothing. `notes` report what could not
+    be loaded: a worker loads that itself, when it needs it.
     """
 
-    make_kernels: Callable[[], Kernels]
+    make_kernels: Callable[..., Kernels]
     simulated: bool
+    serve_device: ServeDevice | None = None
     notes: tuple[str, ...] = ()
+
+    def kernels(self, link: DeviceLink | None) -> Kernels:
+        return self.make_kernels() if self.serve_device is None else self.make_kernels(link)
 
 
 def prepare(backend: Path, device: str) -> Toolbox:
@@ -109,10 +122,14 @@ def prepare(backend: Path, device: str) -> Toolbox:
     gc.disable()
     module = backend_module(backend, "simulated" if simulated else "compiled")
     make_kernels = module.install()
-    note = module.preload() if hasattr(module, "preload") else None
+    modules = [module]
+    if simulated and has(backend, "device"):
+        modules.append(backend_module(backend, "device"))
+    notes = [module.preload() for module in modules if hasattr(module, "preload")]
     gc.freeze()
     gc.enable()
-    return Toolbox(make_kernels, simulated, () if note is None else (note,))
+    serve_device = getattr(modules[-1], "serve", None)
+    return Toolbox(make_kernels, simulated, serve_device, tuple(filter(None, notes)))
 
 
 LIMITS = {
@@ -125,12 +142,14 @@ STAND_BY_S = 1.0  # then it may sleep; the judge sends `go` much sooner
 HOST_MEMORY = 8 << 30  # bytes that a process may take beyond those of the libraries at the start
 
 
-def serve(toolbox: Toolbox, sock: socket.socket, arena_fd: int | None) -> None:
+def serve(
+    toolbox: Toolbox, sock: socket.socket, arena_fd: int | None, link: DeviceLink | None = None
+) -> None:
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     limit_resources(toolbox.simulated)
     channel = Channel(sock)
-    worker = Worker(toolbox.make_kernels(), arena_fd)
+    worker = Worker(toolbox.kernels(link), arena_fd)
     while True:
         try:
             message = channel.receive()

@@ -332,7 +332,7 @@ class Liars:
             thread.join()
             return "it printed \x1b[2J"
 
-        return SimpleNamespace(channel=channel, close=close)
+        return SimpleNamespace(channel=channel, device=None, close=close)
 
     def kill(self, *, patient: bool = False) -> int | None:
         return self.status

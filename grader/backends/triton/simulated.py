@@ -13,6 +13,7 @@ from grader.worker import refusals
 from grader.worker.allocations import Allocations
 from grader.worker.arena_mapping import map_arena, span_of, tensor_at
 from grader.worker.bounds import AddressGuard, Span
+from grader.worker.device_link import DeviceLink
 from grader.worker.launches import Withheld
 from grader.worker.races import runs_backwards
 from grader.worker.torch_operations import Allocating, Moving
@@ -80,9 +81,9 @@ class Simulated:
         return unwrap.root_cause(error)
 
 
-def install() -> Callable[[], Simulated]:
+def install() -> Callable[[DeviceLink | None], Simulated]:
     """Prepare this process before workers are forked; return a factory of backends for them."""
     torch.set_num_threads(1)
     guard = AddressGuard()
     setup.install(guard)
-    return lambda: Simulated(guard)
+    return lambda link: Simulated(guard)

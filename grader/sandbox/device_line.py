@@ -1,0 +1,51 @@
+"""The judge's line to the simulated device beside a worker: what it saw of each call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from grader.model import Channel, DeviceReport, TensorRef, WireError
+
+
+class DeviceLine:
+    """Asks a device about one call after the other.
+
+    `roles` maps each argument's name to its role, and `file` is the path of the kernel file. Every
+    method raises TimedOut, Closed or WireError.
+    """
+
+    def __init__(self, channel: Channel, roles: Mapping[str, str], file: str) -> None:
+        self._channel = channel
+        self._roles = dict(roles)
+        self._file = file
+        self._sequence = 0
+
+    def begin(
+        self, call: Sequence[TensorRef | float], limit_s: float, *, count: bool, withhold: bool
+    ) -> None:
+        """Name the arguments of a call that the worker is about to make.
+
+        With `count` the device counts what the call does. With `withhold` launches have no effect.
+        """
+        self._ask(
+            "begin",
+            limit_s,
+            refs=[asdict(argument) for argument in call if isinstance(argument, TensorRef)],
+            roles=self._roles,
+            file=self._file,
+            count=count,
+            withhold=withhold,
+        )
+
+    def end(self, limit_s: float) -> DeviceReport:
+        """Forbid further launches, and return what the device saw of the call."""
+        return self._ask("end", limit_s)
+
+    def _ask(self, operation: str, limit_s: float, **message: object) -> DeviceReport:
+        self._sequence += 1
+        self._channel.send({"op": operation, "seq": self._sequence, **message})
+        report = DeviceReport.parse(self._channel.receive(limit_s))
+        if report.seq != self._sequence:
+            raise WireError("an answer to another message")
+        return report
