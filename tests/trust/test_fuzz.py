@@ -43,6 +43,7 @@ from grader.model.messages import (
     LONGEST_LINE,
     Channel,
     Closed,
+    DeviceReport,
     Fault,
     Launched,
     Reply,
@@ -240,6 +241,37 @@ def integers_of(reply: Reply) -> Iterator[int]:
 def test_any_json_is_a_reply_or_an_error(message: Any):
     if isinstance(message, dict):
         assert_reply_or_error(json.loads(json.dumps(message)))
+
+
+REPORT = DeviceReport(
+    seq=1,
+    fault=Fault("race", "two programs write", ((3, "", ""),)),
+    counts={"reads.x": 1000},
+    launches=1,
+    held=4096,
+    not_simulated="inline assembly",
+).dump()
+
+
+@fuzz(300)
+@given(
+    mutated(json.loads(json.dumps(REPORT))) | st.dictionaries(st.sampled_from(list(REPORT)), JSON)
+)
+@example({"seq": 1, "launches": -1})
+@example({"seq": 1, "held": 10**400})
+@example({"seq": 1, "held": True})
+@example({"seq": 1, "not_simulated": 3})
+def test_any_json_is_a_report_of_a_device_or_an_error(message: Any):
+    if not isinstance(message, dict):
+        return
+    try:
+        report = DeviceReport.parse(json.loads(json.dumps(message)))
+    except WireError:
+        return
+    for number in (report.launches, report.held, *report.counts.values()):
+        assert type(number) is int
+        assert 0 <= number < 2**63
+    assert report.not_simulated is None or isinstance(report.not_simulated, str)
 
 
 # -- a judge, and a worker that answers anything at any time
