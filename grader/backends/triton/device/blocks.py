@@ -1,4 +1,4 @@
-"""A function of several blocks: programs part at branches, and meet at the next common block."""
+"""A function or region of several blocks: programs part at branches, and meet at the next common block."""
 
 from __future__ import annotations
 
@@ -26,24 +26,22 @@ class _Group:
     arguments: Sequence[Value]
 
 
-def run_blocks(run: Run, plans: Sequence[BlockPlan], arguments: Mapping[str, Value]) -> list[Value]:
-    """Execute a function's blocks, and return the values that its programs return.
+def run_blocks(run: Run, plans: Sequence[BlockPlan], arguments: Sequence[Value]) -> list[Value]:
+    """Execute the blocks of a function or region, and return the values that its programs return.
 
     Of the groups that wait, one that is at the earliest block goes first, so that others can join
     it at a later one.
     """
-    run.values.update(arguments)
     places = {plan.label: i for i, plan in enumerate(plans)}
     live = _live(plans, places)
-    first = [arguments[name] for name in plans[0].arguments]
-    waiting: dict[int, list[_Group]] = {0: [_Group(run, torch.arange(run.count), first)]}
+    waiting: dict[int, list[_Group]] = {0: [_Group(run, torch.arange(run.count), arguments)]}
     returned: list[tuple[Tensor, list[Value]]] = []
     while waiting:
         place = min(waiting)
         group = _together(waiting.pop(place), live[place])
         plan = plans[place]
         group.run.steps(plan, group.arguments)
-        if plan.end.name == "tt.return":
+        if not plan.end.name.startswith("cf."):
             values = [group.run.values[name] for name in plan.end.operands]
             returned.append((group.rows, values))
             continue

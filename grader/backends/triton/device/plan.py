@@ -10,6 +10,7 @@ from functools import cached_property
 from torch import Tensor
 
 from grader.backends.triton.device import operations
+from grader.backends.triton.device.faults import Malformed
 from grader.backends.triton.device.ttir.records import Block, Module, Operation, Region, Type
 from grader.backends.triton.device.values import DTYPES, Value
 
@@ -136,6 +137,8 @@ def _plans(region: Region) -> tuple[BlockPlan, ...]:
         frozenset(name for op in block.operations for name in reads(op)) for block in region.blocks
     ]
     plans = []
+    if not region.blocks:
+        raise Malformed("a region is empty")
     for i, block in enumerate(region.blocks):
         elsewhere = frozenset().union(*(names for j, names in enumerate(used) if j != i))
         plans.append(_plan(block, used[i], elsewhere))

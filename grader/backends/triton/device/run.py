@@ -114,11 +114,13 @@ class Run:
         return self.launch.program.blocks(region)
 
     def region(self, region: Region, arguments: Sequence[Value]) -> list[Value]:
-        """Execute a region of one block, and return the operands of its last operation."""
+        """Execute a region, and return the operands of its last operation."""
         plans = self.blocks(region)
-        if len(plans) != 1:
-            raise Malformed("a region has several blocks")
-        return self.block(plans[0], arguments)
+        return (
+            self.block(plans[0], arguments)
+            if len(plans) == 1
+            else run_blocks(self, plans, arguments)
+        )
 
     def block(self, plan: BlockPlan, arguments: Sequence[Value]) -> list[Value]:
         """Execute a block; return the operands of its last operation, and forget its values."""
@@ -149,12 +151,8 @@ class Run:
         if self.depth >= MOST_CALLS:
             raise Malformed(f"calls nest more than {MOST_CALLS} deep")
         inner = Run(self.launch, self.programs, None, self.turns, self.depth + 1)
-        plans = self.blocks(function.body)
-        names = [name for name, _ in function.arguments]
-        if len(plans) > 1:
-            return run_blocks(inner, plans, dict(zip(names, arguments, strict=True)))
-        inner.values.update(zip(names, arguments, strict=True))
-        return inner.block(plans[0], arguments if plans[0].arguments else ())
+        inner.values.update(zip((name for name, _ in function.arguments), arguments, strict=True))
+        return inner.region(function.body, arguments)
 
 
 def execute(launch: Launch, arguments: Sequence[Value]) -> None:

@@ -1,6 +1,6 @@
-"""`tt.reduce` and `tt.scan`, with any region that combines two elements into one.
+"""`tt.reduce`, `tt.scan` and `tt.map_elementwise`, with any region of scalars.
 
-They combine in a tree, as a GPU does: halves with halves, so that float32 sums have a tree's error
+Reductions and scans combine in a tree, as a GPU does: halves with halves, so that float32 sums have a tree's error
 and each level is a few operations on whole arrays.
 """
 
@@ -57,6 +57,21 @@ def scan(op: Operation, operands: Operands, run: Run) -> tuple[Tensor, ...]:
     return tuple(values)
 
 
+@operation("tt.map_elementwise")
+def map_elementwise(op: Operation, operands: Operands, run: Run) -> tuple[Tensor, ...]:
+    """Execute a region for every `pack` elements that are next to each other in the last axes."""
+    pack = op.attributes.get("pack", 1)
+    if not isinstance(pack, int) or pack < 1:
+        raise Malformed(f"tt.map_elementwise packs {pack}")
+    values = _complete(op, operands)
+    parts = [value.reshape(value.shape[0], -1, pack).unbind(2) for value in values]
+    results = lane_by_lane(op.regions[0], [lane for lanes in parts for lane in lanes], run)
+    return tuple(
+        torch.stack(results[i : i + pack], 2).reshape(values[0].shape)
+        for i in range(0, len(results), pack)
+    )
+
+
 def _scanned(values: list[Tensor], axis: int, combine: Combine) -> list[Tensor]:
     size = values[0].shape[axis]
     distance = 1
@@ -79,29 +94,30 @@ def _along(op: Operation, operands: Operands) -> tuple[int, list[Tensor]]:
     rank = len(op.operand_types[0].shape or ())
     if not isinstance(axis, int) or not 0 <= axis < rank:
         raise Malformed(f"{op.name} has the axis {axis}")
+    return axis + 1, _complete(op, operands)
+
+
+def _complete(op: Operation, operands: Operands) -> list[Tensor]:
+    """Return views of the operands with all their elements, for as many programs each."""
     values = [
         expanded(value, type_) for value, type_ in zip(operands, op.operand_types, strict=True)
     ]
-    return axis + 1, list(torch.broadcast_tensors(*values))
+    return list(torch.broadcast_tensors(*values))
 
 
 def _combination(region: Region, values: Sequence[Tensor], run: Run) -> Combine:
     """Return the function that a region computes, of all elements of two arrays at once."""
     if _is_elementwise(region, run):
         return lambda left, right: _tensors(run.region(region, [*left, *right]))
-    programs = values[0].shape[0]
+    return lambda left, right: lane_by_lane(region, [*left, *right], run)
 
-    def combine(left: Sequence[Tensor], right: Sequence[Tensor]) -> list[Tensor]:
-        """Execute the region as if each lane were a program: its lanes may part at branches."""
-        shape = left[0].shape
-        lanes = shape.numel() // programs
-        owners = torch.arange(programs).repeat_interleave(lanes)
-        combined = run.narrowed(owners).region(
-            region, [each.reshape(-1) for each in (*left, *right)]
-        )
-        return [each.expand(len(owners)).reshape(shape) for each in _tensors(combined)]
 
-    return combine
+def lane_by_lane(region: Region, values: Sequence[Tensor], run: Run) -> list[Tensor]:
+    """Execute a region of scalars as if each lane were a program: lanes may part at branches."""
+    shape = values[0].shape
+    owners = torch.arange(shape[0]).repeat_interleave(shape.numel() // shape[0])
+    results = run.narrowed(owners).region(region, [each.reshape(-1) for each in values])
+    return [each.expand(len(owners)).reshape(shape) for each in _tensors(results)]
 
 
 def _tensors(values: Sequence[object]) -> list[Tensor]:
@@ -110,7 +126,10 @@ def _tensors(values: Sequence[object]) -> list[Tensor]:
 
 def _is_elementwise(region: Region, run: Run) -> bool:
     """Say if a region takes whole arrays: no branches, and from outside only uniform values."""
-    [plan] = run.blocks(region)
+    plans = run.blocks(region)
+    if len(plans) > 1:
+        return False
+    [plan] = plans
     operations = [step.operation for step in plan.steps]
     own = {*plan.arguments, *plan.constants, *(name for op in operations for name in op.results)}
     outside = [run.values[name] for name in plan.used - own]
@@ -121,9 +140,9 @@ def _is_elementwise(region: Region, run: Run) -> bool:
 
 def _only_operation(region: Region) -> str:
     """Return the name of a region's operation, if there is one only."""
-    [block] = region.blocks
-    if len(block.operations) != 2:
+    if len(region.blocks) != 1 or len(region.blocks[0].operations) != 2:
         return ""
+    [block] = region.blocks
     combine, end = block.operations
     names = {name for name, _ in block.arguments}
     if set(combine.operands) != names or end.operands != combine.results:
