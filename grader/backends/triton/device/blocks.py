@@ -1,4 +1,4 @@
-"""A function or region of several blocks: programs part at branches, and meet at the next common block."""
+"""Functions of several blocks: programs part at branches, and meet at the next common block."""
 
 from __future__ import annotations
 

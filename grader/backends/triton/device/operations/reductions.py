@@ -1,7 +1,7 @@
 """`tt.reduce`, `tt.scan` and `tt.map_elementwise`, with any region of scalars.
 
-Reductions and scans combine in a tree, as a GPU does: halves with halves, so that float32 sums have a tree's error
-and each level is a few operations on whole arrays.
+Reductions and scans combine in a tree, as a GPU does: halves with halves. So float32 sums have a
+tree's error, and each level is a few operations on whole arrays.
 """
 
 from __future__ import annotations
