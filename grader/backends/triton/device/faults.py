@@ -20,7 +20,15 @@ class OutOfBounds(Fault):
     kind = "out_of_bounds"
 
 
+class Misaligned(Fault):
+    """The address of an element is no multiple of its size."""
+
+    kind = "misaligned"
+
+
 class Race(Fault):
+    """Two programs use one element, and nothing orders them."""
+
     kind = "race"
 
 

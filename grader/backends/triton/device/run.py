@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from grader.backends.triton.device.blocks import run_blocks
 from grader.backends.triton.device.faults import Malformed
+from grader.backends.triton.device.memory import Memory
 from grader.backends.triton.device.plan import BlockPlan, Program
 from grader.backends.triton.device.ttir.records import Function, Region
 from grader.backends.triton.device.turns import Turns
@@ -23,14 +23,6 @@ CHUNK_BYTES = 1 << 30
 CHUNK_ELEMENTS = 1 << 18
 
 MOST_CALLS = 32
-
-
-class Memory(Protocol):
-    """What a run itself asks of the memory; operations ask for more."""
-
-    @property
-    def changes(self) -> int:
-        """How many times a store or an atomic has changed a byte, for programs that wait."""
 
 
 @dataclass(frozen=True)

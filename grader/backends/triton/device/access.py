@@ -1,0 +1,44 @@
+"""An access to memory: one operation, by all programs that execute it together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from grader.backends.triton.device.ttir.records import Site
+
+# A volatile load, or one of an atomic: it may see what another program writes at the same time.
+Kind = Literal["load", "store", "atomic", "volatile"]
+
+
+@dataclass(frozen=True)
+class Access:
+    """Where each lane of each program reads or writes an element.
+
+    `addresses` are the worker's, int64, of shape (programs or 1, *block): the block is that of the
+    operation's type. `mask` (None: all lanes) may have axes of 1, but as many as the addresses.
+    `programs` are the numbers of the programs, in the order in which they act.
+    """
+
+    kind: Kind
+    addresses: Tensor
+    mask: Tensor | None
+    dtype: torch.dtype
+    programs: Tensor
+    site: Site
+    order: str = "relaxed"  # or acquire, release, acq_rel
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def releases(self) -> bool:
+        return self.order in ("release", "acq_rel")
+
+    @property
+    def acquires(self) -> bool:
+        return self.order in ("acquire", "acq_rel")

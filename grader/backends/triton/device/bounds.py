@@ -1,0 +1,86 @@
+"""The addresses that a launch may touch: those of the call's arguments and of its own scratch.
+
+Memory between two arguments, and that of the judge behind them, lies in the same mapping. So every
+access is checked before it happens.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.backends.triton.device.access import Kind
+from grader.backends.triton.device.faults import OutOfBounds
+from grader.backends.triton.device.lanes import Lanes
+from grader.worker.bounds import Span
+
+_VERBS: dict[Kind, str] = {
+    "load": "load reads",
+    "volatile": "load reads",
+    "store": "store writes",
+    "atomic": "atomic updates",
+}
+
+
+class Bounds:
+    """The spans that may be touched; they may overlap."""
+
+    def __init__(self, spans: Iterable[Span]) -> None:
+        self.spans = sorted(spans, key=lambda span: span.start)
+        self._starts = [span.start for span in self.spans]
+        # Entry i is the furthest end of the first i spans. An access lies inside a span exactly
+        # when it ends no later than the furthest end of all spans that start at or below it.
+        self._reach = list(accumulate((span.stop for span in self.spans), max, initial=0))
+
+    def check(self, lanes: Lanes) -> None:
+        """Raise OutOfBounds unless every active lane's element lies inside one span."""
+        size = lanes.access.itemsize
+        low, high = lanes.low, lanes.high
+        if low >= 0 and high + size <= self._reach[bisect_right(self._starts, low)]:
+            return
+        outside = self._outside(lanes.addresses, size)
+        if outside.any():
+            raise OutOfBounds(self._explain(lanes, outside), lanes.access.site)
+
+    def _outside(self, signed: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
+        addresses = signed.view(np.uint64)
+        starts = np.array(self._starts, dtype=np.uint64)
+        reach = np.array(self._reach, dtype=np.uint64)
+        stop = reach[np.searchsorted(starts, addresses, side="right")]
+        # In this form neither side can wrap around at 0 or 2**64.
+        outside: NDArray[np.bool_] = (addresses >= stop) | (stop - addresses < size)
+        return outside
+
+    def _explain(self, lanes: Lanes, wrong: NDArray[np.bool_]) -> str:
+        """Explain the access of the first program that leaves the arrays."""
+        verb = _VERBS[lanes.access.kind]
+        if not self.spans:
+            return f"{verb} memory, but this call has no argument in memory"
+        of_program = lanes.rows == lanes.rows[np.argmax(wrong)]
+        active = int(np.count_nonzero(of_program))
+        outside = lanes.addresses[of_program & wrong].view(np.uint64)
+        size = lanes.access.itemsize
+        first = int(outside[0])
+        span = min(self.spans, key=lambda each: max(each.start - first, first - each.stop))
+        if first < span.start:
+            gap = span.start - int(outside[outside < span.start].min())
+            side = "before the start"
+        else:
+            gap = int(outside.max()) + size - span.stop
+            side = "past the end"
+        distance = _count(-(-gap // size), "element")
+        extent = _count((span.stop - span.start) // size, "element")
+        message = f"{verb} {distance} {side} of {span.name} ({span.name} spans {extent})"
+        if active == 1:
+            return f"{message}: is the address right?"
+        return (
+            f"{message}; {outside.size} of {active} active lanes are outside: is the mask missing?"
+        )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

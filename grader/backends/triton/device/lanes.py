@@ -1,0 +1,104 @@
+"""The active lanes of an access, as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from grader.backends.triton.device.access import Access
+from grader.backends.triton.device.mappings import Bits, Places
+from grader.backends.triton.device.values import poison
+
+_INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """The lanes that an access's mask lets take part: program after program, in row-major order.
+
+    A `shared` access is the same for all programs, and the lanes are those of one of them.
+    """
+
+    access: Access
+    addresses: Places  # of the active lanes
+    active: NDArray[np.bool_] | None  # of all lanes, (programs or 1, lanes of a block); None: all
+    shape: tuple[int, ...]  # (programs or 1, *block)
+
+    @classmethod
+    def of(cls, access: Access, apart: bool = False) -> Lanes:
+        """Return the lanes of an access; with `apart` those of every program, equal or not."""
+        addresses, mask = access.addresses, access.mask
+        rows = max(addresses.shape[0], 1 if mask is None else mask.shape[0])
+        shape = (access.programs.shape[0] if apart else rows, *addresses.shape[1:])
+        every = addresses.expand(shape).numpy().reshape(shape[0], -1)
+        active = None if mask is None else mask.expand(shape).numpy().reshape(shape[0], -1)
+        if active is not None and active.all():
+            active = None
+        chosen = every.reshape(-1) if active is None else every[active]
+        return cls(access, chosen, active, shape)
+
+    @property
+    def count(self) -> int:
+        return self.addresses.size
+
+    @property
+    def shared(self) -> bool:
+        return self.shape[0] < self.access.programs.shape[0]
+
+    @cached_property
+    def block(self) -> int:
+        """The lanes of one program, active or not."""
+        return int(np.prod(self.shape[1:], dtype=np.int64))
+
+    @cached_property
+    def rows(self) -> NDArray[np.intp]:
+        """Each lane's program, as its place in `access.programs`."""
+        if self.active is None:
+            return np.repeat(np.arange(self.shape[0]), self.block)
+        return np.nonzero(self.active)[0]
+
+    @cached_property
+    def low(self) -> int:
+        return int(self.addresses[0] if self.adjacent else self.addresses.min())
+
+    @cached_property
+    def high(self) -> int:
+        return int(self.addresses[-1] if self.adjacent else self.addresses.max())
+
+    @cached_property
+    def adjacent(self) -> bool:
+        """Whether the element of each lane follows that of the lane before."""
+        steps = self.addresses[1:] - self.addresses[:-1]
+        return bool((steps == self.access.itemsize).all())
+
+    def bits(self, values: Tensor) -> Bits:
+        """Return the bits of those elements of `values` (any axis may be 1) that lanes store."""
+        every = as_integers(values).expand(self.shape).numpy().reshape(self.shape[0], -1)
+        return every.reshape(-1) if self.active is None else every[self.active]
+
+    def value(self, bits: Bits, other: Tensor | None = None) -> Tensor:
+        """Return the value of an operation whose lanes got these bits.
+
+        Lanes that are masked off get `other` or, without it, poison.
+        """
+        dtype = self.access.dtype
+        if self.active is None:
+            return _from_integers(torch.from_numpy(bits).view(self.shape), dtype)
+        if other is None:
+            other = torch.tensor(poison(dtype), dtype=dtype)
+        every = as_integers(other).expand(self.shape).numpy().reshape(self.shape[0], -1).copy()
+        every[self.active] = bits
+        return _from_integers(torch.from_numpy(every).view(self.shape), dtype)
+
+
+def as_integers(values: Tensor) -> Tensor:
+    return values.view(_INTEGERS[values.dtype.itemsize])
+
+
+def _from_integers(bits: Tensor, dtype: torch.dtype) -> Tensor:
+    return bits != 0 if dtype == torch.bool else bits.view(dtype)

@@ -1,0 +1,94 @@
+"""The worker's memory in the device's own mappings: addresses become places, elements bits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.backends.triton.device.faults import Malformed
+
+Places = NDArray[np.int64]
+Bits = NDArray[Any]  # signed integers of an element's size
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """Bytes that the worker has from the address `start` on, where the device has them."""
+
+    start: int
+    data: NDArray[np.uint8]
+
+    @property
+    def stop(self) -> int:
+        return self.start + self.data.size
+
+    def elements(self, size: int) -> Bits:
+        """Return the bytes as integers of a size; bytes at the end that make none are left out."""
+        return self.data[: self.data.size // size * size].view(f"i{size}")
+
+
+class Mappings:
+    """All memory that a launch may name; its callers have checked the bounds."""
+
+    def __init__(self, mappings: Sequence[Mapping]) -> None:
+        """Raise Malformed if two mappings overlap."""
+        self._mappings = sorted(mappings, key=lambda mapping: mapping.start)
+        for one, following in zip(self._mappings, self._mappings[1:], strict=False):
+            if one.stop > following.start:
+                raise Malformed("two pieces of memory have the same address")
+
+    def holds(self, start: int, stop: int) -> bool:
+        return any(each.start <= start and stop <= each.stop for each in self._mappings)
+
+    def misaligned(self, addresses: Places, size: int) -> bool:
+        """Report whether an address is no multiple of the element's size from its array's start."""
+        for mapping, chosen in self._parts(addresses):
+            offsets = addresses[chosen] - mapping.start
+            if int(np.bitwise_or.reduce(offsets)) & (size - 1):
+                return True
+        return False
+
+    def read(self, addresses: Places, size: int, adjacent: bool = False) -> Bits:
+        """Return a copy of the elements; those of `adjacent` addresses follow each other."""
+        if adjacent:
+            return self._window(addresses, size).copy()
+        bits = np.empty(addresses.size, f"i{size}")
+        for mapping, chosen in self._parts(addresses):
+            places = (addresses[chosen] - mapping.start) >> _shift(size)
+            bits[chosen] = mapping.elements(size)[places]
+        return bits
+
+    def write(self, addresses: Places, bits: Bits, adjacent: bool = False) -> None:
+        size = bits.itemsize
+        if adjacent:
+            self._window(addresses, size)[:] = bits
+            return
+        for mapping, chosen in self._parts(addresses):
+            places = (addresses[chosen] - mapping.start) >> _shift(size)
+            mapping.elements(size)[places] = bits[chosen]
+
+    def _window(self, addresses: Places, size: int) -> Bits:
+        first = int(addresses[0])
+        mapping = next(each for each in self._mappings if each.start <= first < each.stop)
+        place = (first - mapping.start) >> _shift(size)
+        return mapping.elements(size)[place : place + addresses.size]
+
+    def _parts(self, addresses: Places) -> Iterator[tuple[Mapping, slice | NDArray[np.bool_]]]:
+        """Yield each mapping that some addresses are in, and which these are."""
+        low, high = addresses.min(), addresses.max()
+        for mapping in self._mappings:
+            if mapping.start <= low and high < mapping.stop:
+                yield mapping, slice(None)
+                return
+        for mapping in self._mappings:
+            inside = (addresses >= mapping.start) & (addresses < mapping.stop)
+            if inside.any():
+                yield mapping, inside
+
+
+def _shift(size: int) -> int:
+    return size.bit_length() - 1

@@ -1,0 +1,95 @@
+"""The memory of a launch: every access is checked, observed, and then carried out.
+
+So an access that is refused changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from torch import Tensor
+
+from grader.backends.triton.device.access import Access
+from grader.backends.triton.device.bounds import Bounds
+from grader.backends.triton.device.faults import Malformed, Misaligned
+from grader.backends.triton.device.lanes import Lanes
+from grader.backends.triton.device.mappings import Bits, Mapping, Mappings, Places
+from grader.backends.triton.device.traffic import Traffic
+from grader.worker.bounds import Span
+
+# Takes the elements at some places, and for each lane its place among them; changes the elements
+# as the lanes do, one after the other, and returns what each lane found.
+Update = Callable[[Bits, Places], Bits]
+
+
+class Memory:
+    """The spans of some mappings that a launch may touch, and those who observe it."""
+
+    def __init__(
+        self,
+        mappings: Sequence[Mapping],
+        spans: Sequence[Span],
+        traffic: Traffic | None = None,
+    ) -> None:
+        """Raise Malformed if mappings overlap, or a span lies outside of them."""
+        self._mappings = Mappings(mappings)
+        for span in spans:
+            if not self._mappings.holds(span.start, span.stop):
+                raise Malformed(f"the memory of {span.name} is not mapped")
+        self._bounds = Bounds(spans)
+        self._traffic = traffic
+        self.changes = 0
+
+    def load(self, access: Access, other: Tensor | None = None) -> Tensor:
+        """Return the elements; lanes that are masked off get `other` or, without it, poison."""
+        lanes = Lanes.of(access, apart=other is not None and other.shape[0] > 1)
+        self._check(lanes)
+        return lanes.value(self._held(lanes), other)
+
+    def store(self, access: Access, values: Tensor) -> None:
+        """Write `values`, which have the dtype of the access."""
+        lanes = Lanes.of(access, apart=values.shape[0] > 1)
+        self._check(lanes)
+        if not lanes.count:
+            return
+        bits = lanes.bits(values)
+        # Where programs take turns, one that stores what is there already has changed nothing.
+        if access.programs.shape[0] > 1 or not np.array_equal(self._held(lanes), bits):
+            self.changes += 1
+        self._mappings.write(lanes.addresses, bits, lanes.adjacent)
+
+    def atomic(self, access: Access, update: Update) -> Tensor:
+        """Update elements, one lane after the other; return what each lane found."""
+        lanes = Lanes.of(access, apart=True)
+        self._check(lanes)
+        distinct, places = np.unique(lanes.addresses, return_inverse=True)
+        held = self._mappings.read(distinct, access.itemsize) if lanes.count else self._held(lanes)
+        before = held.copy()
+        found = update(held, places.reshape(-1))
+        if not np.array_equal(before, held):
+            self.changes += 1
+            self._mappings.write(distinct, held)
+        return lanes.value(found)
+
+    def _held(self, lanes: Lanes) -> Bits:
+        size = lanes.access.itemsize
+        if not lanes.count:
+            return np.empty(0, f"i{size}")
+        return self._mappings.read(lanes.addresses, size, lanes.adjacent)
+
+    def _check(self, lanes: Lanes) -> None:
+        """Raise OutOfBounds or Misaligned; count an access that is neither."""
+        if not lanes.count:
+            return
+        self._bounds.check(lanes)
+        size = lanes.access.itemsize
+        ends = lanes.addresses[:1] if lanes.adjacent else lanes.addresses
+        if size > 1 and self._mappings.misaligned(ends, size):
+            raise Misaligned(
+                f"an access of {size} bytes begins at an address that is no multiple of {size}: a "
+                "GPU stops the kernel here",
+                lanes.access.site,
+            )
+        if self._traffic is not None:
+            self._traffic.see(lanes)

@@ -1,0 +1,72 @@
+"""Loads, stores and pointers."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from grader.backends.triton.device.access import Access, Kind
+from grader.backends.triton.device.faults import Malformed, NotSimulated
+from grader.backends.triton.device.operations import Operands, operation
+from grader.backends.triton.device.run import Run
+from grader.backends.triton.device.ttir.records import Operation, Type
+from grader.backends.triton.device.values import DTYPES, dtype_of, expanded
+
+
+@operation("tt.load")
+def load(op: Operation, operands: Operands, run: Run) -> Tensor:
+    kind: Kind = "volatile" if op.attributes.get("isVolatile") else "load"
+    pointers, *masked = operands
+    mask = masked[0] if masked else None
+    other = masked[1] if len(masked) > 1 else None
+    return run.memory.load(access(op, kind, pointers, mask, op.result_types[0], run), other)
+
+
+@operation("tt.store")
+def store(op: Operation, operands: Operands, run: Run) -> None:
+    pointers, values, *masked = operands
+    mask = masked[0] if masked else None
+    run.memory.store(access(op, "store", pointers, mask, op.operand_types[1], run), values)
+
+
+def access(
+    op: Operation,
+    kind: Kind,
+    pointers: Tensor,
+    mask: Tensor | None,
+    type_: Type,
+    run: Run,
+) -> Access:
+    """Return the access to elements of the type `type_` by the programs of a run."""
+    element = op.operand_types[0].pointee
+    if element is not None and element.shape is not None:
+        raise NotSimulated(f"{op.name} of a block pointer", op.site)
+    if pointers.dtype != torch.int64 or (mask is not None and mask.dtype != torch.bool):
+        raise Malformed(f"{op.name} takes no such pointers", op.site)
+    return Access(
+        kind=kind,
+        addresses=expanded(pointers, type_),
+        mask=mask,
+        dtype=dtype_of(type_),
+        programs=run.programs,
+        site=op.site,
+        order=str(op.attributes.get("sem", "relaxed")),
+    )
+
+
+@operation("tt.addptr")
+def addptr(op: Operation, operands: Operands, run: Run) -> Tensor:
+    pointers, offsets = operands
+    size = _pointee_size(op.result_types[0])
+    wide = offsets.to(torch.int64)
+    return pointers + (wide if size == 1 else wide * size)
+
+
+def _pointee_size(pointer: Type) -> int:
+    """Return the bytes of the element behind a pointer, or behind each pointer of a block."""
+    pointee = pointer.pointee
+    if pointee is None:
+        raise Malformed("an offset is added to what is no pointer")
+    if pointee.element not in DTYPES:
+        raise NotSimulated(f"the type {pointee.element}")
+    return DTYPES[pointee.element].itemsize
