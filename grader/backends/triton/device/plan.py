@@ -17,6 +17,9 @@ from grader.backends.triton.device.values import DTYPES, Value
 # Without operands and the same in each execution: computed once, when the block is planned.
 _CONSTANTS = frozenset({"arith.constant", "tt.make_range"})
 
+# triton.language.core.TRITON_MAX_TENSOR_NUMEL
+MOST_ELEMENTS = 1 << 20
+
 _ENDS = frozenset(
     {
         "cf.br",
@@ -70,6 +73,11 @@ class Program:
         if plans is None:
             plans = self._plans[id(region)] = _plans(region)
         return plans
+
+    def check(self) -> None:
+        """Raise Malformed if a value has more elements than Triton allows."""
+        if self.largest > MOST_ELEMENTS:
+            raise Malformed(f"a value has {self.largest} elements, of at most {MOST_ELEMENTS}")
 
     @cached_property
     def bytes_per_program(self) -> int:

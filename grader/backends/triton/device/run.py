@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from grader.backends.triton.device.blocks import run_blocks
-from grader.backends.triton.device.faults import Malformed
+from grader.backends.triton.device.faults import Fault, Malformed, NotSimulated
 from grader.backends.triton.device.memory import Memory
 from grader.backends.triton.device.plan import BlockPlan, Program
-from grader.backends.triton.device.ttir.records import Function, Region
+from grader.backends.triton.device.ttir.records import Function, Operation, Region
 from grader.backends.triton.device.turns import Turns
 from grader.backends.triton.device.values import Value, taken
 
@@ -23,6 +23,11 @@ CHUNK_BYTES = 1 << 30
 CHUNK_ELEMENTS = 1 << 18
 
 MOST_CALLS = 32
+
+# CUDA C++ Programming Guide, technical specifications of compute capability 9.0; an H100 SXM.
+PROCESSORS = 132
+BLOCKS_PER_PROCESSOR = 32
+WARPS_PER_PROCESSOR = 64
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,11 @@ class Launch:
     def programs(self) -> int:
         x, y, z = self.grid
         return x * y * z
+
+    @property
+    def resident(self) -> int:
+        """How many programs an H100 holds at once, if registers and shared memory allow it."""
+        return PROCESSORS * min(BLOCKS_PER_PROCESSOR, WARPS_PER_PROCESSOR // self.warps)
 
 
 class Environment(dict[str, Value]):
@@ -130,11 +140,17 @@ class Run:
         values.update(plan.constants)
         for step in plan.steps:
             op = step.operation
-            result = step.function(op, [values[name] for name in op.operands], self)
-            if isinstance(result, tuple):
-                values.update(zip(op.results, result, strict=True))
-            elif result is not None:
-                values[op.results[0]] = result
+            try:
+                result = step.function(op, [values[name] for name in op.operands], self)
+                if isinstance(result, tuple):
+                    values.update(zip(op.results, result, strict=True))
+                elif result is not None:
+                    values[op.results[0]] = result
+            except Fault as fault:
+                fault.site = fault.site or op.site
+                raise
+            except Exception as error:
+                raise _unlike_triton(op, error) from error
             for name in step.dead:
                 values.pop(name, None)
 
@@ -147,15 +163,25 @@ class Run:
         return inner.region(function.body, arguments)
 
 
+def _unlike_triton(op: Operation, error: Exception) -> NotSimulated:
+    """Return an error in an operation as a fault.
+
+    It is text that Triton does not make, or an operation that lacks something here: neither passes,
+    and neither is known to be the learner's fault.
+    """
+    return NotSimulated(f"this form of {op.name} ({type(error).__name__}: {error})", op.site)
+
+
 def execute(launch: Launch, arguments: Sequence[Value]) -> None:
     """Execute all programs of a launch; raise the Fault that ended it."""
-    entry = launch.program.module.entry
+    program = launch.program
+    program.check()
     with torch.inference_mode():
-        if launch.program.waiting_loops:
+        if program.waiting_loops:
             _take_turns(launch, arguments)
             return
         for programs in _chunks(launch):
-            Run(launch, programs).call(entry, arguments)
+            Run(launch, programs).call(program.module.entry, arguments)
 
 
 def _take_turns(launch: Launch, arguments: Sequence[Value]) -> None:
@@ -167,7 +193,9 @@ def _take_turns(launch: Launch, arguments: Sequence[Value]) -> None:
         Run(launch, torch.tensor([program]), turns=turns)
         for program in (reversed(programs) if launch.backwards else programs)
     ]
-    turns.run([partial(run.call, entry, arguments) for run in runs])
+    # Many kernels rely on the order in which a GPU starts programs; backwards, all must be there.
+    resident = len(runs) if launch.backwards else launch.resident
+    turns.run([partial(run.call, entry, arguments) for run in runs], resident)
 
 
 def _chunks(launch: Launch) -> Iterator[Tensor]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -41,29 +42,39 @@ class Turns:
         self._waits.pop(greenlet.getcurrent(), None)
         self._progress = True
 
-    def run(self, programs: Sequence[Callable[[], object]]) -> None:
-        """Execute programs until all have ended; raise Deadlock if they wait without end."""
-        waiting = [greenlet(program) for program in programs]
+    def run(self, programs: Sequence[Callable[[], object]], resident: int) -> None:
+        """Execute programs until all have ended; raise Deadlock if they wait without end.
+
+        At most `resident` take turns at a time: others start when one of these has ended.
+        """
+        later = deque(greenlet(program) for program in programs)
+        now: list[greenlet] = []
         try:
-            while waiting:
+            while later or now:
+                while later and len(now) < resident:
+                    now.append(later.popleft())
                 self._progress, before = False, self._changes()
-                for program in waiting:
+                for program in now:
                     program.switch()
-                remaining = [program for program in waiting if not program.dead]
-                ended = len(remaining) < len(waiting)
-                waiting = remaining
-                if waiting and not (ended or self._progress or self._changes() != before):
-                    op, _ = self._waits[waiting[0]]
-                    raise Deadlock(_sentence(len(waiting)), op.site)
+                remaining = [program for program in now if not program.dead]
+                ended = len(remaining) < len(now)
+                now = remaining
+                if now and not (ended or self._progress or self._changes() != before):
+                    op, _ = self._waits[now[0]]
+                    raise Deadlock(_sentence(len(now), len(later)), op.site)
         finally:
-            for program in waiting:
+            for program in now:
                 program.throw()
 
 
-def _sentence(programs: int) -> str:
-    if programs == 1:
-        return "a program waits in this loop for a change that no program will make"
-    return f"{programs} programs wait in this loop for changes that no program will make"
+def _sentence(waiting: int, later: int) -> str:
+    subject = "a program waits" if waiting == 1 else f"{waiting} programs wait"
+    if later:
+        return (
+            f"{subject} in this loop, and {later} more of the launch cannot start before one ends: "
+            "a GPU does not hold all of them at once"
+        )
+    return f"{subject} in this loop for a change that no program will make"
 
 
 def _equal(before: Sequence[Value], now: Sequence[Value]) -> bool:

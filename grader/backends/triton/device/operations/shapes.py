@@ -57,7 +57,8 @@ def undefined(op: Operation, operands: Operands, run: Run) -> Tensor:
 @operation("tt.make_range")
 def make_range(op: Operation, operands: Operands, run: Run | None) -> Tensor:
     start, end = op.attributes["start"], op.attributes["end"]
-    if not isinstance(start, int) or not isinstance(end, int):
+    shape = op.result_types[0].shape
+    if not (isinstance(start, int) and isinstance(end, int) and shape == (end - start,)):
         raise Malformed(f"a range from {start} to {end}")
     return torch.arange(start, end, dtype=torch.int32)[None]
 
