@@ -14,6 +14,7 @@ import pytest
 import torch
 import triton
 import triton.testing
+from triton.compiler import code_generator
 from triton.runtime import driver as active
 
 from grader.backends.triton.driver import compiler
@@ -70,6 +71,8 @@ def simulated_gpu(folder: Path) -> Iterator[tuple[FakeDevice, Line, torch.Tensor
         patch.setattr(triton.knobs.runtime, "interpret", False)
         patch.setitem(triton.backends.backends, "nvidia", triton.backends.backends["nvidia"])
         patch.setattr(active, "_active", None)
+        patch.setattr(code_generator, "ast_to_ttir", code_generator.ast_to_ttir)
+        patch.setattr(triton.runtime.cache, "triton_key", triton.runtime.cache.triton_key)
         for name in ("do_bench", "do_bench_cudagraph"):
             patch.setattr(triton.testing, name, getattr(triton.testing, name))
         compiler.install()

@@ -74,9 +74,18 @@ def _kind(error: BaseException, file: str, frames: list[tuple[int, str, str]]) -
         return "exit"
     if _is_illegal_access(error):
         return "out_of_bounds"
+    if kind := _device_kind(error):
+        return kind
     if kind := _SIMULATORS.get(type(error).__name__):
         return kind
     return "compile" if _compile_errors(error) else "exception"
+
+
+def _device_kind(error: BaseException) -> str | None:
+    """Return the kind of fault that a simulated device reported, whose exceptions carry it."""
+    kind = vars(error).get("kind")
+    named = any(base.__name__ == "DeviceError" for base in type(error).__mro__)
+    return kind if named and isinstance(kind, str) else None
 
 
 def _raised_in(error: BaseException, file: str) -> bool:
@@ -122,6 +131,8 @@ def _message(error: BaseException, file: str) -> str:
     if _is_out_of_memory(error):
         size = re.search(r"[Uu]nable to allocate [\d.]+ \w+|[Tt]ried to allocate [\d.]+ \w+", text)
         return "the kernel asked for more memory than it gets" + (f": {size[0]}" if size else "")
+    if _device_kind(error):
+        return text
     if _SIMULATORS.get(type(error).__name__, "not_simulated") != "not_simulated":
         return text
     if _is_illegal_access(error):

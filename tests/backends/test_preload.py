@@ -55,7 +55,14 @@ def test_without_it_a_first_compilation_loads_the_compiler(tmp_path: Path):
     assert int(run(SAY_WHAT_IS_LOADED.replace("AHEAD", ""), tmp_path)) > 10
 
 
-@pytest.mark.parametrize("library", ["triton", "numba"])
+def test_a_first_compilation_to_ttir_loads_nothing_either(tmp_path: Path):
+    ahead = "import grader.backends.triton.driver.preload as of_driver; of_driver.preload()"
+    code = SAY_WHAT_IS_LOADED.replace("AHEAD", "compiler.install(); " + ahead)
+    code = "from grader.backends.triton.driver import compiler\n" + code.replace(", 80", ", 90")
+    assert run(code, tmp_path) == "0"
+
+
+@pytest.mark.parametrize("library", ["triton", "numba", "triton.driver"])
 def test_it_leaves_no_file_and_starts_no_gpu(library: str, tmp_path: Path):
     """What lies in a worker's home is the learner's to change; a started GPU survives no fork.
 
@@ -80,6 +87,11 @@ print(knobs.cache.dir == before, torch.cuda.is_initialized())
             "triton",
             "triton.compiler.ASTSource",
             "Triton's compiler is not preloaded: ImportError: cannot import name 'ASTSource' from",
+        ),
+        (
+            "triton.driver",
+            "triton.compile",
+            "Triton's compiler is not preloaded: AttributeError: module 'triton'",
         ),
         (
             "numba",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from grader.backends.triton.hints import COMPILER, LAUNCH
 from grader.model import Abilities, Backend, Hints, Package, Trial
 
 BACKEND = Backend(
@@ -38,13 +39,7 @@ BACKEND = Backend(
             "the array.",
             "race": "Give each element to one program, or make both accesses atomic.",
         },
-        messages={
-            "exception": {
-                "'function' object is not subscriptable": "Only a function with @triton.jit above "
-                "it is a kernel, which kernel[grid](...) launches; any other is called with () "
-                "alone.",
-            }
-        },
+        messages={"compile": COMPILER, "exception": LAUNCH},
     ),
     trial=Trial("reference_kernels.py", "read_two_write_one"),
     # Neither a default nor a cache elsewhere may change what a learner sees.

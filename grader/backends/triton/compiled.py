@@ -8,6 +8,7 @@ import torch
 import triton  # noqa: F401  imported once, before the workers are forked
 
 from grader.backends.triton import contract, launches
+from grader.backends.triton.compile_errors import root_cause
 from grader.backends.triton.preload import preload
 from grader.worker import contract as of_torch
 from grader.worker.gpu import OnGpu
@@ -28,6 +29,9 @@ class Compiled(OnGpu):
 
     def without_kernels(self) -> AbstractContextManager[Withheld]:
         return launches.withheld()
+
+    def root_cause(self, error: BaseException) -> BaseException:
+        return root_cause(error)
 
     def synchronize(self) -> None:
         torch.cuda.synchronize()

@@ -17,6 +17,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 from grader.backends.triton.driver.errors import DeviceError, LaunchRefused, NotSimulated
 from grader.backends.triton.driver.launcher import Line
+from grader.worker import faults
 
 
 class Gpu(NamedTuple):
@@ -420,3 +421,16 @@ def test_a_benchmark_of_the_file_runs_each_kernel_once(gpu: Gpu):
     seconds = do_bench(lambda: copy[(1,)](gpu.tensor(), gpu.tensor(), 12, BLOCK=8))
     assert seconds == 1.0
     assert [one["trial"] for one in gpu.device.launches] == [True]
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "message"),
+    [
+        (DeviceError("race", "two programs write out[3]"), "race", "two programs write out[3]"),
+        (LaunchRefused("too many"), "launch_refused", "too many"),
+        (NotSimulated("Gluon"), "not_simulated", "the simulated GPU does not have Gluon"),
+    ],
+)
+def test_the_kind_of_a_fault_comes_from_the_device(error, kind, message):
+    fault = faults.describe(error, "kernel.py")
+    assert (fault.kind, fault.message) == (kind, message)

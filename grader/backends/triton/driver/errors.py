@@ -1,4 +1,4 @@
-"""What the simulated GPU raises in the worker, where a real one reports an error."""
+"""Exceptions of the simulated GPU in the worker, where a real one reports an error."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Loaded:
 
     @property
     def makes_pointers(self) -> bool:
-        """Whether the kernel turns integers into pointers, as one does with a table of them."""
+        """True where the kernel turns integers into pointers, as one does with a table of them."""
         return "tt.int_to_ptr" in self.text
 
 
@@ -172,7 +172,7 @@ class Launcher:
 
 
 def _starts(grid: tuple[int, int, int], clusters: int) -> bool:
-    """Whether there is a program to run. Raises LaunchRefused for a grid that no GPU takes."""
+    """Report whether a grid has a program. Raises LaunchRefused for one that no GPU takes."""
     for size in grid:
         if not -_INT // 2 <= size < _INT // 2:
             raise OverflowError("signed integer is greater than maximum")

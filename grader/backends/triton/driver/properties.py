@@ -1,4 +1,4 @@
-"""What the simulated GPU says of itself: an H100, as its driver and torch describe one.
+"""Properties that the simulated GPU reports: those of an H100, as its driver and torch have them.
 
 Figures are those of an H100 SXM with 80 GB. A file that asks gets a device whose kernels exist
 there; nothing here makes one faster.

@@ -1,0 +1,68 @@
+"""The exceptions of Triton's compiler, in the form and the words that a learner's message needs."""
+
+from __future__ import annotations
+
+import ast
+import re
+import traceback
+from contextlib import suppress
+from typing import Any
+
+# Triton raises some as the text that Python shows of another: NameError('x is not defined')
+_SHOWN = re.compile(r"\w+\((?P<text>'.*'|\".*\")\)", re.DOTALL)
+_LONGEST = 200  # characters of a sentence: of more, the first sentence says what is wrong
+_BLOCK = re.compile(r"<\[(?P<shape>[^\]]*)\], (?P<element>[\w<>]+?)>(?!>)")  # <['16'], fp32>
+# <class 'torch.dtype'>, <function helper at 0x...>
+_OBJECT = re.compile(
+    r"(?<!\w)<(?:class '|function |built-in \w+ )?(?:[\w.]*\.)?(?P<name>\w+)[^<>]*>"
+)
+
+
+class CompilationError(Exception):
+    """An error of what Triton does before it compiles, with the fields of its errors after that."""
+
+    def __init__(self, src: str, node: Any, error_message: str) -> None:
+        super().__init__(error_message)
+        self.src, self.node, self.error_message = src, node, error_message
+
+
+def root_cause(error: BaseException) -> BaseException:
+    """Return a compiler's error with plain words and its place; any other error as it is."""
+    if found := _visited(error):
+        located = CompilationError(*found, _plain(str(error)))
+        return located.with_traceback(error.__traceback__)
+    part: Any = error
+    while hasattr(part, "error_message"):
+        part.error_message = _plain(part.error_message or "")
+        part = part.__cause__
+    return error
+
+
+def _visited(error: BaseException) -> tuple[str, Any] | None:
+    """Return the source and the node that Triton was at when it looked up what a kernel uses.
+
+    That happens before it compiles, and its exceptions do not say where.
+    """
+    found: tuple[str, Any] | None = None
+    source = None
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if "/triton/" not in frame.f_code.co_filename:
+            continue
+        if frame.f_code.co_name == "cache_key":
+            source = getattr(frame.f_locals.get("self"), "src", None)
+        elif frame.f_code.co_name.startswith("visit") and isinstance(source, str):
+            node = frame.f_locals.get("node")
+            found = (source, node) if hasattr(node, "lineno") else found
+    return found
+
+
+def _plain(sentence: str) -> str:
+    """Return a sentence without the names of Python's objects for what it is about."""
+    shown = _SHOWN.fullmatch(sentence)
+    if shown and not sentence.startswith("KeyError"):
+        with suppress(ValueError, SyntaxError):
+            sentence = str(ast.literal_eval(shown["text"]))
+    if len(sentence) > _LONGEST:
+        sentence = sentence.partition(". ")[0]
+    sentence = _BLOCK.sub(lambda m: f"{m['element']}[{m['shape'].replace(chr(39), '')}]", sentence)
+    return _OBJECT.sub(lambda m: m["name"], sentence).replace("triton.language.", "")
