@@ -25,8 +25,10 @@ def _misfits(spec: Spec, backend: Backend) -> Iterator[str]:
         if argument.role == "scalar" and argument.dtype not in backend.scalars:
             some = f"only {', '.join(backend.scalars)}" if backend.scalars else "no numbers"
             yield f"{argument.name} is a {argument.dtype}, and {backend.title} takes {some}"
-    if spec.budgets and not backend.can.trace_threads:
-        yield f"budgets need counts of single threads, and nothing traces those of {backend.title}"
+    for budget in spec.budgets:
+        if budget.count not in backend.counts:
+            known = f"only {', '.join(backend.counts)}" if backend.counts else "no counts"
+            yield f"a budget is for {budget.count}, and simulated {backend.title} has {known}"
 
 
 def _dtypes(spec: Spec) -> Iterator[str]:

@@ -13,13 +13,13 @@ from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.grading.trials import failure_from, trusted, with_case
 from grader.model import Case, Failure, Outcome
-from grader.sandbox import KernelFailure
+from grader.sandbox import KernelFailure, NotSimulated
 
 # Faults of the kernel itself, which a GPU may hide by luck and a simulator always finds, and
 # intended damage to the worker's process.
 CERTAIN = (
     *("race", "divergent_barrier", "divergent_shuffle", "uninitialised", "out_of_bounds"),
-    *("protocol", "exit"),
+    *("protocol", "exit", "deadlock", "assert"),
 )
 
 
@@ -50,6 +50,10 @@ def counted(grading: Grading) -> Counted | Finding:
     case = _case(grading)
     try:
         one = grading.once(count)
+    except NotSimulated as error:
+        if grading.options.device == "cpu":
+            raise
+        return Finding(f"not simulated: {error.what}", outcome=Outcome.SKIP)
     except KernelFailure as error:
         # Without a GPU the steps before ran in simulation, and got through it. With one, an honest
         # kernel may ask its card, or use what no simulator has.

@@ -225,7 +225,7 @@ def _judged(
     from grader.grading.trials import with_case
     from grader.machine import gpu_is_lost, lost_gpu
     from grader.model import Failure
-    from grader.sandbox import KernelFailure
+    from grader.sandbox import KernelFailure, NotSimulated
 
     if error is None:
         return Outcome.PASS, None
@@ -241,6 +241,9 @@ def _judged(
         outcome = Outcome.FAIL
     elif gpu_is_lost(error):
         return Outcome.CANNOT_GRADE, lost_gpu(error)
+    elif isinstance(error, NotSimulated):
+        failure = Failure(kind="not_simulated", message=error.message, hint=error.next_step)
+        return Outcome.CANNOT_GRADE, failure
     elif isinstance(error, AssertionError):
         detail = str(error).splitlines()[0] if str(error) else "it does not hold"
         failure = Failure(kind="property", message=f"{law} {_sentence(detail)}")

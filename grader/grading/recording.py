@@ -15,7 +15,7 @@ from grader.grading.step import Finding, Step
 from grader.machine import gpu_is_lost, lost_gpu
 from grader.model import CannotGrade, Failure, GraderError, Outcome
 from grader.model import Step as StepResult
-from grader.sandbox import KernelFailure
+from grader.sandbox import KernelFailure, NotSimulated
 
 GRADER = Path(__file__).parents[1]
 SETTLED = (Outcome.PASS, Outcome.SKIP)  # of a step on which others can build
@@ -64,7 +64,8 @@ def _finding(grading: Grading, step: Step) -> Finding:
         return Finding("", error.failure, outcome_of(error.failure))
     except GraderError as error:
         outcome = Outcome.CANNOT_GRADE if isinstance(error, CannotGrade) else Outcome.ERROR
-        failure = Failure(kind=outcome.value, message=error.message, hint=error.next_step or None)
+        kind = "not_simulated" if isinstance(error, NotSimulated) else outcome.value
+        failure = Failure(kind=kind, message=error.message, hint=error.next_step or None)
         return Finding(error.message.splitlines()[0], failure, outcome)
     except Exception as error:
         if gpu_is_lost(error):

@@ -101,6 +101,8 @@ class Backend:
     first launch would, and returns None or the reason why it could not. `compiled` is None for a
     language without a compiler.
 
+    `counts` are the values of `Budget.count` that simulation counts.
+
     `device` is a module for simulation, or None where the worker itself simulates. It defines
     `serve(judge, worker, arena, scratch)`: the work of a process of the judge's beside each worker,
     which carries out what the kernel file launches and counts it out of the file's reach.
@@ -122,6 +124,7 @@ class Backend:
     trial: Trial
     clashes: tuple[Clash, ...] = ()
     scalars: tuple[str, ...] = ("float",)
+    counts: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     simulation: Mapping[str, str] = field(default_factory=dict)
     takes_tensors: bool = True

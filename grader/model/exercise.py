@@ -239,7 +239,8 @@ class Gates:
 # Values of `Budget.count`. Reads, writes (of elements of global and of shared memory) and barriers
 # are those of the busiest thread of the counted call. Those of all warps together: transactions,
 # 32-byte pieces of global memory that are moved; bank conflicts, further passes over shared memory
-# because threads meet in one bank.
+# because threads meet in one bank. In a language of programs that work on blocks: programs are
+# those of all launches; loads, stores and bytes (of global memory) are those of the busiest one.
 COUNTS = (
     "global_reads",
     "global_writes",
@@ -248,6 +249,10 @@ COUNTS = (
     "transactions",
     "bank_conflicts",
     "barriers",
+    "programs",
+    "loads",
+    "stores",
+    "bytes",
 )
 
 
@@ -255,7 +260,7 @@ COUNTS = (
 class Budget:
     """The most that one count of the counted case may be, and the best that is known.
 
-    `count` is one of COUNTS. A backend takes it if it can trace threads.
+    `count` is one of COUNTS, and of those that the exercise's backend counts.
     """
 
     count: str

@@ -7,18 +7,19 @@ from dataclasses import asdict
 
 from grader.model import Channel, DeviceReport, TensorRef, WireError
 
+LONGEST_SOURCE = 100_000  # characters of a kernel file that a device quotes from
+
 
 class DeviceLine:
     """Asks a device about one call after the other.
 
-    `roles` maps each argument's name to its role, and `file` is the path of the kernel file. Every
-    method raises TimedOut, Closed or WireError.
+    `roles` maps each argument's name to its role. `file` is the path of the kernel file, which the
+    device cannot read, and `source` its text. Every method raises TimedOut, Closed or WireError.
     """
 
-    def __init__(self, channel: Channel, roles: Mapping[str, str], file: str) -> None:
+    def __init__(self, channel: Channel, roles: Mapping[str, str], file: str, source: str) -> None:
         self._channel = channel
-        self._roles = dict(roles)
-        self._file = file
+        self._always = {"roles": dict(roles), "file": file, "source": source[:LONGEST_SOURCE]}
         self._sequence = 0
 
     def begin(
@@ -32,10 +33,9 @@ class DeviceLine:
             "begin",
             limit_s,
             refs=[asdict(argument) for argument in call if isinstance(argument, TensorRef)],
-            roles=self._roles,
-            file=self._file,
             count=count,
             withhold=withhold,
+            **self._always,
         )
 
     def end(self, limit_s: float) -> DeviceReport:

@@ -162,7 +162,8 @@ class WorkerLink:
         path = self._fork_server.home_for(self._kernel)
         if self._worker.device is not None:
             roles = dict(zip(self._entry.parameters, self._entry.roles, strict=False))
-            self._device = DeviceLine(self._worker.device, roles, str(path))
+            source = self._kernel.decode(errors="replace")
+            self._device = DeviceLine(self._worker.device, roles, str(path), source)
         self._loaded = True
         self._exchange(
             "load",

@@ -25,6 +25,10 @@ BACKEND = Backend(
     can=Abilities(simulate=True, count_traffic=True, trace_threads=True),
     dtypes=("float32", "float16", "int8", "int16", "int32", "int64", "uint8", "bool"),
     scalars=("float", "int", "bool"),
+    counts=(
+        *("global_reads", "global_writes", "shared_reads", "shared_writes"),
+        *("transactions", "bank_conflicts", "barriers"),
+    ),
     hints=Hints(
         reached="Do the threads cover the whole output, and does each `if` let the last write?",
         faster="look at the threads per block, the blocks in the grid and whether neighbouring "

@@ -28,6 +28,7 @@ BACKEND = Backend(
         "bool",
     ),
     scalars=("float", "int", "bool"),
+    counts=("programs", "loads", "stores", "bytes", "transactions"),
     hints=Hints(
         reached="Do the programs cover the whole output, and does the mask let the last write?",
         faster="look at the block size, num_warps and how many bytes each thread moves at once",

@@ -1,4 +1,4 @@
-"""Triton kernels in a worker without a GPU: interpreted, on torch tensors that view the arena."""
+"""Triton kernels in a worker without a GPU: Triton compiles them, and a device beside runs them."""
 
 from __future__ import annotations
 
@@ -8,55 +8,57 @@ from typing import Any
 
 import torch
 
-from grader.backends.triton.simulator import launch, setup, unwrap
-from grader.worker import refusals
+from grader.backends.triton import contract
+from grader.backends.triton.driver import compiler
+from grader.backends.triton.driver import preload as first_compilation
+from grader.backends.triton.driver.driver import activate
+from grader.backends.triton.driver.launcher import Line
+from grader.backends.triton.driver.scratch import Scratch
 from grader.worker.allocations import Allocations
 from grader.worker.arena_mapping import map_arena, span_of, tensor_at
-from grader.worker.bounds import AddressGuard, Span
-from grader.worker.device_link import DeviceLink
+from grader.worker.bounds import Span
+from grader.worker.device_link import SCRATCH, DeviceLink
 from grader.worker.launches import Withheld
-from grader.worker.races import runs_backwards
+from grader.worker.requirements import require
 from grader.worker.torch_operations import Allocating, Moving
 from grader.worker.traffic_counter import Ledger
 
 
 class Simulated:
-    """Kernels run in Triton's interpreter; every access is checked before it happens."""
+    """Kernels whose launches go to the simulated GPU; without a link there is no call either."""
 
-    def __init__(self, guard: AddressGuard) -> None:
-        self._guard = guard
+    def __init__(self, link: DeviceLink | None) -> None:
+        if link is not None:
+            self._line = Line(link.channel, Scratch(link.scratch, SCRATCH))
+            activate(self._line)
 
     def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
         self._memory = map_arena(ticket, fd)
-        start = self._memory.data_ptr()
-        self._guard.arena = Span(start, start + self._memory.numel(), "arena")
+        self._line.map(self._memory)
         self.allocations = Allocations()
+        start = self._memory.data_ptr()
+        arena = Span(start, start + self._memory.numel(), "arena")
+        # For as long as the worker lives: a kernel may reach what the file allocates at any time
+        # by its bare address.
+        Allocating(self.allocations, arena, self._line.see).__enter__()
 
     def argument(self, ref: Mapping[str, Any]) -> object:
         return tensor_at(self._memory, ref)
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
-        refusals.begin()
-        self._guard.allow([span_of(ref, tensor_at(self._memory, ref)) for ref in refs])
-        setup.run_programs(runs_backwards(ref["shape"] for ref in refs))
+        """Begin a call; the judge has named its arguments to the device."""
+        self._line.begin()
 
-    @contextmanager
-    def watching(self) -> Iterator[None]:
-        assert self._guard.arena is not None
-        allocating = Allocating(self.allocations, self._guard.arena)
-        with allocating, launch.watching(allocating.see):
-            yield
+    def watching(self) -> AbstractContextManager[object]:
+        return nullcontext()  # allocations are always recorded
 
     @contextmanager
     def counting(self, refs: list[Mapping[str, Any]]) -> Iterator[Ledger]:
+        """Count what torch does to the arguments; the device counts what kernels do."""
         tensors = [(ref, tensor_at(self._memory, ref)) for ref in refs]
         ledger = Ledger((span_of(ref, tensor), tensor.element_size()) for ref, tensor in tensors)
-        self._guard.observer = ledger.note
-        try:
-            with Moving(ledger):
-                yield ledger
-        finally:
-            self._guard.observer = None
+        with Moving(ledger):
+            yield ledger
 
     def logging(self) -> AbstractContextManager[None]:
         return nullcontext()  # programs have no threads to log
@@ -65,25 +67,35 @@ class Simulated:
         """Do nothing: simulated kernels are not timed."""
 
     def observing(self) -> AbstractContextManager[None]:
-        return nullcontext()  # nothing is compiled
+        return nullcontext()  # what is compiled here has no registers
 
     def without_kernels(self) -> AbstractContextManager[Withheld]:
-        return launch.undoing()
+        return nullcontext(Withheld())  # the judge has the device withhold launches
 
     def synchronize(self) -> None:
-        """Raise a refusal of the simulator that the file caught; nothing is left to wait for."""
-        refusals.settle()
+        """Do nothing: the device has answered each launch."""
 
     def settle(self) -> None:
         """Do nothing: a simulator holds no memory of a GPU."""
 
     def root_cause(self, error: BaseException) -> BaseException:
-        return unwrap.root_cause(error)
+        return error
 
 
 def install() -> Callable[[DeviceLink | None], Simulated]:
     """Prepare this process before workers are forked; return a factory of backends for them."""
     torch.set_num_threads(1)
-    guard = AddressGuard()
-    setup.install(guard)
-    return lambda link: Simulated(guard)
+    # Torch fills what it does not initialise only while it is asked for determinism. The way to ask
+    # that is for compiled code as well would import torch's compiler, which takes a second.
+    torch.set_deterministic_debug_mode("warn")
+    compiler.install()
+    return Simulated
+
+
+def preload() -> str | None:
+    """Compile once what most kernels need; return the reason if that failed."""
+    try:
+        first_compilation.preload()
+    except Exception as error:
+        return f"Triton's compiler is not preloaded: {type(error).__name__}: {error}"
+    return None

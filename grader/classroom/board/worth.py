@@ -62,10 +62,12 @@ def _timed(result: Result) -> tuple[State, str]:
         return State.NOISY, "something disturbed the measurement, which counts for nothing"
     if step.outcome is SKIP or (step.outcome is PASS and speed is None):
         return State.NOT_TIMED, "right, and not timed on a GPU"
-    if speed is not None and step.outcome is PASS:
-        return State.RANKED, ""
-    if speed is not None and kind == "too_slow":
-        return State.RANKED, _below(speed.passing)
+    below = speed is not None and kind == "too_slow"
+    if speed is not None and (below or step.outcome is PASS):
+        skipped = next((one for one in result.steps if one.outcome is SKIP), None)
+        if skipped is not None:  # nobody knows whether it did what the exercise asks for
+            return State.NOT_TIMED, f"right, and without a rank: {skipped.name} was skipped"
+        return State.RANKED, _below(speed.passing) if below else ""
     return State.FAILED, ""
 
 

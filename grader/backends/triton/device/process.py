@@ -2,76 +2,84 @@
 
 from __future__ import annotations
 
+import mmap
+import os
 import select
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from grader.model import Channel, Closed, DeviceReport, Fault, WireError
+import numpy as np
+import torch
+from numpy.typing import NDArray
 
-PATIENCE_S = 1.0  # for a worker to read an answer; a launch needs none
+from grader.backends.triton.device.calls import Call
+from grader.backends.triton.device.launches import Device
+from grader.backends.triton.device.requests import Misspoken, mapped, requested
+from grader.model import Channel, Closed, DeviceReport, WireError
+
+PATIENCE_S = 1.0  # for a worker to read an answer; our driver needs none
 
 
 def serve(judge: Channel, worker: Channel, arena: int, scratch: int) -> None:
     """Answer both until the judge hangs up; the files are those of the memory that they share."""
-    device = Device(arena, scratch)
+    torch.set_num_threads(1)
+    session = Session(_mapping(arena), _mapping(scratch))
     lines = [judge, worker]
     while True:
         ready, _, _ = select.select(lines, [], [])
-        if judge in ready:
-            try:
-                for message in judge.arrived(PATIENCE_S):
-                    judge.send(device.answer_judge(message).dump())
-            except Closed:
-                return
-        elif worker in ready:
+        # The worker first: what it sent before the judge spoke comes before what the judge says.
+        if worker in ready:
             try:
                 for message in worker.arrived(PATIENCE_S):
-                    worker.send(device.answer_worker(message))
+                    answer = session.answer_worker(message)
+                    if answer is not None:
+                        worker.send(answer)
             except WireError as error:
                 lines.remove(worker)
                 if not isinstance(error, Closed):
-                    device.distrust(str(error).partition(":")[0])
+                    session.distrust(str(error).partition(":")[0])
+        if judge in ready:
+            try:
+                for message in judge.arrived(PATIENCE_S):
+                    judge.send(session.answer_judge(message).dump())
+            except Closed:
+                return
 
 
-@dataclass
-class _Call:
-    """One call of the kernel file, and what came of it."""
-
-    begun: Mapping[str, Any]
-    fault: Fault | None = None
-    launches: int = 0
-    not_simulated: str | None = None
+def _mapping(fd: int) -> NDArray[np.uint8]:
+    return np.frombuffer(mmap.mmap(fd, os.fstat(fd).st_size), np.uint8)
 
 
-class Device:
-    """The state between messages; outside of calls no argument may be touched."""
+class Session:
+    """The state between messages: the device, and the call that it is in, if it is in one."""
 
-    def __init__(self, arena: int, scratch: int) -> None:
-        self._call: _Call | None = None
+    def __init__(self, arena: NDArray[np.uint8], scratch: NDArray[np.uint8]) -> None:
+        self._device = Device(arena, scratch)
+        self._call: Call | None = None
 
     def answer_judge(self, message: Mapping[str, Any]) -> DeviceReport:
-        report = DeviceReport(seq=message["seq"])
         if message["op"] == "begin":
-            self._call = _Call(message)
-            return report
-        call, self._call = self._call, None
-        assert call is not None, "the judge ends a call that it began"
-        return DeviceReport(
-            seq=message["seq"],
-            fault=call.fault,
-            launches=call.launches,
-            not_simulated=call.not_simulated,
-        )
+            self._call = Call.begun(message, self._device.start)
+            return DeviceReport(seq=message["seq"])
+        assert self._call is not None, "the judge ends a call that it began"
+        report = self._call.report(message["seq"])
+        self._call = None
+        return report
 
-    def answer_worker(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        if self._call is not None:
-            self._call.launches += 1
-            self._call.not_simulated = "a launch"
-        return {"seq": message.get("seq"), "fault": None}
+    def answer_worker(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+        # Outside of a call a file may launch kernels on its own memory, and nothing is recorded.
+        call = Call() if self._call is None else self._call
+        try:
+            if message.get("op") == "map":
+                self._device.map(mapped(message))
+                return None
+            request = requested(message)
+            self._device.receive(request)
+            call.attempt(lambda: self._device.launch(request, call))
+        except Misspoken as error:
+            call.distrust(str(error))
+        return {"seq": message.get("seq"), "fault": call.answer()}
 
     def distrust(self, what: str) -> None:
-        """Fail the call, because its worker sent something that is no message."""
-        if self._call is not None and self._call.fault is None:
-            message = f"the kernel broke the connection from its process to the device: {what}"
-            self._call.fault = Fault("protocol", message)
+        if self._call is not None:
+            self._call.distrust(what)

@@ -1,4 +1,4 @@
-"""The step `counts`: what single threads and warps do, held against an exercise's budgets."""
+"""The step `counts`: what single threads, warps or programs do, held against budgets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from grader.grading.session import Grading
     from grader.model import Spec
 
-OF_ALL_WARPS = ("transactions", "bank_conflicts")  # of spec.COUNTS; the others are of one thread
+# Of spec.COUNTS; the others are of one thread, or of one program.
+IN_ALL = ("transactions", "bank_conflicts", "programs")
+OF_PROGRAMS = ("loads", "stores", "bytes")
 
 
 def counts(grading: Grading) -> Finding:
@@ -27,19 +29,25 @@ def has_budgets(spec: Spec) -> bool:
 def asks(spec: Spec) -> str:
     """List the budgets, as in `in all at most 24 transactions; each thread at most 1 barrier`."""
     rows = []
-    for whose, of_all in (("in all", True), ("each thread", False)):
+    for whose in ("in all", "each thread", "each program"):
         most = [
             counted(budget.most, budget.count)
             for budget in spec.budgets
-            if (budget.count in OF_ALL_WARPS) is of_all
+            if _whose(budget.count) == whose
         ]
         rows += [f"{whose} at most {', '.join(most)}"] if most else []
     return f"{'; '.join(rows)}; counted in simulation for {spec.counted.headline}"
 
 
+def _whose(count: str) -> str:
+    if count in IN_ALL:
+        return "in all"
+    return "each program" if count in OF_PROGRAMS else "each thread"
+
+
 STEP = Step(
     name="counts",
-    title="threads and warps do no more than the budgets allow",
+    title="threads, warps and programs do no more than the budgets allow",
     points=1,
     needs=("traffic",),
     may_skip=True,  # by a kernel that no simulator knows

@@ -1,4 +1,4 @@
-"""The budgets of the step `counts`, which hold down what single threads and warps do.
+"""The budgets of the step `counts`, which limit what threads, warps and programs do.
 
 Counted in the same simulated call as the traffic step's reads and writes, so that the figures are
 exact and the same on every machine.
@@ -6,7 +6,7 @@ exact and the same on every machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from grader.grading import counting
 from grader.grading.session import Grading
@@ -28,6 +28,12 @@ HINTS = {
     "with one column more than it needs moves each row one bank further on.",
     "barriers": "A barrier is needed only between one thread's write to shared memory and "
     "another's use of it, before or after.",
+    "programs": "Each program costs time to start: let one do more, with a larger block or a loop.",
+    "loads": "Does a program load a block that it has already? A block in a variable costs nothing "
+    "to use again; a larger block needs fewer loads.",
+    "stores": "Keep a block in a variable until it is final, and store it once.",
+    "bytes": "Does one program do the work of others, or load lanes that it does not use? Share "
+    "the work out evenly, and mask lanes off.",
 }
 
 
@@ -69,9 +75,12 @@ def _failure(grading: Grading, row: Count, counts: Mapping[str, int]) -> Failure
     source = grading.source
     frames: tuple[Frame, ...] = ()
     threads, worst = counts.get(f"threads.{row.count}", 0), counts.get(f"worst.{row.count}", 0)
-    if 0 < line <= len(source) and threads > 1 and worst > 1:
-        message = f"{_WORST[row.count](threads, worst)}: {message}"
-        frames = (Frame(line=line, function="", code=source[line - 1].strip()),)
+    if 0 < line <= len(source):
+        if row.count in _WORST and threads > 1 and worst > 1:
+            message = f"{_WORST[row.count](threads, worst)}: {message}"
+            frames = (_frame(line, source),)
+        elif row.count not in _WORST:
+            frames = (_frame(line, source),)
     return Failure(
         kind="counts",
         message=f"{message}, where {_enough(row)}",
@@ -82,10 +91,14 @@ def _failure(grading: Grading, row: Count, counts: Mapping[str, int]) -> Failure
     )
 
 
+def _frame(line: int, source: Sequence[str]) -> Frame:
+    return Frame(line=line, function="", code=source[line - 1].strip())
+
+
 def _enough(row: Count) -> str:
     if row.most == 0:
         return "none is needed"
-    if row.count.endswith(("reads", "writes")):
+    if row.count.endswith(("reads", "writes", "loads", "stores")):
         return f"{_times(row.most)} is enough"
     return f"{row.most:,} {'is' if row.most == 1 else 'are'} enough"
 
@@ -103,6 +116,10 @@ _MESSAGES: dict[str, Callable[[int], str]] = {
     "transactions": lambda value: f"{counted(value, 'transactions')} in all",
     "bank_conflicts": lambda value: f"{counted(value, 'bank_conflicts')} in all",
     "barriers": lambda value: f"the busiest thread waits at {counted(value, 'barriers')}",
+    "programs": lambda value: f"{counted(value, 'programs')} in all",
+    "loads": lambda value: f"the busiest program loads {_times(value)}",
+    "stores": lambda value: f"the busiest program stores {_times(value)}",
+    "bytes": lambda value: f"the busiest program moves {counted(value, 'bytes')}",
 }
 # What the worst request of a warp does: its threads, and how many pieces or passes it takes.
 _WORST: dict[str, Callable[[int, int], str]] = {

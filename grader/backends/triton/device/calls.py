@@ -1,0 +1,126 @@
+"""One call of a kernel file, as the device sees it: its arguments, its launches, what came of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from grader.backends.triton.device import faults
+from grader.backends.triton.device.requests import Requested
+from grader.backends.triton.device.sites import Source
+from grader.backends.triton.device.traffic import Traffic
+from grader.backends.triton.device.ttir.records import Site
+from grader.backends.triton.device.values import DTYPES
+from grader.model import DeviceReport, Fault
+from grader.worker.bounds import Span
+from grader.worker.races import runs_backwards
+
+
+@dataclass
+class Call:
+    """A call, or what the file does outside of one: then it has no arguments, and nothing counts.
+
+    The first fault ends the call: a GPU that has met one carries out no further launch.
+    """
+
+    spans: tuple[Span, ...] = ()
+    source: Source = field(default_factory=Source)
+    backwards: bool = False
+    withhold: bool = False
+    traffic: Traffic | None = None
+    launches: int = 0
+    held: int = 0
+    fault: Fault | None = None
+    not_simulated: str | None = None
+
+    @classmethod
+    def begun(cls, message: Mapping[str, Any], arena: int) -> Call:
+        """Begin a call from the judge's message; the worker has mapped the arena at this address."""
+        spans = [_span(ref, arena) for ref in message["refs"]]
+        traffic = Traffic(spans) if message["count"] else None
+        return cls(
+            spans=tuple(span for span, _ in spans),
+            source=Source(message["file"], message["source"].splitlines()),
+            backwards=runs_backwards(ref["shape"] for ref in message["refs"]),
+            withhold=message["withhold"],
+            traffic=traffic,
+        )
+
+    def attempt(self, launch: Callable[[], None]) -> None:
+        """Carry out a launch, and record the first thing that goes wrong in the call."""
+        if self.ended:
+            return
+        try:
+            launch()
+        except (faults.NotSimulated, faults.Malformed) as error:
+            # Text that we cannot read is Triton's, as far as we know: then the fault is ours.
+            self.not_simulated = f"{error.message}{self._at(error.site)}"
+        except faults.Fault as error:
+            self.fault = Fault(error.kind, error.message, self._frames(error.site))
+        except (MemoryError, RuntimeError) as error:
+            if not _is_out_of_memory(error):
+                raise
+            self.not_simulated = "a launch needs more memory than the simulated GPU has"
+
+    def began(self, request: Requested) -> None:
+        """Note a launch that has an effect, or would have one."""
+        self.launches += 1
+        self.held = max(self.held, sum(storage.size for storage in request.storages))
+        if self.traffic is not None:
+            self.traffic.begin(math.prod(request.grid))
+
+    @property
+    def ended(self) -> bool:
+        return self.fault is not None or self.not_simulated is not None
+
+    def distrust(self, what: str) -> None:
+        """End the call, because the worker's messages are none that our driver sends."""
+        if not self.ended:
+            self.fault = Fault(
+                "protocol",
+                f"the kernel broke the connection from its process to the simulated GPU: {what}",
+            )
+
+    def answer(self) -> dict[str, str] | None:
+        """Return the error that the worker raises, if the call has ended with one."""
+        if self.fault is not None:
+            return {"kind": self.fault.kind, "message": self.fault.message}
+        if self.not_simulated is not None:
+            return {"kind": "not_simulated", "message": self.not_simulated}
+        return None
+
+    def report(self, seq: int) -> DeviceReport:
+        return DeviceReport(
+            seq=seq,
+            fault=self.fault,
+            counts={} if self.traffic is None else self.traffic.facts(self.source.line_of),
+            launches=self.launches,
+            held=self.held,
+            not_simulated=self.not_simulated,
+        )
+
+    def _frames(self, site: Site | None) -> tuple[tuple[int, str, str], ...]:
+        """Return the places in the kernel file, outermost first, as the judge takes them."""
+        places: Sequence[Site] = () if site is None else (*reversed(site.callers), site)
+        return tuple((each.line, "", "") for each in places if each.file == self.source.file)
+
+    def _at(self, site: Site | None) -> str:
+        line = 0 if site is None else self.source.line_of(site)
+        return f" (line {line})" if line else ""
+
+
+def _span(ref: Mapping[str, Any], arena: int) -> tuple[Span, int]:
+    """Return the memory of a `TensorRef`, and the size of its elements in bytes."""
+    size = _ITEMSIZE[ref["dtype"]]
+    start = arena + ref["offset"]
+    return Span.of(ref["name"], start, ref["shape"], ref["strides"], size), size
+
+
+_ITEMSIZE = {str(dtype).removeprefix("torch."): dtype.itemsize for dtype in DTYPES.values()}
+_ITEMSIZE |= {"uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8}
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    return isinstance(error, MemoryError) or "can't allocate memory" in str(error)

@@ -1,0 +1,121 @@
+"""Launches carried out: a worker's request becomes programs, values and memory that execute."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from grader.backends.triton.device.calls import Call
+from grader.backends.triton.device.faults import Malformed
+from grader.backends.triton.device.memory import Mapping, Memory
+from grader.backends.triton.device.plan import Program
+from grader.backends.triton.device.races import Races
+from grader.backends.triton.device.requests import (
+    Described,
+    Given,
+    Mapped,
+    Misspoken,
+    Requested,
+    Storage,
+)
+from grader.backends.triton.device.run import Launch, execute
+from grader.backends.triton.device.ttir.parse import parse
+from grader.backends.triton.device.ttir.records import Function, Type
+from grader.backends.triton.device.values import Descriptor, Value, dtype_of
+from grader.worker.bounds import Span
+
+Bytes = NDArray[np.uint8]
+MOST_TEXT = 64 << 20  # characters of all the kernels that one worker may send
+
+
+class Device:
+    """The memory that the device shares with one worker, and the programs that it was sent."""
+
+    def __init__(self, arena: Bytes, scratch: Bytes) -> None:
+        self._arena = arena
+        self._scratch = scratch
+        self._programs: dict[str, Program] = {}
+        self._texts: dict[str, str] = {}
+        self.start = 0  # the worker's address of the arena, once it has mapped that
+
+    def map(self, mapped: Mapped) -> None:
+        self.start = mapped.arena
+
+    def receive(self, request: Requested) -> None:
+        """Take in the text of a request. Raises Misspoken for one that was never sent."""
+        if request.text is not None:
+            if sum(map(len, self._texts.values())) + len(request.text) > MOST_TEXT:
+                raise Misspoken("more kernels than any file has")
+            self._texts[request.digest] = request.text
+        if request.digest not in self._texts:
+            raise Misspoken("a kernel that was not sent")
+        for storage in request.storages:
+            if storage.offset + storage.size > self._scratch.size:
+                raise Misspoken("memory outside of the scratch memory")
+
+    def launch(self, request: Requested, call: Call) -> None:
+        """Check a launch, and execute its programs unless the call withholds them.
+
+        A trial is that of a benchmark, which takes no time here: it is checked alone, because what
+        has an effect counts. Raises a Fault.
+        """
+        program = self._program(request.digest)
+        values = _values(program.module.entry, request.arguments)
+        memory = self._memory(request, call)
+        if request.trial:
+            return
+        call.began(request)
+        if call.withhold:
+            return
+        launch = Launch(program, request.grid, memory, request.warps, call.backwards)
+        execute(launch, values)
+
+    def _program(self, digest: str) -> Program:
+        if digest not in self._programs:
+            self._programs[digest] = Program(parse(self._texts[digest]))
+        return self._programs[digest]
+
+    def _memory(self, request: Requested, call: Call) -> Memory:
+        arena = Mapping(self.start, self._arena)
+        own = [Mapping(each.address, self._data(each)) for each in request.storages]
+        scratch = [
+            Span(m.start, m.stop, s.name) for m, s in zip(own, request.storages, strict=True)
+        ]
+        spans = [*call.spans, *scratch]
+        races = Races(spans, request.grid, call.source)
+        return Memory([arena, *own], spans, races, call.traffic)
+
+    def _data(self, storage: Storage) -> Bytes:
+        return self._scratch[storage.offset : storage.offset + storage.size]
+
+
+def _values(function: Function, given: tuple[Given, ...]) -> list[Value]:
+    """Return the values of a function's arguments. Raises Malformed where they do not fit."""
+    if len(given) != len(function.arguments):
+        raise Malformed(f"{len(given)} arguments for {len(function.arguments)} parameters")
+    return [_value(one, type_) for one, (_, type_) in zip(given, function.arguments, strict=True)]
+
+
+def _value(given: Given, type_: Type) -> Value:
+    if isinstance(given, Described):
+        return _descriptor(given, type_)
+    if type_.shape is not None or type_.element == "tensordesc":
+        raise Malformed("an argument of another type")
+    wide = torch.float64 if isinstance(given, float) else torch.int64
+    dtype = dtype_of(type_)
+    if dtype.is_floating_point != wide.is_floating_point:
+        raise Malformed("an argument of another type")
+    return torch.tensor([given], dtype=wide).to(dtype)
+
+
+def _descriptor(given: Described, type_: Type) -> Descriptor:
+    if type_.element != "tensordesc" or type_.pointee is None:
+        raise Malformed("an argument of another type")
+    return Descriptor(
+        base=torch.tensor([given.base]),
+        shape=tuple(torch.tensor([extent]) for extent in given.shape),
+        strides=tuple(torch.tensor([stride]) for stride in given.strides),
+        block=type_.pointee,
+        padding=given.padding,
+    )
