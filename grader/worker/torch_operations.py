@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -31,13 +32,20 @@ class Dispatched(TorchDispatchMode):
 class Allocating(Dispatched):
     """Records the memory of every tensor that a torch operation makes while it is entered.
 
-    Tensors in the arena are arguments, and do not belong to the kernel file.
+    Tensors in the arena are arguments, and do not belong to the kernel file. `also` sees the memory
+    of all others.
     """
 
-    def __init__(self, allocations: Allocations, arena: Span) -> None:
+    def __init__(
+        self,
+        allocations: Allocations,
+        arena: Span,
+        also: Callable[[torch.UntypedStorage], None] | None = None,
+    ) -> None:
         super().__init__()
         self._allocations = allocations
         self._arena = arena
+        self._also = also
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
@@ -56,6 +64,8 @@ class Allocating(Dispatched):
                 storage.nbytes(),
                 lambda: not reference.expired(),
             )
+            if self._also is not None:
+                self._also(storage)
 
 
 class Moving(Dispatched):

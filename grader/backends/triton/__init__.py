@@ -45,7 +45,6 @@ BACKEND = Backend(
     trial=Trial("reference_kernels.py", "read_two_write_one"),
     # Neither a default nor a cache elsewhere may change what a learner sees.
     variables={"TRITON_CACHE_DIR": "{home}/triton", "TRITON_DEFAULT_FP_FUSION": "1"},
-    simulation={"TRITON_INTERPRET": "1"},
     device="device.process",
     needs_c_compiler=True,
     reference_kernels="reference_kernels.py",

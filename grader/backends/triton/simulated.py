@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Any
 
 import torch
 
-from grader.backends.triton import contract
 from grader.backends.triton.driver import compiler
-from grader.backends.triton.driver import preload as first_compilation
 from grader.backends.triton.driver.driver import activate
 from grader.backends.triton.driver.launcher import Line
 from grader.backends.triton.driver.scratch import Scratch
@@ -19,7 +17,6 @@ from grader.worker.arena_mapping import map_arena, span_of, tensor_at
 from grader.worker.bounds import Span
 from grader.worker.device_link import SCRATCH, DeviceLink
 from grader.worker.launches import Withheld
-from grader.worker.requirements import require
 from grader.worker.torch_operations import Allocating, Moving
 from grader.worker.traffic_counter import Ledger
 
@@ -34,13 +31,14 @@ class Simulated:
 
     def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
         self._memory = map_arena(ticket, fd)
-        self._line.map(self._memory)
+        self._line.map(self._memory, "")
         self.allocations = Allocations()
         start = self._memory.data_ptr()
         arena = Span(start, start + self._memory.numel(), "arena")
         # For as long as the worker lives: a kernel may reach what the file allocates at any time
         # by its bare address.
-        Allocating(self.allocations, arena, self._line.see).__enter__()
+        self._seen = ExitStack()
+        self._seen.enter_context(Allocating(self.allocations, arena, self._line.see))
 
     def argument(self, ref: Mapping[str, Any]) -> object:
         return tensor_at(self._memory, ref)
@@ -90,12 +88,3 @@ def install() -> Callable[[DeviceLink | None], Simulated]:
     torch.set_deterministic_debug_mode("warn")
     compiler.install()
     return Simulated
-
-
-def preload() -> str | None:
-    """Compile once what most kernels need; return the reason if that failed."""
-    try:
-        first_compilation.preload()
-    except Exception as error:
-        return f"Triton's compiler is not preloaded: {type(error).__name__}: {error}"
-    return None

@@ -1,4 +1,4 @@
-"""One call of a kernel file, as the device sees it: its arguments, its launches, what came of it."""
+"""One call of a kernel file, as the device sees it: arguments, launches, and what came of them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Call:
 
     @classmethod
     def begun(cls, message: Mapping[str, Any], arena: int) -> Call:
-        """Begin a call from the judge's message; the worker has mapped the arena at this address."""
+        """Begin a call; the worker has mapped the arena at this address."""
         spans = [_span(ref, arena) for ref in message["refs"]]
         traffic = Traffic(spans) if message["count"] else None
         return cls(

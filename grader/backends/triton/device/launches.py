@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from grader.backends.triton.device.calls import Call
 from grader.backends.triton.device.faults import Malformed
-from grader.backends.triton.device.memory import Mapping, Memory
+from grader.backends.triton.device.mappings import Mapping
+from grader.backends.triton.device.memory import Memory
 from grader.backends.triton.device.plan import Program
-from grader.backends.triton.device.races import Races
 from grader.backends.triton.device.requests import (
     Described,
     Given,
@@ -82,9 +82,8 @@ class Device:
         scratch = [
             Span(m.start, m.stop, s.name) for m, s in zip(own, request.storages, strict=True)
         ]
-        spans = [*call.spans, *scratch]
-        races = Races(spans, request.grid, call.source)
-        return Memory([arena, *own], spans, races, call.traffic)
+        traffic = None if request.trial else call.traffic
+        return Memory([arena, *own], [*call.spans, *scratch], traffic)
 
     def _data(self, storage: Storage) -> Bytes:
         return self._scratch[storage.offset : storage.offset + storage.size]
