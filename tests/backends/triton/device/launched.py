@@ -1,0 +1,72 @@
+"""Launches of @triton.jit kernels on the simulated GPU, all within the test's own process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import triton
+from triton.runtime import driver as active
+
+from grader.backends.triton.device.plan import Program
+from grader.backends.triton.device.run import Launch, execute
+from grader.backends.triton.device.ttir.parse import parse
+from grader.backends.triton.device.values import dtype_of
+from grader.backends.triton.driver import compiler
+from grader.backends.triton.driver.driver import activate
+
+from .memories import memory_of
+
+
+class Gpu:
+    """Compiles kernels and executes them."""
+
+    def ttir(self, kernel: Any, *arguments: Any, **options: Any) -> str:
+        return self._compiled(kernel, arguments, options).asm["ttir"]
+
+    def launch(
+        self,
+        kernel: Any,
+        grid: tuple[int, ...],
+        *arguments: Any,
+        backwards: bool = False,
+        **options: Any,
+    ) -> None:
+        """Execute a kernel; it may touch the memory of its tensor arguments."""
+        compiled = self._compiled(kernel, arguments, options)
+        program = Program(parse(compiled.asm["ttir"]))
+        named = dict(zip(kernel.arg_names, arguments, strict=False)) | options
+        kept = [named[name] for name, kind in compiled.src.signature.items() if kind != "constexpr"]
+        values = [
+            torch.tensor(
+                [each.data_ptr() if isinstance(each, torch.Tensor) else each], dtype=dtype_of(type_)
+            )
+            for each, (_, type_) in zip(kept, program.module.entry.arguments, strict=True)
+        ]
+        tensors = {name: each for name, each in named.items() if isinstance(each, torch.Tensor)}
+        x, y, z = (*grid, 1, 1)[:3]
+        launch = Launch(
+            program, (x, y, z), memory_of(**tensors), compiled.metadata.num_warps, backwards
+        )
+        execute(launch, values)
+
+    def _compiled(self, kernel: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        return kernel.warmup(*arguments, grid=(1,), **options)
+
+
+@contextmanager
+def simulated_gpu(cache: Path) -> Iterator[Gpu]:
+    with pytest.MonkeyPatch.context() as patch, triton.knobs.cache.scope():
+        triton.knobs.cache.dir = str(cache)
+        patch.setattr(triton.knobs.runtime, "interpret", False)
+        patch.setitem(triton.backends.backends, "nvidia", triton.backends.backends["nvidia"])
+        patch.setattr(active, "_active", None)
+        for name in ("do_bench", "do_bench_cudagraph"):
+            patch.setattr(triton.testing, name, getattr(triton.testing, name))
+        compiler.install()
+        activate(None)
+        yield Gpu()
