@@ -21,7 +21,13 @@ from grader.worker.requirements import Touchpoint
 
 pytestmark = pytest.mark.slow
 
-ROWS = rows(contract.COMPILED, contract.PRELOADED, contract.SIMULATED)
+ROWS = rows(
+    contract.COMPILED,
+    contract.PRELOADED,
+    contract.DRIVER,
+    contract.DRIVER_OF_TORCH,
+    contract.SIMULATED,
+)
 
 
 @ROWS
