@@ -14,7 +14,6 @@ import json
 import os
 import random
 import select
-import shutil
 import signal
 import socket
 import sys
@@ -23,7 +22,7 @@ import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.machine import processes
+from grader.machine import processes, remove_folder
 from grader.model import CannotGrade
 from grader.worker import confine, loop, pids
 from grader.worker.worker_home import UNUSED_USERS, Place
@@ -53,7 +52,8 @@ def main(argv: list[str]) -> None:
             _obey(control, toolbox, _Walls(place, without))
     finally:
         processes.kill_children()
-        shutil.rmtree(Path(home).parent, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            remove_folder(Path(home).parent)
 
 
 @dataclass(frozen=True)

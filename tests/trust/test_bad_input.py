@@ -185,6 +185,7 @@ NUMBA = (
 RIGHT = (
     *("copies.py", "prints_megabytes.py", "prints_part_of_a_line.py", "writes_files.py"),
     *("leaves_threads.py", "leaves_child.py", "leaves_daemon.py", "launches_by_data.py"),
+    "nests_folders.py",
 )
 
 
