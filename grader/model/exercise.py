@@ -221,11 +221,14 @@ class Tolerance:
     is, in float64, the size by which rounding errors of each output scale (its condition): the sum
     of the absolute terms for a sum. Where it is missing, that is the output's own size. `exact`
     lists distributions whose outputs float32 holds exactly, so that no error is accepted.
+    `rounded_once` says that each output is the exact result rounded once, as a sum of two numbers
+    is: then only the nearest number of the output's dtype is right.
     """
 
     terms: Callable[[Case], int]
     magnitude: Callable[[Inputs, Mapping[str, Tensor]], Mapping[str, Tensor]] | None = None
     exact: tuple[str, ...] = ()
+    rounded_once: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
