@@ -206,6 +206,12 @@ class Draw(Protocol):
     def number(self, low: float, high: float) -> float:
         """Draw a float, log-uniform in [low, high], that float32 holds exactly."""
 
+    def factor(self, most: float) -> float:
+        """Draw a float of any sign and size up to `most`, 0 among them; float32 holds it exactly.
+
+        In the scored case it is an ordinary number.
+        """
+
     def integer(self, low: int, high: int) -> int:
         """Draw an int, uniform in [low, high]."""
 
