@@ -103,12 +103,12 @@ def _check(requests: Sequence[Request], json: bool) -> int:
     traces: list[Trace] = []
     with say.progress() as progress:
         graded = check.run(requests, progress, on_trace=traces.append)
-    from grader.model import results, verdict
+    from grader.model import results, texts, verdict
     from grader.reports import terminal
 
     for number, result in enumerate(graded):
         if result.output:
-            say.message(f"printed by {result.kernel.path}:\n{result.output.rstrip()}")
+            say.message(texts.barred(f"printed by {result.kernel.path}:\n{result.output.rstrip()}"))
         if json:
             say.write_json(results.result_json(result).encode())
             continue
