@@ -48,7 +48,7 @@ LARGEST: dict[str, float] = {  # at most the largest finite number
     "bool": 1,
 }
 Scalar = Literal["float", "int", "bool"]
-
+_EXTENT = r"[1-9]\d{0,98}"  # Python refuses to read a number of more than 4,300 digits
 
 # Values of `Case.draw`; `grader.correctness.inputs` has the distributions.
 DRAWS = ("rows", "ties", "constant", "extremes", "denormals", "integers", "spikes")
@@ -164,16 +164,20 @@ class Case:
         """Read the form that `str` writes. Raises ValueError that names the wrong part."""
         shape, _, rest = text.strip().partition(",")
         dtype, _, rest = rest.partition(",")
-        if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*)*", shape):
+        if not re.fullmatch(rf"{_EXTENT}(x{_EXTENT})*", shape):
             raise ValueError(f"a case starts with its shape, such as 2x1025, not {shape!r}")
         if dtype not in ITEMSIZE:
             raise ValueError(f"{dtype!r} is not a dtype: use one of {', '.join(ITEMSIZE)}")
         case = cls(shape=tuple(map(int, shape.split("x"))), dtype=dtype)
-        for part in filter(None, rest.split(",")):
-            name, _, value = part.partition("=")
+        parts = list(filter(None, rest.split(",")))
+        names = [part.partition("=")[0] for part in parts]
+        for name, part in zip(names, parts, strict=True):
+            value = part.partition("=")[2]
+            if names.count(name) > 1:
+                raise ValueError(f"{name} may be given once")
             if name == "draw" and value in DRAWS:
                 case = replace(case, draw=value)
-            elif name in ("pad", "offset", "seed") and re.fullmatch(r"\d+", value):
+            elif name in ("pad", "offset", "seed") and re.fullmatch(r"\d{1,99}", value):
                 fields = {"pad": case.pad, "offset": case.offset, "seed": case.seed}
                 case = replace(case, **fields | {name: int(value)})  # type: ignore[arg-type]
             else:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.machine import processes, remove_folder
-from grader.model import CannotGrade
+from grader.model import CannotGrade, quoted
 from grader.worker import confine, loop, pids
 from grader.worker.worker_home import UNUSED_USERS, Place
 
@@ -34,7 +34,10 @@ PATIENCE_S = 1.0  # seconds for a worker that hung up to end by itself
 def main(argv: list[str]) -> None:
     control = socket.socket(fileno=int(argv[0]))
     backend, device, home, walls = argv[1:]
-    without = walls.split(",")
+    without = [name.strip() for name in walls.split(",") if name.strip()]
+    if unknown := sorted(set(without).difference(confine.NAMES)):
+        _send(control, refused=_unknown_walls(unknown))
+        return
     if "pids" not in without:
         pids.enter_pid_namespace()
     processes.adopt_orphans()
@@ -54,6 +57,13 @@ def main(argv: list[str]) -> None:
         processes.kill_children()
         with contextlib.suppress(OSError):
             remove_folder(Path(home).parent)
+
+
+def _unknown_walls(names: list[str]) -> list[str]:
+    return [
+        f"GRADER_WITHOUT_WALLS names what is no wall: {', '.join(map(quoted, names))}.",
+        f"Unset it, or name walls to leave out: {', '.join(confine.NAMES)}.",
+    ]
 
 
 @dataclass(frozen=True)
