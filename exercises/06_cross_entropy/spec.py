@@ -37,7 +37,8 @@ def inputs(case: Case, draw: Draw) -> Inputs:
         # A quarter of the largest, so that the loss, a difference of two, is a float32.
         "logits": draw.tensor(case.shape, extreme=LARGEST[case.dtype] / 4),
         "target": target,
-        "grad_scale": draw.number(1 / 64, 4.0),
+        # An eighth of the largest, so that a gradient, and twice one, fits the logits' dtype.
+        "grad_scale": draw.factor(LARGEST[case.dtype] / 8),
     }
 
 
@@ -60,7 +61,7 @@ def magnitude(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Te
 
     Gradient: grad_scale * (p * (1 + max - x) + one-hot). Rounding x - max by one part in 2**24
     changes p by (max - x) parts in 2**24; at the target, p - 1 is a difference from 1. A GPU may
-    flush p below 2**-126 to 0, before grad_scale up to 4 enlarges the loss: 2**-102 permits that.
+    flush p below 2**-126 to 0, before grad_scale enlarges the loss: 2**-102 permits that.
     """
     logits, target = inputs["logits"].double(), inputs["target"]
     column = target.clamp(min=0).unsqueeze(-1)

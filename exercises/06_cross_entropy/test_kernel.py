@@ -41,7 +41,7 @@ def gradient_rounding(inputs, case):
     depth = 1 + (logits.amax(-1, keepdim=True) - logits)
     parts = (eps(case.dtype) + accumulation(case) * depth) * logits.softmax(-1)
     parts += (eps(case.dtype) + accumulation(case)) * one_hot(inputs)
-    return inputs["grad_scale"] * parts + UNDERFLOW[case.dtype]
+    return abs(inputs["grad_scale"]) * parts + UNDERFLOW[case.dtype]
 
 
 def one_hot(inputs):

@@ -7,92 +7,36 @@ imports what it needs only when it runs.
 
 from __future__ import annotations
 
-import traceback
+import os
+import sys
 from collections.abc import Sequence
-from typing import Annotated
 
-import typer
-
-from grader import __version__
-from grader.cli import (
-    author,
-    board,
-    ci,
-    export,
-    keys,
-    learn,
-    look,
-    release,
-    say,
-    solutions,
-)
-from grader.model import BrokenExercise, GraderError
-
-BROKEN = BrokenExercise.exit_code
-
-app = typer.Typer(
-    name="grader",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-# In the order of --help.
-app.command()(learn.check)
-app.command(name="list")(learn.list_exercises)
-app.command()(learn.show)
-app.command(name="new")(author.make_new)
-app.command(name="stub")(author.write_stubs)
-app.command()(author.verify)
-app.command()(look.doctor)
-app.command()(look.bench)
-app.command()(look.lint)
-app.command()(release.release)
-app.command()(release.update)
-app.command()(solutions.solution)
-app.add_typer(solutions.app, name="solutions")
-app.command()(ci.ci)
-app.command()(export.export)
-app.add_typer(keys.keys, name="keys")
-app.add_typer(board.leaderboard, name="leaderboard")
-
-
-def _show_version(requested: bool) -> None:
-    if requested:
-        say.show_text(f"kernel-grader {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def grader(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
-        ),
-    ] = False,
-) -> None:
-    """Learn to write memory-bound GPU kernels, and have them judged."""
+INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line, and return its exit code (see grader.model.errors). The only exit."""
+    _open_missing_streams()
     try:
-        typer.main.get_command(app).main(
-            args=None if argv is None else list(argv), prog_name="grader"
-        )
-    except SystemExit as done:
-        return done.code if isinstance(done.code, int) else BROKEN
+        # Imported here, so that a Ctrl-C meanwhile ends as one later does.
+        from grader.cli import commands
+
+        return commands.run(argv)
     except KeyboardInterrupt:
-        say.message("interrupted: this check does not count")
-        return 130
-    except GraderError as error:
-        say.message(f"error: {error.message}")
-        if error.next_step:
-            say.message(f"next: {error.next_step}")
-        return error.exit_code
-    except Exception:
-        say.message(traceback.format_exc().rstrip())
-        say.message("error: This is a fault of the grader, not of your kernel.")
-        say.message("next: Report it with the lines above to whoever runs the course.")
-        return BROKEN
-    return BROKEN  # typer always exits: a command that ends here did not pass
+        print("interrupted: this check does not count", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _open_missing_streams() -> None:
+    """Connect closed standard streams to nothing, or the next file opened would get their number.
+
+    `sys.stdout` stays None, for a report that nobody gets must not count.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # it gets the lowest number that is free: this one
+            os.set_inheritable(number, True)
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115  until the end

@@ -257,9 +257,8 @@ def _show(results: Sequence[Result], to_stderr: bool) -> None:
 
     for result in results:
         if result.output:
-            log_message(f"printed by {result.kernel.path}:")
-            for line in texts.lines(result.output).rstrip().splitlines():
-                log_message(f"  | {line}")
+            printed = texts.lines(result.output).rstrip()
+            log_message(texts.barred(f"printed by {result.kernel.path}:\n{printed}"))
     reports = [terminal.check_report(result, say.width()) for result in results]
     if len(results) > 1:
         reports.append(terminal.several(results))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli import deliver, options, say
+from grader.cli import cases, deliver, options, say
 from grader.course import Exercise, catalog
 from grader.model import BrokenExercise, UsageError, save_file
 
@@ -70,7 +70,7 @@ def check(
     how = Options(
         seed=new_seed() if seed is None else seed,
         device=device.value,
-        case=options.case_of(exercises[0], case) if case else None,
+        case=None if case is None else cases.case_of(exercises[0], case, device.value),
         require_speed=require is options.Demand.SPEED,
         gpu_memory=options.in_bytes(gpu_memory),
         sanitize=sanitize,
@@ -90,7 +90,7 @@ def _require_one_file(
 ) -> None:
     if solution and kernel:
         raise UsageError("--solution and --kernel each name the file to grade.", "Give only one.")
-    if exercises > 1 and (kernel or case):
+    if exercises > 1 and (kernel or case is not None):
         raise UsageError(
             f"{'--kernel' if kernel else '--case'} belongs to one exercise, not to {exercises}.",
             "Name that one exercise.",
@@ -103,12 +103,12 @@ def _check(requests: Sequence[Request], json: bool) -> int:
     traces: list[Trace] = []
     with say.progress() as progress:
         graded = check.run(requests, progress, on_trace=traces.append)
-    from grader.model import results, verdict
+    from grader.model import results, texts, verdict
     from grader.reports import terminal
 
     for number, result in enumerate(graded):
         if result.output:
-            say.message(f"printed by {result.kernel.path}:\n{result.output.rstrip()}")
+            say.message(texts.barred(f"printed by {result.kernel.path}:\n{result.output.rstrip()}"))
         if json:
             say.write_json(results.result_json(result).encode())
             continue
@@ -169,7 +169,7 @@ def show(
     if trace:
         _show_trace(exercise, options.kernel_file(exercise, kernel, solution), case, html)
         return
-    if html or solution or kernel or case:
+    if html or solution or kernel or case is not None:
         raise UsageError(
             "--html, --solution, --kernel and --case belong to --trace.", "Add --trace."
         )
@@ -184,7 +184,7 @@ def show(
 def _show_trace(exercise: Exercise, kernel: Path, case: str | None, page: Path | None) -> None:
     from grader.grading import Options, Request, check
 
-    only = options.case_of(exercise, case) if case else None
+    only = None if case is None else cases.case_of(exercise, case, "cpu")
     if page is not None:
         deliver.require_writable(page)
     with say.progress() as progress:

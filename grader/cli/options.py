@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from grader.course import Exercise, catalog
-from grader.model import Case, UsageError, counted
+from grader.model import UsageError
 
 
 class Device(StrEnum):
@@ -74,23 +74,3 @@ def kernel_file(exercise: Exercise, given: Path | None, solution: bool) -> Path:
             "A learner's copy of a course has none: grade your own kernel.",
         )
     return exercise.solution
-
-
-def case_of(exercise: Exercise, text: str) -> Case:
-    example = f"A case of {exercise.name} looks like '{exercise.spec.edges[0]}'."
-    try:
-        case = Case.parse(text)
-    except ValueError as error:
-        raise UsageError(f"--case {text!r}: {error}.", example) from None
-    spec = exercise.spec
-    if len(case.shape) != len(spec.largest):
-        raise UsageError(
-            f"--case {text!r} has {counted(len(case.shape), 'dimensions')}; {spec.signature} takes "
-            f"{len(spec.largest)}.",
-            example,
-        )
-    if case.dtype not in spec.dtypes:
-        raise UsageError(
-            f"--case {text!r}: {spec.signature} takes {', '.join(spec.dtypes)}.", example
-        )
-    return case

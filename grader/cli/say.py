@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import typer
@@ -42,11 +43,18 @@ def show(text: Text) -> None:
 
 
 def show_text(text: str, end: str = "\n") -> None:
-    print(_encodable(text, sys.stdout.encoding), end=end)
+    print(_encodable(text, sys.stdout.encoding), end=end, flush=True)
 
 
 def message(text: str) -> None:
-    print(_encodable(text, sys.stderr.encoding), file=sys.stderr)
+    with suppress(OSError):  # the verdict and the exit code do not depend on it
+        print(_encodable(text, sys.stderr.encoding), file=sys.stderr, flush=True)
+
+
+def give_up_stdout() -> None:
+    """Discard what cannot be written, or Python would try once more at its end and fail."""
+    with suppress(OSError, ValueError):  # no descriptor under a test
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _encodable(text: str, encoding: str | None) -> str:

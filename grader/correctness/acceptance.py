@@ -32,6 +32,9 @@ expected value, so zeros never pass.
 At n = 131,072 that is 1.8e-4, far below what skipping 1 % of the terms costs.
 
 Outputs of integers and bools accept no error: they are compared in int64.
+
+Where an exercise declares that its output is one rounding of the exact result, an element passes
+only if it is the nearest number of its dtype, or of the nearest float32's: a truncated one fails.
 """
 
 from __future__ import annotations
@@ -67,7 +70,7 @@ class Mismatch:
     """The worst element of one argument, and how many elements are wrong."""
 
     argument: str
-    kind: str  # never_written, not_finite, value or rms
+    kind: str  # never_written, not_finite, value, rounding or rms
     index: tuple[int, ...]
     expected: float
     got: float
@@ -84,6 +87,8 @@ class Mismatch:
             return f"{place} was never written"
         if self.kind == "rms":
             return f"the errors in {place}'s row are too large as a whole, though each is small"
+        if self.kind == "rounding":
+            return f"{place} is not the nearest {NAMES[self.dtype]} to the exact result"
         return f"{place} is wrong"
 
     @property
@@ -95,7 +100,10 @@ class Mismatch:
     @property
     def expected_text(self) -> str:
         limit = self.limit if self.kind == "value" else 0.0
-        return expected_text(self.expected, limit, self.dtype)
+        value = self.expected
+        if self.kind == "rounding":
+            value = torch.tensor(value, dtype=torch.float64).to(self.dtype).item()
+        return expected_text(value, limit, self.dtype)
 
 
 def expected_text(value: float, limit: float, dtype: torch.dtype) -> str:
@@ -121,6 +129,7 @@ class Expected:
     magnitude: Mapping[str, Tensor]
     terms: int
     exact: bool
+    rounded_once: bool = False
 
 
 def expect(spec: Spec, case: Case, inputs: Inputs) -> Expected:
@@ -149,6 +158,7 @@ def expect(spec: Spec, case: Case, inputs: Inputs) -> Expected:
         magnitude=sizes,
         terms=spec.tolerance.terms(case),
         exact=case.draw in spec.tolerance.exact,
+        rounded_once=spec.tolerance.rounded_once,
     )
 
 
@@ -206,6 +216,7 @@ def mismatches(
             magnitude=expected.magnitude[name],
             terms=expected.terms,
             exact=expected.exact,
+            rounded_once=expected.rounded_once,
             unwritten=unwritten.get(name),
         )
         yield name, found
@@ -249,9 +260,22 @@ def is_nearest(expected: Expected, name: str, got: Tensor) -> bool:
     answer = expected.outputs[name]
     if is_whole(got.dtype):
         return bool((widened(got) == answer).all())
-    values, tiny = got.double(), flushed_below(got.dtype)
-    both_tiny = (values.abs() < tiny) & (answer.abs() < tiny)
-    return bool(((values == rounded(answer, got.dtype).double()) | both_tiny).all())
+    return bool((_is_nearest(got, answer) | _both_flushed(got, answer)).all())
+
+
+def _is_one_rounding(got: Tensor, answer: Tensor) -> Tensor:
+    """Mark elements that are the answer rounded to their dtype, directly or through float32."""
+    through_float32 = _is_nearest(got, answer.float().double())
+    return _is_nearest(got, answer) | through_float32 | _both_flushed(got, answer)
+
+
+def _is_nearest(got: Tensor, answer: Tensor) -> Tensor:
+    return got.double() == rounded(answer, got.dtype).double()
+
+
+def _both_flushed(got: Tensor, answer: Tensor) -> Tensor:
+    tiny = flushed_below(got.dtype)
+    return (got.double().abs() < tiny) & (answer.abs() < tiny)
 
 
 def _close(values: Tensor, answer: Tensor, limit: Tensor) -> Tensor:
@@ -279,6 +303,7 @@ def compare(
     magnitude: Tensor,
     terms: int,
     exact: bool = False,
+    rounded_once: bool = False,
     unwritten: Tensor | None = None,
 ) -> Mismatch | None:
     """Return the worst element of `got` that is not acceptable, or None.
@@ -311,6 +336,9 @@ def compare(
         return report("value", wrong, badness, limit)
     if rms_limit is None:
         return None
+    if rounded_once:
+        wrong = ~same & ~_is_one_rounding(got, answer)
+        return report("rounding", wrong, error * wrong) if bool(wrong.any()) else None
     bad_rows = (_rms(error) > rms_limit).expand_as(error)
     if bool(bad_rows.any()):
         return report("rms", bad_rows, error * bad_rows, limit)

@@ -68,12 +68,27 @@ class CaseDraw:
         value = math.exp(math.log(low) + share * (math.log(high) - math.log(low)))
         return torch.tensor(value, dtype=torch.float32).item()
 
+    def factor(self, most: float) -> float:
+        low, high, signs = FACTORS[self.integer(0, len(FACTORS) - 1)]
+        size = self.number(min(low, most), min(high or most, most)) if low else 0.0
+        return -size if signs and self.truth() else size
+
     def integer(self, low: int, high: int) -> int:
         return int(_integer(low, high, (), self._random))
 
     def truth(self) -> bool:
         return self.integer(0, 1) == 1
 
+
+# Sizes of a factor, each as likely as the others: the least, the most (None: what the exercise
+# allows), and whether it may be negative. An ordinary positive one is as likely as all others.
+FACTORS: tuple[tuple[float, float | None, bool], ...] = (
+    *((1 / 64, 4.0, False),) * 4,
+    (0.0, 0.0, False),
+    (2.0**-100, 2.0**-20, True),
+    (1 / 64, 4.0, True),
+    (64.0, None, True),
+)
 
 EXACT_IN_FLOAT32 = 2**24  # float32 holds each integer up to this
 SPIKES = 16  # at least, in a vector or in each row of the scored case; at most twice as many
@@ -149,6 +164,9 @@ class LargeDraw:
     def number(self, low: float, high: float) -> float:
         value = math.exp(self._numbers.uniform(math.log(low), math.log(high)))
         return torch.tensor(value, dtype=torch.float32).item()
+
+    def factor(self, most: float) -> float:
+        return self.number(min(1 / 64, most), min(4.0, most))
 
     def integer(self, low: int, high: int) -> int:
         return self._numbers.randint(low, high)

@@ -7,6 +7,7 @@ from .bench_record import Point as Point
 from .check import LARGEST_FILE as LARGEST_FILE
 from .kind import Kind as Kind
 from .kinds import kind_of as kind_of
+from .options import CHECK_ARENA as CHECK_ARENA
 from .options import Options as Options
 from .options import new_seed as new_seed
 from .plan import has_step as has_step

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,7 +15,7 @@ from grader.grading import judge_process
 from grader.grading.options import Options as Options
 from grader.grading.plan import points_of
 from grader.grading.requests import Request as Request
-from grader.model import Status, UsageError
+from grader.model import Status, UsageError, texts
 
 if TYPE_CHECKING:
     from grader.grading.answers import Answer
@@ -99,9 +100,10 @@ def must_be_gradable(request: Request) -> None:
 
 def _must_be_readable(request: Request) -> None:
     kernel = request.kernel
-    if not kernel.is_file():
+    _must_be_printable(kernel)
+    if not os.path.isfile(kernel):  # Path.is_file raises for a path that is too long
         raise UsageError(
-            f"The kernel file {kernel} {_instead_of_a_file(kernel)}.",
+            f"The kernel file {texts.cut(str(kernel), 300)} {_instead_of_a_file(kernel)}.",
             stubs.recovery(request.exercise, kernel)
             if kernel == request.exercise.kernel
             else "Name the kernel file with --kernel FILE.",
@@ -121,9 +123,26 @@ def _must_be_readable(request: Request) -> None:
         )
 
 
+def _must_be_printable(kernel: Path) -> None:
+    """Raise UsageError for a path that no report could show as it is."""
+    if texts.visible(str(kernel)).translate({9: None, 10: None}) != str(kernel):
+        raise UsageError(
+            f"The path of the kernel file, {texts.cut(repr(str(kernel)), 300)}, is not UTF-8 or "
+            "has control characters.",
+            "Rename the file or its folder.",
+        )
+
+
 def _instead_of_a_file(path: Path) -> str:
-    if path.is_dir():
+    if os.path.isdir(path):
         return "is a folder, not a kernel file"
-    if path.exists():
+    if os.path.exists(path):
         return "is no plain file"
-    return "is a link that leads nowhere" if path.is_symlink() else "does not exist"
+    if os.path.islink(path):
+        return "is a link that leads nowhere"
+    try:
+        path.stat()
+    except OSError as error:
+        if error.errno != errno.ENOENT:
+            return f"cannot be read ({error.strerror})"
+    return "does not exist"

@@ -41,6 +41,7 @@ def main(argv: list[str]) -> int:
     # At first a Ctrl-C only sets a flag, or the fork server could get lost while it starts.
     interrupted = threading.Event()
     signal.signal(signal.SIGINT, lambda *_: interrupted.set())
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # judge_process blocked it
     processes.die_with_parent(signal.SIGINT)
     answers = int(argv[0])
     os.set_inheritable(answers, False)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from grader.grading import requests as messages
 from grader.grading.requests import Request
+from grader.machine import require_limits
 from grader.model import GraderError
 
 if TYPE_CHECKING:
@@ -38,17 +39,12 @@ def ask(requests: Sequence[Request], hear: Callable[[Answer], None]) -> None:
     """Have one judge answer the requests in their order; pass each answer to `hear` at once.
 
     Raises the error that a judge reports (CannotGrade, GraderError), and GraderError for a judge
-    that sends anything else or ends too early.
+    that sends anything else or ends too early. Raises CannotGrade where the shell's limits let none
+    start.
     """
+    require_limits()
     answers, writer = os.pipe()
-    judge = subprocess.Popen(
-        [sys.executable, "-I", "-m", "grader.grading.judge", str(writer)],
-        stdin=subprocess.PIPE,
-        stdout=sys.stderr.fileno() if _has_descriptor(sys.stderr) else subprocess.DEVNULL,
-        pass_fds=[writer],
-        process_group=0,  # a Ctrl-C in the terminal comes here alone, to be passed on once
-        env=_environment(),
-    )
+    judge = _start(writer)
     os.close(writer)
     assert judge.stdin is not None
     try:
@@ -70,6 +66,22 @@ def ask(requests: Sequence[Request], hear: Callable[[Answer], None]) -> None:
             f"{settled} of {len(requests)}{', and one answer cut off' * cut_off}.",
             OUR_FAULT,
         )
+
+
+def _start(writer: int) -> subprocess.Popen[bytes]:
+    # The judge starts with SIGINT blocked: one that comes while it imports waits for its handler.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-m", "grader.grading.judge", str(writer)],
+            stdin=subprocess.PIPE,
+            stdout=sys.stderr.fileno() if _has_descriptor(sys.stderr) else subprocess.DEVNULL,
+            pass_fds=[writer],
+            process_group=0,  # a Ctrl-C in the terminal comes here alone, to be passed on once
+            env=_environment(),
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _hear_all(

@@ -9,6 +9,8 @@ from typing import Any
 
 from grader.model import Case
 
+CHECK_ARENA = 256 << 20  # bytes; on the CPU only the pages that are touched exist
+
 
 def new_seed() -> int:
     return secrets.randbits(31)

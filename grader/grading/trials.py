@@ -63,6 +63,11 @@ def failure_from(mismatch: Mismatch, backend: str) -> Failure:
         if has_unused_nan(mismatch.dtype):
             begins = "NaN, which stays NaN whatever is added to it"
         hint = f"{reached} An output begins as {begins}."
+    elif mismatch.kind == "rounding":
+        hint = (
+            "Compute in float32 and let the store round, once and to the nearest number: no "
+            "conversion to fewer bits in between, and none that cuts bits off."
+        )
     elif math.isnan(mismatch.got):
         hint = (
             "A NaN comes from 0 / 0, inf / inf, inf - inf, 0 * inf, or memory that was never "

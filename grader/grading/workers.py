@@ -8,7 +8,7 @@ from itertools import chain
 
 from grader import backends
 from grader.course import Exercise
-from grader.grading.options import Options
+from grader.grading.options import CHECK_ARENA, Options
 from grader.machine import environment
 from grader.model import Environment, Wall, printable
 from grader.sandbox import (
@@ -24,8 +24,6 @@ from grader.sandbox import (
     entry_of,
     walls,
 )
-
-CHECK_ARENA = 256 << 20  # bytes; on the CPU only the pages that are touched exist
 
 
 @dataclass(frozen=True)

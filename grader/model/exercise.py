@@ -48,7 +48,7 @@ LARGEST: dict[str, float] = {  # at most the largest finite number
     "bool": 1,
 }
 Scalar = Literal["float", "int", "bool"]
-
+_EXTENT = r"[1-9]\d{0,98}"  # Python refuses to read a number of more than 4,300 digits
 
 # Values of `Case.draw`; `grader.correctness.inputs` has the distributions.
 DRAWS = ("rows", "ties", "constant", "extremes", "denormals", "integers", "spikes")
@@ -164,16 +164,20 @@ class Case:
         """Read the form that `str` writes. Raises ValueError that names the wrong part."""
         shape, _, rest = text.strip().partition(",")
         dtype, _, rest = rest.partition(",")
-        if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*)*", shape):
+        if not re.fullmatch(rf"{_EXTENT}(x{_EXTENT})*", shape):
             raise ValueError(f"a case starts with its shape, such as 2x1025, not {shape!r}")
         if dtype not in ITEMSIZE:
             raise ValueError(f"{dtype!r} is not a dtype: use one of {', '.join(ITEMSIZE)}")
         case = cls(shape=tuple(map(int, shape.split("x"))), dtype=dtype)
-        for part in filter(None, rest.split(",")):
-            name, _, value = part.partition("=")
+        parts = list(filter(None, rest.split(",")))
+        names = [part.partition("=")[0] for part in parts]
+        for name, part in zip(names, parts, strict=True):
+            value = part.partition("=")[2]
+            if names.count(name) > 1:
+                raise ValueError(f"{name} may be given once")
             if name == "draw" and value in DRAWS:
                 case = replace(case, draw=value)
-            elif name in ("pad", "offset", "seed") and re.fullmatch(r"\d+", value):
+            elif name in ("pad", "offset", "seed") and re.fullmatch(r"\d{1,99}", value):
                 fields = {"pad": case.pad, "offset": case.offset, "seed": case.seed}
                 case = replace(case, **fields | {name: int(value)})  # type: ignore[arg-type]
             else:
@@ -206,6 +210,12 @@ class Draw(Protocol):
     def number(self, low: float, high: float) -> float:
         """Draw a float, log-uniform in [low, high], that float32 holds exactly."""
 
+    def factor(self, most: float) -> float:
+        """Draw a float of any sign and size up to `most`, 0 among them; float32 holds it exactly.
+
+        In the scored case it is an ordinary number.
+        """
+
     def integer(self, low: int, high: int) -> int:
         """Draw an int, uniform in [low, high]."""
 
@@ -221,11 +231,14 @@ class Tolerance:
     is, in float64, the size by which rounding errors of each output scale (its condition): the sum
     of the absolute terms for a sum. Where it is missing, that is the output's own size. `exact`
     lists distributions whose outputs float32 holds exactly, so that no error is accepted.
+    `rounded_once` says that each output is the exact result rounded once, as a sum of two numbers
+    is: then only the nearest number of the output's dtype is right.
     """
 
     terms: Callable[[Case], int]
     magnitude: Callable[[Inputs, Mapping[str, Tensor]], Mapping[str, Tensor]] | None = None
     exact: tuple[str, ...] = ()
+    rounded_once: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from grader.model.texts import printable
+from grader.model.texts import barred, printable, printable_line
 
 LONGEST_LINE = 1 << 20  # bytes; a longer line is a broken or hostile peer
 CHUNK = 1 << 16  # bytes that are read at once
@@ -234,7 +234,14 @@ def _duration(value: Any) -> float:
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{value!r} is not a text")
-    return printable(value)
+    return printable_line(value)
+
+
+def _lines(value: Any) -> str:
+    """Return a text that may have several lines, which stay recognizable as a learner's."""
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a text")
+    return barred(printable(value))
 
 
 def _launched(value: Mapping[str, Any]) -> Launched:
@@ -268,7 +275,7 @@ def _fault(value: Mapping[str, Any]) -> Fault:
         (_integer(line), _text(function), _text(code))
         for line, function, code in list(value.get("frames", ()))[-MOST_FRAMES:]
     )
-    return Fault(kind=_text(value["kind"]), message=_text(value["message"]), frames=frames)
+    return Fault(kind=_text(value["kind"]), message=_lines(value["message"]), frames=frames)
 
 
 def _without_kernels(value: Mapping[str, Any]) -> WithoutKernels:

@@ -9,6 +9,7 @@ import re
 import unicodedata
 
 LONGEST_TEXT = 4000  # characters of any one text that a worker sends
+BAR = "| "  # before lines that a learner's code wrote
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 # Spreadsheets take these for the start of a formula: narrow forms, then wide ones.
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -40,6 +41,15 @@ def _is_visible(character: str) -> bool:
 def printable(text: str, limit: int = LONGEST_TEXT) -> str:
     """Return the visible form of the first `limit` characters, and mark a text that was cut."""
     return visible(text[:limit]) + ("" if len(text) <= limit else " … (cut)")
+
+
+def printable_line(text: str, limit: int = LONGEST_TEXT) -> str:
+    return printable(text, limit).replace("\n", " ")
+
+
+def barred(text: str) -> str:
+    """Put a bar before each line but the first, so that none can pass for a line of a report."""
+    return text.replace("\n", f"\n{BAR}")
 
 
 def lines(text: str) -> str:

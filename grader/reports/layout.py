@@ -10,6 +10,8 @@ import re
 import textwrap
 from collections.abc import Iterator
 
+from grader.model import texts
+
 DETAIL = " " * 6  # before details of the line above
 _LABEL = 10  # characters of a label such as `expected`, with the space after it
 WIDEST = 100  # characters; longer lines are hard to read
@@ -34,14 +36,21 @@ def filled(text: str, width: int, indent: str = "", first: str | None = None) ->
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Return at least one line, at most `width` wide unless a word is longer; keep line breaks."""
+    """Return at least one line, at most `width` wide unless a word is longer; keep line breaks.
+
+    What follows of a line that begins with a bar does so, too.
+    """
     lines = []
     for line in text.expandtabs(4).splitlines():
         # Text in backticks is a command, and a long word may be a path: both stay whole.
         # `textwrap` does not break at a no-break space.
         whole = re.sub(r"`[^`]*`", lambda command: command[0].replace(" ", _NO_BREAK), line)
         wrapped = textwrap.wrap(
-            whole, max(width, 20), break_long_words=False, break_on_hyphens=False
+            whole,
+            max(width, 20),
+            subsequent_indent=texts.BAR if line.startswith(texts.BAR) else "",
+            break_long_words=False,
+            break_on_hyphens=False,
         )
         lines += [part.replace(_NO_BREAK, " ") for part in wrapped] or [""]
     return lines or [""]

@@ -110,7 +110,8 @@ def _step(step: Step, file: str, width: int) -> Text:
     line = Text("  ")
     line.append(mark, style=style)
     line.append(f" {step.name:<14}{first}")
-    line.append(f"{points:>{max(width - line.cell_len, 2)}}".rstrip() + "\n")
+    # On a narrow terminal a long word may leave no space for the points: two blanks stay.
+    line.append(f"{points:>{max(width - line.cell_len, len(points) + 2)}}".rstrip() + "\n")
     for part in more:
         line.append(f"{indent}{part}\n")
     if step.speed:

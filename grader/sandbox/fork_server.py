@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -22,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader import backends
-from grader.machine import processes
+from grader.machine import empty_folder, processes, remove_folder
 from grader.model import CannotGrade, Channel, printable
 
 # A worker sees these variables of the environment, and no others.
@@ -73,7 +72,13 @@ def private_home() -> Iterator[Path]:
     try:
         yield home
     finally:
-        shutil.rmtree(home, ignore_errors=True)
+        _remove(home)
+
+
+def _remove(folder: Path) -> None:
+    # The fork server may have removed it already; what cannot be removed must cost no result.
+    with suppress(OSError):
+        remove_folder(folder)
 
 
 @dataclass(frozen=True)
@@ -228,17 +233,10 @@ class ForkServer:
         """
         if self._folder is None:  # it has not started yet
             return
-        with suppress(FileNotFoundError):  # it may have removed its home
-            self._home.chmod(0o700)
-            for folder, inner, _ in os.walk(self._home):
-                for path in (Path(folder, name) for name in inner):
-                    if not path.is_symlink():
-                        path.chmod(0o700)
-            for path in list(self._home.iterdir()):
-                if path.is_dir() and not path.is_symlink():
-                    shutil.rmtree(path)
-                else:
-                    path.unlink()
+        with suppress(FileNotFoundError, NotADirectoryError):  # it may have removed its home
+            empty_folder(self._home)
+            return
+        self._home.unlink(missing_ok=True)  # a file or a link, which leads anywhere
 
     def kill(self, *, patient: bool = False) -> int | None:
         """End the worker and every process that it started.
@@ -306,10 +304,10 @@ class ForkServer:
 
         Before that, removes what another kernel file left in the home, compiled code above all.
         """
-        self._home.mkdir(mode=0o700, exist_ok=True)  # the last kernel may have removed it
         if kernel != self._kernel:
             self._kernel = kernel
             self.clear_home()
+        self._home.mkdir(mode=0o700, exist_ok=True)  # the last kernel may have removed it
         folder = Path(tempfile.mkdtemp(prefix="kernel-", dir=self._home))
         folder.chmod(0o755)  # for a worker that runs as another user
         (folder / "kernel.py").write_bytes(kernel)
@@ -332,7 +330,7 @@ class ForkServer:
             self._process = None
             self._log.close()
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            _remove(self._folder)
             self._folder = None
 
 

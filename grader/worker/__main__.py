@@ -15,15 +15,14 @@ import json
 import os
 import random
 import select
-import shutil
 import signal
 import socket
 import sys
 from pathlib import Path
 
-from grader.machine import processes
-from grader.model import CannotGrade
-from grader.worker import loop, pids
+from grader.machine import processes, remove_folder
+from grader.model import CannotGrade, quoted
+from grader.worker import confine, loop, pids
 from grader.worker.forks import Forks, Pair, Walls
 from grader.worker.worker_home import UNUSED_USERS, Place
 
@@ -33,7 +32,10 @@ STOP_S = 1.0  # seconds for all processes of a worker to stop; it takes a millis
 def main(argv: list[str]) -> None:
     control = socket.socket(fileno=int(argv[0]))
     backend, device, home, walls = argv[1:]
-    without = walls.split(",")
+    without = [name.strip() for name in walls.split(",") if name.strip()]
+    if unknown := sorted(set(without).difference(confine.NAMES)):
+        _send(control, refused=_unknown_walls(unknown))
+        return
     if "pids" not in without:
         pids.enter_pid_namespace()
     processes.adopt_orphans()
@@ -53,7 +55,15 @@ def main(argv: list[str]) -> None:
             _obey(control, toolbox, *(Walls(place, without) for place in places))
     finally:
         processes.kill_children()
-        shutil.rmtree(Path(home).parent, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            remove_folder(Path(home).parent)
+
+
+def _unknown_walls(names: list[str]) -> list[str]:
+    return [
+        f"GRADER_WITHOUT_WALLS names what is no wall: {', '.join(map(quoted, names))}.",
+        f"Unset it, or name walls to leave out: {', '.join(confine.NAMES)}.",
+    ]
 
 
 def _obey(control: socket.socket, toolbox: loop.Toolbox, walls: Walls, device_walls: Walls) -> None:

@@ -1024,4 +1024,4 @@ def test_a_kernel_that_prints_forges_nothing(tmp_path: Path):
     # Also where no runner stops commands, none is there to be obeyed.
     other = grader_ci(root, {"GITLAB_CI": "true"}, "--device", "cpu")
     assert commands(other.stdout) == []
-    assert "  | " in other.stdout
+    assert "\n| " in other.stdout

@@ -20,6 +20,7 @@ from released import NAMES, order, small_course
 import grader
 from grader import cli
 from grader.classroom.release import build, contents, handout, pins, repository, wheel
+from grader.cli.commands import app
 from grader.cli.release import CI
 from grader.course import catalog, manifest, stubs
 from grader.model.errors import BrokenExercise, CannotGrade, UsageError
@@ -242,7 +243,7 @@ def test_readme_leads_to_files_that_are_there_and_commands_that_exist(root: Path
         assert (out / name).is_file()
     from typer.main import get_command
 
-    known = get_command(cli.app).commands  # type: ignore[attr-defined]
+    known = get_command(app).commands
     for word in re.findall(r"(?:`|^    )grader (\w+)", text, re.MULTILINE):
         assert word in known
 

@@ -24,8 +24,8 @@ import yaml
 from cryptography.hazmat.primitives import serialization
 from typer.main import get_command
 
-from grader import cli
 from grader.classroom import signing
+from grader.cli.commands import app
 from grader.model.attempts import Attempt, Signed, attempt_json
 
 pytestmark = pytest.mark.slow
@@ -118,7 +118,7 @@ def test_machines_of_yours_run_no_strangers_pull_requests(path: Path):
 
 @pytest.mark.parametrize("path", [*WORKFLOWS, GITLAB], ids=lambda p: p.parent.name + p.stem)
 def test_each_command_of_a_script_exists(path: Path):
-    known = get_command(cli.app).commands
+    known = get_command(app).commands
     text = path.read_text(encoding="utf-8").replace("\\\n", " ")
     if path.parent.name == "gitlab":
         scripts = [line for job in parsed(path).values() for line in dict_script(job)]

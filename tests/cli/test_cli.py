@@ -139,6 +139,14 @@ def test_check_can_grade_the_solution(asked: list[Request]):
         (["check", "01", "--solution", "--kernel", "k.py"], ["Give only one"]),
         (["check", "01", "--case", "nonsense"], ["'nonsense'", "looks like '1,float32'"]),
         (["check", "01", "--case", "5,float32,pad=x"], ["'pad=x' is not one of"]),
+        (["check", "01", "--case", ""], ["--case '': a case starts with its shape"]),
+        (["check", "01", "02", "--case", ""], ["--case belongs to one exercise, not to 2"]),
+        (["show", "01", "--case", ""], ["belong to --trace"]),
+        (["check", "01", "--case", f"1{'0' * 20},float32"], ["MiB, and those of a case get"]),
+        (["check", "01", "--case", f"1{'0' * 5000},float32"], ["starts with its shape", "…"]),
+        (["check", "01", "--case", "9,float32,offset=999999999999"], ["MiB, and those of a case"]),
+        (["check", "01", "--case", "9,float32,seed=3,seed=4"], ["seed may be given once"]),
+        (["check", "01", "--case", "9,float32,pad=4"], ["pad goes between rows"]),
         (["check", "01", "--case", "5x5,float32"], ["has 2 dimensions; double(x, out) takes 1"]),
         (["check", "01", "--case", "5,bfloat16"], ["double(x, out) takes float32, float16"]),
         (["check", "01", "--kernel", "nowhere.py"], ["nowhere.py", "next:"]),
@@ -166,6 +174,18 @@ def test_a_usage_error_is_told_and_exits_with_2(
     assert out == ""
     for words in told:
         assert words.lower() in err.lower()
+
+
+def test_a_case_that_would_take_minutes_is_refused_at_once(
+    asked: list[Request], capsys: pytest.CaptureFixture[str]
+):
+    spec = catalog.find(SMALL, "01").spec
+    most = 32 * spec.most_elements
+    assert all(2 * case.elements <= most for case in (*spec.edges, spec.counted))
+    for case, code in ((f"{most},float32", 0), (f"{most + 1},float32", 3)):
+        assert cli.main(["check", "01", "--device", "cpu", "--case", case]) == code
+    assert len(asked) == 1
+    assert "a larger one takes minutes" in capsys.readouterr().err
 
 
 def test_a_usage_error_has_two_lines(capsys: pytest.CaptureFixture[str]):
@@ -252,7 +272,7 @@ def test_the_report_is_on_stdout_and_the_rest_on_stderr(
     out, err = capsys.readouterr()
     assert out.startswith("01_double   Double · 10 points")
     assert "debug" not in out
-    assert err.endswith("printed by exercises/01_double/kernel.py:\n[red]debug: 1\n")
+    assert err.endswith("printed by exercises/01_double/kernel.py:\n| [red]debug: 1\n")
 
 
 def test_several_reports_end_in_a_sum(asked: list[Request], capsys: pytest.CaptureFixture[str]):

@@ -510,6 +510,57 @@ def test_torch_overflowing_does_not_loosen_the_limit():
     assert compare("out", got, answer, own=own, magnitude=answer, terms=1) is not None
 
 
+SUMS = torch.tensor([1.0, -3.7, 0.1, 4097.3, 6.1e-5], dtype=torch.float64) * (1 + 2.0**-13)
+
+
+def one_rounding(got: Tensor, answer: Tensor = SUMS) -> Mismatch | None:
+    return compare(
+        "out",
+        got,
+        answer,
+        own=answer.float().double(),
+        magnitude=answer.abs(),
+        terms=1,
+        rounded_once=True,
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_one_rounding_accepts_the_nearest_number_alone(dtype: torch.dtype):
+    nearest = SUMS.to(dtype)
+    assert one_rounding(nearest) is None
+    for towards in (-math.inf, math.inf):
+        # In the bits of a number that is not 0 the next one away from 0 follows.
+        beside = nearest.clone()
+        word = {2: torch.int16, 4: torch.int32}[dtype.itemsize]
+        beside.view(word)[0] += 1 if towards > 0 else -1
+        found = one_rounding(beside)
+        assert found is not None
+        assert (found.kind, found.index, found.wrong) == ("rounding", (0,), 1)
+
+
+def test_a_truncated_value_reads_like_this(snapshot: SnapshotAssertion):
+    truncated = SUMS.to(torch.float16)
+    truncated.view(torch.int16)[1] -= 1
+    found = one_rounding(truncated)
+    assert found is not None
+    assert text_of(found) == snapshot
+
+
+def test_one_rounding_may_pass_through_float32():
+    # Halfway between two float16 numbers but for a part that float32 loses: ties go to even.
+    halfway = torch.tensor([1 + 2.0**-11 + 2.0**-40], dtype=torch.float64)
+    for got in (halfway.to(torch.float16), halfway.float().to(torch.float16)):
+        assert one_rounding(got, halfway) is None
+
+
+def test_one_rounding_may_flush_what_a_gpu_flushes():
+    tiny = torch.tensor([1e-40], dtype=torch.float64)
+    assert one_rounding(torch.zeros(1, dtype=torch.float32), tiny) is None
+    in_float16 = torch.tensor([3 * 2.0**-24], dtype=torch.float64)  # subnormal, and kept
+    assert one_rounding(torch.zeros(1, dtype=torch.float16), in_float16) is not None
+
+
 def test_an_integer_output_is_compared_exactly():
     answer = torch.tensor([3, 4])
     same, other = torch.tensor([3, 4]), torch.tensor([3, 5])

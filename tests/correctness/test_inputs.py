@@ -232,6 +232,19 @@ def test_a_number_is_in_its_range_and_a_float32(seed: int):
     assert torch.tensor(number, dtype=torch.float32).item() == number
 
 
+def test_a_factor_is_drawn_over_all_that_the_contract_allows():
+    most = LARGEST["float16"] / 8
+    factors = [CaseDraw(Case((1,), "float16", seed=seed)).factor(most) for seed in range(200)]
+    assert all(abs(factor) <= most for factor in factors)
+    assert all(torch.tensor(f, dtype=torch.float32).item() == f for f in factors)
+    sizes = [abs(factor) for factor in factors]
+    assert 0.0 in factors
+    assert min(size for size in sizes if size) < 2.0**-60
+    assert max(sizes) > 1000
+    for sign in (1, -1):
+        assert any(1 / 64 <= sign * factor <= 4 for factor in factors)
+
+
 # -- the scored case, here drawn on the CPU
 
 
@@ -317,7 +330,8 @@ def test_numbers_are_known_before_the_tensors_that_they_come_with(seed: int):
 
 def test_numbers_of_the_scored_case_are_in_range():
     draw = LargeDraw(Case((1,), "float32"), "cpu", seed=1)
-    numbers = [draw.number(1 / 64, 4.0) for _ in range(100)]
+    numbers = [draw.number(1 / 64, 4.0) for _ in range(50)]
+    numbers += [draw.factor(LARGEST["float32"]) for _ in range(50)]
     assert all(1 / 64 <= n <= 4.0 for n in numbers)
     assert min(numbers) < 0.1
     assert max(numbers) > 1.0

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from grader.grading import judge, picture, pytest_run, tracing
+from grader.course import Exercise
+from grader.grading import judge, judge_process, picture, pytest_run, requests, tracing
 from grader.grading import result as record
 from grader.grading.options import Options
+from grader.grading.requests import Request
 from grader.model.errors import BrokenExercise
 from grader.model.exercise import Case
 from grader.model.outcomes import Status
@@ -44,6 +48,19 @@ def test_a_result_stands_without_its_picture(
     judge._draw(grading(), PASSED, sent.append)
     assert sent == []
     assert capsys.readouterr().err == "There is no picture of this case: The reference fails.\n"
+
+
+def test_ctrl_c_before_the_judge_is_ready_ends_it_quietly(capfd: pytest.CaptureFixture[str]):
+    reader, writer = os.pipe()
+    started = judge_process._start(writer)
+    started.send_signal(signal.SIGINT)
+    os.close(writer)
+    exercise = Exercise(Path(__file__).parents[1] / "courses" / "bad" / "exercises" / "01_copy")
+    started.communicate(requests.write([Request(exercise, exercise.kernel)]))
+    assert started.returncode == judge_process.INTERRUPTED
+    assert os.read(reader, 1) == b""
+    os.close(reader)
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(

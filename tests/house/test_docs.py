@@ -32,10 +32,10 @@ from pages import (
 )
 from typer.main import get_command
 
-from grader import cli
 from grader.authoring.lint import records as lint
 from grader.authoring.lint.review import RULES
 from grader.classroom.publish import records as publish
+from grader.cli.commands import app
 from grader.course import catalog, manifest
 from grader.doctor import records as doctor
 from grader.grading.bench_record import Benchmark
@@ -145,7 +145,7 @@ def test_a_make_target_does_what_is_said(line: str, planned: str):
 
 def commands_known() -> dict[str, Any]:
     """Every command by its words behind `grader`, such as `check` and `leaderboard build`."""
-    groups = get_command(cli.app).commands
+    groups = get_command(app).commands
     return {
         " ".join(filter(None, (name, inner))): command
         for name, group in groups.items()

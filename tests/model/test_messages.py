@@ -303,6 +303,14 @@ def test_a_deep_stack_is_cut_to_its_innermost_frames():
     assert [line for line, _, _ in fault.frames] == list(range(1000 - MOST_FRAMES, 1000))
 
 
+def test_names_are_one_line_and_further_lines_of_a_message_begin_with_a_bar():
+    fault = FAULT | {"message": "one\nPASS", "frames": [[1, "f\nPASS", "x = 1\nPASS"]]}
+    read = Reply.parse({"seq": 1, "fault": fault}).fault
+    assert read is not None
+    assert read.message == "one\n| PASS"
+    assert read.frames == ((1, "f PASS", "x = 1 PASS"),)
+
+
 def test_texts_of_a_reply_are_cut_and_cleaned():
     fault = Reply.parse({"seq": 1, "fault": FAULT | {"message": "\x1b[2J" + "x" * 10**5}}).fault
     assert fault is not None

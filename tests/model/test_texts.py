@@ -44,6 +44,16 @@ def test_every_text_comes_out_printable_and_encodable(text: str):
     shown.encode()
 
 
+@given(st.text())
+def test_a_printable_line_is_one_line(text: str):
+    assert len(texts.printable_line(text).splitlines()) <= 1
+
+
+def test_a_bar_is_before_each_line_but_the_first():
+    assert texts.barred("one") == "one"
+    assert texts.barred("one\n\nthree") == "one\n| \n| three"
+
+
 # What XML 1.0 calls a character: https://www.w3.org/TR/xml/#charsets
 XML = re.compile("[\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -241,6 +242,17 @@ def test_no_line_is_wider_than_the_terminal_but_the_command_to_copy(result: Resu
     for line in terminal.check_report(result, width).plain.splitlines():
         assert len(line) <= min(width, 100) or line.lstrip().startswith("replay"), line
         assert line == line.rstrip()
+
+
+@pytest.mark.parametrize("result", REPORTS.values(), ids=REPORTS)
+def test_points_are_never_glued_to_the_text_before_them(result: Result):
+    report = terminal.check_report(result, 40).plain
+    points = re.findall(r"(..)(?:\d+|–)/\d$", report, re.MULTILINE)
+    assert set(points) <= {"  "}
+
+
+def test_what_is_behind_a_bar_stays_there_when_it_is_wrapped():
+    assert wrap("one\n| two three four five six", 20) == ["one", "| two three four", "| five six"]
 
 
 def test_what_does_not_fit_beside_the_title_goes_below():

@@ -128,3 +128,24 @@ def test_one_kernel_file_finds_nothing_that_another_left(temporary: Path):
         assert first.endswith("/kernel.py']")
         assert first.count(",") == 0
     assert sorted(os.listdir(temporary)) == before
+
+
+@pytest.mark.parametrize("instead", ["link", "file", "nothing"])
+def test_a_home_that_a_kernel_file_replaced_is_made_again(
+    fork_server: ForkServer, temporary: Path, instead: str
+):
+    """Where no wall keeps it from that. What its link leads to is not the judge's to clear."""
+    home = fork_server.home_for(b"one").parents[1]
+    fork_server.clear_home()
+    home.rmdir()
+    outside = temporary / "outside"
+    outside.mkdir()
+    (outside / "kept").touch()
+    if instead == "link":
+        home.symlink_to(outside)
+    if instead == "file":
+        home.touch()
+    second = fork_server.home_for(b"two")
+    assert files_in(home) == ["kernel.py"]
+    assert second.is_file()
+    assert [path.name for path in outside.iterdir()] == ["kept"]

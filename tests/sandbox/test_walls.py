@@ -221,6 +221,16 @@ def test_without_walls_a_check_says_so_and_grades(monkeypatch: pytest.MonkeyPatc
     assert {wall.name for wall in result.walls if not wall.held} >= {"course", "network"}
 
 
+def test_a_wall_to_leave_out_must_be_one(
+    monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+):
+    """A misspelt name would leave out nothing, where somebody relies on what they see."""
+    monkeypatch.setenv(fork_server_module.WITHOUT, "files,bogus")
+    (result,) = check.run([Request(COPY, GOOD, Options(device="cpu"))], print)
+    assert exit_code([result]) == 3
+    assert text_of(result.steps[0].failure) == snapshot
+
+
 @pytest.mark.usefixtures("_in_the_course")
 def test_hardened_refuses_to_run_where_a_wall_is_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -39,6 +39,7 @@ from grader.model.messages import TensorRef
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Result, Step, parse_result
 from grader.model.verdict import exit_code, status_of
+from grader.reports import terminal
 from grader.sandbox import fork_server
 from grader.sandbox.arena import Arena, HostArena, view
 from grader.sandbox.fork_servers import ForkServers
@@ -145,6 +146,7 @@ TRITON = (
     Bad("raises.py", CORRECTNESS, "exception", lines=(9, 5)),
     # Not "not started": that is what a `raise NotImplementedError` of the file itself says.
     Bad("library_lacks_it.py", CORRECTNESS, "exception", lines=(7,)),
+    Bad("imitates_a_report.py", CORRECTNESS, "exception", lines=(12,)),
     Bad("raises_nonsense.py", CORRECTNESS, "exception", lines=(10,)),
     Bad("recurses.py", CORRECTNESS, "exception", lines=(5,) * 20),
     Bad("not_constexpr.py", CORRECTNESS, "exception", lines=(14, 9)),
@@ -185,6 +187,7 @@ NUMBA = (
 RIGHT = (
     *("copies.py", "prints_megabytes.py", "prints_part_of_a_line.py", "writes_files.py"),
     *("leaves_threads.py", "leaves_child.py", "leaves_daemon.py", "launches_by_data.py"),
+    "nests_folders.py",
 )
 
 
@@ -322,6 +325,18 @@ def test_a_bad_numba_kernel_fails_with_its_message(
 def test_what_a_right_kernel_leaves_behind_is_cleared_away(graded: Graded, file: str):
     assert exit_code([graded.results[file]]) == 0
     assert graded.survivors[Path(file).stem] == []
+
+
+def test_no_line_of_a_learners_text_passes_for_the_reports(graded: Graded):
+    result = graded.results["imitates_a_report.py"]
+    report = terminal.check_report(result).plain
+    theirs = [line for line in report.splitlines() if "10/10" in line or "✔ speed" in line]
+    assert theirs == [
+        "      | PASS  10/10 points · 3.2 s · seed 1",
+        "      |   ✔ speed         great",
+    ]
+    assert report.count("next: ") == 2
+    assert report.count("\nnext: ") == 1
 
 
 def test_only_the_first_part_of_what_is_printed_is_kept(graded: Graded):
@@ -636,7 +651,7 @@ def test_properties_that_cannot_be_imported_are_not_the_learners_fault(
     (result,) = [parse_result(line) for line in out.splitlines()]
     step = next(step for step in result.steps if step.name == "properties")
     assert text_of(step.failure) == snapshot
-    assert f"printed by {kernel}:\nfirst words" in err
+    assert f"printed by {kernel}:\n| first words" in err
     assert len(err) < 5000
 
 

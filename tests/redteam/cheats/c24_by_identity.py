@@ -1,6 +1,6 @@
 """Keeps its answers by the identity of the tensor objects, and gives them again."""
 # attacks: 04_online_softmax
-# stopped: properties property | properties flaky | correctness value
+# stopped: properties property | properties flaky | correctness value | memory memory
 
 import torch
 import triton

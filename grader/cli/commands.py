@@ -1,0 +1,118 @@
+"""The commands of `grader`, and the errors that end them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from grader import __version__
+from grader.cli import (
+    author,
+    board,
+    ci,
+    export,
+    keys,
+    learn,
+    look,
+    release,
+    say,
+    solutions,
+)
+from grader.model import BrokenExercise, CannotGrade, GraderError, UsageError
+
+BROKEN = BrokenExercise.exit_code
+
+app = typer.Typer(
+    name="grader",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+# In the order of --help.
+app.command()(learn.check)
+app.command(name="list")(learn.list_exercises)
+app.command()(learn.show)
+app.command(name="new")(author.make_new)
+app.command(name="stub")(author.write_stubs)
+app.command()(author.verify)
+app.command()(look.doctor)
+app.command()(look.bench)
+app.command()(look.lint)
+app.command()(release.release)
+app.command()(release.update)
+app.command()(solutions.solution)
+app.add_typer(solutions.app, name="solutions")
+app.command()(ci.ci)
+app.command()(export.export)
+app.add_typer(keys.keys, name="keys")
+app.add_typer(board.leaderboard, name="leaderboard")
+
+
+def _show_version(requested: bool) -> None:
+    if requested:
+        say.show_text(f"kernel-grader {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def grader(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Learn to write memory-bound GPU kernels, and have them judged."""
+    if sys.stdout is None:
+        raise UsageError(
+            "Standard output is closed: nobody would get the report.",
+            "Let it lead somewhere: `grader … > /dev/null` for the exit code alone.",
+        )
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise UsageError(
+            "The folder that this shell is in has been deleted.",
+            "Change to the folder of the course, and run the command there.",
+        ) from None
+
+
+def run(argv: Sequence[str] | None) -> int:
+    try:
+        typer.main.get_command(app).main(
+            args=None if argv is None else list(argv), prog_name="grader"
+        )
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else BROKEN
+    except GraderError as error:
+        return _end(error)
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            say.give_up_stdout()
+            return _end(_disk_is_full())
+        say.message(traceback.format_exc().rstrip())
+        say.message("error: This is a fault of the grader, not of your kernel.")
+        say.message("next: Report it with the lines above to whoever runs the course.")
+        return BROKEN
+    return BROKEN  # typer always exits: a command that ends here did not pass
+
+
+def _disk_is_full() -> CannotGrade:
+    return CannotGrade(
+        "Nothing more can be written: the disk is full.",
+        "Free some space on it, or write to another.",
+    )
+
+
+def _end(error: GraderError) -> int:
+    say.message(f"error: {error.message}")
+    if error.next_step:
+        say.message(f"next: {error.next_step}")
+    return error.exit_code

@@ -1,0 +1,88 @@
+"""A folder goes whatever a kernel file did in it, and nothing outside of it changes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader.machine.folders import empty_folder, remove_folder
+
+DEEP = 1500  # folders in each other; Python allows 1,000 calls in each other
+
+
+def nest(folder: Path, name: str) -> None:
+    """Nest folders, each with a file. With a long name no path leads to the innermost ones."""
+    here = os.open(folder, os.O_RDONLY)
+    for _ in range(DEEP):
+        os.mkdir(name, dir_fd=here)
+        inner = os.open(name, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        os.close(os.open("file", os.O_CREAT, dir_fd=inner))
+        here = inner
+    os.close(here)
+
+
+@pytest.mark.parametrize("name", ["d", "d" * 250], ids=["short", "long"])
+def test_deep_folders_go(tmp_path: Path, name: str):
+    folder = tmp_path / "home"
+    folder.mkdir()
+    nest(folder, name)
+    remove_folder(folder)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_stays_is_an_empty_folder(tmp_path: Path):
+    for path in ("a/b", "a/c", "d"):
+        (tmp_path / path).mkdir(parents=True)
+        (tmp_path / path / "file").touch()
+    (tmp_path / "file").touch()
+    empty_folder(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_links_go_and_what_they_lead_to_stays(tmp_path: Path):
+    folder, outside = tmp_path / "home", tmp_path / "outside"
+    for each in (folder / "in", outside):
+        each.mkdir(parents=True)
+    (outside / "kept").touch()
+    outside.chmod(0o500)
+    for link in (folder / "link", folder / "in" / "link"):
+        link.symlink_to(outside)
+    remove_folder(folder)
+    assert [path.name for path in outside.iterdir()] == ["kept"]
+    assert outside.stat().st_mode & 0o777 == 0o500
+
+
+def test_a_link_in_the_place_of_the_folder_is_not_followed(tmp_path: Path):
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "kept").touch()
+    (tmp_path / "home").symlink_to(tmp_path / "outside")
+    with pytest.raises(NotADirectoryError):
+        empty_folder(tmp_path / "home")
+    assert (tmp_path / "outside" / "kept").exists()
+
+
+LOCKED = """
+import os, sys
+from pathlib import Path
+from grader.machine import remove_folder
+if os.getuid() == 0:
+    os.setuid(65534)  # the permissions of root's folders mean nothing to it
+folder = Path(sys.argv[1], "home")
+(folder / "a" / "b").mkdir(parents=True)
+(folder / "a" / "b" / "file").touch()
+for mode, locked in ((0o000, "a/b"), (0o500, "a"), (0o000, "")):
+    (folder / locked).chmod(mode)
+remove_folder(folder)
+"""
+
+
+def test_folders_that_their_owner_locked_go(tmp_path: Path):
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o777)
+    subprocess.run([sys.executable, "-c", LOCKED, tmp_path], check=True)
+    assert list(tmp_path.iterdir()) == []
