@@ -1,0 +1,26 @@
+"""A helper that the compiler may not inline finds the first element of a program."""
+
+import torch
+import triton
+import triton.language as tl
+
+BLOCK = 1024
+
+
+@triton.jit(noinline=True)
+def first_of(program, BLOCK: tl.constexpr):
+    return program.to(tl.int64) * BLOCK
+
+
+@triton.jit
+def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = first_of(tl.program_id(0), BLOCK) + tl.arange(0, BLOCK)
+    inside = offsets < n
+    x = tl.load(x_ptr + offsets, mask=inside).to(tl.float32)
+    y = tl.load(y_ptr + offsets, mask=inside).to(tl.float32)
+    tl.store(out_ptr + offsets, x + y, mask=inside)
+
+
+def vector_add(x: torch.Tensor, y: torch.Tensor, out: torch.Tensor) -> None:
+    n = out.numel()
+    add_kernel[(triton.cdiv(n, BLOCK),)](x, y, out, n, BLOCK=BLOCK)

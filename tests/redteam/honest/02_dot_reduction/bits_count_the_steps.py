@@ -1,0 +1,48 @@
+"""The number of steps of the tree comes from a count of leading zeros."""
+
+import numpy as np
+from numba import cuda, float32
+
+THREADS = 256
+
+
+@cuda.jit(device=True)
+def block_sum(value):
+    sums = cuda.shared.array(THREADS, float32)
+    t = cuda.threadIdx.x
+    sums[t] = value
+    cuda.syncthreads()
+    steps = 31 - cuda.clz(np.int32(THREADS))
+    for step in range(steps):
+        half = THREADS >> (step + 1)
+        if t < half:
+            sums[t] += sums[t + half]
+        cuda.syncthreads()
+    return sums[0]
+
+
+@cuda.jit
+def dot_partials(a, b, partials):
+    total = float32(0.0)
+    for i in range(cuda.grid(1), a.size, cuda.gridsize(1)):
+        total += a[i] * b[i]
+    total = block_sum(total)
+    if cuda.threadIdx.x == 0:
+        partials[cuda.blockIdx.x] = total
+
+
+@cuda.jit
+def sum_partials(partials, out):
+    total = float32(0.0)
+    for i in range(cuda.threadIdx.x, partials.size, THREADS):
+        total += partials[i]
+    total = block_sum(total)
+    if cuda.threadIdx.x == 0:
+        out[0] = total
+
+
+def dot(a, b, out):
+    blocks = min(1024, (a.size + THREADS - 1) // THREADS)
+    partials = cuda.device_array(blocks, np.float32)
+    dot_partials[blocks, THREADS](a, b, partials)
+    sum_partials[1, THREADS](partials, out)
