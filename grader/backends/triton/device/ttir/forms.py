@@ -67,7 +67,7 @@ class FunctionForm:
 
 def form_of(line: Line) -> Form:
     form = _gathered(line)
-    _READERS.get(line.name, _plain)(form)
+    _READERS.get(line.name, _plain)(form, line)
     return form
 
 
@@ -110,7 +110,7 @@ def _type(token: Token) -> Type:
     return type_of(token if token.type == "TYPE" else f"!tt.ptr{token}")
 
 
-def _plain(form: Form) -> None:
+def _plain(form: Form, line: Line) -> None:
     """Give the words of a line their attributes; those that no table names are flags."""
     names = _WORDS.get(form.name, ())
     for i, word in enumerate(form.words):
@@ -123,15 +123,15 @@ def _plain(form: Form) -> None:
         raise Malformed(f"{form.name} without its {names[len(form.words)]}")
 
 
-def _axis_word(form: Form) -> None:
-    _plain(form)
+def _axis_word(form: Form, line: Line) -> None:
+    _plain(form, line)
     axis = str(form.attributes["axis"])
     if axis not in ("x", "y", "z"):
         raise Malformed(f"{form.name} of {axis}")
     form.attributes["axis"] = "xyz".index(axis)
 
 
-def _constant(form: Form) -> None:
+def _constant(form: Form, line: Line) -> None:
     if len(form.words) != 1:
         raise Malformed("a constant without a value")
     [word] = form.words
@@ -144,7 +144,7 @@ def _constant(form: Form) -> None:
         form.attributes["value"] = scalar(word, type_.element)
 
 
-def _for(form: Form) -> None:
+def _for(form: Form, line: Line) -> None:
     """Read `%i = %lower to %upper step %step iter_args(%carried = %initial) -> (types) : type`."""
     names, count = form.operands, len(form.operands)
     if count < 4 or count % 2 or len(form.regions) != 1:
@@ -163,7 +163,7 @@ def _for(form: Form) -> None:
     form.operands = [*names[1:4], *initial]
 
 
-def _while(form: Form) -> None:
+def _while(form: Form, line: Line) -> None:
     """Read `(%a = %initial) : (types) -> (types)`, one region, `do` and another."""
     carried, initial = form.operands[::2], form.operands[1::2]
     if len(form.regions) != 2 or not len(carried) == len(initial) == len(form.types):
@@ -173,24 +173,45 @@ def _while(form: Form) -> None:
     form.operands = initial
 
 
-def _call(form: Form) -> None:
+def _call(form: Form, line: Line) -> None:
     if not form.words or form.words[0].type != "SYMBOL":
         raise Malformed("a call of no function")
     form.attributes["callee"] = symbol(form.words[0])
 
 
-def _descriptor_store(form: Form) -> None:
+def _descriptor_store(form: Form, line: Line) -> None:
     """Put the operands in the order of the definition: the descriptor, the values, the indices."""
-    _plain(form)
+    _plain(form, line)
     if len(form.operands) < 2:
         raise Malformed(f"{form.name} without values")
     descriptor, *indices, source = form.operands
     form.operands = [descriptor, source, *indices]
 
 
-def _make_descriptor(form: Form) -> None:
+def _scaled_dot(form: Form, line: Line) -> None:
+    """Read `%a scale %s, %b scale %t, %c lhs = e4m3 rhs = e5m2`: the scales come last.
+
+    MLIR calls the counts of operands, of which a scale may be missing, `operandSegmentSizes`.
+    """
+    plain: list[str] = []
+    scales: dict[int, str] = {}  # of the first and the second factor
+    after_scale = False
+    for item in line.items:
+        if isinstance(item, Token) and item.type == "SSA":
+            if after_scale:
+                scales[len(plain) - 1] = item[1:]
+            else:
+                plain.append(item[1:])
+        after_scale = item == "scale"
+    if len(plain) != 3 or not scales.keys() <= {0, 1}:
+        raise Malformed(f"{form.name} of {len(plain)} tensors and {len(scales)} scales")
+    form.operands = [*plain, *(scales[i] for i in (0, 1) if i in scales)]
+    form.attributes["operandSegmentSizes"] = (1, 1, 1, int(0 in scales), int(1 in scales))
+
+
+def _make_descriptor(form: Form, line: Line) -> None:
     """Make the elided type of a descriptor whole."""
-    _plain(form)
+    _plain(form, line)
     if not form.types or form.types[-1].pointee is None:
         raise Malformed("a descriptor without a type")
     form.types = [replace(form.types[-1], element="tensordesc")]
@@ -254,7 +275,12 @@ def _loaded(form: Form, operand_types: Sequence[Type]) -> tuple[Type, ...]:
     return (replace(pointer.pointee, shape=pointer.shape),)
 
 
-_RENAMED = {"cacheModifier": "cache", "evictionPolicy": "evict"}
+_RENAMED = {
+    "cacheModifier": "cache",
+    "evictionPolicy": "evict",
+    "lhs": "a_elem_type",
+    "rhs": "b_elem_type",
+}
 
 # The attributes that are printed as words without a name, in their order.
 _WORDS: Mapping[str, tuple[str, ...]] = {
@@ -279,13 +305,14 @@ _RESULTS: Mapping[str, Callable[[Form, Sequence[Type]], tuple[Type, ...]]] = {
     "tt.load": _loaded,
 }
 
-_READERS: Mapping[str, Callable[[Form], None]] = {
+_READERS: Mapping[str, Callable[[Form, Line], None]] = {
     "arith.constant": _constant,
     "scf.for": _for,
     "scf.while": _while,
     "tt.call": _call,
     "tt.descriptor_reduce": _descriptor_store,
     "tt.descriptor_store": _descriptor_store,
+    "tt.dot_scaled": _scaled_dot,
     "tt.get_num_programs": _axis_word,
     "tt.get_program_id": _axis_word,
     "tt.make_tensor_descriptor": _make_descriptor,

@@ -16,7 +16,7 @@ from grader.backends.triton.device.faults import Malformed
 from grader.backends.triton.device.ttir.literals import dense, number, string, type_of
 from grader.backends.triton.device.ttir.records import Attribute, Type
 
-MOST_BYTES = 4 << 20
+MOST_BYTES = 1 << 20  # of operations, without locations: some 4,000 of them
 MOST_LINES = 50_000
 MOST_NESTED = 64
 

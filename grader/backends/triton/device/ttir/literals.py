@@ -37,7 +37,7 @@ def type_of(text: str) -> Type:
         return Type("tensordesc", None, Type(match[2], _shape(match[1])))
     if not re.fullmatch(r"[\w.!]+", text):
         raise Malformed(f"the type {text[:80]}")
-    return Type(text)
+    return Type(str(text))
 
 
 def _shape(text: str) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from grader.backends.triton.device.faults import Malformed
 from grader.backends.triton.device.ttir.literals import string
 from grader.backends.triton.device.ttir.records import Site
 
+MOST_BYTES = 4 << 20
 MOST_NESTED = 64
 MOST_CALLERS = 64
 
@@ -20,6 +21,8 @@ _TOKEN = re.compile(r'\s*("(?:[^"\\\n]|\\.)*"|#loc\d*|[A-Za-z_]\w*|\d+|<[^<>]*>|
 
 def split(text: str) -> tuple[str, dict[str, str]]:
     """Part a module's text into the operations and the texts of locations by their aliases."""
+    if len(text) > MOST_BYTES:
+        raise Malformed(f"a text of more than {MOST_BYTES} bytes")
     definitions = dict(_DEFINITION.findall(text))
     return _ALIAS_LINE.sub("", text), definitions
 
