@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -63,6 +63,12 @@ class Lanes:
         return np.nonzero(self.active)[0]
 
     @cached_property
+    def programs(self) -> NDArray[np.int32]:
+        """Each lane's program, counted from 1; the lanes are not shared."""
+        numbers: NDArray[np.int32] = (self.access.programs.numpy() + 1).astype(np.int32)
+        return np.repeat(numbers, self.block) if self.active is None else numbers[self.rows]
+
+    @cached_property
     def low(self) -> int:
         return int(self.addresses[0] if self.adjacent else self.addresses.min())
 
@@ -75,6 +81,30 @@ class Lanes:
         """Whether the element of each lane follows that of the lane before."""
         steps = self.addresses[1:] - self.addresses[:-1]
         return bool((steps == self.access.itemsize).all())
+
+    def only(self, inside: NDArray[np.bool_]) -> Lanes:
+        """Return some of the lanes."""
+        active = np.zeros((self.shape[0], self.block), np.bool_)
+        active[... if self.active is None else self.active] = (
+            inside.reshape(active.shape) if self.active is None else inside
+        )
+        return Lanes(self.access, self.addresses[inside], active, self.shape)
+
+    def apart(self) -> Lanes:
+        """Return the lanes of each program, where they are those of all."""
+        if not self.shared:
+            return self
+        count = self.access.programs.shape[0]
+        active = None if self.active is None else np.repeat(self.active, count, axis=0)
+        return Lanes(self.access, np.tile(self.addresses, count), active, (count, *self.shape[1:]))
+
+    def outermost(self) -> list[Lanes]:
+        """Return shared lanes as those of the first program, and as those of the last."""
+        programs = self.access.programs
+        return [
+            replace(self, access=replace(self.access, programs=some))
+            for some in (programs[:1], programs[-1:])
+        ]
 
     def bits(self, values: Tensor) -> Bits:
         """Return the bits of those elements of `values` (any axis may be 1) that lanes store."""

@@ -14,13 +14,14 @@ from grader.backends.triton.device.access import Access
 from grader.backends.triton.device.bounds import Bounds
 from grader.backends.triton.device.faults import Malformed, Misaligned
 from grader.backends.triton.device.lanes import Lanes
-from grader.backends.triton.device.mappings import Bits, Mapping, Mappings, Places
+from grader.backends.triton.device.mappings import Bits, Mapping, Mappings
+from grader.backends.triton.device.races import Races
 from grader.backends.triton.device.traffic import Traffic
 from grader.worker.bounds import Span
 
-# Takes the elements at some places, and for each lane its place among them; changes the elements
-# as the lanes do, one after the other, and returns what each lane found.
-Update = Callable[[Bits, Places], Bits]
+# Takes some elements, for each lane its place among them, and the lanes' operands. Changes the
+# elements as the lanes do, one after the other, and returns what each lane found.
+Update = Callable[..., Bits]
 
 
 class Memory:
@@ -30,6 +31,7 @@ class Memory:
         self,
         mappings: Sequence[Mapping],
         spans: Sequence[Span],
+        races: Races | None = None,
         traffic: Traffic | None = None,
     ) -> None:
         """Raise Malformed if mappings overlap, or a span lies outside of them."""
@@ -38,6 +40,7 @@ class Memory:
             if not self._mappings.holds(span.start, span.stop):
                 raise Malformed(f"the memory of {span.name} is not mapped")
         self._bounds = Bounds(spans)
+        self._races = races
         self._traffic = traffic
         self.changes = 0
 
@@ -45,28 +48,37 @@ class Memory:
         """Return the elements; lanes that are masked off get `other` or, without it, poison."""
         lanes = Lanes.of(access, apart=other is not None and other.shape[0] > 1)
         self._check(lanes)
+        if self._races is not None and lanes.count:
+            if access.kind == "volatile":
+                self._races.look(lanes)
+            else:
+                self._races.read(lanes)
         return lanes.value(self._held(lanes), other)
 
     def store(self, access: Access, values: Tensor) -> None:
         """Write `values`, which have the dtype of the access."""
-        lanes = Lanes.of(access, apart=values.shape[0] > 1)
+        lanes = Lanes.of(access, apart=values.shape[0] > 1 or self._races is not None)
         self._check(lanes)
         if not lanes.count:
             return
         bits = lanes.bits(values)
+        if self._races is not None:
+            self._races.write(lanes, bits, self._held)
         # Where programs take turns, one that stores what is there already has changed nothing.
         if access.programs.shape[0] > 1 or not np.array_equal(self._held(lanes), bits):
             self.changes += 1
         self._mappings.write(lanes.addresses, bits, lanes.adjacent)
 
-    def atomic(self, access: Access, update: Update) -> Tensor:
+    def atomic(self, access: Access, update: Update, *operands: Tensor) -> Tensor:
         """Update elements, one lane after the other; return what each lane found."""
         lanes = Lanes.of(access, apart=True)
         self._check(lanes)
+        if self._races is not None and lanes.count:
+            self._races.update(lanes)
         distinct, places = np.unique(lanes.addresses, return_inverse=True)
         held = self._mappings.read(distinct, access.itemsize) if lanes.count else self._held(lanes)
         before = held.copy()
-        found = update(held, places.reshape(-1))
+        found = update(held, places.reshape(-1), *map(lanes.bits, operands))
         if not np.array_equal(before, held):
             self.changes += 1
             self._mappings.write(distinct, held)

@@ -1,0 +1,95 @@
+"""Atomic operations: they return what was there before, and order programs."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from grader.backends.triton.device import serial
+from grader.backends.triton.device.faults import Malformed
+from grader.backends.triton.device.mappings import Bits
+from grader.backends.triton.device.operations import Operands, operation
+from grader.backends.triton.device.operations.memory import access
+from grader.backends.triton.device.run import Run
+from grader.backends.triton.device.ttir.records import Operation
+
+_FUNCTIONS: dict[str, np.ufunc] = {
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "add": np.add,
+    "fadd": np.add,
+    "max": np.maximum,
+    "min": np.minimum,
+    "umax": np.maximum,
+    "umin": np.minimum,
+}
+
+
+@operation("tt.atomic_rmw")
+def atomic_rmw(op: Operation, operands: Operands, run: Run) -> Tensor:
+    pointers, values, *masked = operands
+    mask = masked[0] if masked else None
+    here = access(op, "atomic", pointers, mask, op.operand_types[1], run)
+    kind = str(op.attributes.get("atomic_rmw_op"))
+    return run.memory.atomic(here, _update(op, kind, here.dtype), values)
+
+
+@operation("tt.atomic_cas")
+def atomic_cas(op: Operation, operands: Operands, run: Run) -> Tensor:
+    pointers, expected, values = operands
+    here = access(op, "atomic", pointers, None, op.operand_types[2], run)
+    return run.memory.atomic(here, partial(serial.update, combine=_swap), expected, values)
+
+
+def _swap(found: Bits, expected: Bits, values: Bits) -> Bits:
+    """Compare bits, as a GPU does: NaN may equal NaN, and -0 differs from 0."""
+    return np.where(found == expected, values, found)
+
+
+def _update(op: Operation, kind: str, dtype: torch.dtype) -> partial[Bits]:
+    if kind in ("exch", "xchg"):
+        return partial(serial.update, combine=_exchange, chain=_exchanged)
+    if kind not in _FUNCTIONS:
+        raise Malformed(f"no atomic {kind}", op.site)
+    if dtype == torch.bfloat16:
+        return partial(serial.update, combine=_add_bfloat16)
+    letter = {"f": "f", "u": "u"}.get(kind[0], "i")
+    if (letter == "f") != dtype.is_floating_point:
+        raise Malformed(f"an atomic {kind} of {dtype}", op.site)
+    function, numbers = _FUNCTIONS[kind], np.dtype(f"{letter}{dtype.itemsize}")
+    return partial(
+        serial.update,
+        combine=partial(_combined, function, numbers),
+        chain=partial(_accumulated, function, numbers),
+    )
+
+
+def _exchange(found: Bits, values: Bits) -> Bits:
+    return values
+
+
+def _exchanged(first: Bits, values: Bits) -> Bits:
+    return np.concatenate([first, values])
+
+
+def _combined(function: np.ufunc, numbers: np.dtype[np.generic], found: Bits, by: Bits) -> Bits:
+    with np.errstate(all="ignore"):
+        result: Bits = function(found.view(numbers), by.view(numbers)).view(found.dtype)
+    return result
+
+
+def _accumulated(function: np.ufunc, numbers: np.dtype[np.generic], first: Bits, by: Bits) -> Bits:
+    every = np.concatenate([first, by])
+    with np.errstate(all="ignore"):
+        result: Bits = function.accumulate(every.view(numbers), dtype=numbers).view(first.dtype)
+    return result
+
+
+def _add_bfloat16(found: Bits, by: Bits) -> Bits:
+    one, other = (torch.from_numpy(each.copy()).view(torch.bfloat16) for each in (found, by))
+    result: Bits = (one + other).view(torch.int16).numpy()
+    return result

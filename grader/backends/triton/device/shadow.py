@@ -1,0 +1,166 @@
+"""A shadow of memory: for each element, who used it last, and when."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.backends.triton.device.lanes import Lanes
+from grader.backends.triton.device.mappings import Places
+from grader.worker.bounds import Span
+
+Numbers = NDArray[np.int32]
+Where = slice | Places
+Kind = Literal["read", "wrote", "updated"]  # plainly the first two, atomically the third
+
+# Reads of so many elements are noted before they are marked: most arrays are only read, and a
+# shadow of them would be made for nothing.
+MOST_NOTED = 1 << 22
+
+
+class Past(NamedTuple):
+    """Accesses that came before: for each lane a program, counted from 1, or 0; and its moment."""
+
+    programs: Numbers
+    moments: Numbers
+
+
+class Track:
+    """The last access of one kind to each unit, and the last one by another program than that."""
+
+    def __init__(self, units: int) -> None:
+        self._last, self._last_at = np.zeros(units, np.int32), np.zeros(units, np.int32)
+        self._other, self._other_at = np.zeros(units, np.int32), np.zeros(units, np.int32)
+        self._shared = False  # whether any unit has another
+
+    def others(self, at: Where, who: Numbers) -> Past | None:
+        """Return each place's last access by another program than `who`; None: there is none."""
+        last = self._last[at]
+        own = last == who
+        if not self._shared:
+            return self.latest(at, who)
+        found = np.where(own, self._other[at], last)
+        if not found.any():
+            return None
+        return Past(found, np.where(own, self._other_at[at], self._last_at[at]))
+
+    def latest(self, at: Where, who: Numbers) -> Past | None:
+        """Return each place's last access, or 0 where `who` made it.
+
+        Atomic updates of one element come one after the other: what is after the last is after all.
+        """
+        last = self._last[at]
+        found = np.where(last == who, 0, last)
+        return Past(found, self._last_at[at]) if found.any() else None
+
+    def mark(self, at: Where, who: Numbers, now: int) -> None:
+        """Note an access; of several to a place the last stays, and one of another program."""
+        before, before_at = self._last[at].copy(), self._last_at[at]
+        self._keep(at, (before != who) & (before != 0), before, before_at)
+        self._last[at] = who
+        if not isinstance(at, slice):
+            lost = self._last[at] != who
+            self._keep(at, lost, who, np.full(who.size, now, np.int32))
+        self._last_at[at] = now
+
+    def _keep(self, at: Where, chosen: NDArray[np.bool_], who: Numbers, when: Numbers) -> None:
+        if chosen.any():
+            self._shared = True
+            places = np.arange(at.start, at.stop)[chosen] if isinstance(at, slice) else at[chosen]
+            self._other[places], self._other_at[places] = who[chosen], when[chosen]
+
+    def refine(self, factor: int) -> None:
+        self._last, self._last_at = self._last.repeat(factor), self._last_at.repeat(factor)
+        self._other, self._other_at = self._other.repeat(factor), self._other_at.repeat(factor)
+
+
+class Region:
+    """A piece of memory, in units of the smallest element that it was accessed by so far."""
+
+    def __init__(self, start: int, stop: int) -> None:
+        self.start, self.stop = start, stop
+        self._unit = 0
+        self._tracks: dict[Kind, Track] = {}
+        self._noted: list[tuple[Lanes, int]] = []
+        self._places_of_lanes: Numbers | None = None
+
+    def note_read(self, lanes: Lanes, now: int) -> None:
+        """Mark lanes as read: later, if nobody has written to the region so far."""
+        self._noted.append((lanes, now))
+        if self._tracks or sum(each.count for each, _ in self._noted) > MOST_NOTED:
+            self._mark_noted()
+
+    def track(self, kind: Kind) -> Track | None:
+        """Return the accesses of one kind, or None before the first."""
+        if kind == "read":
+            self._mark_noted()
+        return self._tracks.get(kind)
+
+    @property
+    def only_read(self) -> bool:
+        return not self._tracks.keys() - {"read"}
+
+    def mark(self, kind: Kind, lanes: Lanes, now: int) -> None:
+        at, who = self.at(lanes), self.programs(lanes)
+        if kind not in self._tracks:
+            self._tracks[kind] = Track(self._units)
+        self._tracks[kind].mark(at, who, now)
+
+    def at(self, lanes: Lanes) -> Where:
+        """Return the places of the lanes' elements: `pieces` of each, in a row."""
+        first = int(lanes.addresses[0]) - self.start
+        self._refine(math.gcd(self._unit, lanes.access.itemsize, first))
+        pieces = self.pieces(lanes)
+        if lanes.adjacent:
+            return slice(first // self._unit, first // self._unit + pieces * lanes.count)
+        places = (lanes.addresses - self.start) // self._unit
+        if pieces == 1:
+            return places
+        return (places[:, None] + np.arange(pieces)).ravel()
+
+    def pieces(self, lanes: Lanes) -> int:
+        return lanes.access.itemsize // self._unit
+
+    def programs(self, lanes: Lanes) -> Numbers:
+        return np.repeat(lanes.programs, self.pieces(lanes))
+
+    def last_lanes(self, lanes: Lanes) -> Places:
+        """Return, for each lane, the last of the lanes that have its address."""
+        at = (lanes.addresses - self.start) // self._unit
+        if self._places_of_lanes is None or self._places_of_lanes.size != self._units:
+            self._places_of_lanes = np.zeros(self._units, np.int32)
+        self._places_of_lanes[at] = np.arange(lanes.count, dtype=np.int32)
+        return self._places_of_lanes[at].astype(np.int64)
+
+    @property
+    def _units(self) -> int:
+        return -(-(self.stop - self.start) // self._unit)
+
+    def _refine(self, unit: int) -> None:
+        if unit != self._unit:
+            for track in self._tracks.values():
+                track.refine(self._unit // unit)
+            self._unit = unit
+
+    def _mark_noted(self) -> None:
+        noted, self._noted = self._noted, []
+        for lanes, now in noted:
+            for each in lanes.outermost() if lanes.shared else (lanes,):
+                self.mark("read", each, now)
+
+
+def regions(spans: Iterable[Span]) -> Iterator[Region]:
+    """Yield the spans' memory as pieces that do not overlap, lowest first."""
+    start = stop = -1
+    for span in sorted(spans, key=lambda span: span.start):
+        if span.start >= stop:
+            if stop > start:
+                yield Region(start, stop)
+            start, stop = span.start, span.stop
+        stop = max(stop, span.stop)
+    if stop > start:
+        yield Region(start, stop)
