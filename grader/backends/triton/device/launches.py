@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from grader.backends.triton.device.calls import Call
-from grader.backends.triton.device.faults import Malformed
+from grader.backends.triton.device.faults import Malformed, NotSimulated
 from grader.backends.triton.device.mappings import Mapping
 from grader.backends.triton.device.memory import Memory
 from grader.backends.triton.device.plan import Program
+from grader.backends.triton.device.races import Races
 from grader.backends.triton.device.requests import (
     Described,
     Given,
@@ -26,6 +29,7 @@ from grader.backends.triton.device.values import Descriptor, Value, dtype_of
 from grader.worker.bounds import Span
 
 Bytes = NDArray[np.uint8]
+MOST_PROGRAMS = 2**31 - 2  # their numbers have 32 bits, and 0 is nobody's
 MOST_TEXT = 64 << 20  # characters of all the kernels that one worker may send
 
 
@@ -60,6 +64,8 @@ class Device:
         A trial is that of a benchmark, which takes no time here: it is checked alone, because what
         has an effect counts. Raises a Fault.
         """
+        if math.prod(request.grid) > MOST_PROGRAMS:
+            raise NotSimulated(f"room for {math.prod(request.grid)} programs")
         program = self._program(request.digest)
         values = _values(program.module.entry, request.arguments)
         memory = self._memory(request, call)
@@ -82,8 +88,9 @@ class Device:
         scratch = [
             Span(m.start, m.stop, s.name) for m, s in zip(own, request.storages, strict=True)
         ]
-        traffic = None if request.trial else call.traffic
-        return Memory([arena, *own], [*call.spans, *scratch], traffic)
+        spans = [*call.spans, *scratch]
+        races = Races(spans, request.grid, call.source)
+        return Memory([arena, *own], spans, races, None if request.trial else call.traffic)
 
     def _data(self, storage: Storage) -> Bytes:
         return self._scratch[storage.offset : storage.offset + storage.size]

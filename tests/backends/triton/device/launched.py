@@ -13,13 +13,15 @@ import triton
 from triton.runtime import driver as active
 
 from grader.backends.triton.device.plan import Program
+from grader.backends.triton.device.races import Races
 from grader.backends.triton.device.run import Launch, execute
+from grader.backends.triton.device.sites import Source
 from grader.backends.triton.device.ttir.parse import parse
 from grader.backends.triton.device.values import dtype_of
 from grader.backends.triton.driver import compiler
 from grader.backends.triton.driver.driver import activate
 
-from .memories import memory_of
+from .memories import memory_of, span_of
 
 
 class Gpu:
@@ -49,13 +51,17 @@ class Gpu:
         ]
         tensors = {name: each for name, each in named.items() if isinstance(each, torch.Tensor)}
         x, y, z = (*grid, 1, 1)[:3]
-        launch = Launch(
-            program, (x, y, z), memory_of(**tensors), compiled.metadata.num_warps, backwards
-        )
-        execute(launch, values)
+        source = Source(kernel.fn.__code__.co_filename, _lines(kernel))
+        spans = [span_of(name, tensor) for name, tensor in tensors.items()]
+        memory = memory_of({"races": Races(spans, (x, y, z), source)}, **tensors)
+        execute(Launch(program, (x, y, z), memory, compiled.metadata.num_warps, backwards), values)
 
     def _compiled(self, kernel: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
         return kernel.warmup(*arguments, grid=(1,), **options)
+
+
+def _lines(kernel: Any) -> list[str]:
+    return Path(kernel.fn.__code__.co_filename).read_text(encoding="utf-8").splitlines()
 
 
 @contextmanager
