@@ -56,17 +56,22 @@ class Lanes:
         return int(np.prod(self.shape[1:], dtype=np.int64))
 
     @cached_property
+    def counts(self) -> NDArray[np.intp]:
+        """The active lanes of each program; of one of them, where lanes are shared."""
+        if self.active is None:
+            return np.full(self.shape[0], self.block)
+        return np.asarray(np.count_nonzero(self.active, axis=1))
+
+    @cached_property
     def rows(self) -> NDArray[np.intp]:
         """Each lane's program, as its place in `access.programs`."""
-        if self.active is None:
-            return np.repeat(np.arange(self.shape[0]), self.block)
-        return np.nonzero(self.active)[0]
+        return np.repeat(np.arange(self.shape[0]), self.counts)
 
     @cached_property
     def programs(self) -> NDArray[np.int32]:
         """Each lane's program, counted from 1; the lanes are not shared."""
         numbers: NDArray[np.int32] = (self.access.programs.numpy() + 1).astype(np.int32)
-        return np.repeat(numbers, self.block) if self.active is None else numbers[self.rows]
+        return np.repeat(numbers, self.counts)
 
     @cached_property
     def low(self) -> int:

@@ -112,10 +112,7 @@ class Traffic:
     def _count_programs(self, lanes: Lanes) -> None:
         access = lanes.access
         at = access.programs.numpy()
-        if lanes.active is None:
-            active: int | NDArray[np.intp] = lanes.block
-        else:
-            active = np.count_nonzero(lanes.active, axis=1)
+        active = lanes.counts
         acts = np.minimum(active, 1)
         moved = np.multiply(active, access.itemsize)
         self._add("bytes", at, moved, access.site)
