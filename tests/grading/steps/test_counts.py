@@ -136,7 +136,7 @@ def test_what_one_thread_does_too_often(
     assert bool(step.failure.frames) == name.startswith("global")
 
 
-@pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.parametrize("name", backends.find("numba").counts)
 def test_what_is_not_counted_does_not_pass(
     counted, monkeypatch, name: str, snapshot: SnapshotAssertion
 ):
