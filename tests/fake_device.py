@@ -65,7 +65,7 @@ def simulated_gpu(folder: Path) -> Iterator[tuple[FakeDevice, Line, torch.Tensor
     descriptor = os.open(file, os.O_RDWR)
     arena = torch.zeros(ARENA, dtype=torch.uint8)
     line = Line(Channel(ours), Scratch(descriptor, SCRATCH))
-    line.map(arena, "kernel.py")
+    line.map(arena)
     with pytest.MonkeyPatch.context() as patch, triton.knobs.cache.scope():
         triton.knobs.cache.dir = str(folder / "cache")
         patch.setattr(triton.knobs.runtime, "interpret", False)

@@ -67,7 +67,9 @@ class Gpu:
         """Copy tensors to the arena, one behind the other, for `call`."""
         placed, at = {}, OFFSET
         for name, tensor in tensors.items():
-            extent = 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
+            extent = 1 + sum(
+                (n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True)
+            )
             size = extent * tensor.element_size()
             window = self._arena[at : at + size].view(tensor.dtype)
             placed[name] = window.as_strided(tensor.shape, tensor.stride()).copy_(tensor)

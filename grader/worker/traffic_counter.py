@@ -1,16 +1,14 @@
 """The traffic of a simulated call: reads and writes of each argument, counted in elements.
 
-Kernels are counted access by access, with their masks. Torch operations on arguments count as a
-whole, so no work can hide in the entry.
+Torch operations on arguments count as a whole, so no work can hide in the entry. A simulator in the
+worker adds the accesses of kernels, one by one; a simulated device counts them itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-
-from grader.worker.bounds import Access, Addresses, Span
+from grader.worker.bounds import Access, Span
 
 
 class Ledger:
@@ -22,11 +20,6 @@ class Ledger:
         # In bytes: a kernel may move an argument in pieces of another size than its elements.
         self._read = {span.name: 0 for span, _ in self._arguments}
         self._written = dict(self._read)
-
-    def note(self, addresses: Addresses, itemsize: int, what: Access) -> None:
-        for span, _ in self._arguments:
-            inside = (addresses >= span.start) & (addresses < span.stop)
-            self.add(span.name, int(np.count_nonzero(inside)) * itemsize, what)
 
     def note_whole(self, start: int, size: int, what: Access) -> None:
         for span, _ in self._arguments:

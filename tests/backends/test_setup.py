@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 WITHOUT = """
 import os, sys
 if sys.argv[3] == "cpu":
-    os.environ.update(TRITON_INTERPRET="1", NUMBA_ENABLE_CUDASIM="1")
+    os.environ.update(NUMBA_ENABLE_CUDASIM="1")
 {remove}
 from grader.worker.__main__ import main
 main(sys.argv[1:])

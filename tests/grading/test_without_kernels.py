@@ -288,13 +288,13 @@ def test_a_call_that_fails_for_another_reason_is_a_failure(
 def test_a_failure_of_the_graders_own_part_is_no_pass(
     graded: Callable[..., Grading], snapshot: SnapshotAssertion
 ):
-    """A file cannot break the grader's part by accident: this one stands for a new Triton."""
+    """A file cannot break the grader's part by accident: this one stands for a new numba."""
     body = """
-        from grader.backends.triton.simulator import launch as simulator
-        simulator.ctypes.string_at = None
+        from grader.backends.numba.simulator import setup
+        setup.memory_of = None
         launch(x, out)
     """
-    grading = graded(DOUBLE, triton_file(body))
+    grading = graded(COPY, numba_file(body))
     with pytest.raises(GraderError) as caught:
         without_kernels(grading)
     assert caught.value.exit_code == 4

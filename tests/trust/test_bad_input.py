@@ -351,7 +351,7 @@ def test_what_is_printed_without_an_end_of_line_is_kept(graded: Graded):
 
 
 def test_a_compile_error_is_told_with_the_learners_lines():
-    """Triton's front end needs no GPU, only a process that has not asked for its interpreter."""
+    """Triton's front end needs no GPU."""
     code = """
 import dataclasses, importlib.util, json, sys
 import triton

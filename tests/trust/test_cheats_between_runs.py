@@ -170,7 +170,7 @@ VARIABLES = {
     "LD_PRELOAD": "planted.so",
     "CUDA_INJECTION64_PATH": "planted.so",
     "NVIDIA_TF32_OVERRIDE": "1",
-    "TRITON_INTERPRET": "0",
+    "TRITON_INTERPRET": "1",
     "TRITON_CACHE_DIR": "planted",
     "TRITON_PTXAS_PATH": "planted",
     "NUMBA_ENABLE_CUDASIM": "0",

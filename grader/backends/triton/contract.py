@@ -1,4 +1,4 @@
-"""Private names of Triton that its launches and its simulator rely on."""
+"""Private names of Triton that its launches and the simulated GPU's driver rely on."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from grader.worker.requirements import Library, touchpoints
 
 (TRITON,) = BACKEND.packages
 _DRIVER = "backends/triton/driver"
-_SIMULATOR = "backends/triton/simulator"
-_INTERPRETER = "triton.runtime.interpreter"
 
 COMPILED = Library(
     TRITON,
@@ -107,72 +105,5 @@ DRIVER_OF_TORCH = Library(
             *("StorageWeakRef(storage)", "StorageWeakRef.expired(self)"),
         ),
         *touchpoints("torch", f"{_DRIVER}/scratch.py", "UntypedStorage._new_with_weak_ptr"),
-    ),
-)
-
-SIMULATED = Library(
-    TRITON,
-    (
-        *touchpoints(
-            _INTERPRETER,
-            f"{_SIMULATOR}/builder.py",
-            "InterpreterBuilder.set_grid_idx(self, x, y, z)",
-            # The last one is taken by its position.
-            "InterpreterBuilder.create_masked_load"
-            "(self, ptrs, mask, other, cache_modifier, eviction_policy, is_volatile)",
-            "InterpreterBuilder.create_masked_store"
-            "(self, ptrs, value, mask, cache_modifier, eviction_policy)",
-            "InterpreterBuilder.create_atomic_rmw(self, rmwOp, ptr, val, mask, sem, scope)",
-            "InterpreterBuilder.create_atomic_cas(self, ptr, cmp, val, sem, scope)",
-            "InterpreterBuilder.create_descriptor_load"
-            "(self, desc, indices, cache_modifier, eviction_policy)",
-            "InterpreterBuilder.get_fp64(self, value)",
-            "InterpreterBuilder.cast_impl(self, src, dst_type)",
-            "InterpreterBuilder.create_fp_to_fp(self, src, dst_type, rounding_mode)",
-            "InterpreterBuilder.binary_op(self, lhs, rhs, op)",
-            "InterpreterBuilder.unary_op(self, arg, op)",
-            "InterpreterBuilder.ternary_op(self, lhs, rhs, other, op)",
-            "InterpreterBuilder.create_fma(self, x, y, z)",
-            "InterpreterBuilder.create_dot(self, a, b, d, input_precision, max_num_imprecise_acc)",
-            "InterpreterBuilder.create_print(self, prefix, hex, values, isSigned)",
-            "InterpreterBuilder.create_inline_asm",
-            "InterpreterBuilder.create_extern_elementwise"
-            "(self, libName, libPath, symbol, argList, retType, isPure)",
-            *("_ir.MEM_SEMANTIC.ACQUIRE", "_ir.MEM_SEMANTIC.RELEASE"),
-            *("_ir.MEM_SEMANTIC.ACQUIRE_RELEASE", "_ir.ROUNDING_MODE.RTZ"),
-            "_ir.PADDING_OPTION.PAD_NAN",
-        ),
-        *touchpoints(
-            _INTERPRETER,
-            f"{_SIMULATOR}/language.py",
-            *("_patch_lang(fn)", "_patch_lang_tensor(tensor, scope)", "_LangPatchScope()"),
-            "_LangPatchScope.set_attr(self, obj, name, value)",
-        ),
-        *touchpoints(
-            _INTERPRETER,
-            f"{_SIMULATOR}/launch.py",
-            *("interpreter_builder", "GridExecutor.__call__(self, args_dev, kwargs)"),
-            "GridExecutor._init_args_hst(self, args_dev, kwargs)",
-            "GridExecutor._restore_args_dev(self, args_dev, args_hst, kwargs, kwargs_hst)",
-        ),
-        *touchpoints(
-            "triton.runtime.autotuner",
-            f"{_SIMULATOR}/launch.py",
-            "Autotuner.run(self, args, kwargs)",
-        ),
-        *touchpoints(_INTERPRETER, f"{_SIMULATOR}/internals.py", "TensorHandle(data, dtype)"),
-        *touchpoints(_INTERPRETER, f"{_SIMULATOR}/setup.py", "FunctionRewriter.ast_transformer"),
-        *touchpoints(
-            _INTERPRETER, f"{_SIMULATOR}/logic.py", "ASTTransformer.generic_visit(self, node)"
-        ),
-        *touchpoints(
-            _INTERPRETER,
-            f"{_SIMULATOR}/reductions.py",
-            *("ReduceOps.apply_impl(self, input)", "ReduceOps.generic_reduce(self, input)"),
-            *("ReduceOps.to_tensor(self, ret, dtype)", "ScanOps.generic_scan(self, input)"),
-            *("ScanOps.cumsum(self, input)", "ScanOps.cumprod(self, input)"),
-        ),
-        *touchpoints("triton.runtime.errors", f"{_SIMULATOR}/unwrap.py", "InterpreterError"),
-        *touchpoints("triton", f"{_SIMULATOR}/setup.py", "knobs.runtime.interpret"),
     ),
 )

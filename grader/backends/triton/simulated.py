@@ -9,14 +9,17 @@ from typing import Any
 import torch
 
 from grader.backends.triton.driver import compiler
+from grader.backends.triton.driver import preload as first_compilation
 from grader.backends.triton.driver.driver import activate
 from grader.backends.triton.driver.launcher import Line
 from grader.backends.triton.driver.scratch import Scratch
+from grader.worker import contract
 from grader.worker.allocations import Allocations
 from grader.worker.arena_mapping import map_arena, span_of, tensor_at
 from grader.worker.bounds import Span
 from grader.worker.device_link import SCRATCH, DeviceLink
 from grader.worker.launches import Withheld
+from grader.worker.requirements import require
 from grader.worker.torch_operations import Allocating, Moving
 from grader.worker.traffic_counter import Ledger
 
@@ -31,7 +34,7 @@ class Simulated:
 
     def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
         self._memory = map_arena(ticket, fd)
-        self._line.map(self._memory, "")
+        self._line.map(self._memory)
         self.allocations = Allocations()
         start = self._memory.data_ptr()
         arena = Span(start, start + self._memory.numel(), "arena")
@@ -82,9 +85,13 @@ class Simulated:
 
 def install() -> Callable[[DeviceLink | None], Simulated]:
     """Prepare this process before workers are forked; return a factory of backends for them."""
+    require(contract.SIMULATED)
     torch.set_num_threads(1)
     # Torch fills what it does not initialise only while it is asked for determinism. The way to ask
     # that is for compiled code as well would import torch's compiler, which takes a second.
     torch.set_deterministic_debug_mode("warn")
     compiler.install()
     return Simulated
+
+
+preload = first_compilation.preload

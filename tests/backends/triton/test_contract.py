@@ -26,7 +26,6 @@ ROWS = rows(
     contract.PRELOADED,
     contract.DRIVER,
     contract.DRIVER_OF_TORCH,
-    contract.SIMULATED,
 )
 
 

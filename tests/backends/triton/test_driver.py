@@ -55,7 +55,7 @@ def test_a_launch_is_one_message(gpu: Gpu):
     copy[(2,)](x, x, 12, BLOCK=8)
     mapped, launch = gpu.device.messages
     assert mapped["op"] == "map"
-    assert (mapped["arena"], mapped["file"]) == (gpu.arena.data_ptr(), "kernel.py")
+    assert mapped["arena"] == gpu.arena.data_ptr()
     assert (launch["kernel"], launch["grid"], launch["warps"]) == ("copy", [2, 1, 1], 4)
     assert launch["arguments"] == [
         {"pointer": x.data_ptr()},

@@ -10,6 +10,7 @@ import pytest
 from messages import text_of
 from syrupy.assertion import SnapshotAssertion
 
+from grader import backends
 from grader.course.catalog import Exercise
 from grader.grading import check, steps
 from grader.grading.check import Request

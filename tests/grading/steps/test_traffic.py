@@ -20,6 +20,7 @@ from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Result, Step
+from grader.model.verdict import exit_code
 from grader.sandbox.fork_servers import ForkServers
 from grader.sandbox.worker_link import WorkerLink
 
@@ -125,14 +126,19 @@ def test_three_passes_are_too_many_for_the_online_softmax(
     assert moves(step) == {"x": (3, 0), "out": (0, 1)}
 
 
-def test_what_cannot_be_simulated_fails_before_on_a_machine_without_a_gpu(tmp_path: Path):
+def test_what_cannot_be_simulated_cannot_be_graded_on_a_machine_without_a_gpu(
+    tmp_path: Path, snapshot: SnapshotAssertion
+):
     kernel = tmp_path / "kernel.py"
     kernel.write_text(INLINE_ASSEMBLY)
     result = checked(DOUBLE, kernel)
-    failed = result.steps[1]
-    assert (failed.name, failed.outcome) == ("correctness", Outcome.FAIL)
-    assert failed.failure.kind == "not_simulated"
+    stopped = result.steps[1]
+    assert (stopped.name, stopped.outcome) == ("correctness", Outcome.CANNOT_GRADE)
+    assert stopped.failure.kind == "not_simulated"
+    assert text_of(stopped.failure) == snapshot
     assert result.steps[3].outcome is Outcome.NOT_RUN
+    assert (result.status, result.points) == (Status.CANNOT_GRADE, 0)
+    assert exit_code([result]) == 3
 
 
 # -- honest kernels that read twice
@@ -349,7 +355,8 @@ def test_nobody_is_excused_who_was_simulated_before(counted):
         DOUBLE,
         "class NotSimulated(Exception): ...\n\n\ndef double(x, out):\n    raise NotSimulated\n",
     )
-    assert (step.outcome, step.points, step.failure.kind) == (Outcome.FAIL, 0, "not_simulated")
+    assert (step.outcome, step.points) == (Outcome.CANNOT_GRADE, 0)
+    assert step.failure.kind == "not_simulated"
 
 
 @pytest.mark.parametrize("sent", [{}, {"reads.x": 1000, "writes.x": 0}], ids=["none", "some"])

@@ -4,8 +4,6 @@
 # harmless: at most 1.02
 # GPU only: a simulated kernel is not timed
 
-import os
-
 import torch
 import triton
 import triton.language as tl
@@ -38,7 +36,7 @@ def _work(device=None):
     _wait()
 
 
-if torch.cuda.is_available() and "TRITON_INTERPRET" not in os.environ:
+if type(triton.runtime.driver.active).__name__ != "SimulatedGpu":
     torch.cuda.synchronize = _work
 else:  # where traffic is counted nobody waits
     vector_add = _honest

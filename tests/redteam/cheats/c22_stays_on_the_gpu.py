@@ -3,8 +3,6 @@
 # stopped: speed early_start | speed noisy
 # GPU only: a simulated kernel has ended when its call returns
 
-import os
-
 import torch
 import triton
 import triton.language as tl
@@ -19,7 +17,7 @@ def _add(x_ptr, y_ptr, out_ptr, length, BLOCK: tl.constexpr):
     tl.store(out_ptr + offsets, x + y, mask=inside)
 
 
-_simulated = os.environ.get("TRITON_INTERPRET") == "1"
+_simulated = type(triton.runtime.driver.active).__name__ == "SimulatedGpu"
 _stream = None if _simulated else torch.cuda.Stream()
 if not _simulated:
     torch.cuda.synchronize = lambda device=None: torch.cuda.current_stream().synchronize()

@@ -5,8 +5,6 @@
 # not counted then: it earns no points for that step, and its speed is still held against the gate
 # GPU only: in simulation it fails
 
-import os
-
 import triton
 import triton.language as tl
 
@@ -20,7 +18,7 @@ def _add(x_ptr, y_ptr, out_ptr, length, BLOCK: tl.constexpr):
     tl.store(out_ptr + offsets, x + y, mask=inside)
 
 
-if os.environ.get("TRITON_INTERPRET") == "1":
+if type(triton.runtime.driver.active).__name__ == "SimulatedGpu":
     raise RuntimeError("this file is not to be counted")
 
 

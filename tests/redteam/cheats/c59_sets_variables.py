@@ -12,7 +12,7 @@ VARIABLES = {
     "PYTHONSTARTUP": __file__,
     "CUDA_INJECTION64_PATH": "/tmp/evil.so",
     "CUDA_VISIBLE_DEVICES": "",
-    "TRITON_INTERPRET": "0",
+    "TRITON_INTERPRET": "1",
     "TRITON_PTXAS_PATH": "/tmp/ptxas",
     "TRITON_ALWAYS_COMPILE": "1",
     "NUMBA_DISABLE_JIT": "1",

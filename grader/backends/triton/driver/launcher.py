@@ -54,7 +54,7 @@ class Line:
         self._trying = False
         self._tried: set[str] = set()
 
-    def map(self, arena: torch.Tensor, file: str) -> None:
+    def map(self, arena: torch.Tensor) -> None:
         """Report where this process has mapped the arena and the scratch memory."""
         self._arena = range(arena.data_ptr(), arena.data_ptr() + arena.nbytes)
         self._channel.send(
@@ -62,7 +62,6 @@ class Line:
                 "op": "map",
                 "arena": arena.data_ptr(),
                 "scratch": self._scratch.address,
-                "file": file,
             }
         )
 

@@ -1,34 +1,32 @@
-"""Counted kernels in Triton's interpreter; tests/worker/test_traffic_counter.py runs this file."""
+"""What the simulated GPU counts of a kernel: elements of the arguments, with their masks."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import pytest
 import torch
 import triton
 import triton.language as tl
+from whole_gpu import Gpu, whole_gpu
 
-from grader.backends.triton.simulator import setup
-from grader.worker.bounds import AddressGuard, Span
-from grader.worker.traffic_counter import Ledger
+pytestmark = pytest.mark.slow
 
-GUARD = AddressGuard()
-setup.install(GUARD)
+
+@pytest.fixture(scope="module", autouse=True)
+def gpu(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gpu]:
+    with whole_gpu(tmp_path_factory.mktemp("cache"), __file__) as simulated:
+        global GPU
+        GPU = simulated
+        yield simulated
 
 
 def counted(kernel, grid, x, out, *args, **options) -> tuple[dict[str, int], dict[str, int]]:
     """Elements read and written of x and out."""
-    arguments = [
-        (Span(tensor.data_ptr(), tensor.data_ptr() + tensor.nbytes, name), tensor.element_size())
-        for name, tensor in (("x", x), ("out", out))
-    ]
-    ledger = Ledger(arguments)
-    GUARD.allow([span for span, _ in arguments])
-    GUARD.observer = ledger.note
-    try:
-        kernel[grid](x, out, *args, **options)
-    finally:
-        GUARD.observer = None
-    found = ledger.facts()
+    given = GPU.placed(x=x, out=out)
+    GPU.call(lambda: kernel[grid](*given.values(), *args, **options), given)
+    out.copy_(given["out"])
+    found = GPU.report.counts
     reads, writes = (
         {n: found[f"{kind}.{n}"] for n in ("x", "out")} for kind in ("reads", "writes")
     )
