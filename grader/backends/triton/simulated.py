@@ -13,13 +13,11 @@ from grader.backends.triton.driver import preload as first_compilation
 from grader.backends.triton.driver.driver import activate
 from grader.backends.triton.driver.launcher import Line
 from grader.backends.triton.driver.scratch import Scratch
-from grader.worker import contract
 from grader.worker.allocations import Allocations
 from grader.worker.arena_mapping import map_arena, span_of, tensor_at
 from grader.worker.bounds import Span
 from grader.worker.device_link import SCRATCH, DeviceLink
 from grader.worker.launches import Withheld
-from grader.worker.requirements import require
 from grader.worker.torch_operations import Allocating, Moving
 from grader.worker.traffic_counter import Ledger
 
@@ -85,7 +83,6 @@ class Simulated:
 
 def install() -> Callable[[DeviceLink | None], Simulated]:
     """Prepare this process before workers are forked; return a factory of backends for them."""
-    require(contract.SIMULATED)
     torch.set_num_threads(1)
     # Torch fills what it does not initialise only while it is asked for determinism. The way to ask
     # that is for compiled code as well would import torch's compiler, which takes a second.

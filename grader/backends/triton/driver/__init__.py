@@ -6,6 +6,7 @@ Importing it raises CannotGrade when the installed Triton or torch does not fit.
 from __future__ import annotations
 
 from grader.backends.triton import contract
+from grader.worker import contract as of_torch
 from grader.worker.requirements import require
 
-require(contract.DRIVER, contract.DRIVER_OF_TORCH)
+require(of_torch.SIMULATED, contract.DRIVER, contract.DRIVER_OF_TORCH)
