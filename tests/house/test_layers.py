@@ -92,7 +92,7 @@ def loaded_by(modules: list[str], unwanted: set[str]) -> set[str]:
 
 
 def test_the_simulated_gpu_executes_without_triton():
-    """It reads text: whatever a worker does to Triton or sends, none of Triton's code runs there."""
+    """It reads text: whatever a worker sends, none of Triton's code runs there."""
     assert loaded_by(["backends.triton.device.process"], {"triton"}) == set()
 
 
