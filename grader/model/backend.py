@@ -19,7 +19,8 @@ class Abilities:
     `simulate`: run kernels on the CPU. `count_traffic`: count in simulation how often each element
     of an argument is read and written. `trace_threads`: record in simulation each access of each
     thread. `trace_lanes`: the same of each lane of a program that works on blocks.
-    `compile_without_gpu`: compile for a GPU that is not there.
+    `compile_without_gpu`: compile for a GPU that is not there. `tune`: try forms of a kernel at its
+    first call, so that the call that is counted comes after another one.
     """
 
     simulate: bool = False
@@ -27,6 +28,7 @@ class Abilities:
     trace_threads: bool = False
     trace_lanes: bool = False
     compile_without_gpu: bool = False
+    tune: bool = False
 
     def __post_init__(self) -> None:
         if not self.simulate and (self.count_traffic or self.trace_threads or self.trace_lanes):

@@ -73,9 +73,16 @@ class RemoteKernel:
         finished = self._carry_out(arguments, self._executor.without_kernels, anywhere=True)
         return filled if finished else None
 
-    def count(self, inputs: dict[str, Tensor | float]) -> tuple[dict[str, Tensor], Counts]:
-        """Run in simulation and in a new worker; return the counts, too."""
+    def count(
+        self, inputs: dict[str, Tensor | float], *first: dict[str, Tensor | float]
+    ) -> tuple[dict[str, Tensor], Counts]:
+        """Run in simulation and in a new worker; return the counts, too.
+
+        The calls with the inputs of `first` come before, and are not counted.
+        """
         self._executor.close()
+        for each in first:
+            self.run(each)
         filled = destinations(self.spec, inputs, self.device)
         arguments = [(inputs | filled)[a.name] for a in self.spec.arguments]
         return filled, self._carry_out(

@@ -173,7 +173,8 @@ def test_memory_that_no_operation_of_torchs_makes_counts_when_a_kernel_gets_it(h
 
 def test_what_a_file_keeps_from_call_to_call_counts(held):
     keeping = adding("KEPT.append(x * 2)", before="KEPT = []")
-    assert held(ADD, keeping).memory.peak_bytes == pytest.approx(2 * TEMPORARY, rel=1e-3)
+    # Of two calls: the one that is counted comes after another.
+    assert held(ADD, keeping).memory.peak_bytes == pytest.approx(3 * TEMPORARY, rel=1e-3)
 
 
 def test_scratch_that_does_not_grow_counts_as_what_it_is(held):

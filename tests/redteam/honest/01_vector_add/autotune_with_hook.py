@@ -1,4 +1,4 @@
-"""The autotuner clears the output before each trial, and rewrites none of the inputs."""
+"""The autotuner clears the output before each trial of a block size."""
 
 import torch
 import triton
@@ -9,7 +9,6 @@ import triton.language as tl
     configs=[triton.Config({"BLOCK": 512}, num_warps=4), triton.Config({"BLOCK": 2048})],
     key=["n"],
     reset_to_zero=["out_ptr"],
-    restore_value=["x_ptr"],
 )
 @triton.jit
 def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
