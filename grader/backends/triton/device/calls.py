@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grader.backends.triton.device import faults
+from grader.backends.triton.device.provenance import Provenance
 from grader.backends.triton.device.requests import Requested
 from grader.backends.triton.device.sites import Source
 from grader.backends.triton.device.traffic import Traffic
@@ -30,6 +31,7 @@ class Call:
     backwards: bool = False
     withhold: bool = False
     traffic: Traffic | None = None
+    provenance: Provenance | None = None
     launches: int = 0
     held: int = 0
     fault: Fault | None = None
@@ -46,6 +48,7 @@ class Call:
             backwards=runs_backwards(ref["shape"] for ref in message["refs"]),
             withhold=message["withhold"],
             traffic=traffic,
+            provenance=Provenance([span for span, _ in spans]),
         )
 
     def attempt(self, launch: Callable[[], None]) -> None:
@@ -95,11 +98,16 @@ class Call:
         return DeviceReport(
             seq=seq,
             fault=self.fault,
-            counts={} if self.traffic is None else self.traffic.facts(self.source.line_of),
+            counts=self._counts(),
             launches=self.launches,
             held=self.held,
             not_simulated=self.not_simulated,
         )
+
+    def _counts(self) -> dict[str, int]:
+        counters = (self.traffic, self.provenance)
+        facts = [each.facts(self.source.line_of) for each in counters if each is not None]
+        return {name: count for each in facts for name, count in each.items()}
 
     def _frames(self, site: Site | None) -> tuple[tuple[int, str, str], ...]:
         """Return the places in the kernel file, outermost first, as the judge takes them."""

@@ -90,7 +90,8 @@ class Device:
         ]
         spans = [*call.spans, *scratch]
         races = Races(spans, request.grid, call.source)
-        return Memory([arena, *own], spans, races, None if request.trial else call.traffic)
+        traffic = None if request.trial else call.traffic
+        return Memory([arena, *own], spans, races, traffic, call.provenance)
 
     def _data(self, storage: Storage) -> Bytes:
         return self._scratch[storage.offset : storage.offset + storage.size]

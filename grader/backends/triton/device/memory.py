@@ -15,6 +15,7 @@ from grader.backends.triton.device.bounds import Bounds
 from grader.backends.triton.device.faults import Malformed, Misaligned
 from grader.backends.triton.device.lanes import Lanes
 from grader.backends.triton.device.mappings import Bits, Mapping, Mappings
+from grader.backends.triton.device.provenance import Provenance
 from grader.backends.triton.device.races import Races
 from grader.backends.triton.device.traffic import Traffic
 from grader.worker.bounds import Span
@@ -33,6 +34,7 @@ class Memory:
         spans: Sequence[Span],
         races: Races | None = None,
         traffic: Traffic | None = None,
+        provenance: Provenance | None = None,
     ) -> None:
         """Raise Malformed if mappings overlap, or a span lies outside of them."""
         self._mappings = Mappings(mappings)
@@ -42,6 +44,7 @@ class Memory:
         self._bounds = Bounds(spans)
         self._races = races
         self._traffic = traffic
+        self._provenance = provenance
         self.changes = 0
 
     def load(self, access: Access, other: Tensor | None = None) -> Tensor:
@@ -53,6 +56,8 @@ class Memory:
                 self._races.look(lanes)
             else:
                 self._races.read(lanes)
+        if other is None and lanes.active is not None and self._provenance is not None:
+            other = self._provenance.undefined(access.dtype, access.site)
         return lanes.value(self._held(lanes), other)
 
     def store(self, access: Access, values: Tensor) -> None:
@@ -64,6 +69,8 @@ class Memory:
         bits = lanes.bits(values)
         if self._races is not None:
             self._races.write(lanes, bits, self._held)
+        if self._provenance is not None:
+            self._provenance.follow(lanes, bits)
         # Where programs take turns, one that stores what is there already has changed nothing.
         if access.programs.shape[0] > 1 or not np.array_equal(self._held(lanes), bits):
             self.changes += 1
