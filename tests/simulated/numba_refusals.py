@@ -186,6 +186,24 @@ def test_an_assertion_of_the_learners_own_is_theirs():
 
 
 @cuda.jit
+def divides_whole_numbers(x):
+    x[0] = x.size // (x.size - x.size)
+
+
+@cuda.jit
+def divides_floats(x):
+    zero = 0.0
+    x[0] = 1.0 / zero
+
+
+def test_a_whole_number_over_0_is_the_learners_and_a_float_is_not():
+    with pytest.raises(ZeroDivisionError):
+        launched(divides_whole_numbers)
+    with pytest.raises(NotSimulated, match="float division by zero"):
+        launched(divides_floats)
+
+
+@cuda.jit
 def links(x):
     x[0] = int32(1)
 

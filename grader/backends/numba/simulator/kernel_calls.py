@@ -44,7 +44,7 @@ def call(kernel: Any, args: tuple[Any, ...], configuration: Any) -> None:
         compiled_for(kernel, args, configuration)
         raise
     except _OF_PYTHON as error:
-        if _raised_by_text(error) or not _compiles(kernel, args, configuration):
+        if _is_the_learners(error) or not _compiles(kernel, args, configuration):
             raise
         why = f"numba compiles this kernel, and the simulator cannot run it ({error})"
         raise NotSimulated(why).with_traceback(error.__traceback__) from None
@@ -60,8 +60,13 @@ def call_inside(kernel: Any, *args: Any, **kwargs: Any) -> Any:
     return kernel.py_func(*args, **kwargs)
 
 
-def _raised_by_text(error: BaseException) -> bool:
-    """Report whether a `raise` or `assert` of the learner's raised it."""
+def _is_the_learners(error: BaseException) -> bool:
+    """Report whether a `raise` or `assert` of theirs raised it, or a whole number over 0.
+
+    A GPU divides by 0 without an error, and the quotient of whole numbers is then meaningless.
+    """
+    if isinstance(error, ZeroDivisionError) and str(error).startswith("integer"):
+        return True
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
