@@ -36,3 +36,11 @@ assert all(path.is_file() for path in LONG)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The long files first, the longest at the very front; the others as they were."""
     items.sort(key=lambda item: LONG.index(item.path) if item.path in LONG else len(LONG))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With `-m 'not slow'` import no file whose tests are all slow: importing takes seconds."""
+    if config.getoption("-m") != "not slow" or not collection_path.match("test_*.py"):
+        return None
+    text = collection_path.read_text(encoding="utf-8")
+    return "\npytestmark = pytest.mark.slow\n" in text or None

@@ -15,8 +15,8 @@ from grader.worker.load import LoadError
 # From here on torch explains how to find the call of an error. The judge waits for each call to
 # end, so the call is known.
 TORCH_ON_DEBUGGING = "CUDA kernel errors might be asynchronously reported"
-# Errors that only a simulator raises: by name, because each module is imported for one backend.
-_SIMULATORS = {
+# Errors of the backends: by name, because each module is imported for one backend.
+_BACKENDS = {
     "OutOfBounds": "out_of_bounds",
     "Race": "race",
     "DivergentBarrier": "divergent_barrier",
@@ -24,6 +24,7 @@ _SIMULATORS = {
     "Uninitialised": "uninitialised",
     "LaunchRefused": "launch_refused",
     "NotSimulated": "not_simulated",
+    "NotCompiled": "compile",
 }
 
 
@@ -76,7 +77,7 @@ def _kind(error: BaseException, file: str, frames: list[tuple[int, str, str]]) -
         return "out_of_bounds"
     if kind := _device_kind(error):
         return kind
-    if kind := _SIMULATORS.get(type(error).__name__):
+    if kind := _BACKENDS.get(type(error).__name__):
         return kind
     return "compile" if _compile_errors(error) else "exception"
 
@@ -133,7 +134,7 @@ def _message(error: BaseException, file: str) -> str:
         return "the kernel asked for more memory than it gets" + (f": {size[0]}" if size else "")
     if _device_kind(error):
         return text
-    if _SIMULATORS.get(type(error).__name__, "not_simulated") != "not_simulated":
+    if _BACKENDS.get(type(error).__name__, "not_simulated") != "not_simulated":
         return text
     if _is_illegal_access(error):
         return "the kernel touched memory far outside its tensors, and the GPU stopped it"
@@ -162,6 +163,9 @@ def _own_frames(error: BaseException, file: str) -> list[tuple[int, str, str]]:
     # The compiler's position is not a Python frame: the exception holds it.
     for each in _compile_errors(error):
         own += _compiled_line(each.src, each.node, file)
+    match getattr(error, "kernel_line", None):
+        case (str(where), int(line)) if where == file and _is_line(line):
+            own.append((line, "", _line(file, line)))
     return own
 
 

@@ -95,6 +95,7 @@ def test_an_operator_makes_its_changes(operator: str, line: str, expected: list[
     assert changes(operator, inside(line)) == expected
 
 
+@pytest.mark.slow
 def test_every_operator_makes_something_of_the_course():
     used = {m.operator for e in EXERCISES for m in mutants.make(e.solution.read_text())}
     assert used == {operator.__name__ for operator in operators.OPERATORS}

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 WITHOUT = """
 import os, sys
 if sys.argv[3] == "cpu":
-    os.environ.update(NUMBA_ENABLE_CUDASIM="1")
+    os.environ.update(NUMBA_DISABLE_CUDA="1")
 {remove}
 from grader.worker.__main__ import main
 main(sys.argv[1:])
@@ -58,8 +58,12 @@ def start_without(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
             *("torch.utils._pytree.tree_leaves", "torch 2.13.0 or 2.11.0"),
         ),
         (
-            *("numba", "cpu", "import numba.cuda.simulator.kernel as k; del k.BlockManager"),
-            *("numba.cuda.simulator.kernel.BlockManager", "numba-cuda 0.30.4"),
+            *(
+                "numba",
+                "cpu",
+                "from numba.cuda import dispatcher; del dispatcher.CUDADispatcher.call",
+            ),
+            *("numba.cuda.dispatcher.CUDADispatcher.call", "numba-cuda 0.30.4"),
         ),
     ],
 )

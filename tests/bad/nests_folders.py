@@ -1,8 +1,8 @@
-"""Copies, and leaves 1,500 folders in each other: Python allows 1,000 calls in each other."""
+"""Copies, and leaves 1,100 folders in each other: Python allows 1,000 calls in each other."""
 
 import os
 
-for _ in range(1500):
+for _ in range(1100):
     os.makedirs("d", exist_ok=True)
     os.chdir("d")
 

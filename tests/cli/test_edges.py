@@ -10,6 +10,7 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -47,16 +48,15 @@ def two_lines(done: subprocess.CompletedProcess[str]) -> str:
 # -- streams
 
 
-@pytest.mark.parametrize("command", ["list", "--help", "--version", "show 01_copy"])
+@pytest.mark.parametrize("command", ["list", "--help"])
 def test_a_full_disk_is_no_fault_of_the_grader(command: str):
     done = shell(f"{GRADER} {command} > /dev/full")
     assert done.returncode == 3
     assert "the disk is full" in two_lines(done)
 
 
-@pytest.mark.parametrize("form", ["", "--json"])
-def test_a_verdict_that_cannot_be_written_is_none(form: str):
-    done = shell(f"{GRADER} check 01_copy --kernel {RIGHT} --device cpu {form} > /dev/full")
+def test_a_verdict_that_cannot_be_written_is_none():
+    done = shell(f"{GRADER} check 01_copy --kernel {RIGHT} --device cpu --json > /dev/full")
     assert done.returncode == 3
     assert "the disk is full" in two_lines(done)
 
@@ -128,26 +128,24 @@ def test_a_path_that_no_report_could_show_is_refused(tmp_path: Path, name: bytes
     ids=["20 files", "600 MB of addresses"],
 )
 def test_a_limit_that_is_too_low_is_named(kind: int, limit: int, named: str):
-    done = limited(kind, limit)
+    done = limited({kind: limit})
     assert done.returncode == 3
     assert named in two_lines(done)
 
 
-@pytest.mark.parametrize(
-    ("kind", "limit"), [(resource.RLIMIT_NOFILE, FILES), (resource.RLIMIT_AS, ADDRESSES)]
-)
-def test_the_limits_that_a_check_asks_for_are_enough(kind: int, limit: int):
-    assert limited(kind, limit).returncode == 0
+def test_the_limits_that_a_check_asks_for_are_enough():
+    done = limited({resource.RLIMIT_NOFILE: FILES, resource.RLIMIT_AS: ADDRESSES})
+    assert done.returncode == 0
 
 
-def limited(kind: int, limit: int) -> subprocess.CompletedProcess[str]:
+def limited(limits: Mapping[int, int]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*CHECK, "--kernel", RIGHT],
         env=ENVIRONMENT,
         capture_output=True,
         text=True,
         check=False,
-        preexec_fn=lambda: resource.setrlimit(kind, (limit, limit)),
+        preexec_fn=lambda: [resource.setrlimit(k, (most, most)) for k, most in limits.items()],
     )
 
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
     ("kernel", "code", "status", "failed"),
     [
         ("kernel.py", 0, "pass", []),
-        ("wrong_size_fixed.py", 1, "fail", ["correctness"]),
+        pytest.param(*("wrong_size_fixed.py", 1, "fail", ["correctness"]), marks=pytest.mark.slow),
     ],
 )
 def test_a_check_grades_a_kernel_file(

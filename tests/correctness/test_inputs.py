@@ -169,6 +169,7 @@ def test_a_replayed_case_is_the_case_that_failed():
     assert checksum(GOLDEN) == "3ec3e6b2c3c113c1"
 
 
+@pytest.mark.slow
 def test_another_process_draws_the_same():
     code = (
         "from grader.correctness.inputs import CaseDraw; from grader.spec import Case;"

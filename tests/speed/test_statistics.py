@@ -105,6 +105,7 @@ def test_the_interval_holds_the_median_and_lies_within_the_samples(samples: list
     assert high >= ordered[(len(ordered) - 1) // 2]
 
 
+@pytest.mark.slow
 def test_the_interval_covers_the_truth_about_as_often_as_it_says():
     hits = 0
     for seed in range(200):
@@ -114,6 +115,7 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says():
     assert 178 <= hits <= 200  # 95 % of 200 is 190, with a deviation of 3
 
 
+@pytest.mark.slow
 @given(samples=shares)
 def test_what_differs_from_run_to_run_widens_the_interval(samples: list[float]):
     middle, (low, high) = statistics.median(samples), interval_of_runs(samples)
@@ -125,6 +127,7 @@ def test_what_differs_from_run_to_run_widens_the_interval(samples: list[float]):
     assert high - middle <= (within[1] - middle + RERUN * middle) * 1.001
 
 
+@pytest.mark.slow
 def test_two_runs_of_one_kernel_are_told_apart_about_as_seldom_as_the_interval_says():
     """Samples of one run agree to 0.05 %, and another run differs by more than that: two students
     with one kernel stood on ranks 1 and 2."""

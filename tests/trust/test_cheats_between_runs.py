@@ -173,7 +173,7 @@ VARIABLES = {
     "TRITON_INTERPRET": "1",
     "TRITON_CACHE_DIR": "planted",
     "TRITON_PTXAS_PATH": "planted",
-    "NUMBA_ENABLE_CUDASIM": "0",
+    "NUMBA_ENABLE_CUDASIM": "1",
     "NUMBA_CACHE_DIR": "planted",
     "TORCHINDUCTOR_CACHE_DIR": "planted",
     "PYTHONSTARTUP": "evil.py",

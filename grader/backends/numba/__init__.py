@@ -43,6 +43,6 @@ BACKEND = Backend(
         "NUMBA_CACHE_DIR": "{home}/numba",
         "NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0",
     },
-    simulation={"NUMBA_ENABLE_CUDASIM": "1"},
+    simulation={"NUMBA_DISABLE_CUDA": "1"},
     takes_tensors=False,
 )

@@ -9,6 +9,7 @@ from numba import cuda
 
 from grader.backends.numba import contract, launches
 from grader.backends.numba.preload import preload
+from grader.backends.numba.refusals import explained
 from grader.worker import contract as of_torch
 from grader.worker.gpu import OnGpu
 from grader.worker.launches import Launches, Withheld
@@ -28,6 +29,9 @@ class Compiled(OnGpu):
 
     def without_kernels(self) -> AbstractContextManager[Withheld]:
         return launches.withheld()
+
+    def root_cause(self, error: BaseException) -> BaseException:
+        return explained(error)
 
     def synchronize(self) -> None:
         cuda.synchronize()

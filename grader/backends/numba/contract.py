@@ -7,7 +7,7 @@ from grader.worker.requirements import Library, touchpoints
 
 _, NUMBA_CUDA, GREENLET = BACKEND.packages
 _SIMULATOR = "backends/numba/simulator"
-_KERNEL, _API = "numba.cuda.simulator.kernel", "numba.cuda.simulator.kernelapi"
+_INTERNALS = f"{_SIMULATOR}/internals.py"
 _ARRAYS = "numba.cuda.simulator.cudadrv.devicearray"
 
 COMPILED = Library(
@@ -25,58 +25,59 @@ SIMULATED = Library(
     NUMBA_CUDA,
     (
         *touchpoints(
-            _KERNEL,
-            f"{_SIMULATOR}/internals.py",
-            "_get_kernel_context()",
-            "BlockManager(f, grid_dim, block_dim, debug)",
-            "FakeCUDAModule(grid_dim, block_dim, dynshared_size)",
-            "FakeWithinKernelCUDAArray(item)",
-            "FakeCUDAKernel(fn, device, fastmath, extensions, debug)",
-            "InOut(value)",
-        ),
-        *touchpoints(_KERNEL, f"{_SIMULATOR}/block.py", "BlockManager.run(self, grid_point, args)"),
-        *touchpoints(
-            _KERNEL,
-            f"{_SIMULATOR}/setup.py",
-            "FakeCUDAKernel.__call__(self, args)",
-            "FakeCUDAKernel.__getitem__(self, configuration)",
+            "numba.cuda.dispatcher",
+            _INTERNALS,
+            "CUDADispatcher.call(self, args, launch_config)",
+            *("CUDADispatcher.__call__", "CUDADispatcher.compile(self, sig)"),
+            "_Kernel(py_func, argtypes, link, debug, lineinfo)",
+            *("ForAll._compute_thread_per_block(self, dispatcher)", "_LAUNCH_CONFIG_KW"),
+            "_LaunchConfiguration._push_args(self, args)",
+            "_LaunchConfiguration._pop_args(self, prev)",
+            "sigutils.normalize_signature(sig)",
         ),
         *touchpoints(
-            _KERNEL,
+            "numba.cuda.dispatcher",
+            f"{_SIMULATOR}/compiler.py",
+            *("CUDADispatcher.add_overload(self, kernel, argtypes)", "CUDADispatcher.specialized"),
+        ),
+        *touchpoints("numba.cuda.cext._dispatcher", _INTERNALS, "Dispatcher._cuda_call"),
+        *touchpoints(
+            "numba.cuda.cudadrv.devices",
+            _INTERNALS,
+            *("_runtime.get_or_create_context(devnum)", "_runtime.ensure_context()"),
+            *("_runtime.gpus", "gpus"),
+        ),
+        *touchpoints("numba.cuda.cudadrv.driver", _INTERNALS, "_to_core_stream(stream)"),
+        *touchpoints("numba.cuda.cudadrv.nvvm", _INTERNALS, "NVVM()", "_datalayout"),
+        *touchpoints("numba.cuda.codegen", _INTERNALS, "CUDACodeLibrary.get_asm_str(self, cc)"),
+        *touchpoints("numba.cuda.simulator.args", _INTERNALS, "InOut(value)", "In", "Out"),
+        *touchpoints(
+            "numba.cuda.simulator.args",
             f"{_SIMULATOR}/device_arrays.py",
             "ArgHint.to_device(self, retr, stream)",
         ),
         *touchpoints(
-            _API,
-            f"{_SIMULATOR}/module.py",
-            *("FakeCUDAModule.threadIdx", "FakeCUDAModule.blockIdx", "FakeCUDAModule.laneid"),
-            *("FakeCUDAModule.cg", "FakeCUDAModule.local", "FakeCUDAModule.shared"),
-            *("FakeCUDAModule.atomic", "FakeCUDAModule.threadfence(self)"),
-            "FakeCUDAModule.threadfence_system(self)",
-            "FakeCUDAModule.syncthreads(self)",
-            "FakeCUDAModule.syncthreads_count(self, val)",
-            "FakeCUDAModule.syncthreads_and(self, val)",
-            "FakeCUDAModule.syncthreads_or(self, val)",
-            "FakeCUDAAtomic",
+            "numba.cuda.simulator.api",
+            _INTERNALS,
+            *("close()", "default_stream", "defer_cleanup()", "detect()", "event"),
+            *("external_stream(ptr)", "stream", "synchronize()"),
         ),
-        *touchpoints(
-            _API,
-            f"{_SIMULATOR}/memory.py",
-            *("FakeCUDALocal.array(self, shape, dtype)", "FakeCUDAShared(dynshared_size)"),
-            "FakeCUDAShared.array(self, shape, dtype)",
-        ),
-        *touchpoints(_API, f"{_SIMULATOR}/internals.py", "types.Type"),
-        *touchpoints(_API, f"{_SIMULATOR}/thread.py", "Dim3(x, y, z)"),
+        *touchpoints("numba.cuda.simulator.reduction", _INTERNALS, "Reduce"),
+        *touchpoints("numba.cuda.stubs", _INTERNALS, "_vector_type_stubs"),
+        *touchpoints("numba.cuda.libdevicefuncs", f"{_SIMULATOR}/libdevice.py", "functions"),
         *touchpoints(
             _ARRAYS,
             f"{_SIMULATOR}/device_arrays.py",
             *("FakeCUDAArray(ary, stream)", "FakeCUDAArray.__getitem__(self, idx)"),
             *("FakeCUDAArray.__setitem__(self, idx, val)", "device_array"),
         ),
-        *touchpoints("numba.cuda", f"{_SIMULATOR}/internals.py", "device_array"),
         *touchpoints(
-            "numba.cuda.np.numpy_support", f"{_SIMULATOR}/internals.py", "as_dtype(nbtype)"
+            _ARRAYS,
+            _INTERNALS,
+            *("to_device(ary, stream, copy, to)", "device_array_like(ary, stream)"),
         ),
+        *touchpoints("numba.cuda", _INTERNALS, "device_array"),
+        *touchpoints("numba.cuda.np.numpy_support", _INTERNALS, "as_dtype(nbtype)"),
     ),
 )
 

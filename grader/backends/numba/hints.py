@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 FAULTS = {
+    "compile": "numba compiles a part of Python for a GPU: numbers, elements of arrays, Python's "
+    "math and the names of cuda.",
     "divergent_barrier": "All threads of a block must come to the same cuda.syncthreads(): move it "
     "out of the branch, or the loop, that only some of them take.",
-    "divergent_shuffle": "All threads that a shuffle's mask names must come to it: move it out of "
-    "the branch that only some of them take, and give the others a value that changes nothing.",
+    "divergent_shuffle": "All threads that the mask of a shuffle or vote names must come to it: "
+    "move it out of the branch that only some of them take, and give the others a value that "
+    "changes nothing.",
     "launch_refused": "A launch is kernel[blocks, threads](...): at least one block, 1 to 1,024 "
     "threads in each, and at most 48 KiB of shared memory.",
     "out_of_bounds": "Each access needs an `if` that checks that its index lies inside the array.",
@@ -37,6 +40,10 @@ TUPLE = (
     "A tuple is used as one number. cuda.grid(1) gives one number, but cuda.grid(2) two: "
     "x, y = cuda.grid(2). a.shape has one for each dimension, such as a.shape[0]."
 )
+ARRAY_AS_SIZE = (
+    "A launch is kernel[blocks, threads](...) with two numbers, or tuples of numbers: neither may "
+    "be an array, whose length is a.size, nor None, which a function without `return` gives."
+)
 # By a part of an error of Python, numpy or the simulator that does not name the mistake.
 EXCEPTIONS = {
     "'function' object is not subscriptable": "Only a function with @cuda.jit above it is a "
@@ -60,9 +67,7 @@ EXCEPTIONS = {
     "no whole number, but // does.",
     "blockdim must be": "The number of threads must be whole, or a tuple of such numbers: / "
     "gives no whole number, but // does.",
-    "launch configuration was not": "A launch is kernel[blocks, threads](...) with two numbers, or "
-    "tuples of numbers: neither may be an array, whose length is a.size, nor None, which is what a "
-    "function without `return` gives.",
+    "launch configuration was not": ARRAY_AS_SIZE,
     "is computed in the kernel": "No compiler for a GPU takes that: write plain numbers, or the "
     "name of a constant that the file computes outside of the kernel, such as WIDTH = TILE + 1.",
     "is not known before the kernel runs": "The compiler must know it: write plain numbers, or a "
@@ -70,6 +75,7 @@ EXCEPTIONS = {
     "returns a value, and nobody": "No compiler for a GPU takes such a kernel. A kernel writes its "
     "answer into an array, such as out[i] = value, and `return` alone ends a thread early.",
     "by in cuda.shfl": "/ gives no whole number, but // does.",
+    "unhashable type": ARRAY_AS_SIZE,
     "cuda.shfl": "A shuffle is called as cuda.shfl_down_sync(mask, value, by): first comes a mask, "
     "such as 0xFFFFFFFF, and then the value.",
     "cuda.atomic": "An atomic addition is called as cuda.atomic.add(array, index, value): the "
@@ -79,9 +85,30 @@ EXCEPTIONS = {
     "argument: 'dtype'": "An array needs the type of its elements, too, such as "
     "cuda.shared.array(64, float32).",
 }
+# By a part of what numba's compiler refuses.
+REFUSED = {
+    "takes no (bool)": "A vote takes a whole number here: write 1 if x > 0 else 0 for x > 0.",
+    "cuda.atomic.inc": "cuda.atomic.inc and dec take arrays of uint32 and uint64; "
+    "cuda.atomic.add takes others, too.",
+    "cuda.atomic.dec": "cuda.atomic.inc and dec take arrays of uint32 and uint64; "
+    "cuda.atomic.sub takes others, too.",
+    "on whole arrays": "Numpy's functions do not work on single numbers in a kernel: write "
+    "math.exp for np.exp, for example.",
+    "is a plain function": "Write @cuda.jit(device=True) above each function that a kernel calls.",
+    "a list": "Threads have no lists: use cuda.local.array, a tuple, or an array as an argument.",
+    "a tuple of 1 ": "An index along one axis is a number, without the comma that makes a tuple.",
+    "is nothing that a kernel": "A kernel uses numbers, tuples and arrays of the file, functions "
+    "with @cuda.jit(device=True) above them, and cuda's names with `cuda.` in front.",
+    "in one place and": "A variable has one type in the whole kernel: give it another name, or "
+    "the same kind of value in both places.",
+    "it returns a value": "A kernel writes its answer into an array, such as out[i] = value, and "
+    "`return` alone ends a thread early.",
+    "cannot be changed": "Pass the array to the kernel as an argument.",
+}
 MESSAGES = {
     "out_of_bounds": OUTSIDE,
     "race": RACES,
     "launch_refused": LAUNCHES,
     "exception": EXCEPTIONS,
+    "compile": REFUSED,
 }

@@ -73,7 +73,8 @@ def test_contract_an_error_of_the_driver_has_its_name(
 
 def test_contract_texts_about_common_mistakes():
     """Each text by which a hint is found comes from the simulator, in a process of its own."""
-    environment = dict(os.environ, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", NUMBA_ENABLE_CUDASIM="1")
+    environment = dict(os.environ, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", NUMBA_DISABLE_CUDA="1")
+    environment["NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS"] = "0"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(MISTAKES)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -19,14 +19,17 @@ INSIDE = Path(__file__).parents[2] / "simulated"
 
 def python(*arguments: str, simulated: bool) -> subprocess.CompletedProcess[str]:
     environment = dict(os.environ, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
-    environment["NUMBA_ENABLE_CUDASIM"] = "1" if simulated else "0"
+    environment |= {"NUMBA_DISABLE_CUDA": "1", "NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0"}
+    environment["NUMBA_ENABLE_CUDASIM"] = "0" if simulated else "1"
     command = [sys.executable, *arguments]
     return subprocess.run(
         command, env=environment, capture_output=True, text=True, check=False, timeout=300
     )
 
 
-@pytest.mark.parametrize("file", ["numba_kernels.py", "logged_kernels.py"])
+@pytest.mark.parametrize(
+    "file", ["numba_kernels.py", "logged_kernels.py", "numba_operations.py", "numba_refusals.py"]
+)
 def test_simulated_kernels(file: str):
     done = python(
         "-m", "pytest", "-q", "-p", "no:cacheprovider", str(INSIDE / file), simulated=True
@@ -37,11 +40,11 @@ def test_simulated_kernels(file: str):
 @pytest.mark.parametrize(
     ("simulated", "before", "message"),
     [
-        (False, "", "numba was imported without its CUDA simulator"),
+        (False, "", "numba was imported with its own CUDA simulator"),
         (
             True,
-            "import numba.cuda.simulator.kernel as kernel; del kernel.BlockManager; ",
-            "does not fit: it has no numba.cuda.simulator.kernel.BlockManager",
+            "import numba.cuda.simulator.args as args; del args.InOut; ",
+            "does not fit: it has no numba.cuda.simulator.args.InOut",
         ),
     ],
     ids=["not-simulated", "other-version"],

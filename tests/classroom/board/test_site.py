@@ -191,6 +191,7 @@ def test_a_gpu_that_only_an_untrusted_file_names_has_no_name(tmp_path: Path):
     }
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_unverified_attempts_and_orders_change_no_rank(tmp_path_factory, data):
     shares = data.draw(st.lists(st.integers(50, 99).map(lambda n: n / 100), max_size=6))

@@ -11,7 +11,7 @@ from numba import cuda, float32
 
 THREADS = 256
 MOST_BLOCKS = 2048
-SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
+SIMULATED = os.environ.get("NUMBA_DISABLE_CUDA") == "1"
 # One of torch's, for the default stream waits for those that numba makes.
 STREAM = 0 if SIMULATED else cuda.external_stream(torch.cuda.Stream().cuda_stream)
 PARTIALS = cuda.device_array(MOST_BLOCKS, "float32")

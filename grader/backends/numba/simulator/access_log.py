@@ -73,8 +73,9 @@ class Log:
             self._wholes[whole] = None
             self._parameters.setdefault(whole, name)
 
-    def begin_block(self, number: int) -> None:
-        self._here = (len(self.launches) - 1, -1, number, 0)
+    def begin_block(self, number: int, steps: int) -> None:
+        """Let a block act that has taken so many steps from barrier to barrier."""
+        self._here = (len(self.launches) - 1, steps - 1, number, 0)
 
     def begin_step(self) -> None:
         launch, step, block, _ = self._here

@@ -10,16 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.backends.numba.simulator.access_log import Kind
+from grader.backends.numba.simulator.not_simulated import NotSimulated
 from grader.backends.numba.simulator.parent_arrays import Whole, address_of
 from grader.backends.numba.simulator.races import Memory, Outside
 from grader.worker.bounds import Access
 from grader.worker.source_sites import Site
 
 Note = Callable[[int, Access], None]
-
-
-class NotSimulated(Exception):
-    """The kernel uses something that exists on a GPU but not in the simulator."""
 
 
 class Array:
@@ -157,6 +154,19 @@ class Array:
     def __len__(self) -> int:
         return len(self._array)
 
+    def __iter__(self) -> Elements:
+        return Elements(self)
+
+    def at(self, index: int, site: Site) -> Any:
+        """Return an element, or a row of a table, that a loop over the array reaches."""
+        element = self._array[index]
+        if isinstance(element, np.ndarray):
+            return self._again(element)
+        if self._note is not None:
+            self._note(self.itemsize, "load")
+        self._memory.load(self, self._address(index), site)
+        return element
+
     @property
     def T(self) -> Array:
         return self._again(self._array.T)
@@ -189,6 +199,24 @@ class Array:
         if hasattr(self._array, name):
             raise _only_elements(f".{name}")
         raise AttributeError(f"an array has no {name}")
+
+
+class Elements:
+    """A loop over an array: each turn reads an element."""
+
+    def __init__(self, array: Array) -> None:
+        self._array = array
+        self._index = -1
+
+    def __iter__(self) -> Elements:
+        return self
+
+    def __next__(self) -> Any:
+        self._index += 1
+        if self._index >= len(self._array):
+            raise StopIteration
+        frame = sys._getframe(1)
+        return self._array.at(self._index, (frame.f_code, frame.f_lasti))
 
 
 _KNOWN = ("dtype", "nbytes", "ndim", "strides")

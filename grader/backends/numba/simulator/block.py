@@ -14,7 +14,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from grader.backends.numba.simulator.internals import launched
 from grader.backends.numba.simulator.memory import Shared
 from grader.backends.numba.simulator.module import Cuda
 from grader.backends.numba.simulator.races import Memory, Outside
@@ -30,51 +29,63 @@ _ORDINALS = ("first", "second", "third", *(f"{number}th" for number in range(4, 
 
 
 class Block:
-    """Runs the threads of one block, one after the other, from barrier to barrier.
-
-    Replaces the simulator's BlockManager, and has its interface.
-    """
+    """Runs the threads of one block, one after the other, from barrier to barrier."""
 
     backwards = False  # whether blocks, and threads of a block, run from the last to the first
 
-    def __init__(
-        self, function: Any, grid_dim: races.Index, block_dim: races.Index, debug: bool
-    ) -> None:
-        self._function = function
-        self._grid_dim = grid_dim
-        self._block_dim = block_dim
-
-    def run(self, grid_point: races.Index, *args: object) -> None:
-        self._enter(grid_point, *args)
-        call = (self._function, *args)
-        waiting = [
-            Thread(call, Index(index, self._block_dim), number, number % self._cuda.warpsize)
+    def __init__(self, cuda: Cuda, at: races.Index, function: Any, args: tuple[Any, ...]) -> None:
+        self._cuda, self._launch = cuda, cuda.launch
+        self._call = (function, *args)
+        self._grid_dim, self._block_dim = self._launch.extents
+        self._index = Index(
+            races.mirrored(at, self._grid_dim) if self.backwards else at, self._grid_dim
+        )
+        self._memory = Memory(self._launch.threads, shared=True)
+        self._shared = Shared(self._launch.dynamic_bytes, self._memory)
+        self._waiting = [
+            Thread(self._call, Index(index, self._block_dim), number, number % cuda.warpsize)
             for number, index in enumerate(_indices(self._block_dim))
         ]
         if self.backwards:
-            waiting.reverse()
-        verdict = (0, 0)
-        try:
-            while waiting:
-                votes = self._resume_all(waiting, verdict)
-                # A thread that has ended counts as arrived at every barrier, and has no vote: a
-                # barrier waits for "all non-exited threads in the block" (CUDA C++ Programming
-                # Guide, compute capability 7.x, "Independent Thread Scheduling").
-                waiting = [thread for thread in waiting if not thread.dead]
-                verdict = (sum(votes), len(waiting))
-        finally:
-            for thread in waiting:
-                thread.throw()
+            self._waiting.reverse()
+        self._steps = 0  # from barrier to barrier
 
-    def _enter(self, grid_point: races.Index, *args: object) -> None:
-        self._cuda: Cuda = launched()
-        self._launch = self._cuda.launch
-        if self.backwards:
-            grid_point = races.mirrored(grid_point, self._grid_dim)
-        self._index = Index(grid_point, self._grid_dim)
-        self._launch.enter_block(self._index, self._function, *args)
-        self._memory = Memory(self._launch.threads, shared=True)
-        self._cuda.enter_block(self._index, Shared(self._launch.dynamic_bytes, self._memory))
+    def run(self) -> bool:
+        """Run to the end, or to a barrier of the whole grid; report whether it waits there."""
+        self._launch.enter_block(self._index, self._steps, *self._call)
+        self._cuda.enter_block(self._index, self._shared)
+        verdict = (0, 0)
+        while self._waiting:
+            votes = self._resume_all(self._waiting, verdict)
+            self._steps += 1
+            # A thread that has ended counts as arrived at every barrier, and has no vote: a
+            # barrier waits for "all non-exited threads in the block" (CUDA C++ Programming
+            # Guide, compute capability 7.x, "Independent Thread Scheduling").
+            self._waiting = [thread for thread in self._waiting if not thread.dead]
+            verdict = (sum(votes), len(self._waiting))
+            if self._waiting and self._waiting[0].of_grid:
+                return True
+        return False
+
+    def end(self) -> None:
+        """End its threads, wherever they wait."""
+        for thread in self._waiting:
+            thread.throw()
+
+    def refuse_absence(self, ended: Index) -> None:
+        """Raise DivergentBarrier at the grid's barrier, to which a block has not come."""
+        thread = self._waiting[0]
+        thread.throw(
+            races.DivergentBarrier(
+                f"thread {thread.index} of block {self._index} waits at the barrier of the grid in "
+                f"{quoted(thread.site)}, and block {ended} has ended without it: all threads of "
+                "the grid must meet there"
+            )
+        )
+
+    @property
+    def index(self) -> Index:
+        return self._index
 
     def _resume_all(self, threads: list[Thread], verdict: tuple[int, int]) -> list[bool]:
         """Let each thread run to its next barrier, or its end; return their votes in favour."""
@@ -103,9 +114,20 @@ class Block:
         size = self._cuda.warpsize
         for _, warp in itertools.groupby(threads, lambda thread: thread.number // size):
             lanes = list(warp)
-            while exchanges := exchanged([thread for thread in lanes if not thread.dead]):
-                for thread, value in exchanges:
+            while groups := exchanged([thread for thread in lanes if not thread.dead]):
+                for group in groups:
+                    self._meet([thread for thread, _ in group])
+                for thread, value in itertools.chain.from_iterable(groups):
                     self._resume(thread, value)
+
+    def _meet(self, threads: list[Thread]) -> None:
+        """Make what was written before visible to all, if they met at cuda.syncwarp."""
+        exchange = threads[0].exchange
+        if exchange is not None and exchange.orders:
+            paused = [thread.paused for thread in threads if thread.paused is not None]
+            seen = self._launch.threads.meet_in_warp(paused)
+            for thread, each in zip(threads, seen, strict=True):
+                thread.paused = each
 
     def _resume(self, thread: Thread, handed: Any) -> None:
         """Let a thread run to its next barrier or shuffle, or its end."""

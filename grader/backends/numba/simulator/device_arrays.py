@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.backends.numba.simulator.arrays import Array, Note, NotSimulated
+from grader.backends.numba.simulator.arrays import Array, Note
 from grader.backends.numba.simulator.internals import (
     ArgHint,
     FakeCUDAArray,
     InOut,
-    launched,
     make_device_array,
 )
 from grader.backends.numba.simulator.memory import uninitialised
+from grader.backends.numba.simulator.not_simulated import NotSimulated
 from grader.backends.numba.simulator.parent_arrays import Whole
 from grader.backends.numba.simulator.races import Memory
+from grader.backends.numba.simulator.running import running
 
 _init = FakeCUDAArray.__init__
 _get = FakeCUDAArray.__getitem__
@@ -53,7 +54,7 @@ class _Observed(FakeCUDAArray):
         return Array(self._ary, memory, self._whole, self._note)
 
     def __getitem__(self, index: Any) -> Any:
-        if launched() is not None:
+        if running() is not None:
             raise _from_outside(self._whole)
         part = self._ary[index]
         if type(part) is np.ndarray:
@@ -62,7 +63,7 @@ class _Observed(FakeCUDAArray):
         return part
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        if launched() is not None:
+        if running() is not None:
             raise _from_outside(self._whole)
         self._note(self._ary[index].nbytes, "store")
         self._ary[index] = value
@@ -105,34 +106,25 @@ class _Observed(FakeCUDAArray):
 
 
 def as_kernels_see_it(item: Any) -> Any:
-    memory = launched().launch.memory
+    memory = running().launch.memory
     if isinstance(item, _Observed):
         return item.in_kernel(memory)
     return Array(item._ary, memory, Whole.scratch(item._ary))
 
 
-class Tuples:
-    """An extension of launches, in numba's sense: they take arrays in tuples, too.
-
-    A GPU's launches do so by themselves; the simulator's pass a tuple on unchanged.
-    """
-
-    @staticmethod
-    def prepare_args(ty: Any, val: Any, stream: Any, retr: list[Any]) -> tuple[Any, Any]:
-        """Convert an argument; `retr` collects the work at the launch's end: copies to the host."""
-        return ty, _of_tuple(val, retr) if isinstance(val, tuple) else val
-
-
 def _of_tuple(parts: tuple[Any, ...], retr: list[Any]) -> tuple[Any, ...]:
-    converted = [_of_part(part, retr) for part in parts]
+    converted = [of_part(part, retr) for part in parts]
     return type(parts)(*converted) if hasattr(parts, "_fields") else tuple(converted)
 
 
-def _of_part(part: Any, retr: list[Any]) -> Any:
+def of_part(part: Any, retr: list[Any]) -> Any:
+    """Convert an argument; `retr` collects the work at the launch's end: copies to the host."""
     if isinstance(part, tuple):
         return _of_tuple(part, retr)
     if isinstance(part, np.ndarray) and part.ndim > 0:
         part = InOut(part)
+    if isinstance(part, np.void):  # a record
+        part = FakeCUDAArray(part)
     if isinstance(part, ArgHint):
         part = part.to_device(retr)
     return as_kernels_see_it(part) if isinstance(part, FakeCUDAArray) else part
@@ -153,13 +145,13 @@ def memory_of(argument: Any) -> Iterator[NDArray[Any]]:
 
 def element(self: Any, index: Any) -> Any:
     """Read from a device array that no launch has converted."""
-    if launched() is not None:
+    if running() is not None:
         raise _from_outside(Whole.scratch(self._ary))
     return _get(self, index)
 
 
 def set_element(self: Any, index: Any, value: Any) -> None:
-    if launched() is not None:
+    if running() is not None:
         raise _from_outside(Whole.scratch(self._ary))
     _set(self, index, value)
 

@@ -1,6 +1,8 @@
-"""The private parts of numba's CUDA simulator: the one module that touches them.
+"""The private parts of numba-cuda that the simulation takes the place of: the one module that does.
 
-Importing this module raises CannotGrade when the installed numba-cuda does not fit.
+numba.cuda itself is loaded as for a GPU: its decorators, options and compiler are real. Arrays,
+streams and events on the host come from numba's own simulator. Importing this module raises
+CannotGrade when the installed numba-cuda does not fit.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ import importlib
 from types import FunctionType
 from typing import Any
 
-from numba import cuda
+import llvmlite.binding as llvm
 from numba.cuda.core import config
 from numba.cuda.np import numpy_support
 
@@ -17,41 +19,141 @@ from grader.backends.numba import contract
 from grader.model import CannotGrade
 from grader.worker.requirements import require
 
-if not config.ENABLE_CUDASIM:
+if config.ENABLE_CUDASIM:
     raise CannotGrade(
-        "numba was imported without its CUDA simulator",
-        next_step="Set NUMBA_ENABLE_CUDASIM=1 before numba is imported.",
+        "numba was imported with its own CUDA simulator, in place of its compiler",
+        next_step="Unset NUMBA_ENABLE_CUDASIM.",
     )
-
-# Imported by name, because these modules have hardly any types: here they are Any.
-_kernel: Any = importlib.import_module("numba.cuda.simulator.kernel")
-_kernelapi: Any = importlib.import_module("numba.cuda.simulator.kernelapi")
-_devicearray: Any = importlib.import_module("numba.cuda.simulator.cudadrv.devicearray")
 
 require(contract.SIMULATED, contract.GREENLETS)
 
-# The simulator's own classes, before `put_in_place` replaces them.
-ArgHint = _kernel.ArgHint
-Dim3 = _kernelapi.Dim3
+# Imported by name, because these modules have hardly any types: here they are Any.
+_cuda: Any = importlib.import_module("numba.cuda")
+_api: Any = importlib.import_module("numba.cuda.simulator.api")
+_args: Any = importlib.import_module("numba.cuda.simulator.args")
+_devicearray: Any = importlib.import_module("numba.cuda.simulator.cudadrv.devicearray")
+_reduction: Any = importlib.import_module("numba.cuda.simulator.reduction")
+_devices: Any = importlib.import_module("numba.cuda.cudadrv.devices")
+_dispatcher: Any = importlib.import_module("numba.cuda.dispatcher")
+_cext: Any = importlib.import_module("numba.cuda.cext._dispatcher")
+_driver: Any = importlib.import_module("numba.cuda.cudadrv.driver")
+_nvvm: Any = importlib.import_module("numba.cuda.cudadrv.nvvm")
+_codegen: Any = importlib.import_module("numba.cuda.codegen")
+_types: Any = importlib.import_module("numba.cuda.types")
+_typeof: Any = importlib.import_module("numba.cuda.typing.typeof")
+
+ArgHint = _args.ArgHint
+InOut = _args.InOut
 FakeCUDAArray = _devicearray.FakeCUDAArray
-FakeCUDAAtomic = _kernelapi.FakeCUDAAtomic
-FakeCUDAKernel = _kernel.FakeCUDAKernel
-FakeCUDALocal = _kernelapi.FakeCUDALocal
-FakeCUDAModule = _kernelapi.FakeCUDAModule
-FakeCUDAShared = _kernelapi.FakeCUDAShared
-InOut = _kernel.InOut
+Kernel = _dispatcher.CUDADispatcher
+Compiled = _dispatcher._Kernel
 make_device_array = _devicearray.device_array
+Type = _types.Type
+VECTORS: tuple[Any, ...] = tuple(importlib.import_module("numba.cuda.stubs")._vector_type_stubs)
+
+# Of numba.cuda's names on the host, those that numba's simulator has without a GPU.
+_HOST = {
+    _api: "close default_stream defer_cleanup detect event external_stream is_bfloat16_supported "
+    "is_float16_supported is_fp8_supported is_supported_version legacy_default_stream "
+    "per_thread_default_stream stream synchronize",
+    _args: "In Out InOut",
+    _devicearray: "device_array_like managed_array mapped_array pinned pinned_array "
+    "pinned_array_like to_device",
+    _reduction: "Reduce",
+}
 
 
 def put_in_place(
-    block_manager: type, cuda_module: type, as_kernels_see_it: Any, new_device_array: Any
+    call: Any, call_device_function: Any, compile_kernel: Any, context: Any, device_array: Any
 ) -> None:
-    """Make launches and kernel files use these instead of the simulator's own."""
-    _kernel.BlockManager = block_manager
-    _kernel.FakeCUDAModule = cuda_module
-    _kernel.FakeWithinKernelCUDAArray = as_kernels_see_it
-    _devicearray.device_array = new_device_array
-    cuda.device_array = new_device_array
+    """Make launches, compilations and device arrays of this process use these."""
+    Kernel.call, Kernel.__call__ = call, call_device_function
+    Kernel.compile = compile_kernel
+    # Up to LLVM's code numba needs no library of NVIDIA's, but for the version that it writes.
+    _nvvm.NVVM = _WithoutNvvm
+    _codegen.CUDACodeLibrary.get_asm_str = _verified
+    _driver._to_core_stream = lambda stream: stream
+    _dispatcher.ForAll._compute_thread_per_block = _threads_for_all
+    _devices._runtime.get_or_create_context = lambda number: context
+    _devices._runtime.ensure_context = context.entered
+    for owner in (_devices._runtime, _devices, _cuda):
+        owner.gpus = [context]
+    ArgHint._numba_type_ = property(
+        lambda hint: _typeof.typeof(hint.value, _typeof.Purpose.argument)
+    )
+    for module, names in _HOST.items():
+        for name in names.split():
+            setattr(_cuda, name, getattr(module, name))
+    _cuda.reduce = _cuda.Reduce
+    _cuda.is_available = lambda: True
+    _cuda.as_cuda_array = _as_cuda_array
+    _cuda.profile_start = _cuda.profile_stop = lambda: None
+    _cuda.device_array = _devicearray.device_array = device_array
+
+
+class _WithoutNvvm:
+    data_layout = _nvvm._datalayout
+
+    def get_ir_version(self) -> tuple[int, int, int, int]:
+        return 2, 0, 3, 2
+
+
+# Functions of numba's memory management, which its launches link only on request.
+_ALLOCATES = "NRT_"
+
+
+def _verified(library: Any, cc: Any = None) -> str:
+    """Let LLVM, which comes with numba, read a kernel's code, in place of a compilation by NVVM.
+
+    Raises RuntimeError where a compiler for a GPU would refuse it.
+    """
+    for text in library.llvm_strs:
+        module = llvm.parse_assembly(text)
+        module.verify()
+        for function in module.functions:
+            if function.is_declaration and function.name.startswith(_ALLOCATES):
+                raise RuntimeError("a thread cannot allocate memory")
+    return ""
+
+
+def _threads_for_all(self: Any, kernel: Any) -> int:
+    """Return the block's size for `forall`: the largest, which a GPU advises for small kernels."""
+    return int(self.thread_per_block) or 1024
+
+
+def _as_cuda_array(obj: Any, sync: bool = True) -> Any:
+    return obj if isinstance(obj, FakeCUDAArray) else _cuda.to_device(obj)
+
+
+def compiled_for(kernel: Any, args: tuple[Any, ...], configuration: Any) -> Any:
+    """Return the specialisation of a kernel for these arguments; compile it where there is none."""
+    before = configuration._push_args(args)
+    try:
+        if kernel.specialized:
+            return next(iter(kernel.overloads.values()))
+        launch = {_dispatcher._LAUNCH_CONFIG_KW: configuration}
+        return _cext.Dispatcher._cuda_call(kernel, *args, **launch)
+    finally:
+        configuration._pop_args(before)
+
+
+def argument_types(sig: Any) -> tuple[Any, ...]:
+    types, _ = _dispatcher.sigutils.normalize_signature(sig)
+    return tuple(types)
+
+
+def passable(ty: Any) -> bool:
+    """Report whether a launch can pass an argument of this type (numba's `_prepare_args`)."""
+    if isinstance(ty, _types.BaseTuple):
+        return all(map(passable, ty))
+    if isinstance(ty, _types.EnumMember):
+        return passable(ty.dtype)
+    return isinstance(ty, _PASSED) or ty in _PASSED_SCALARS
+
+
+_PASSED = (_types.Array, _types.CPointer, _types.Integer, _types.Complex, _types.Record,
+           _types.NPDatetime, _types.NPTimedelta)  # fmt: skip
+_PASSED_SCALARS = (_types.float16, _types.float32, _types.float64, _types.boolean)
 
 
 def call_in_errors(public: str, *classes: type) -> None:
@@ -63,10 +165,6 @@ def call_in_errors(public: str, *classes: type) -> None:
                 function.__qualname__ = f"{public}.{name}"
 
 
-def launched() -> Any:
-    return _kernel._get_kernel_context()  # None outside of a launch
-
-
 def numpy_type(dtype: Any) -> Any:
     """Translate numba's types for numpy; return any other dtype unchanged."""
-    return numpy_support.as_dtype(dtype) if isinstance(dtype, _kernelapi.types.Type) else dtype
+    return numpy_support.as_dtype(dtype) if isinstance(dtype, Type) else dtype

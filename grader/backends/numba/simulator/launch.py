@@ -23,12 +23,13 @@ class Launch:
         self.memory = Memory(self.threads, shared=False)
         self._begun = False  # whether any block was entered
 
-    def enter_block(self, index: Any, function: Any, *args: object) -> None:
+    def enter_block(self, index: Any, steps: int, function: Any, *args: object) -> None:
+        """Let a block act: it starts, or continues after a barrier of the grid with `steps`."""
         if self.log is not None:
             if not self._begun:
                 self._begin(self.log, function, *args)
                 self._begun = True
-            self.log.begin_block(_number(index, self._grid))
+            self.log.begin_block(_number(index, self._grid), steps)
         self.threads.begin_block(index)
 
     def _begin(self, log: Log, function: Any, *args: object) -> None:
@@ -39,6 +40,11 @@ class Launch:
             if isinstance(arg, Array)
         }
         log.begin_launch(function.__name__, self._grid, self._block, arrays)
+
+    @property
+    def extents(self) -> tuple[Index, Index]:
+        """The launch's blocks, and the threads of a block."""
+        return self._grid, self._block
 
     def pass_barrier(self) -> None:
         """Note that all threads of the block have passed a barrier, or start."""

@@ -10,6 +10,9 @@ MAX_THREADS = 1024
 LARGEST_BLOCK = (1024, 1024, 64)
 LARGEST_GRID = (2**31 - 1, 65_535, 65_535)
 MAX_SHARED_BYTES = 48 * 1024
+# Of an H100 (SXM): its multiprocessors, and the threads that each runs at once.
+MULTIPROCESSORS = 132
+THREADS_TOGETHER = 2048
 
 
 class LaunchRefused(Exception):
@@ -30,6 +33,17 @@ def check_launch(grid: tuple[int, ...], block: tuple[int, ...], dynamic_bytes: i
         if any(extent > limit for extent, limit in zip(extents, largest, strict=True)):
             raise LaunchRefused(f"a {what} of {extents} is too large: the most is {largest}")
     check_shared(dynamic_bytes)
+
+
+def check_together(extents: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    """Raise LaunchRefused if not all blocks fit on the GPU at once, as a grid's barrier needs."""
+    blocks, threads = map(math.prod, extents)
+    most = MULTIPROCESSORS * (THREADS_TOGETHER // threads)
+    if blocks > most:
+        raise LaunchRefused(
+            f"a barrier of the grid needs all {blocks} blocks on the GPU at once: of {threads} "
+            f"threads each, the simulated GPU runs {most}"
+        )
 
 
 def _counted(extents: tuple[int, ...], what: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.backends.numba.simulator.arrays import Array
-from grader.backends.numba.simulator.internals import FakeCUDALocal, FakeCUDAShared, numpy_type
+from grader.backends.numba.simulator.internals import numpy_type
 from grader.backends.numba.simulator.launch_limits import check_shared
 from grader.backends.numba.simulator.parent_arrays import Whole
 from grader.backends.numba.simulator.races import Memory
@@ -39,7 +39,7 @@ def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
     return known
 
 
-class Local(FakeCUDALocal):
+class Local:
     """The local memory of each thread, as `cuda.local`."""
 
     def array(self, shape: Shape, dtype: Any, alignment: int | None = None) -> NDArray[Any]:
@@ -48,11 +48,10 @@ class Local(FakeCUDALocal):
         return _new_array(shape, dtype)
 
 
-class Shared(FakeCUDAShared):
+class Shared:
     """The shared memory of one block: one array for each call in the kernel's text."""
 
     def __init__(self, dynamic_bytes: int, memory: Memory) -> None:
-        super().__init__(dynamic_bytes)
         # Of no type yet: as floats of every size, these bytes are NaN.
         self._dynamic = np.full(dynamic_bytes, 0xFF, dtype=np.uint8)
         self._memory = memory

@@ -44,6 +44,11 @@ class Whole:
         return cls(name, start, array.shape, array.strides, array, "scratch", None, offset)
 
     @classmethod
+    def constant(cls, array: NDArray[Any]) -> Whole:
+        name = f"the constant array of shape {array.shape}"
+        return cls(name, address_of(array), array.shape, array.strides, array, "scratch")
+
+    @classmethod
     def shared(cls, array: NDArray[Any], site: Site, offset: int) -> Whole:
         variable = variable_of(site)
         name = f"the shared array {variable or f'of shape {array.shape}'}"

@@ -51,7 +51,9 @@ Done = tuple[int, Site]  # one access: its moment and its place
 # Accesses of one kind to one element that a later one may race with: the last; the last before it
 # by another thread of the same block; the last by another block.
 Lately = tuple[Done, Done | None, Done | None]
-Paused = tuple[int, VectorClock]  # a turn: its number, and the writes visible in it
+# A turn: its number, the moment, and the writes visible in it: in all, and in its warp alone.
+Paused = tuple[int, int, VectorClock, VectorClock]
+BLOCK_SCOPE = 1 << 40  # added to a turn's number: its writes are visible to its own block alone
 
 
 class Threads(Moments):
@@ -72,6 +74,8 @@ class Threads(Moments):
         self._numbers: list[int] = []  # of each turn, the number of its first part
         self._acquired_before: VectorClock = {}  # by the block's threads before the last barrier
         self._acquired_since: VectorClock = {}
+        self._in_warp: VectorClock = {}  # by cuda.syncwarp, to the acting thread
+        self._grid_met = 0  # the moment of the last barrier of the whole grid
 
     def begin_block(self, index: object) -> None:
         self.block = self.now + 1
@@ -89,6 +93,7 @@ class Threads(Moments):
     def begin_turn(self, thread: object) -> None:
         self._numbers.append(len(self._numbers))
         self.turn = self.begin(thread)
+        self._in_warp = {}
         if self._order.acquired or self._acquired_before:
             merge(self._acquired_since, self._order.acquired)
             self._order.acquired = dict(self._acquired_before)
@@ -97,12 +102,26 @@ class Threads(Moments):
         """Let the acting thread wait for others, but at no barrier."""
         acquired, self._order.acquired = self._order.acquired, {}
         merge(self._acquired_since, acquired)
-        return self.number(self.turn), acquired
+        self.now += 1
+        return self.number(self.turn), self.now - 1, acquired, self._in_warp
+
+    def meet_in_warp(self, paused: list[Paused]) -> list[Paused]:
+        """Make visible to all of these threads what each has written and seen."""
+        seen: VectorClock = {}
+        for number, moment, _, in_warp in paused:
+            merge(seen, in_warp)
+            merge(seen, {number: moment})
+        return [(number, moment, all_, dict(seen)) for number, moment, all_, _ in paused]
+
+    def meet_in_grid(self) -> None:
+        """Note that all threads of all blocks met: accesses before race with none after."""
+        self.now += 1
+        self._grid_met = self.now
 
     def resume(self, paused: Paused) -> None:
         """Let a thread that paused since the last barrier continue."""
         merge(self._acquired_since, self._order.acquired)
-        number, self._order.acquired = paused
+        number, _, self._order.acquired, self._in_warp = paused
         self._numbers.append(number)
         self.turn = self.begin(self._parties[number])
 
@@ -126,6 +145,11 @@ class Threads(Moments):
         self._order.acquired[self._block_key(self.turn)] = self.interval - 1
         self.now += 1
 
+    def fence_in_block(self) -> None:
+        """Make visible to the threads of its block what this thread has written."""
+        self._order.acquired[self.number(self.turn) + BLOCK_SCOPE] = self.now
+        self.now += 1
+
     def exchange(self, address: int) -> None:
         self._order.exchange(address)
 
@@ -137,9 +161,14 @@ class Threads(Moments):
         """Report whether nothing orders this moment's access and the current one."""
         if moment >= self.turn or self.block <= moment < self.interval:
             return False
+        if moment < self._grid_met:
+            return False
+        number = self.number(moment)
         return not (
             self.own(moment)
-            or self._order.before(self.number(moment), moment)
+            or self._order.before(number, moment)
+            or moment <= self._in_warp.get(number, 0)
+            or (moment >= self.block and self._order.before(number + BLOCK_SCOPE, moment))
             or self._order.before(self._block_key(moment), moment)
         )
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from greenlet import greenlet
 
-from grader.backends.numba.simulator.internals import Dim3
 from grader.backends.numba.simulator.races import Paused
 from grader.backends.numba.simulator.source_text import require_compilable
 from grader.backends.numba.simulator.warps import Exchange
@@ -22,15 +21,18 @@ from grader.worker import races
 from grader.worker.source_sites import Place, Site, place_of
 
 
-class Index(Dim3):
+class Index:
     """The index of a thread or block, written with as many axes as the launch has."""
 
     def __init__(self, index: races.Index, extents: races.Index) -> None:
-        super().__init__(*index)
+        self.x, self.y, self.z = index
         self._extents = extents
 
     def __str__(self) -> str:
         return races.index_text((self.x, self.y, self.z), self._extents)
+
+    def __repr__(self) -> str:
+        return str((self.x, self.y, self.z))
 
 
 # A greenlet does not inherit numpy's settings: like a GPU, it must not stop at Inf and NaN.
@@ -39,7 +41,7 @@ _QUIET.run(np.seterr, all="ignore")
 
 
 class Thread(greenlet):
-    """One CUDA thread. Every switch into it passes the result of its barrier or shuffle."""
+    """One CUDA thread. Every switch into it passes the result of what it waited for."""
 
     def __init__(self, call: tuple[Any, ...], index: Index, number: int, lane: int) -> None:
         super().__init__()
@@ -51,7 +53,7 @@ class Thread(greenlet):
         self.barrier: tuple[Site, ...] = ()  # where it waits, and the calls that led there
         self.of_grid = False  # whether that is a barrier of the whole grid
         self.vote = False  # at a barrier of the block
-        self.exchange: Exchange | None = None  # its part in the shuffle at which it waits
+        self.exchange: Exchange | None = None  # its part in what it waits for in its warp
         self.paused: Paused | None = None
 
     def run(self, _: object) -> None:
@@ -65,14 +67,14 @@ class Thread(greenlet):
     def wait(self, vote: bool, of_grid: bool = False) -> tuple[int, int]:
         """Wait at a barrier; return the votes in favour and all votes, once all threads arrived.
 
-        Call it, like `shuffle`, directly from the function that the learner's code calls.
+        Call it, like `meet`, directly from the function that the learner's code calls.
         """
         self.barrier, self.of_grid = _calls(), of_grid
         verdict: tuple[int, int] = self.parent.switch(vote)
         return verdict
 
-    def shuffle(self, name: str, mask: Any, value: Any, by: Any) -> Any:
-        """Return another thread's value, once all threads of the mask have come to the shuffle."""
+    def meet(self, name: str, mask: Any, value: Any, by: Any = 0) -> Any:
+        """Return what a shuffle, vote or match gives, once all threads of the mask have come."""
         self.barrier, self.of_grid = _calls(), False
         self.exchange = Exchange.of(name, self, mask, value, by)
         return self.parent.switch(False)
@@ -93,7 +95,7 @@ class Thread(greenlet):
 def _calls() -> tuple[Site, ...]:
     """Return the calls of the running thread in the learner's code, innermost first."""
     sites = []
-    frame = sys._getframe(3)  # the caller of the barrier or shuffle: no frame of ours
+    frame = sys._getframe(3)  # the caller of the barrier: no frame of ours
     run = Thread.run.__code__
     while frame.f_code is not run:
         sites.append((frame.f_code, frame.f_lasti))
