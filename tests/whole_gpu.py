@@ -28,6 +28,7 @@ from grader.backends.triton.driver.launcher import Line
 from grader.backends.triton.driver.scratch import Scratch
 from grader.model.messages import LONGEST_LAUNCH, Channel, DeviceReport
 from grader.worker.device_link import SCRATCH, scratch_memory
+from grader.worker.races import runs_backwards
 
 ARENA = 1 << 22  # bytes
 OFFSET = 512  # bytes between the arguments in the arena
@@ -60,8 +61,13 @@ class Gpu:
         self.report = DeviceReport(seq=0)
 
     def run(self, kernel: Any, grid: Any, *arguments: Any, **options: Any) -> None:
-        """Launch a kernel in a call of its own, on memory that the file allocated."""
-        self.call(lambda: kernel[grid](*arguments, **options))
+        """Launch a kernel in a call of its own, on memory that the file allocated.
+
+        Its programs run forwards.
+        """
+        forwards = next(n for n in range(1, 99) if not runs_backwards([(n,)]))
+        given = self.placed(x=torch.ones(forwards))
+        self.call(lambda: kernel[grid](*arguments, **options), given)
 
     def placed(self, **tensors: torch.Tensor) -> dict[str, torch.Tensor]:
         """Copy tensors to the arena, one behind the other, for `call`."""

@@ -345,9 +345,11 @@ class WorkerLink:
             raise self._cause(report)
         return reply, report
 
-    def _device_died(self, error: WireError) -> GraderError:
+    def _device_died(self, error: WireError) -> GraderError | KernelFailure:
         log = self._fork_server.log()
         self._end()
+        if not self._fork_server.running:  # something killed the parent of both
+            return KernelFailure(failures.ended("call", None, server_runs=False))
         return GraderError(
             f"The simulated GPU ended, or broke off ({error}).\n{log}".rstrip(),
             "A kernel file that ends other processes may be why. If yours does not, this is the "

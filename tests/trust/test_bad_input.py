@@ -149,7 +149,7 @@ TRITON = (
     Bad("imitates_a_report.py", CORRECTNESS, "exception", lines=(12,)),
     Bad("raises_nonsense.py", CORRECTNESS, "exception", lines=(10,)),
     Bad("recurses.py", CORRECTNESS, "exception", lines=(5,) * 20),
-    Bad("not_constexpr.py", CORRECTNESS, "exception", lines=(14, 9)),
+    Bad("not_constexpr.py", CORRECTNESS, "compile", lines=(14, 9)),
     Bad("not_jitted.py", CORRECTNESS, "exception", lines=(12,)),
     Bad("loops.py", CORRECTNESS, "timeout"),
     Bad("stops_itself.py", CORRECTNESS, "timeout"),
@@ -309,7 +309,10 @@ def test_without_walls_a_bad_kernel_file_fails_with_its_message(
 
 
 def test_without_walls_whoever_outlives_its_parent_is_ended(graded_in_the_open: Graded):
-    assert exit_code([graded_in_the_open.results["outlives_parent.py"]]) == 0
+    outliving = graded_in_the_open.results["outlives_parent.py"]
+    failure = failed_step(outliving).failure
+    assert failure is not None
+    assert (exit_code([outliving]), failure.kind) == (1, "protocol")
     assert graded_in_the_open.survivors["outlives_parent"] == []
     assert exit_code([graded_in_the_open.results[GOOD.name]]) == 0
 

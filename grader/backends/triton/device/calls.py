@@ -36,6 +36,7 @@ class Call:
     held: int = 0
     fault: Fault | None = None
     not_simulated: str | None = None
+    late: bool = False  # whether the last launch came after the end
 
     @classmethod
     def begun(cls, message: Mapping[str, Any], arena: int) -> Call:
@@ -53,7 +54,8 @@ class Call:
 
     def attempt(self, launch: Callable[[], None]) -> None:
         """Carry out a launch, and record the first thing that goes wrong in the call."""
-        if self.ended:
+        self.late = self.ended
+        if self.late:
             return
         try:
             launch()
@@ -87,7 +89,12 @@ class Call:
             )
 
     def answer(self) -> dict[str, str] | None:
-        """Return the error that the worker raises, if the call has ended with one."""
+        """Return the error that the worker raises, if the call has ended with one.
+
+        A later launch is not to blame: it gets an error of another kind.
+        """
+        if self.fault is not None and self.late:
+            return {"kind": "late", "message": f"an earlier launch failed: {self.fault.message}"}
         if self.fault is not None:
             return {"kind": self.fault.kind, "message": self.fault.message}
         if self.not_simulated is not None:
