@@ -157,7 +157,9 @@ LAUNCHES = {
 # Whole launches that are written otherwise.
 CALLS = {
     "no grid at all": "add_kernel(x, out, x.numel(), BLOCK=16)",
-    "a numpy array": "add_kernel[(1,)](x.numpy(), out, x.numel(), BLOCK=16)",
+    "a numpy array": "add_kernel[(1,)](torch.zeros(16).numpy(), out, x.numel(), BLOCK=16)",
+    "a tensor as a numpy array": "add_kernel[(1,)](x.numpy(), out, x.numel(), BLOCK=16)",
+    "a tensor of the CPU": "add_kernel[(1,)](torch.zeros(16), out, x.numel(), BLOCK=16)",
     "a list": "add_kernel[(1,)](x.tolist(), out, x.numel(), BLOCK=16)",
     "a text": "add_kernel[(1,)]('x', out, x.numel(), BLOCK=16)",
     "a method for a number": "add_kernel[(1,)](x, out, x.numel, BLOCK=16)",

@@ -47,10 +47,16 @@ class FakeDevice:
                 message = self._channel.receive()
                 self.messages.append(message)
                 if message["op"] == "launch":
-                    self.work(message)
-                    self._channel.send({"seq": message["seq"], "fault": self.fault})
+                    self._channel.send({"seq": message["seq"], "fault": self._worked(message)})
         except Closed:
             return
+
+    def _worked(self, message: dict[str, Any]) -> dict[str, str] | None:
+        try:
+            self.work(message)
+        except Exception as error:  # else the test would wait for an answer
+            return {"kind": "test", "message": repr(error)}
+        return self.fault
 
 
 @contextmanager
@@ -60,25 +66,27 @@ def simulated_gpu(folder: Path) -> Iterator[tuple[FakeDevice, Line, torch.Tensor
     file = folder / "scratch"
     file.write_bytes(bytes(SCRATCH))
     device = FakeDevice(Channel(theirs), file)
-    thread = threading.Thread(target=device.serve)
+    thread = threading.Thread(target=device.serve, daemon=True)
     thread.start()
     descriptor = os.open(file, os.O_RDWR)
     arena = torch.zeros(ARENA, dtype=torch.uint8)
     line = Line(Channel(ours), Scratch(descriptor, SCRATCH))
     line.map(arena)
-    with pytest.MonkeyPatch.context() as patch, triton.knobs.cache.scope():
-        triton.knobs.cache.dir = str(folder / "cache")
-        patch.setattr(triton.knobs.runtime, "interpret", False)
-        patch.setitem(triton.backends.backends, "nvidia", triton.backends.backends["nvidia"])
-        patch.setattr(active, "_active", None)
-        patch.setattr(code_generator, "ast_to_ttir", code_generator.ast_to_ttir)
-        patch.setattr(triton.runtime.cache, "triton_key", triton.runtime.cache.triton_key)
-        for name in ("do_bench", "do_bench_cudagraph"):
-            patch.setattr(triton.testing, name, getattr(triton.testing, name))
-        compiler.install()
-        activate(line)
-        yield device, line, arena
-    ours.close()
-    thread.join()
-    theirs.close()
-    os.close(descriptor)
+    try:
+        with pytest.MonkeyPatch.context() as patch, triton.knobs.cache.scope():
+            triton.knobs.cache.dir = str(folder / "cache")
+            patch.setattr(triton.knobs.runtime, "interpret", False)
+            patch.setitem(triton.backends.backends, "nvidia", triton.backends.backends["nvidia"])
+            patch.setattr(active, "_active", None)
+            patch.setattr(code_generator, "ast_to_ttir", code_generator.ast_to_ttir)
+            patch.setattr(triton.runtime.cache, "triton_key", triton.runtime.cache.triton_key)
+            for name in ("do_bench", "do_bench_cudagraph"):
+                patch.setattr(triton.testing, name, getattr(triton.testing, name))
+            compiler.install()
+            with activate(line):
+                yield device, line, arena
+    finally:
+        ours.close()
+        thread.join()
+        theirs.close()
+        os.close(descriptor)

@@ -105,5 +105,11 @@ DRIVER_OF_TORCH = Library(
             *("StorageWeakRef(storage)", "StorageWeakRef.expired(self)"),
         ),
         *touchpoints("torch", f"{_DRIVER}/scratch.py", "UntypedStorage._new_with_weak_ptr"),
+        *touchpoints("torch", f"{_DRIVER}/host.py", "_C.TensorBase"),
+        *touchpoints(
+            "torch.overrides",
+            f"{_DRIVER}/host.py",
+            "TorchFunctionMode.__torch_function__(self, func, types, args, kwargs)",
+        ),
     ),
 )

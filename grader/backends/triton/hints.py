@@ -130,5 +130,10 @@ LAUNCH = {
     "triton.cdiv(n, BLOCK).",
     "tuple index out of range": "A grid has one to three axes.",
     "failed to specialize argument": _WHAT_A_LAUNCH_TAKES,
+    "device type tensor to numpy": _WHAT_A_LAUNCH_TAKES,
+    "(cpu tensor?)": "A kernel takes tensors on the GPU: make them there, as in "
+    "torch.empty(n, device=x.device).",
+    "Torch not compiled with CUDA enabled": "The simulated GPU has no such part of torch.cuda: "
+    "docs/simulated-gpu.md lists the parts that it has.",
     "out of resource: threads": "A program has at most 1,024 threads, which are 32 warps.",
 }

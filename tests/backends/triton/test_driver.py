@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from fake_device import FakeDevice, simulated_gpu
 from triton.runtime.errors import OutOfResources
 from triton.tools.tensor_descriptor import TensorDescriptor
 
+from grader.backends.triton.driver import host
 from grader.backends.triton.driver.errors import DeviceError, LaunchRefused, NotSimulated
 from grader.backends.triton.driver.launcher import Line
 from grader.worker import faults
@@ -200,7 +202,7 @@ def test_dtypes(gpu: Gpu, dtype, type_):
 
 
 def test_memory_seen_as_another_dtype(gpu: Gpu):
-    x = torch.zeros(16, dtype=torch.int8)
+    x = torch.zeros(16, dtype=torch.int8, device="cuda")
     seen = triton.reinterpret(x, tl.float8e5)
     copy[(1,)](seen, x.view(torch.float8_e5m2), 12, BLOCK=8)
     assert gpu.last["ttir"].count("%x: !tt.ptr<f8E5M2>") == 1
@@ -258,7 +260,7 @@ def from_table(table, out):
 
 
 def test_memory_of_the_file_is_copied_in_and_out(gpu: Gpu):
-    x, out = torch.arange(16.0), torch.zeros(16)
+    x, out = torch.arange(16.0, device="cuda"), torch.zeros(16, device="cuda")
     scratch = gpu.device.scratch.view(torch.float32)
 
     def work(message: dict) -> None:
@@ -278,16 +280,16 @@ def test_memory_of_the_file_is_copied_in_and_out(gpu: Gpu):
 def test_a_place_is_used_again_when_its_memory_is_gone(gpu: Gpu):
     offsets = set()
     for _ in range(40):  # 40 times 256 KiB do not lie beside each other in 1 MiB
-        x = torch.zeros(1 << 16)
+        x = torch.zeros(1 << 16, device="cuda")
         copy[(1,)](x, gpu.tensor(), 12, BLOCK=8)
         offsets.add(gpu.last["storages"][0][2])
     assert len(offsets) <= 2
     with pytest.raises(MemoryError, match="on the simulated GPU"):
-        copy[(1,)](torch.zeros(1 << 19), gpu.tensor(), 12, BLOCK=8)
+        copy[(1,)](torch.zeros(1 << 19, device="cuda"), gpu.tensor(), 12, BLOCK=8)
 
 
 def test_bare_addresses_reach_what_was_seen(gpu: Gpu):
-    x, hidden = gpu.tensor(dtype=torch.int64), torch.ones(8)
+    x, hidden = gpu.tensor(dtype=torch.int64), torch.ones(8, device="cuda")
     gpu.line.see(hidden.untyped_storage())
     gpu.line.see(gpu.arena.untyped_storage())
     x[0] = hidden.data_ptr()
@@ -434,3 +436,91 @@ def test_a_benchmark_of_the_file_runs_each_kernel_once(gpu: Gpu):
 def test_the_kind_of_a_fault_comes_from_the_device(error, kind, message):
     fault = faults.describe(error, "kernel.py")
     assert (fault.kind, fault.message) == (kind, message)
+
+
+def test_a_tensor_of_the_host_is_refused(gpu: Gpu):
+    x = gpu.tensor()
+    for other in (torch.zeros(16), torch.zeros(16) + 1, x.cpu(), x.to("cpu"), torch.arange(16)[2:]):
+        assert not other.is_cuda
+        with pytest.raises(ValueError, match=r"x: Pointer argument cannot .* \(cpu tensor\?\)"):
+            copy[(1,)](other, x, 12, BLOCK=8)
+    assert gpu.device.launches == []
+
+
+def test_a_tensor_of_the_gpu_is_taken(gpu: Gpu):
+    x = gpu.tensor()
+    made = [
+        torch.empty_like(x),
+        torch.empty(16, device=x.device),
+        torch.zeros(16, device="cuda:0"),
+        torch.zeros(16).cuda(),
+        torch.zeros(16).to(x.device),
+        torch.zeros(16).to(x),
+        torch.zeros(16).to(0),
+        x + 1,
+        x.new_empty(16),
+        (x + torch.ones(16, device=triton.runtime.driver.active.get_active_torch_device()))[2:],
+    ]
+    with torch.device("cuda"):
+        made.append(torch.empty(16))
+    for other in made:
+        assert other.is_cuda
+        assert other.device == x.device == torch.device("cuda", 0)
+        assert other.get_device() == 0
+        copy[(1,)](other, x, 12, BLOCK=8)
+
+
+def test_a_copy_to_the_host_is_a_copy(gpu: Gpu):
+    x = gpu.tensor()
+    there = x.cpu()
+    there += 1
+    assert x.sum().item() == 0
+    assert there.numpy().sum() == 16
+    with pytest.raises(TypeError, match="can't convert cuda:0 device type tensor to numpy"):
+        x.numpy()
+    with pytest.raises(RuntimeError, match="invalid device ordinal"):
+        torch.zeros(1, device="cuda:1")
+
+
+def test_questions_to_torch_cuda(gpu: Gpu):
+    assert torch.cuda.is_available()
+    assert torch.cuda.get_device_properties(gpu.tensor().device).multi_processor_count == 132
+    assert torch.cuda.get_device_capability() == (9, 0)
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    with torch.cuda.stream(stream), torch.cuda.device(0):
+        start.record()
+        copy[(1,)](gpu.tensor(), gpu.tensor(), 12, BLOCK=8)
+        end.record()
+    torch.cuda.synchronize()
+    assert start.elapsed_time(end) > 0
+    with pytest.raises(NotSimulated, match="does not have CUDA graphs"):
+        torch.cuda.CUDAGraph()
+
+
+def test_what_is_imitated_is_taken_back(tmp_path: Path):
+    before = torch.cuda.is_available, torch.cuda.Event
+    with simulated_gpu(tmp_path):
+        assert (torch.cuda.is_available, torch.cuda.Event) != before
+    assert (torch.cuda.is_available, torch.cuda.Event) == before
+    assert not torch.zeros(1).is_cuda
+
+
+def test_the_arena_is_the_gpus(tmp_path: Path):
+    with simulated_gpu(tmp_path) as (_, line, _):
+        mapped = torch.zeros(64, dtype=torch.uint8)
+        assert not mapped.is_cuda
+        line.map(mapped)
+        assert mapped[16:32].view(torch.float32).is_cuda
+
+
+def test_the_page_lists_what_is_imitated():
+    page = (Path(__file__).parents[3] / "docs" / "simulated-gpu.md").read_text()
+    table = page.partition("| `torch.cuda` | imitation |")[2]
+    names = [
+        name
+        for row in table.splitlines()
+        for name in re.findall(r"`(\w+)`", row[1:].partition("|")[0])
+    ]
+    assert sorted(names) == sorted(host.IMITATED)

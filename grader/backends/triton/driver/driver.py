@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ from triton import runtime
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
-from grader.backends.triton.driver import properties
+from grader.backends.triton.driver import host, properties
 from grader.backends.triton.driver.benchmark import benchmark_of
 from grader.backends.triton.driver.launcher import Launcher, Line, Loaded
 
@@ -31,7 +32,7 @@ class Utils:
 
 
 class SimulatedGpu(DriverBase):
-    """One GPU of compute capability 9.0, at the other end of a line; its tensors are the CPU's."""
+    """One GPU of compute capability 9.0, at the other end of a line; all memory is the host's."""
 
     def __init__(self, line: Line) -> None:
         super().__init__()
@@ -60,7 +61,7 @@ class SimulatedGpu(DriverBase):
         return properties.CAPABILITY
 
     def get_active_torch_device(self) -> torch.device:
-        return torch.device("cpu")
+        return host.GPU
 
     def get_device_interface(self) -> Any:
         return torch.cuda
@@ -78,9 +79,15 @@ class SimulatedGpu(DriverBase):
         return ty  # for launchers in C, which this driver has none of
 
 
-def activate(line: Line) -> None:
-    """Make the device at the other end of the line the GPU of this process."""
+def activate(line: Line) -> ExitStack:
+    """Make the device at the other end of the line the GPU of this process.
+
+    Closing what is returned takes back what torch says of it.
+    """
     gpu = SimulatedGpu(line)
     runtime.driver.set_active(gpu)
     triton.testing.do_bench = gpu.get_benchmarker()
     triton.testing.do_bench_cudagraph = gpu.get_benchmarker()
+    seen = host.Host(lambda: line.arena)
+    line.unreachable = seen.holds
+    return host.imitate(seen)

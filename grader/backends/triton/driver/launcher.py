@@ -20,6 +20,7 @@ from grader.model import Channel
 
 # CUDA C++ Programming Guide, table of technical specifications per compute capability.
 LARGEST_GRID = (2**31 - 1, 65535, 65535)
+CPU_TENSOR = "Pointer argument cannot be accessed from Triton (cpu tensor?)"
 LONGEST_TEXT = 6 << 20  # characters of TTIR in one message; JSON adds some
 _INT = 1 << 32  # Triton's launcher multiplies the sizes of a grid as C's `int`
 
@@ -47,16 +48,18 @@ class Line:
     def __init__(self, channel: Channel, scratch: Scratch) -> None:
         self._channel = channel
         self._scratch = scratch
-        self._arena = range(0)  # addresses
+        self.arena = range(0)  # addresses
         self._sent: set[str] = set()
         self._seq = 0
         self._lock = threading.Lock()
         self._trying = False
+        # Tells memory of the host's from the GPU's; a worker without torch's imitation has none.
+        self.unreachable: Callable[[torch.UntypedStorage], bool] = lambda storage: False
         self._tried: set[str] = set()
 
     def map(self, arena: torch.Tensor) -> None:
         """Report where this process has mapped the arena and the scratch memory."""
-        self._arena = range(arena.data_ptr(), arena.data_ptr() + arena.nbytes)
+        self.arena = range(arena.data_ptr(), arena.data_ptr() + arena.nbytes)
         self._channel.send(
             {
                 "op": "map",
@@ -71,7 +74,7 @@ class Line:
 
     def see(self, storage: torch.UntypedStorage) -> None:
         """Remember memory that the kernel file allocated, which it may reach by bare addresses."""
-        if storage.data_ptr() not in self._arena:
+        if storage.data_ptr() not in self.arena:
             self._scratch.see(storage)
 
     @contextmanager
@@ -124,11 +127,16 @@ class Line:
     def _places(self, loaded: Loaded, arguments: list[Argument]) -> list[tuple[Place, str]]:
         """Place the memory that this launch may touch beside the arena, each storage once."""
         reachable = [(each.name, each.storage) for each in arguments if each.storage is not None]
+        for name, storage in reachable:
+            if self.unreachable(storage):
+                raise ValueError(f"{name}: {CPU_TENSOR}")
         if loaded.makes_pointers or any(argument.bare for argument in arguments):
-            reachable += [("scratch", storage) for storage in self._scratch.seen()]
+            reachable += [
+                ("scratch", each) for each in self._scratch.seen() if not self.unreachable(each)
+            ]
         named: dict[int, tuple[Place, str]] = {}
         for name, storage in reachable:
-            if storage.nbytes() and storage.data_ptr() not in self._arena:
+            if storage.nbytes() and storage.data_ptr() not in self.arena:
                 place = self._scratch.place(storage)
                 named.setdefault(place.offset, (place, name))
         return list(named.values())

@@ -1,0 +1,227 @@
+"""Torch in the worker as it is on a machine with one GPU: devices of tensors, and `torch.cuda`.
+
+All memory is the host's. Arguments of the entry, and what is made of them or for the device "cuda",
+count as the GPU's; what a file makes without a device counts as the host's, which no kernel takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, nullcontext
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves
+
+from grader.backends.triton.driver import properties
+from grader.backends.triton.driver.errors import NotSimulated
+
+GPU = torch.device("cuda", properties.DEVICE)
+HOST = torch.device("cpu")
+TO_NUMPY = (
+    "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
+    "memory first."
+)
+_NUMPY: set[Any] = {torch.Tensor.numpy, torch.Tensor.__array__}
+_MOVES: set[Any] = {torch.Tensor.to, torch.Tensor.cpu}
+
+
+class Host(TorchFunctionMode):
+    """Answers for tensors which device they are on, and makes those for "cuda" in host memory."""
+
+    def __init__(self, arena: Callable[[], range]) -> None:
+        super().__init__()
+        self._arena = arena  # the addresses of the entry's arguments, once they are mapped
+        self._host: dict[int, StorageWeakRef] = {}
+        self._answers: dict[Any, Callable[[torch.Tensor], object]] = {
+            vars(torch._C.TensorBase)["device"].__get__: self.device_of,
+            vars(torch._C.TensorBase)["is_cuda"].__get__: self.is_on_gpu,
+            vars(torch._C.TensorBase)["is_cpu"].__get__: lambda x: not self.is_on_gpu(x),
+            torch.Tensor.get_device: lambda x: properties.DEVICE if self.is_on_gpu(x) else -1,
+            torch.Tensor.pin_memory: lambda x: x,
+            torch.Tensor.is_pinned: lambda x: False,
+        }
+
+    def is_on_gpu(self, tensor: torch.Tensor) -> bool:
+        return not self.holds(tensor.untyped_storage())
+
+    def holds(self, storage: torch.UntypedStorage) -> bool:
+        """Report whether memory is the host's, which a GPU does not reach."""
+        reference = self._host.get(StorageWeakRef(storage).cdata)
+        kept = reference is not None and not reference.expired()
+        return kept and storage.data_ptr() not in self._arena()
+
+    def device_of(self, tensor: torch.Tensor) -> torch.device:
+        return GPU if self.is_on_gpu(tensor) else HOST
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = dict(kwargs or {})
+        if func in self._answers:
+            return self._answers[func](args[0])
+        if func in _NUMPY and self.is_on_gpu(args[0]):
+            raise TypeError(TO_NUMPY)
+        if func is torch.Tensor.cuda:
+            func, args, kwargs = torch.Tensor.to, (args[0], GPU), {}
+        given = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+        target, args, kwargs = _target(func, args, kwargs, self)
+        result = func(*args, **kwargs)
+        if func in _MOVES and target is not None and target != self.device_of(given[0]):
+            result = result.clone() if result.data_ptr() == given[0].data_ptr() else result
+        if target is None:
+            target = GPU if any(map(self.is_on_gpu, given)) else HOST
+        if target == HOST:
+            self._keep(result)
+        return result
+
+    def _keep(self, result: object) -> None:
+        """Note that memory is the host's; that of views is so already."""
+        for leaf in tree_leaves(result):
+            if type(leaf) is torch.Tensor and leaf.layout == torch.strided:
+                reference = StorageWeakRef(leaf.untyped_storage())
+                self._host.setdefault(reference.cdata, reference)
+        if len(self._host) > 1024:
+            self._host = {key: held for key, held in self._host.items() if not held.expired()}
+
+
+def _target(
+    func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], host: Host
+) -> tuple[torch.device | None, tuple[Any, ...], dict[str, Any]]:
+    """Return the device that a call names, and its arguments with the CPU in the place of it."""
+    kwargs.pop("pin_memory", None)
+    if func is torch.Tensor.cpu:
+        return HOST, args, kwargs
+    named = kwargs.get("device")
+    if named is not None:
+        kwargs["device"] = HOST
+    elif func is torch.Tensor.to and len(args) > 1:
+        first = args[1]
+        if isinstance(first, torch.Tensor):
+            return host.device_of(first), args, kwargs
+        if isinstance(first, (str, int, torch.device)):
+            named, args = first, (args[0], HOST, *args[2:])
+    return (None if named is None else _device(named)), args, kwargs
+
+
+def _device(named: str | int | torch.device) -> torch.device:
+    device = torch.device(GPU.type, named) if isinstance(named, int) else torch.device(named)
+    if device.type != GPU.type:
+        return HOST
+    if device.index not in (None, properties.DEVICE):
+        raise RuntimeError("CUDA error: invalid device ordinal")
+    return GPU
+
+
+class Stream:
+    """A stream whose work is done when it was given: each launch waits for its end."""
+
+    cuda_stream = 0
+    device = GPU
+
+    def __init__(self, *args: object, **options: object) -> None:
+        """Take whatever torch's takes."""
+
+    def wait_stream(self, stream: Stream) -> None:
+        """Do nothing: all work is done."""
+
+    wait_event = wait_stream
+
+    def synchronize(self) -> None:
+        """Do nothing: all work is done."""
+
+    def query(self) -> bool:
+        return True
+
+    def record_event(self, event: Event | None = None) -> Event:
+        return event or Event()
+
+
+class Event:
+    """An event of a device without a clock: any two lie 1 ms apart."""
+
+    def __init__(self, *args: object, **options: object) -> None:
+        """Take whatever torch's takes."""
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Do nothing: no time counts."""
+
+    wait = record
+
+    def synchronize(self) -> None:
+        """Do nothing: all work is done."""
+
+    def query(self) -> bool:
+        return True
+
+    def elapsed_time(self, end: Event) -> float:
+        return 1.0
+
+
+def _lacking(what: str) -> Callable[..., Any]:
+    def refuse(*args: object, **options: object) -> Any:
+        raise NotSimulated(what)
+
+    return refuse
+
+
+def _nothing(*args: object, **options: object) -> None:
+    pass
+
+
+def _context(*args: object, **options: object) -> Any:
+    return nullcontext()
+
+
+_STREAM = Stream()
+_MEMORY = properties.FOR_TORCH.total_memory
+
+# `torch.cuda` in the worker. docs/simulated-gpu.md has this table; a test compares the two.
+IMITATED: Mapping[str, object] = {
+    "is_available": lambda: True,
+    "is_initialized": lambda: True,
+    "is_bf16_supported": lambda *args, **options: True,
+    "init": _nothing,
+    "device_count": lambda: 1,
+    "current_device": lambda: properties.DEVICE,
+    "set_device": _nothing,
+    "device": _context,
+    "device_of": _context,
+    "get_device_name": lambda device=None: properties.FOR_TORCH.name,
+    "get_device_capability": lambda device=None: properties.CAPABILITY,
+    "get_device_properties": lambda device=None: SimpleNamespace(**vars(properties.FOR_TORCH)),
+    "synchronize": _nothing,
+    "Stream": Stream,
+    "Event": Event,
+    "stream": _context,
+    "set_stream": _nothing,
+    "current_stream": lambda device=None: _STREAM,
+    "default_stream": lambda device=None: _STREAM,
+    "empty_cache": _nothing,
+    "manual_seed": _nothing,
+    "manual_seed_all": _nothing,
+    "memory_allocated": lambda device=None: 0,
+    "memory_reserved": lambda device=None: 0,
+    "max_memory_allocated": lambda device=None: 0,
+    "reset_peak_memory_stats": _nothing,
+    "mem_get_info": lambda device=None: (_MEMORY, _MEMORY),
+    "CUDAGraph": _lacking("CUDA graphs"),
+    "graph": _lacking("CUDA graphs"),
+}
+
+
+def _replaced(names: Mapping[str, object]) -> Iterator[Callable[[], None]]:
+    for name, value in names.items():
+        before = getattr(torch.cuda, name)
+        setattr(torch.cuda, name, value)
+        yield lambda name=name, before=before: setattr(torch.cuda, name, before)  # type: ignore[misc]
+
+
+def imitate(host: Host) -> ExitStack:
+    """Let torch answer as on a machine with this GPU, until what is returned is closed."""
+    undo = ExitStack()
+    for restore in _replaced(IMITATED):
+        undo.callback(restore)
+    undo.enter_context(host)
+    return undo
