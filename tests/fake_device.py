@@ -18,7 +18,7 @@ from triton.compiler import code_generator
 from triton.runtime import driver as active
 
 from grader.backends.triton.driver import compiler
-from grader.backends.triton.driver.driver import activate
+from grader.backends.triton.driver.driver import activate, imitate_host
 from grader.backends.triton.driver.launcher import Line
 from grader.backends.triton.driver.scratch import Scratch
 from grader.model import Channel, Closed
@@ -83,7 +83,8 @@ def simulated_gpu(folder: Path) -> Iterator[tuple[FakeDevice, Line, torch.Tensor
             for name in ("do_bench", "do_bench_cudagraph"):
                 patch.setattr(triton.testing, name, getattr(triton.testing, name))
             compiler.install()
-            with activate(line):
+            activate(line)
+            with imitate_host(line):
                 yield device, line, arena
     finally:
         ours.close()

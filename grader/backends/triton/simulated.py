@@ -10,7 +10,7 @@ import torch
 
 from grader.backends.triton.driver import compiler
 from grader.backends.triton.driver import preload as first_compilation
-from grader.backends.triton.driver.driver import activate
+from grader.backends.triton.driver.driver import activate, imitate_host
 from grader.backends.triton.driver.launcher import Line
 from grader.backends.triton.driver.scratch import Scratch
 from grader.worker.allocations import Allocations
@@ -29,6 +29,7 @@ class Simulated:
         if link is not None:
             self._line = Line(link.channel, Scratch(link.scratch, SCRATCH))
             activate(self._line)
+            self._imitated = imitate_host(self._line)
 
     def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
         self._memory = map_arena(ticket, fd)

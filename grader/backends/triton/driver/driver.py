@@ -79,15 +79,16 @@ class SimulatedGpu(DriverBase):
         return ty  # for launchers in C, which this driver has none of
 
 
-def activate(line: Line) -> ExitStack:
-    """Make the device at the other end of the line the GPU of this process.
-
-    Closing what is returned takes back what torch says of it.
-    """
+def activate(line: Line) -> None:
+    """Make the device at the other end of the line the GPU of Triton in this process."""
     gpu = SimulatedGpu(line)
     runtime.driver.set_active(gpu)
     triton.testing.do_bench = gpu.get_benchmarker()
     triton.testing.do_bench_cudagraph = gpu.get_benchmarker()
+
+
+def imitate_host(line: Line) -> ExitStack:
+    """Let torch answer as on a machine with this GPU, until what is returned is closed."""
     seen = host.Host(lambda: line.arena)
     line.unreachable = seen.holds
     return host.imitate(seen)

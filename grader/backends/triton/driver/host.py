@@ -219,7 +219,7 @@ def _replaced(names: Mapping[str, object]) -> Iterator[Callable[[], None]]:
 
 
 def imitate(host: Host) -> ExitStack:
-    """Let torch answer as on a machine with this GPU, until what is returned is closed."""
+    """Enter the mode, and replace the imitated names, until what is returned is closed."""
     undo = ExitStack()
     for restore in _replaced(IMITATED):
         undo.callback(restore)
