@@ -524,3 +524,13 @@ def test_the_page_lists_what_is_imitated():
         for name in re.findall(r"`(\w+)`", row[1:].partition("|")[0])
     ]
     assert sorted(names) == sorted(host.IMITATED)
+
+
+@triton.jit
+def annotated_pointer(x: "*fp32", out):  # noqa: F722
+    tl.store(out, tl.load(out))
+
+
+def test_none_for_a_pointer_is_address_zero(gpu: Gpu):
+    annotated_pointer[(1,)](None, gpu.tensor())
+    assert gpu.last["arguments"][0] == {"pointer": 0}
