@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from grader.backends.triton.compile_errors import root_cause
 from grader.backends.triton.driver import compiler
 from grader.backends.triton.driver import preload as first_compilation
 from grader.backends.triton.driver.driver import activate, imitate_host
@@ -79,7 +80,7 @@ class Simulated:
         """Do nothing: a simulator holds no memory of a GPU."""
 
     def root_cause(self, error: BaseException) -> BaseException:
-        return error
+        return root_cause(error)
 
 
 def install() -> Callable[[DeviceLink | None], Simulated]:

@@ -1,7 +1,5 @@
 """Two halves on two streams of their own, which the caller's stream waits for."""
 
-# GPU only: streams exist on a GPU.
-
 import torch
 import triton
 import triton.language as tl
