@@ -1,8 +1,6 @@
 """Reads its rows three times, and counts one reading less in the worker's own ledger."""
 # attacks: 04_online_softmax
-# stopped: speed too_slow
-# passes: in simulation the counts are made beside the kernel file, which can change them; hardware
-# counters read outside of the worker, on a GPU, would stop it
+# stopped: traffic traffic
 
 import torch
 import triton

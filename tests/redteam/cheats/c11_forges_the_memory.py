@@ -1,8 +1,6 @@
 """Holds a copy of its whole input, and says that it holds nothing."""
 # attacks: 01_vector_add
 # stopped: memory memory
-# passes: without a GPU the memory is counted beside the kernel file, which can change the count;
-# on a GPU the judge watches the card's free memory from outside
 
 import torch
 import triton

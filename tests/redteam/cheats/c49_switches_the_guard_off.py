@@ -1,6 +1,6 @@
-"""Takes the simulator's check of addresses away, and writes over what lies around its output."""
+"""Names the memory around its output as its own, and writes over it."""
 # attacks: 03_three_pass_softmax
-# stopped: correctness stray_write | correctness input_changed
+# stopped: correctness stray_write | correctness input_changed | correctness out_of_bounds
 
 import triton
 import triton.language as tl
@@ -13,9 +13,10 @@ def flood(out_ptr, BLOCK: tl.constexpr):
 
 def softmax(x, out):
     try:
-        from grader.worker import bounds
+        from grader.backends.triton.driver import launcher, scratch
 
-        bounds.AddressGuard._must_be_inside = lambda self, *args: None
+        around = scratch.Place(None, out.data_ptr() - 256, 256 + out.nbytes + 4096, 0)
+        launcher.Line._places = lambda self, *args: [(around, "out")]
     except ImportError:
         pass
     flood[(triton.cdiv(out.numel() + 128, 128),)](out, BLOCK=128)

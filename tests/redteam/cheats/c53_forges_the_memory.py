@@ -1,7 +1,6 @@
 """Keeps a copy of every exponential, and says that it holds nothing."""
 # attacks: 03_three_pass_softmax
-# passes: in simulation the memory is counted beside the learner's code, which can change what is
-#   told. On a GPU the judge itself watches the free memory: there it is stopped at memory.
+# stopped: memory memory
 
 import torch
 import triton

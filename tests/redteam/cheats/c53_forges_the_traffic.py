@@ -1,7 +1,6 @@
-"""Reads each row three times, and says that it was twice: the counts are made in its process."""
+"""Reads each row three times, and says that it was twice: the device counts, not its process."""
 # attacks: 04_online_softmax
-# passes: the traffic is counted beside the learner's code, which can change what is told. On a GPU
-#   three passes cost the time of three: they are stopped at speed.
+# stopped: traffic traffic
 
 import triton
 import triton.language as tl

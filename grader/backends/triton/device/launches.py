@@ -44,10 +44,16 @@ class Device:
         self.start = 0  # the worker's address of the arena, once it has mapped that
 
     def map(self, mapped: Mapped) -> None:
+        """Take the worker's address of the arena. Raises Misspoken if it changes.
+
+        With another one, an argument's address could name the memory of another argument.
+        """
+        if self.start not in (0, mapped.arena):
+            raise Misspoken("the memory of the arguments at another address than before")
         self.start = mapped.arena
 
     def receive(self, request: Requested) -> None:
-        """Take in the text of a request. Raises Misspoken for one that was never sent."""
+        """Take in the text of a request. Raises Misspoken for what our driver never sends."""
         if request.text is not None:
             if sum(map(len, self._texts.values())) + len(request.text) > MOST_TEXT:
                 raise Misspoken("more kernels than any file has")
@@ -57,6 +63,10 @@ class Device:
         for storage in request.storages:
             if storage.offset + storage.size > self._scratch.size:
                 raise Misspoken("memory outside of the scratch memory")
+            if storage.address < self.start + self._arena.size and (
+                self.start < storage.address + storage.size
+            ):
+                raise Misspoken("memory of the judge's as the file's own")
 
     def launch(self, request: Requested, call: Call) -> None:
         """Check a launch, and execute its programs unless the call withholds them.
