@@ -13,6 +13,7 @@ from grader.backends.triton.device.faults import Malformed, NotSimulated
 from grader.backends.triton.device.mappings import Mapping
 from grader.backends.triton.device.memory import Memory
 from grader.backends.triton.device.plan import Program
+from grader.backends.triton.device.printed import Printed
 from grader.backends.triton.device.races import Races
 from grader.backends.triton.device.requests import (
     Described,
@@ -41,6 +42,7 @@ class Device:
         self._scratch = scratch
         self._programs: dict[str, Program] = {}
         self._texts: dict[str, str] = {}
+        self.printed = Printed()
         self.start = 0  # the worker's address of the arena, once it has mapped that
 
     def map(self, mapped: Mapped) -> None:
@@ -84,7 +86,7 @@ class Device:
         call.began(request)
         if call.withhold:
             return
-        launch = Launch(program, request.grid, memory, request.warps, call.backwards)
+        launch = Launch(program, request.grid, memory, request.warps, call.backwards, self.printed)
         execute(launch, values)
 
     def _program(self, digest: str) -> Program:

@@ -78,7 +78,8 @@ class Session:
             call.attempt(lambda: self._device.launch(request, call))
         except Misspoken as error:
             call.distrust(str(error))
-        return {"seq": message.get("seq"), "fault": call.answer()}
+        printed = self._device.printed.take()
+        return {"seq": message.get("seq"), "fault": call.answer(), "printed": printed}
 
     def distrust(self, what: str) -> None:
         if self._call is not None:

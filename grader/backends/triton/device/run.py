@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import torch
@@ -13,6 +13,7 @@ from grader.backends.triton.device.blocks import run_blocks
 from grader.backends.triton.device.faults import Fault, Malformed, NotSimulated
 from grader.backends.triton.device.memory import Memory
 from grader.backends.triton.device.plan import BlockPlan, Program
+from grader.backends.triton.device.printed import Printed
 from grader.backends.triton.device.ttir.records import Function, Operation, Region
 from grader.backends.triton.device.turns import Turns
 from grader.backends.triton.device.values import Value, taken
@@ -42,6 +43,7 @@ class Launch:
     memory: Memory
     warps: int = 4
     backwards: bool = False
+    printed: Printed = field(default_factory=Printed)
 
     @property
     def programs(self) -> int:

@@ -102,6 +102,7 @@ class Line:
             answer = self._channel.receive()
             for place, _ in places:
                 self._scratch.copy_out(place)
+        print(answer.get("printed", ""), end="")  # as a GPU's printf: to the standard output
         if fault := answer.get("fault"):
             raise DeviceError(str(fault["kind"]), str(fault["message"]))
         self._sent.add(loaded.digest)

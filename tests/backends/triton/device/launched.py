@@ -11,13 +11,15 @@ import pytest
 import torch
 import triton
 from triton.runtime import driver as active
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 from grader.backends.triton.device.plan import Program
 from grader.backends.triton.device.races import Races
 from grader.backends.triton.device.run import Launch, execute
 from grader.backends.triton.device.sites import Source
 from grader.backends.triton.device.ttir.parse import parse
-from grader.backends.triton.device.values import dtype_of
+from grader.backends.triton.device.ttir.records import Type
+from grader.backends.triton.device.values import Descriptor, Value, dtype_of
 from grader.backends.triton.driver import compiler
 from grader.backends.triton.driver.driver import activate
 
@@ -37,27 +39,51 @@ class Gpu:
         *arguments: Any,
         backwards: bool = False,
         **options: Any,
-    ) -> None:
-        """Execute a kernel; it may touch the memory of its tensor arguments."""
+    ) -> str:
+        """Execute a kernel, which may touch its tensor arguments; return what it prints."""
         compiled = self._compiled(kernel, arguments, options)
         program = Program(parse(compiled.asm["ttir"]))
         named = dict(zip(kernel.arg_names, arguments, strict=False)) | options
         kept = [named[name] for name, kind in compiled.src.signature.items() if kind != "constexpr"]
-        values = [
-            torch.tensor(
-                [each.data_ptr() if isinstance(each, torch.Tensor) else each], dtype=dtype_of(type_)
-            )
-            for each, (_, type_) in zip(kept, program.module.entry.arguments, strict=True)
-        ]
-        tensors = {name: each for name, each in named.items() if isinstance(each, torch.Tensor)}
+        types = [type_ for _, type_ in program.module.entry.arguments]
+        # The shape and the strides of a descriptor follow it as arguments of their own.
+        given = [part for each in kept for part in _parts(each)]
+        values = [_value(each, type_) for each, type_ in zip(given, types, strict=True)]
+        tensors = {
+            name: each.base if isinstance(each, TensorDescriptor) else each
+            for name, each in named.items()
+            if isinstance(each, torch.Tensor | TensorDescriptor)
+        }
         x, y, z = (*grid, 1, 1)[:3]
         source = Source(kernel.fn.__code__.co_filename, _lines(kernel))
         spans = [span_of(name, tensor) for name, tensor in tensors.items()]
         memory = memory_of({"races": Races(spans, (x, y, z), source)}, **tensors)
-        execute(Launch(program, (x, y, z), memory, compiled.metadata.num_warps, backwards), values)
+        launch = Launch(program, (x, y, z), memory, compiled.metadata.num_warps, backwards)
+        execute(launch, values)
+        return launch.printed.take()
 
     def _compiled(self, kernel: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
         return kernel.warmup(*arguments, grid=(1,), **options)
+
+
+def _parts(argument: Any) -> list[Any]:
+    if isinstance(argument, TensorDescriptor):
+        return [argument, *argument.shape, *argument.strides]
+    return [argument]
+
+
+def _value(argument: Any, type_: Type) -> Value:
+    if not isinstance(argument, TensorDescriptor):
+        address = isinstance(argument, torch.Tensor)
+        return torch.tensor([argument.data_ptr() if address else argument], dtype=dtype_of(type_))
+    assert type_.pointee is not None
+    return Descriptor(
+        torch.tensor([argument.base.data_ptr()]),
+        tuple(torch.tensor([each]) for each in argument.shape),
+        tuple(torch.tensor([each]) for each in argument.strides),
+        type_.pointee,
+        argument.padding,
+    )
 
 
 def _lines(kernel: Any) -> list[str]:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from grader.backends.triton.device import serial
-from grader.backends.triton.device.faults import Malformed
+from grader.backends.triton.device.faults import Malformed, NotSimulated
 from grader.backends.triton.device.mappings import Bits
 from grader.backends.triton.device.operations import Operands, operation
 from grader.backends.triton.device.operations.memory import access
@@ -22,6 +22,8 @@ _FUNCTIONS: dict[str, np.ufunc] = {
     "xor": np.bitwise_xor,
     "add": np.add,
     "fadd": np.add,
+    "fmax": np.fmax,
+    "fmin": np.fmin,
     "max": np.maximum,
     "min": np.minimum,
     "umax": np.maximum,
@@ -35,7 +37,7 @@ def atomic_rmw(op: Operation, operands: Operands, run: Run) -> Tensor:
     mask = masked[0] if masked else None
     here = access(op, "atomic", pointers, mask, op.operand_types[1], run)
     kind = str(op.attributes.get("atomic_rmw_op"))
-    return run.memory.atomic(here, _update(op, kind, here.dtype), values)
+    return run.memory.atomic(here, update(op, kind, here.dtype), values)
 
 
 @operation("tt.atomic_cas")
@@ -50,13 +52,16 @@ def _swap(found: Bits, expected: Bits, values: Bits) -> Bits:
     return np.where(found == expected, values, found)
 
 
-def _update(op: Operation, kind: str, dtype: torch.dtype) -> partial[Bits]:
+def update(op: Operation, kind: str, dtype: torch.dtype) -> partial[Bits]:
+    """Return what changes elements as an atomic operation of a kind does."""
     if kind in ("exch", "xchg"):
         return partial(serial.update, combine=_exchange, chain=_exchanged)
     if kind not in _FUNCTIONS:
         raise Malformed(f"no atomic {kind}", op.site)
-    if dtype == torch.bfloat16:
+    if dtype == torch.bfloat16 and kind == "fadd":
         return partial(serial.update, combine=_add_bfloat16)
+    if dtype == torch.bfloat16:
+        raise NotSimulated(f"an atomic {kind} of bfloat16", op.site)
     letter = {"f": "f", "u": "u"}.get(kind[0], "i")
     if (letter == "f") != dtype.is_floating_point:
         raise Malformed(f"an atomic {kind} of {dtype}", op.site)

@@ -1,0 +1,387 @@
+"""Inline assembly: the arithmetic instructions of PTX, on many registers of one name at a time.
+
+A register is a tensor of int64 that holds its bits. Instructions about memory, threads and control
+flow are not simulated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from grader.backends.triton.device import integers, rounding
+from grader.backends.triton.device.faults import Malformed, NotSimulated
+from grader.backends.triton.device.libdevice import find
+
+MOST_INSTRUCTIONS = 2000
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_INSTRUCTION = re.compile(r"(?:@(!?)(\S+)\s+)?([a-z][\w.]*)\s+(.+)", re.DOTALL)
+_FLOATS = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}
+_INTEGERS = {8: torch.int8, 16: torch.int16, 32: torch.int32, 64: torch.int64}
+_TYPE = re.compile(r"(f16x2|bf16x2|bf16|f16|f32|f64|[subf](?:8|16|32|64)|pred)")
+# Words of an instruction that change its precision or what it does with subnormal numbers.
+_IGNORED = frozenset({"approx", "full", "ftz", "rn", "rni", "sat", "lo", "satfinite", "relu"})
+
+Registers = dict[str, Tensor]
+Function = Callable[..., Tensor]
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction: its words (`add`, `f32`), the operands, and the predicate that guards it."""
+
+    words: tuple[str, ...]
+    operands: tuple[str, ...]
+    guard: str = ""
+    negated: bool = False
+
+    @property
+    def text(self) -> str:
+        return ".".join(self.words)
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        return tuple(word for word in self.words[1:] if _TYPE.fullmatch(word))
+
+
+def instructions(text: str) -> list[Instruction]:
+    """Return the instructions of a text; raise Malformed for what is none."""
+    found = []
+    for line in re.split(r"[;{}]", _COMMENT.sub(" ", _protected(text))):
+        line = line.strip()
+        if not line or line.startswith(".reg"):
+            continue
+        match = _INSTRUCTION.fullmatch(line)
+        if match is None:
+            raise NotSimulated(f"the assembly {line[:80]!r}")
+        operands = tuple(each.strip() for each in match[4].split(","))
+        found.append(
+            Instruction(tuple(match[3].split(".")), operands, match[2] or "", match[1] == "!")
+        )
+        if len(found) > MOST_INSTRUCTIONS:
+            raise Malformed(f"more than {MOST_INSTRUCTIONS} instructions of assembly")
+    return found
+
+
+def _protected(text: str) -> str:
+    """Refuse vectors such as {$0, $1}, whose braces would look like a block's."""
+    if match := re.search(r"\{[^;{}]*,[^;{}]*\}", text):
+        raise NotSimulated(f"the vector {match[0][:80]} of registers in assembly")
+    return text
+
+
+def run(instruction: Instruction, registers: Registers) -> None:
+    """Carry out an instruction: change the register that is its first operand."""
+    name, *types = instruction.words[0], *instruction.types
+    target, *sources = instruction.operands
+    function = _FUNCTIONS.get(name)
+    if function is None or not types or _unknown(instruction):
+        raise NotSimulated(f"the PTX instruction {instruction.text}")
+    result = function(instruction, [_value(each, registers) for each in sources])
+    if instruction.guard:
+        guard = _value(instruction.guard, registers) != 0
+        before = registers.get(target, torch.zeros(1, dtype=torch.int64))
+        result = torch.where(guard ^ instruction.negated, result, before)
+    registers[target] = result
+
+
+def _unknown(instruction: Instruction) -> bool:
+    known = _IGNORED | _WORDS.get(instruction.words[0], frozenset())
+    return any(word not in known and not _TYPE.fullmatch(word) for word in instruction.words[1:])
+
+
+def _value(text: str, registers: Registers) -> Tensor:
+    """Return the bits of a register, or of a number: 7, 0x1F, 0f3F800000, 0d3FF0000000000000."""
+    if text in registers:
+        return registers[text]
+    try:
+        if text[:2] in ("0f", "0F", "0d", "0D"):
+            return _number(int(text[2:], 16))
+        return _number(int(text.rstrip("U"), 0))
+    except ValueError:
+        raise NotSimulated(f"the operand {text[:80]} in assembly") from None
+
+
+def _number(value: int) -> Tensor:
+    half = 1 << 63
+    return torch.tensor([(value + half) % (2 * half) - half])
+
+
+def read(bits: Tensor, type_: str) -> Tensor:
+    """Return the values that the low bits of registers mean as a type."""
+    width = _width(type_)
+    narrow = bits.to(_INTEGERS[width])
+    return narrow.view(_FLOATS[type_]) if type_ in _FLOATS else narrow
+
+
+def written(value: Tensor) -> Tensor:
+    """Return the bits of values, as registers hold them."""
+    if value.dtype == torch.bool:
+        return value.long()
+    whole = value.view(_INTEGERS[8 * value.dtype.itemsize])
+    return integers.widened(whole)
+
+
+def _width(type_: str) -> int:
+    return int(type_.lstrip("subf").removesuffix("x2")) if type_ != "pred" else 8
+
+
+def _same_type(name: str) -> Function:
+    """Return the function of an instruction whose operands and result have one type."""
+
+    def compute(instruction: Instruction, sources: Sequence[Tensor]) -> Tensor:
+        type_ = instruction.types[-1]
+        if type_.endswith("x2"):
+            return _in_halves(lambda parts: _applied(name, type_[:-2], parts), sources)
+        return _applied(name, type_, sources)
+
+    return compute
+
+
+def _in_halves(function: Callable[[Sequence[Tensor]], Tensor], sources: Sequence[Tensor]) -> Tensor:
+    low = function([each & 0xFFFF for each in sources])
+    high = function([(each >> 16) & 0xFFFF for each in sources])
+    return (low & 0xFFFF) | (high & 0xFFFF) << 16
+
+
+def _applied(name: str, type_: str, sources: Sequence[Tensor]) -> Tensor:
+    values = [read(each, type_) for each in sources]
+    if type_ in _FLOATS:
+        library = _LIBRARY.get(name)
+        if library is not None:
+            function = find(f"__nv_{library}", values[0].dtype)
+            assert function is not None, library
+            return written(function(*values))
+        return written(_of_floats(name, values))
+    if name in _UNSIGNED and type_.startswith("u"):
+        return written(_UNSIGNED[name](*values))
+    if name in _WHOLE:
+        return written(_WHOLE[name](*values))
+    raise NotSimulated(f"the PTX instruction {name}.{type_}")
+
+
+def _of_floats(name: str, values: Sequence[Tensor]) -> Tensor:
+    if name not in _ARITHMETIC:
+        raise NotSimulated(f"the PTX instruction {name} of floats")
+    result: Tensor = _ARITHMETIC[name](*values)
+    return result
+
+
+_ARITHMETIC: Mapping[str, Function] = {
+    "abs": torch.abs,
+    "add": torch.add,
+    "div": torch.div,
+    "max": torch.fmax,
+    "min": torch.fmin,
+    "mul": torch.mul,
+    "neg": torch.neg,
+    "sub": torch.sub,
+}
+# Functions of floats, by their names in libdevice.
+_LIBRARY = {
+    "cos": "cos",
+    "ex2": "exp2",
+    "fma": "fma",
+    "lg2": "log2",
+    "mad": "fma",
+    "rcp": "frcp_rn",
+    "rsqrt": "rsqrt",
+    "sin": "sin",
+    "sqrt": "sqrt",
+    "tanh": "tanh",
+}
+_WHOLE: Mapping[str, Function] = {
+    "abs": torch.abs,
+    "add": torch.add,
+    "and": torch.bitwise_and,
+    "div": integers.divide,
+    "mad": lambda a, b, c: a * b + c,
+    "max": torch.maximum,
+    "min": torch.minimum,
+    "mul": torch.mul,
+    "neg": torch.neg,
+    "not": torch.bitwise_not,
+    "or": torch.bitwise_or,
+    "rem": integers.remainder,
+    "sub": torch.sub,
+    "xor": torch.bitwise_xor,
+}
+
+
+def _by_order(choose: Function) -> Function:
+    """Compare integers as unsigned ones."""
+    return lambda a, b: integers.ordered(choose(integers.ordered(a), integers.ordered(b)))
+
+
+_UNSIGNED: Mapping[str, Function] = {
+    "div": integers.divide_unsigned,
+    "max": _by_order(torch.maximum),
+    "min": _by_order(torch.minimum),
+    "rem": integers.remainder_unsigned,
+}
+
+
+def _move(instruction: Instruction, sources: Sequence[Tensor]) -> Tensor:
+    [bits] = sources
+    return written(read(bits, instruction.types[-1]))
+
+
+def _product(instruction: Instruction, sources: Sequence[Tensor]) -> Tensor:
+    """Multiply: floats, or integers of which `lo`, `hi` or `wide` says what is kept."""
+    type_ = instruction.types[-1]
+    words = instruction.words
+    if "hi" in words or "wide" in words:
+        values = [read(each, type_) for each in sources[:2]]
+        unsigned = type_.startswith("u")
+        wide = [integers.widened(each) if unsigned else each.long() for each in values]
+        product = wide[0] * wide[1]
+        if _width(type_) > 32:
+            raise NotSimulated(f"the PTX instruction {instruction.text}")
+        if "hi" in words:
+            product = product >> _width(type_)
+        if len(sources) > 2:
+            product = product + sources[2]
+        return product if "wide" in words else written(product.to(values[0].dtype))
+    return _same_type(words[0])(instruction, sources)
+
+
+def _shift(instruction: Instruction, sources: Sequence[Tensor]) -> Tensor:
+    """Shift; by as many bits as there are, or more, to zero or the sign."""
+    type_ = instruction.types[-1]
+    width = _width(type_)
+    value = read(sources[0], type_)
+    wide = value.long() if type_.startswith("s") else integers.widened(value)
+    by = integers.widened(read(sources[1], "u32")).clamp(max=63)
+    if instruction.words[0] == "shl":
+        shifted = torch.where(by >= width, 0, wide << by.clamp(max=width - 1))
+    elif width == 64 and not type_.startswith("s"):
+        shifted = integers.shift_right_unsigned(*torch.broadcast_tensors(wide, by))
+    else:
+        shifted = wide >> by
+    return written(shifted.to(value.dtype))
+
+
+def _compare(instruction: Instruction, sources: Sequence[Tensor]) -> Tensor:
+    type_ = instruction.types[-1]
+    word = instruction.words[1]
+    values = [read(each, type_) for each in sources]
+    if type_.startswith("u"):
+        values = [integers.ordered(each) for each in values]
+    return _COMPARISONS[word](*values).long()
+
+
+_COMPARISONS: Mapping[str, Function] = {
+    "eq": torch.eq,
+    "ge": torch.ge,
+    "gt": torch.gt,
+    "le": torch.le,
+    "lt": torch.lt,
+    "ne": lambda a, b: (a < b) | (a > b) if a.dtype.is_floating_point else a != b,
+}
+
+
+def _select(instruction: Instruction, sources: Sequence[Tensor]) -> Tensor:
+    a, b, predicate = sources
+    return torch.where(predicate != 0, a, b)
+
+
+def _convert(instruction: Instruction, sources: Sequence[Tensor]) -> Tensor:
+    """Convert; to a pair of floats (`f16x2`) from two, the first of which is the upper one."""
+    target, source = instruction.types[-2:]
+    towards_zero = bool({"rz", "rzi"} & set(instruction.words))
+    if target.endswith("x2"):
+        upper, lower = (
+            written(
+                rounding.to_float(
+                    read(each, source), _FLOATS[target[:-2]], towards_zero=towards_zero
+                )
+            )
+            for each in sources
+        )
+        return (upper & 0xFFFF) << 16 | (lower & 0xFFFF)
+    value = read(sources[0], source)
+    if target in _FLOATS:
+        if source in _FLOATS:
+            converted = rounding.to_float(value, _FLOATS[target], towards_zero=towards_zero)
+        elif source.startswith("u"):
+            converted = integers.unsigned_to_float(value, _FLOATS[target])
+        else:
+            converted = value.to(_FLOATS[target])
+        return written(converted)
+    if source in _FLOATS:
+        whole = _whole(instruction, value)
+        dtype = _INTEGERS[_width(target)]
+        return written(rounding.to_integer(whole, dtype, unsigned=target.startswith("u")))
+    wide = value.long() if source.startswith("s") else integers.widened(value)
+    return written(wide.to(_INTEGERS[_width(target)]))
+
+
+def _whole(instruction: Instruction, value: Tensor) -> Tensor:
+    roundings: Mapping[str, Function] = {
+        "rni": torch.round,
+        "rmi": torch.floor,
+        "rpi": torch.ceil,
+        "rzi": torch.trunc,
+    }
+    [round_] = [roundings[word] for word in instruction.words if word in roundings] or [torch.trunc]
+    return round_(value)
+
+
+def _bits(library: str) -> Function:
+    def compute(instruction: Instruction, sources: Sequence[Tensor]) -> Tensor:
+        type_ = instruction.types[-1]
+        wide = "ll" if _width(type_) == 64 else ""
+        function = find(f"__nv_{library}{wide}", torch.int32)
+        assert function is not None, library
+        return written(function(read(sources[0], type_)))
+
+    return compute
+
+
+def _permute(instruction: Instruction, sources: Sequence[Tensor]) -> Tensor:
+    function = find("__nv_byte_perm", torch.int32)
+    assert function is not None
+    return written(function(*(read(each, "b32") for each in sources)))
+
+
+def _three_inputs(instruction: Instruction, sources: Sequence[Tensor]) -> Tensor:
+    """Look each triple of bits up in a table of eight."""
+    *values, table = sources
+    a, b, c = (integers.widened(read(each, "b32")) for each in values)
+    code = int(table.flatten()[0])
+    result = torch.zeros_like(a | b | c)
+    for row in range(8):
+        if code >> row & 1:
+            x, y, z = (
+                value if row >> place & 1 else ~value for value, place in ((a, 2), (b, 1), (c, 0))
+            )
+            result = result | (x & y & z)
+    return result & 0xFFFFFFFF
+
+
+_FUNCTIONS: Mapping[str, Callable[[Instruction, Sequence[Tensor]], Tensor]] = {
+    **dict.fromkeys(("mul", "mad"), _product),
+    **{name: _same_type(name) for name in {*_ARITHMETIC, *_LIBRARY, *_WHOLE} - {"mul", "mad"}},
+    "brev": _bits("brev"),
+    "clz": _bits("clz"),
+    "cvt": _convert,
+    "lop3": _three_inputs,
+    "mov": _move,
+    "popc": _bits("popc"),
+    "prmt": _permute,
+    "selp": _select,
+    "setp": _compare,
+    "shl": _shift,
+    "shr": _shift,
+}
+_WORDS: Mapping[str, frozenset[str]] = {
+    "cvt": frozenset({"rz", "rmi", "rpi", "rzi"}),
+    "mad": frozenset({"hi", "wide"}),
+    "mul": frozenset({"hi", "wide"}),
+    "setp": frozenset(_COMPARISONS),
+}
