@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from grader import backends
@@ -88,10 +90,25 @@ def from_device(fault: Fault, kernel: bytes, backend: str) -> Failure:
     """Build the failure for a device's fault, which names lines and does not know their text."""
     source = kernel.decode(errors="replace").splitlines()
     frames = tuple(
-        (line, function, source[line - 1].strip() if 0 < line <= len(source) else "")
-        for line, function, _ in fault.frames
+        (line, _function_around(source, line), source[line - 1].strip())
+        for line, _, _ in fault.frames
+        if 0 < line <= len(source)
     )
     return from_fault(replace(fault, frames=frames), backend)
+
+
+_DEF = re.compile(r"(?P<indent>\s*)(?:async )?def (?P<name>\w+)")
+
+
+def _function_around(source: Sequence[str], line: int) -> str:
+    """Return the name of the function that a line belongs to, as its indentation shows."""
+    text = source[line - 1]
+    indent = len(text) - len(text.lstrip())
+    for above in reversed(source[: line - 1]):
+        found = _DEF.match(above)
+        if found is not None and len(found["indent"]) < indent:
+            return found["name"]
+    return ""
 
 
 def _hint(fault: Fault, backend: Backend) -> str | None:

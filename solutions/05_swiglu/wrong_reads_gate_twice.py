@@ -1,4 +1,4 @@
-"""Loads gate once for the sigmoid and again for the product. Right, but it is read twice.
+"""Computes the sigmoid in one launch and the product in another: right, but gate is read twice.
 
 Rejected at: traffic
 """
@@ -11,25 +11,35 @@ BLOCK = 2048  # columns that one program computes; tl.arange asks for a power of
 
 
 @triton.jit
-def swiglu_kernel(
-    gate_ptr, up_ptr, out_ptr, gate_stride, up_stride, out_stride, columns, BLOCK: tl.constexpr
-):
-    """Computes BLOCK columns of one row: axis 0 of the grid is the row, axis 1 the block.
+def sigmoid_kernel(gate_ptr, out_ptr, gate_stride, out_stride, columns, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    offsets = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < columns
+    gate = tl.load(gate_ptr + row * gate_stride + offsets, mask=inside).to(tl.float32)
+    # For a very negative gate exp(-gate) is infinite, and the quotient 0, as it should be.
+    tl.store(out_ptr + row * out_stride + offsets, 1.0 / (1.0 + tl.exp(-gate)), mask=inside)
 
-    A stride is the number of elements from the start of a row to the start of the next. Widen the
-    row number by `.to(tl.int64)` before multiplying, or it overflows on tensors of more than 2**31
-    elements.
-    """
+
+@triton.jit
+def product_kernel(
+    gate_ptr,
+    up_ptr,
+    sigmoid_ptr,
+    out_ptr,
+    gate_stride,
+    up_stride,
+    sigmoid_stride,
+    out_stride,
+    columns,
+    BLOCK: tl.constexpr,
+):
     row = tl.program_id(0).to(tl.int64)
     offsets = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     inside = offsets < columns
     gate = tl.load(gate_ptr + row * gate_stride + offsets, mask=inside).to(tl.float32)
     up = tl.load(up_ptr + row * up_stride + offsets, mask=inside).to(tl.float32)
-    # For a very negative gate exp(-gate) is infinite, and the quotient 0, as it should be.
-    denominator = 1.0 + tl.exp(-gate)
-    gate_again = tl.load(gate_ptr + row * gate_stride + offsets, mask=inside).to(tl.float32)
-    silu = gate_again / denominator
-    tl.store(out_ptr + row * out_stride + offsets, silu * up, mask=inside)
+    sigmoid = tl.load(sigmoid_ptr + row * sigmoid_stride + offsets, mask=inside)
+    tl.store(out_ptr + row * out_stride + offsets, gate * sigmoid * up, mask=inside)
 
 
 def swiglu(gate: torch.Tensor, up: torch.Tensor, out: torch.Tensor) -> None:
@@ -40,5 +50,7 @@ def swiglu(gate: torch.Tensor, up: torch.Tensor, out: torch.Tensor) -> None:
     rows, columns = out.shape
     # Rows on axis 0: it may have 2**31 - 1 programs, axis 1 only 65,535.
     grid = (rows, triton.cdiv(columns, BLOCK))
-    strides = gate.stride(0), up.stride(0), out.stride(0)
-    swiglu_kernel[grid](gate, up, out, *strides, columns, BLOCK=BLOCK)
+    sigmoid = torch.empty((rows, columns), dtype=torch.float32, device=gate.device)
+    sigmoid_kernel[grid](gate, sigmoid, gate.stride(0), columns, columns, BLOCK=BLOCK)
+    strides = gate.stride(0), up.stride(0), columns, out.stride(0)
+    product_kernel[grid](gate, up, sigmoid, out, *strides, columns, BLOCK=BLOCK)

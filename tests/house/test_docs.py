@@ -34,6 +34,7 @@ from typer.main import get_command
 
 from grader.authoring.lint import records as lint
 from grader.authoring.lint.review import RULES
+from grader.backends.triton.device.faults import Fault
 from grader.classroom.publish import records as publish
 from grader.cli.commands import app
 from grader.course import catalog, manifest
@@ -269,6 +270,8 @@ def test_formats_lists_every_kind_of_failure():
         source = path.read_text(encoding="utf-8")
         raised |= set(re.findall(r'kind="(\w+)"', source))
         raised |= set(re.findall(r'LoadError\(\s*"(\w+)"', source))
+    raised -= {"stable"}  # of NumPy's sorts
+    raised |= {fault.kind for fault in Fault.__subclasses__()} - {"malformed"}  # not_simulated
     listed = {row[0].strip("`") for row in rows(section(ROOT / "docs/formats.md", "Kinds"))}
     assert raised <= listed, "docs/formats.md lacks a kind"
 

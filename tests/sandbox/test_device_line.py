@@ -119,7 +119,7 @@ def test_a_fault_of_the_device_counts_whatever_the_worker_says(
     failure = caught.value.failure
     assert (failure.kind, failure.message) == ("race", RACE.message)
     assert [frame.line for frame in failure.frames] == lines
-    assert failure.frames[-1].code == "out.copy_(2 * x)"
+    assert (failure.frames[-1].function, failure.frames[-1].code) == ("double", "out.copy_(2 * x)")
 
 
 def test_a_fault_of_the_worker_counts_where_the_device_saw_none(link_to: LinkTo):
@@ -279,8 +279,9 @@ def test_neither_outlives_their_parent(started: Started):
     assert fork_server._process is not None
     fork_server._process.kill()
     assert gone(before)
-    with pytest.raises(GraderError):
+    with pytest.raises(KernelFailure) as caught:
         link.call(CALL)
+    assert caught.value.failure.kind == "protocol"
 
 
 def test_neither_outlives_the_judges_line(started: Started):

@@ -1,4 +1,4 @@
-"""What a worker asks of the device, read from a message that may be hostile."""
+"""Requests of a worker, read from messages that may be hostile."""
 
 from __future__ import annotations
 
