@@ -128,3 +128,25 @@ def test_scratch_is_not_counted():
         copy_through_scratch, (1,), torch.rand(16), torch.zeros(16), torch.empty(16), 16
     )
     assert (reads, writes) == ({"x": 16, "out": 0}, {"x": 0, "out": 16})
+
+
+@triton.autotune(configs=[triton.Config({"BLOCK": 16}), triton.Config({"BLOCK": 32})], key=["n"])
+@triton.jit
+def tuned_sum(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.atomic_add(out, tl.sum(tl.load(x + at, mask=at < n, other=0.0)))
+
+
+@pytest.mark.parametrize(("count", "runs"), [(False, 3), (True, 1)])
+def test_trials_of_a_tuner_have_their_effect_where_no_traffic_can_hide(count: bool, runs: int):
+    """Two configurations and the launch itself add to one sum, as on a GPU."""
+    given = GPU.placed(x=torch.ones(40 + runs), out=torch.zeros(1))
+    n = given["x"].numel()
+    GPU.call(
+        lambda: tuned_sum[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](*given.values(), n),
+        given,
+        count=count,
+    )
+    assert given["out"].item() == runs * n
+    if count:
+        assert GPU.report.counts["reads.x"] == n

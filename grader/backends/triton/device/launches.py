@@ -73,15 +73,15 @@ class Device:
     def launch(self, request: Requested, call: Call) -> None:
         """Check a launch, and execute its programs unless the call withholds them.
 
-        A trial is that of a benchmark, which takes no time here: it is checked alone, because what
-        has an effect counts. Raises a Fault.
+        A trial is that of a benchmark. It has its effect, as on a GPU, but in a call whose traffic
+        is counted: there it is checked alone, or traffic could hide in it. Raises a Fault.
         """
         if math.prod(request.grid) > MOST_PROGRAMS:
             raise NotSimulated(f"room for {math.prod(request.grid)} programs")
         program = self._program(request.digest)
         values = _values(program.module.entry, request.arguments)
         memory = self._memory(request, call)
-        if request.trial:
+        if request.trial and call.traffic is not None:
             return
         call.began(request)
         if call.withhold:
@@ -102,8 +102,7 @@ class Device:
         ]
         spans = [*call.spans, *scratch]
         races = Races(spans, request.grid, call.source)
-        traffic = None if request.trial else call.traffic
-        return Memory([arena, *own], spans, races, traffic, call.provenance)
+        return Memory([arena, *own], spans, races, call.traffic, call.provenance)
 
     def _data(self, storage: Storage) -> Bytes:
         return self._scratch[storage.offset : storage.offset + storage.size]

@@ -79,7 +79,7 @@ class Line:
 
     @contextmanager
     def trying(self) -> Iterator[None]:
-        """Launch each kernel at most once meanwhile, as a trial, of which no traffic is counted."""
+        """Launch each form of a kernel at most once meanwhile, as a trial."""
         before, self._trying = self._trying, True
         try:
             yield
@@ -90,7 +90,7 @@ class Line:
         self, loaded: Loaded, grid: tuple[int, int, int], warps: int, arguments: list[Argument]
     ) -> None:
         """Have the device carry a launch out. Raises DeviceError for what it finds wrong."""
-        if self._trying and loaded.name in self._tried:
+        if self._trying and loaded.digest in self._tried:
             return
         with self._lock:
             places = self._places(loaded, arguments)
@@ -107,7 +107,7 @@ class Line:
             raise DeviceError(str(fault["kind"]), str(fault["message"]))
         self._sent.add(loaded.digest)
         if self._trying:
-            self._tried.add(loaded.name)
+            self._tried.add(loaded.digest)
 
     def _message(
         self, loaded: Loaded, arguments: list[Argument], places: list[tuple[Place, str]]
