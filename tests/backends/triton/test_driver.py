@@ -362,6 +362,7 @@ def test_tuning_takes_the_first_configuration_that_compiles(gpu: Gpu):
     assert tuned.best_config.kwargs == {"BLOCK": 32}
     assert [(one["warps"], one["trial"]) for one in gpu.device.launches] == [
         (8, True),
+        (4, True),
         (8, False),
         (8, False),
     ]
