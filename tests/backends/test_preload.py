@@ -62,7 +62,17 @@ def test_a_first_compilation_to_ttir_loads_nothing_either(tmp_path: Path):
     assert run(code, tmp_path) == "0"
 
 
-@pytest.mark.parametrize("library", ["triton", "numba", "triton.driver"])
+def test_after_it_a_device_imports_no_operation_and_makes_no_parser(tmp_path: Path):
+    code = """
+from grader.backends.triton.device import operations
+from grader.backends.triton.device.process import preload
+from grader.backends.triton.device.ttir import lines
+print(preload(), operations._registered.cache_info().misses, lines.grammar.cache_info().misses)
+"""
+    assert run(code, tmp_path) == "None 1 1"
+
+
+@pytest.mark.parametrize("library", ["triton", "numba", "triton.driver", "triton.device"])
 def test_it_leaves_no_file_and_starts_no_gpu(library: str, tmp_path: Path):
     """What lies in a worker's home is the learner's to change; a started GPU survives no fork.
 
@@ -97,6 +107,11 @@ print(knobs.cache.dir == before, torch.cuda.is_initialized())
             "numba",
             "numba.types.float32",
             "numba's compiler is not preloaded: AttributeError: module 'numba",
+        ),
+        (
+            "triton.device",
+            "grader.backends.triton.device.launches.execute",
+            "The simulated GPU is not preloaded: NameError: name 'execute'",
         ),
     ],
 )

@@ -12,12 +12,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from grader.backends.triton.device import preload as first_launch
 from grader.backends.triton.device.calls import Call
 from grader.backends.triton.device.launches import Device
 from grader.backends.triton.device.requests import Misspoken, mapped, requested
 from grader.model import Channel, Closed, DeviceReport, WireError
 
 PATIENCE_S = 1.0  # for a worker to read an answer; our driver needs none
+
+preload = first_launch.preload
 
 
 def serve(judge: Channel, worker: Channel, arena: int, scratch: int) -> None:
