@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from messages import text_of
+from specs import with_spec
 from syrupy.assertion import SnapshotAssertion
 
 from grader import backends
+from grader.course import catalog
 from grader.course.catalog import Exercise
 from grader.grading import check, steps
 from grader.grading.check import Request
@@ -19,7 +21,7 @@ from grader.grading.recording import run
 from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.grading.steps.counts.budgets import HINTS
-from grader.model.exercise import COUNTS
+from grader.model.exercise import COUNTS, Budget
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Step
 from grader.sandbox.fork_servers import ForkServers
@@ -170,3 +172,60 @@ def test_a_check_has_the_step_between_traffic_and_the_rest():
         "counts",
     ]
     assert (result.points, result.max_points) == (7, 7)
+
+
+# -- budgets of a language whose kernels are programs on blocks
+
+ADD = catalog.find(Path(__file__).parents[3], "01_vector_add")
+BUDGETS = (
+    Budget("programs", most=5, best=5),
+    Budget("loads", most=2, best=2),
+    Budget("stores", most=1, best=1),
+    Budget("bytes", most=3 * 4 * 1024, best=3 * 4 * 1024),
+    Budget("transactions", most=1890, best=1878),
+)
+
+
+@pytest.fixture
+def added(fork_servers: ForkServers, tmp_path: Path) -> Callable[..., Step]:
+    """Runs the counts step alone on 01's solution with these changes, for 5,003 elements."""
+
+    def counted_step(*changes: tuple[str, str]) -> Step:
+        text = ADD.solution.read_text(encoding="utf-8")
+        for old, new in changes:
+            assert old in text, old
+            text = text.replace(old, new)
+        file = tmp_path / "kernel.py"
+        file.write_text(text)
+        exercise = with_spec(ADD, replace(ADD.spec, budgets=BUDGETS))
+        grading = Grading(exercise, file, Options(seed=1, device="cpu"), fork_servers)
+        try:
+            for earlier in ("load", "correctness", "properties", "traffic"):
+                run(grading, replace(STEPS[earlier], run=lambda _: Finding("taken as passed")))
+            return run(grading, STEPS["counts"])
+        finally:
+            grading.close()
+
+    return counted_step
+
+
+def test_programs_on_blocks_have_budgets_too(added, snapshot: SnapshotAssertion):
+    step = added()
+    assert step.outcome is Outcome.PASS
+    assert step.summary == snapshot
+
+
+@pytest.mark.parametrize(
+    ("changes", "count"),
+    [
+        ([("BLOCK = 1024", "BLOCK = 512")], "programs"),
+        ([("BLOCK = 1024", "BLOCK = 2048")], "bytes"),
+    ],
+)
+def test_a_program_that_does_too_much_is_over_its_budget(
+    added, changes, count: str, snapshot: SnapshotAssertion
+):
+    step = added(*changes)
+    assert step.outcome is Outcome.FAIL
+    assert [one.count for one in step.counts if one.value > one.most] == [count]
+    assert text_of(step.failure) == snapshot
