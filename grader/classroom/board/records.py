@@ -17,7 +17,9 @@ class State(StrEnum):
     RANKED = "ranked"  # a share from a trusted run; `note` says if it is below the gate
     SOLVED = "solved"  # right, and speed is not graded: a puzzle
     UNVERIFIED = "unverified"  # right and timed, but no trusted run made it
-    NOT_TIMED = "not_timed"  # right, on a machine without a GPU
+    NOT_TIMED = (
+        "not_timed"  # right, without a GPU, or with a step skipped that no simulator could do
+    )
     FAILED = "failed"  # wrong, or not finished
     NOISY = "noisy"  # something on the machine disturbed the measurement
     IMPOSSIBLE = "impossible"  # faster than the bytes allow

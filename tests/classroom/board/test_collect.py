@@ -128,13 +128,15 @@ def test_an_exercise_without_a_kernel_is_solved(tmp_path: Path):
         assert entry.state is state
 
 
-def test_traffic_may_be_skipped(tmp_path: Path):
+def test_who_skipped_the_traffic_has_no_rank(tmp_path: Path):
+    """A part that no simulator has, such as one line of assembly, is no way around the step."""
     steps = tuple(
         one.model_copy(update={"outcome": Outcome.SKIP}) if one.name == "traffic" else one
         for one in timed().steps
     )
     (entry,) = read(tmp_path, signed(attempt(timed(steps=steps)))).entries
-    assert entry.state is State.RANKED
+    assert (entry.state, entry.figures) == (State.NOT_TIMED, None)
+    assert "traffic was skipped" in entry.note
 
 
 def test_an_error_that_a_sanitizer_found_fails(tmp_path: Path):
