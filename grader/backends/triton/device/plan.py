@@ -20,7 +20,7 @@ _CONSTANTS = frozenset({"arith.constant", "tt.make_range"})
 # triton.language.core.TRITON_MAX_TENSOR_NUMEL
 MOST_ELEMENTS = 1 << 20
 
-_ENDS = frozenset(
+ENDS = frozenset(
     {
         "cf.br",
         "cf.cond_br",
@@ -182,7 +182,7 @@ def _plan(block: Block, used: frozenset[str], elsewhere: frozenset[str]) -> Bloc
 
 def _ends(block: Block) -> bool:
     """Say if a block has the operation that ends it; the text omits a yield of nothing."""
-    return bool(block.operations) and block.operations[-1].name in _ENDS
+    return bool(block.operations) and block.operations[-1].name in ENDS
 
 
 def _constant(op: Operation) -> Value:

@@ -1,4 +1,4 @@
-"""What kernels print, up to a limit: the lines that a GPU would have put out."""
+"""The lines that kernels print, as a GPU would have put them out, up to a limit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Printed:
 
     @property
     def free(self) -> int:
-        """How many lines fit."""
+        """The number of lines that still fit."""
         return MOST_LINES - len(self._lines)
 
     def add(self, line: str) -> None:

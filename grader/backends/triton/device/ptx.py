@@ -379,6 +379,7 @@ _FUNCTIONS: Mapping[str, Callable[[Instruction, Sequence[Tensor]], Tensor]] = {
     "shl": _shift,
     "shr": _shift,
 }
+NAMES = frozenset(_FUNCTIONS)
 _WORDS: Mapping[str, frozenset[str]] = {
     "cvt": frozenset({"rz", "rmi", "rpi", "rzi"}),
     "mad": frozenset({"hi", "wide"}),

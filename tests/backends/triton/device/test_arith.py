@@ -13,6 +13,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from grader.backends.triton.device import operations
+from grader.backends.triton.device.ttir.records import Operation, Type
+
 from .single import execute
 
 INTEGERS = {8: torch.int8, 16: torch.int16, 32: torch.int32, 64: torch.int64}
@@ -331,3 +334,22 @@ def test_division_of_broadcast_values() -> None:
     assert execute("arith.divsi", a, torch.tensor([[0, 1, -1]], dtype=torch.int32)).tolist() == [
         [-1, 5, -5]
     ]
+
+
+def test_operations_that_only_passes_of_the_compiler_make() -> None:
+    x = torch.tensor([1.5, -0.0])
+    assert execute("arith.negf", x).signbit().tolist() == [True, False]
+    i = torch.tensor([-1, 3], dtype=torch.int32)
+    assert execute("arith.index_cast", i, to=torch.int64).tolist() == [-1, 3]
+    assert execute("arith.index_castui", i, to=torch.int64).tolist() == [2**32 - 1, 3]
+
+
+def test_poison_is_nan_and_a_large_odd_number() -> None:
+    nothing = operations.find("ub.poison")
+    floats, integers = (
+        nothing(Operation("ub.poison", ("x",), result_types=(Type(element, (4,)),)), [], None)
+        for element in ("f32", "i32")
+    )
+    assert floats.isnan().all()
+    assert int(integers.flatten()[0]) % 2 == 1
+    assert int(integers.flatten()[0]) > 2**30

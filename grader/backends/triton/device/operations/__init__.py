@@ -52,6 +52,11 @@ def find(name: str) -> Execute:
     return _registered().get(name, _missing)
 
 
+def names() -> frozenset[str]:
+    """Return the names of all operations that have a function."""
+    return frozenset(_registered())
+
+
 @cache
 def _registered() -> dict[str, Execute]:
     for module in pkgutil.iter_modules(__path__):

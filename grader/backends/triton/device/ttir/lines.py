@@ -80,7 +80,7 @@ def grammar() -> Lark:
 
 
 class _Lines(Transformer[Token, Any]):
-    """What the parser makes of each rule as soon as it has read it."""
+    """The value of each rule, made as soon as the parser has read it."""
 
     def start(self, lines: list[Line]) -> list[Line]:
         return lines
