@@ -16,7 +16,7 @@ Kind = Literal["load", "store", "atomic", "volatile"]
 
 @dataclass(frozen=True)
 class Access:
-    """Where each lane of each program reads or writes an element.
+    """The element that each lane of each program reads or writes.
 
     `addresses` are the worker's, int64, of shape (programs or 1, *block): the block is that of the
     operation's type. `mask` (None: all lanes) may have axes of 1, but as many as the addresses.

@@ -83,7 +83,7 @@ class Lanes:
 
     @cached_property
     def adjacent(self) -> bool:
-        """Whether the element of each lane follows that of the lane before."""
+        """Say if the element of each lane follows that of the lane before."""
         steps = self.addresses[1:] - self.addresses[:-1]
         return bool((steps == self.access.itemsize).all())
 

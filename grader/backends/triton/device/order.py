@@ -1,4 +1,4 @@
-"""Which accesses of other programs a program may rely on, because it acquired them.
+"""Order between accesses: those of others that a program may rely on, because it acquired them.
 
 A program that updates an element atomically releases there all that it did before. Whoever updates
 that element later, or looks at it, acquires this, and all that the first had acquired (release and

@@ -81,7 +81,7 @@ class Program:
 
     @cached_property
     def bytes_per_program(self) -> int:
-        """How much memory the live values of one program take at most, about."""
+        """The most memory that the live values of one program take, about."""
         return max((_peak(function.body) for function in self.module.functions.values()), default=1)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Where an undefined value that reaches an argument came from.
+"""The origin of an undefined value that reaches an argument.
 
 A lane that a mask switches off without `other=` has no defined value; here it is NaN. A NaN has
 bits to spare, which arithmetic passes on. They hold the number of the load that made it. Some

@@ -52,7 +52,7 @@ class Launch:
 
     @property
     def resident(self) -> int:
-        """How many programs an H100 holds at once, if registers and shared memory allow it."""
+        """The programs that an H100 holds at once, if registers and shared memory allow it."""
         return PROCESSORS * min(BLOCKS_PER_PROCESSOR, WARPS_PER_PROCESSOR // self.warps)
 
 

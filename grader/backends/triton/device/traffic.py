@@ -1,4 +1,4 @@
-"""What a call's launches ask of memory: elements of each argument, and counts for budgets.
+"""The requests of a call's launches to memory: elements of each argument, counts for budgets.
 
 Counted is what the compiled kernel asks for, lane by lane. A GPU moves memory in sectors of 32
 bytes. Here 32 lanes that follow each other make one request of a warp, and its sectors are the
