@@ -10,7 +10,7 @@ import typer
 
 from grader.cli import cases, deliver, options, say
 from grader.course import Exercise, catalog
-from grader.model import BrokenExercise, UsageError, save_file
+from grader.model import TARGETS, BrokenExercise, UsageError, save_file
 
 if TYPE_CHECKING:
     from grader.grading import Request
@@ -33,6 +33,12 @@ OnlyCase = Annotated[
 Sanitize = Annotated[
     bool, typer.Option("--sanitize", help="Also look for races and stray accesses, on a GPU.")
 ]
+Targets = Annotated[
+    list[int] | None,
+    typer.Option(
+        metavar="CAPABILITY", help="Also compile for this GPU, such as 75 or 100. Repeatable."
+    ),
+]
 Hardened = Annotated[
     bool, typer.Option("--hardened", help="Exit with 3 if a kernel could reach too much.")
 ]
@@ -52,6 +58,7 @@ def check(
     case: OnlyCase = None,
     gpu_memory: options.GpuMemory = None,
     sanitize: Sanitize = False,
+    target: Targets = None,
     hardened: Hardened = False,
     debug: Debug = False,
     json: options.Json = False,
@@ -64,6 +71,7 @@ def check(
             "walls of --hardened.",
             "Leave out --hardened or --sanitize.",
         )
+    _require_targets(target or [])
     _require_one_file(len(exercises), kernel, solution, case)
     from grader.grading import Options, Request, new_seed
 
@@ -74,6 +82,7 @@ def check(
         require_speed=require is options.Demand.SPEED,
         gpu_memory=options.in_bytes(gpu_memory),
         sanitize=sanitize,
+        targets=tuple(target or ()),
         hardened=hardened,
         picture=len(exercises) == 1 and not json,
         debug=debug,
@@ -83,6 +92,15 @@ def check(
         for exercise in exercises
     ]
     raise typer.Exit(_check(requests, json))
+
+
+def _require_targets(targets: Sequence[int]) -> None:
+    unknown = [target for target in targets if target not in TARGETS]
+    if unknown:
+        raise UsageError(
+            f"--target {unknown[0]} is no GPU that the grader knows.",
+            f"Its compute capability without the point is one of {', '.join(map(str, TARGETS))}.",
+        )
 
 
 def _require_one_file(

@@ -5,6 +5,9 @@
     version = "2026.1"
     solutions = "after:2026-12-18"
 
+    [compile]
+    targets = [75, 100]
+
 Without the file the course has the name of its folder, and its solutions are never shown.
 """
 
@@ -18,7 +21,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Self
 
-from grader.model import UsageError
+from grader.model import TARGETS, UsageError
 
 FILE = "course.toml"
 
@@ -64,13 +67,15 @@ class Settings:
     """A course's description of itself.
 
     Releases and signed results carry `name`, which keeps courses apart. `name` and `version`
-    consist of letters, digits, `.`, `_` and `-`.
+    consist of letters, digits, `.`, `_` and `-`. `targets` are compute capabilities for which the
+    step `compile` builds kernels, beside the one that is required.
     """
 
     name: str
     title: str
     version: str = "0"
     solutions: Policy = Policy(When.NEVER)
+    targets: tuple[int, ...] = ()
 
 
 def read(root: Path) -> Settings:
@@ -89,10 +94,11 @@ def read(root: Path) -> Settings:
 
 
 def _parsed(entries: dict[str, object]) -> Settings:
-    known = [field.name for field in fields(Settings)]
+    targets = _targets(entries.pop("compile", {}))
+    known = [field.name for field in fields(Settings) if field.name != "targets"]
     for name, value in entries.items():
         if name not in known:
-            raise ValueError(f"{name} is not one of {', '.join(known)}")
+            raise ValueError(f"{name} is not one of {', '.join(known)}, or the table [compile]")
         if not isinstance(value, str):
             raise ValueError(f'{name} is no text: write it in quotes, such as {name} = "…"')
         if not value.strip():
@@ -108,4 +114,17 @@ def _parsed(entries: dict[str, object]) -> Settings:
         title=texts.get("title", texts["name"]),
         version=texts.get("version", "0"),
         solutions=Policy.parse(texts.get("solutions", "never")),
+        targets=targets,
     )
+
+
+def _targets(table: object) -> tuple[int, ...]:
+    if not isinstance(table, dict) or not table.keys() <= {"targets"}:
+        raise ValueError("[compile] has one entry, such as targets = [75, 100]")
+    targets = table.get("targets", [])
+    known = isinstance(targets, list) and all(
+        type(one) is int and one in TARGETS for one in targets
+    )
+    if not known:
+        raise ValueError(f"the targets in [compile] may be {', '.join(map(str, TARGETS))}")
+    return tuple(targets)

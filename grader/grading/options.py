@@ -30,6 +30,7 @@ class Options:
     sanitize: bool = False  # compute-sanitizer watches one more call
     hardened: bool = False  # grade only behind all walls that are required
     picture: bool = False  # trace the case that fails, where its accesses show why
+    targets: tuple[int, ...] = ()  # compute capabilities to compile for, beside the required one
     debug: bool = False  # print the traceback of a fault of the grader
 
 
@@ -43,4 +44,6 @@ def from_json(values: Mapping[str, Any]) -> Options:
     if values.keys() != {one.name for one in fields(Options)}:
         raise TypeError(f"other fields than those of the options: {sorted(values)}")
     case = values["case"]
-    return Options(**{**values, "case": None if case is None else Case.parse(case)})
+    targets = tuple(int(target) for target in values["targets"])
+    case = None if case is None else Case.parse(case)
+    return Options(**{**values, "case": case, "targets": targets})

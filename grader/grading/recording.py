@@ -128,6 +128,7 @@ def _record(grading: Grading, step: Step, finding: Finding, duration_s: float) -
         memory=finding.memory,
         traffic=finding.traffic,
         counts=finding.counts,
+        compiled=finding.compiled,
     )
     grading.steps[step.name] = result
     return result

@@ -122,6 +122,9 @@ class Grading:
         found: T = self._done[work]
         return found
 
+    def finish_begun(self) -> None:
+        wait(self._begun.values())
+
     def close(self) -> None:
         wait(self._begun.values())
         self.workers.close()

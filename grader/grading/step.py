@@ -13,7 +13,7 @@ from grader.model import Outcome
 
 if TYPE_CHECKING:
     from grader.grading.session import Grading
-    from grader.model import BaseSpec, Count, Failure, Memory, Speed, Traffic
+    from grader.model import BaseSpec, Compiled, Count, Failure, Memory, Speed, Traffic
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Finding:
     memory: Memory | None = None
     traffic: tuple[Traffic, ...] = ()
     counts: tuple[Count, ...] = ()
+    compiled: tuple[Compiled, ...] = ()
     earlier_s: float = 0.0
 
 

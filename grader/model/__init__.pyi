@@ -17,6 +17,7 @@ from .backend import ThreadNames as ThreadNames
 from .backend import Trial as Trial
 from .base_spec import BaseSpec as BaseSpec
 from .base_spec import Limits as Limits
+from .compiled import compiled_words as compiled_words
 from .discovery import discover as discover
 from .errors import BrokenExercise as BrokenExercise
 from .errors import CannotGrade as CannotGrade
@@ -24,6 +25,7 @@ from .errors import GraderError as GraderError
 from .errors import UsageError as UsageError
 from .exercise import ITEMSIZE as ITEMSIZE
 from .exercise import LARGEST as LARGEST
+from .exercise import TARGETS as TARGETS
 from .exercise import Argument as Argument
 from .exercise import Case as Case
 from .exercise import Gates as Gates
@@ -45,7 +47,9 @@ from .messages import MOST_ARRAYS as MOST_ARRAYS
 from .messages import MOST_FRAMES as MOST_FRAMES
 from .messages import MOST_KERNELS as MOST_KERNELS
 from .messages import MOST_LAUNCHES as MOST_LAUNCHES
+from .messages import MOST_SPECIALISATIONS as MOST_SPECIALISATIONS
 from .messages import ArrayRef as ArrayRef
+from .messages import BuildOptions as BuildOptions
 from .messages import Channel as Channel
 from .messages import Closed as Closed
 from .messages import DeviceReport as DeviceReport
@@ -53,6 +57,7 @@ from .messages import Fault as Fault
 from .messages import Launched as Launched
 from .messages import LaunchRef as LaunchRef
 from .messages import Reply as Reply
+from .messages import Specialisation as Specialisation
 from .messages import TensorRef as TensorRef
 from .messages import TimedOut as TimedOut
 from .messages import Traced as Traced
@@ -64,6 +69,7 @@ from .outcomes import Status as Status
 from .outcomes import counted as counted
 from .outcomes import percent as percent
 from .results import Clocks as Clocks
+from .results import Compiled as Compiled
 from .results import Count as Count
 from .results import Environment as Environment
 from .results import Failure as Failure
@@ -79,6 +85,7 @@ from .results import Speed as Speed
 from .results import Step as Step
 from .results import Traffic as Traffic
 from .results import Wall as Wall
+from .results import Width as Width
 from .results import first_error as first_error
 from .results import parse_result as parse_result
 from .results import result_json as result_json

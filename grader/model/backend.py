@@ -110,6 +110,10 @@ class Backend:
     which carries out what the kernel file launches and counts it out of the file's reach.
     `install()` of `simulated` then returns a function of a `grader.worker.device_link.DeviceLink`.
 
+    `compiler` is a module that compiles the texts of a device's `Specialisation`s, or None. The
+    judge runs it as `python -I -m`, with a private folder and the walls to leave out;
+    `grader.grading.compiling` says what lies there.
+
     `plain_call` defines `install()`, which returns a function from a CUDA tensor to an argument;
     NVIDIA's tools watch such calls. `lint` holds `NAMES`, a `SourceNames`. `reference_kernels` is a
     kernel file with an entry for each of `grader.speed.mixes.STREAMS`.
@@ -134,6 +138,7 @@ class Backend:
     simulated: str = "simulated"
     device: str | None = None
     compiled: str | None = "compiled"
+    compiler: str | None = None
     plain_call: str = "plain_call"
     lint: str = "lint"
     reference_kernels: str | None = None

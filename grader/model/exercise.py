@@ -47,6 +47,8 @@ LARGEST: dict[str, float] = {  # at most the largest finite number
     "uint8": 2**8 - 1,
     "bool": 1,
 }
+# Compute capabilities for which kernels may be compiled.
+TARGETS = (75, 80, 86, 89, 90, 100, 103, 120)
 Scalar = Literal["float", "int", "bool"]
 _EXTENT = r"[1-9]\d{0,98}"  # Python refuses to read a number of more than 4,300 digits
 
@@ -324,6 +326,9 @@ class Spec(BaseSpec):
     `flops(case)` is the number of operations of one call, counted simply. An addition, a product, a
     division, a comparison and an exp are one each; what a second pass computes again counts once.
     Only the roofline of `grader bench` uses it; no verdict does.
+
+    `targets` are compute capabilities, such as 90, for which the step `compile` builds the kernel.
+    Without a GPU the first one is required; without any that is 90.
     """
 
     kind: str = "kernel"
@@ -348,6 +353,7 @@ class Spec(BaseSpec):
     independent_rows: bool = True
     kernels: bool = True
     flops: Callable[[Case], int] | None = None
+    targets: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -367,6 +373,10 @@ class Spec(BaseSpec):
             (
                 any(budget.count not in COUNTS for budget in self.budgets),
                 f"a budget is for one of {', '.join(COUNTS)}",
+            ),
+            (
+                not set(self.targets) <= set(TARGETS),
+                f"targets may be {', '.join(map(str, TARGETS))}",
             ),
             (
                 any(not 0 <= budget.best <= budget.most for budget in self.budgets),

@@ -22,6 +22,7 @@ CHUNK = 1 << 16  # bytes that are read at once
 LONGEST_LAUNCH = 8 << 20  # the same of a line with a compiled kernel, from a worker to its device
 MOST_FRAMES = 20
 MOST_TIMES = 1024  # calls in one message
+MOST_SPECIALISATIONS = 64  # of kernels, each with its text, in one report
 MOST_KERNELS = 8  # different kernels that one call launches
 MOST_ACCESSES = 8000  # of one traced call; at 60 bytes each, half of what a line may hold
 MOST_LAUNCHES, MOST_ARRAYS, MOST_AXES = 256, 64, 8  # of a traced call, and of one array
@@ -180,13 +181,34 @@ class Reply:
 
 
 @dataclass(frozen=True)
+class BuildOptions:
+    """The options of a compiled kernel, by its compiler's names."""
+
+    num_warps: int = 4
+    num_ctas: int = 1
+    num_stages: int = 3
+    maxnreg: int | None = None
+    enable_fp_fusion: bool = True
+
+
+@dataclass(frozen=True)
+class Specialisation:
+    """A kernel as a file launched it: the text of a compiler's input, and the options."""
+
+    kernel: str
+    text: str
+    options: BuildOptions = field(default_factory=BuildOptions)
+
+
+@dataclass(frozen=True)
 class DeviceReport:
     """A simulated device's reply to the message numbered `seq`: its view of one call.
 
     `fault` ended the call, whatever the kernel file made of it; its frames hold no source lines.
     `counts` are those of `Reply`, made outside of the learner's process. `launches` were asked for,
     with effect or without. `held` is the most bytes beside the arena that one launch was given.
-    `not_simulated` names the part of the kernel that the device lacks.
+    `not_simulated` names the part of the kernel that the device lacks. `kernels` are those that
+    the last call launched, where the judge asked for them.
     """
 
     seq: int
@@ -195,6 +217,7 @@ class DeviceReport:
     launches: int = 0
     held: int = 0
     not_simulated: str | None = None
+    kernels: tuple[Specialisation, ...] = ()
 
     def dump(self) -> dict[str, Any]:
         return asdict(self)
@@ -214,6 +237,7 @@ class DeviceReport:
                 launches=_total(message.get("launches", 0)),
                 held=_total(message.get("held", 0)),
                 not_simulated=None if lacks is None else _text(lacks),
+                kernels=tuple(map(_specialisation, _at_most(message.get("kernels", [])))),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise WireError(f"a report of another form: {error}") from None
@@ -253,6 +277,32 @@ def _launched(value: Mapping[str, Any]) -> Launched:
         shared_bytes=_count(value["shared_bytes"]),
         threads=_count(value["threads"]),
         launches=_count(value["launches"]),
+    )
+
+
+def _at_most(value: Any) -> list[Any]:
+    if not isinstance(value, list) or len(value) > MOST_SPECIALISATIONS:
+        raise ValueError(f"not a list of at most {MOST_SPECIALISATIONS}")
+    return value
+
+
+def _specialisation(value: Mapping[str, Any]) -> Specialisation:
+    text, options = value["text"], value["options"]
+    if not isinstance(text, str):
+        raise TypeError("a kernel's text is no text")
+    registers, fuses = options["maxnreg"], options["enable_fp_fusion"]
+    if type(fuses) is not bool:
+        raise TypeError("an option of another type")
+    return Specialisation(
+        kernel=_text(value["kernel"]),
+        text=text,  # for a compiler behind walls, never for the screen
+        options=BuildOptions(
+            num_warps=_count(options["num_warps"], 32),
+            num_ctas=_count(options["num_ctas"], 16),
+            num_stages=_count(options["num_stages"], 64),
+            maxnreg=None if registers is None else _count(registers, 1024),
+            enable_fp_fusion=fuses,
+        ),
     )
 
 

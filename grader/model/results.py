@@ -149,6 +149,39 @@ class Memory(Record):
     )
 
 
+class Width(Record):
+    """Instructions of one kernel that load or store so many bits of a thread at once."""
+
+    bits: int
+    instructions: int
+
+
+class Compiled(Record):
+    """One kernel compiled for one GPU, whether or not it is there. Sizes are in bytes.
+
+    Where the compiler refused it, `error` says why, and the other figures are null.
+    """
+
+    kernel: str
+    dtype: str
+    target: int = Field(description="compute capability, such as 90")
+    required: bool = Field(description="whether a refusal fails the step")
+    registers: int | None = Field(default=None, description="per thread")
+    spills: int | None = Field(default=None, description="bytes per thread kept in memory")
+    shared_bytes: int | None = Field(default=None, description="shared memory per block")
+    threads: int | None = Field(default=None, description="per block")
+    blocks: int | None = Field(
+        default=None, description="that fit on a multiprocessor at once; null: not known"
+    )
+    occupancy: float | None = Field(
+        default=None, description="share of a multiprocessor's warps that fit; null: not known"
+    )
+    loads: tuple[Width, ...] = Field(default=(), description="of global memory, from the SASS")
+    stores: tuple[Width, ...] = Field(default=(), description="of global memory, from the SASS")
+    error: str | None = Field(default=None, description="the compiler's sentence")
+    line: int | None = Field(default=None, description="of the kernel file, where it is known")
+
+
 # Open, so that a new step breaks no reader; a word, for it is printed and written as it is.
 StepName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 
@@ -165,6 +198,7 @@ class Step(Record):
     memory: Memory | None = None
     traffic: tuple[Traffic, ...] = ()
     counts: tuple[Count, ...] = ()
+    compiled: tuple[Compiled, ...] = ()
 
 
 class SanitizerError(Record):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from grader.model import Count, Resources, Speed, percent
+from grader.model import Compiled, Count, Resources, Speed, compiled_words, percent
 from grader.reports.layout import DETAIL, once, row
 
 RAISED = 1.005  # a smaller raise by the judge's clock is not worth a line
@@ -34,6 +34,19 @@ def speed_rows(speed: Speed, width: int) -> Text:
     rows += zip(once("limit"), speed.explanation, strict=False)
     rows += zip(once("compiled"), map(_resources, speed.resources), strict=False)
     return Text("".join(row(label, text, width) for label, text in rows))
+
+
+def compiled_rows(compiled: Sequence[Compiled], width: int) -> Text:
+    """Write a line for each GPU that was not required, of its largest kernel."""
+    rows = Text()
+    others = dict.fromkeys(one.target for one in compiled if not one.required)
+    for label, target in zip(once("also"), others, strict=False):
+        own = [one for one in compiled if one.target == target]
+        refused = next((one for one in own if one.registers is None), None)
+        worst = refused or max(own, key=lambda one: one.registers or 0)
+        words = f"{worst.dtype}: {worst.error}" if refused else compiled_words(worst, brief=True)
+        rows.append(row(label, f"sm_{target}: {words}", width))
+    return rows
 
 
 def counts_table(counts: Sequence[Count]) -> Text:

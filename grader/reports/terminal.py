@@ -22,7 +22,7 @@ from grader.model import (
     Step,
 )
 from grader.reports.advice import next_step
-from grader.reports.figures import counts_table, speed_rows
+from grader.reports.figures import compiled_rows, counts_table, speed_rows
 from grader.reports.layout import DETAIL, WIDEST, filled, labelled, once, row, wrap
 from grader.reports.libraries import libraries
 
@@ -116,6 +116,8 @@ def _step(step: Step, file: str, width: int) -> Text:
         line.append(f"{indent}{part}\n")
     if step.speed:
         line.append_text(speed_rows(step.speed, width))
+    if step.compiled:
+        line.append_text(compiled_rows(step.compiled, width))
     if step.counts:
         line.append_text(counts_table(step.counts))
     if failure:

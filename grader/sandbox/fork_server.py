@@ -22,7 +22,7 @@ from pathlib import Path
 
 from grader import backends
 from grader.machine import empty_folder, processes, remove_folder
-from grader.model import CannotGrade, Channel, printable
+from grader.model import LONGEST_LAUNCH, CannotGrade, Channel, printable
 
 # A worker sees these variables of the environment, and no others.
 PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "CUDA_PATH")
@@ -64,6 +64,10 @@ def environment(home: Path, *, simulated: bool = False) -> dict[str, str]:
 def program(module: str, *arguments: str) -> list[str]:
     """Build the command for one of our modules, in a Python that takes nothing from outside."""
     return [sys.executable, "-I", "-m", module, *arguments]
+
+
+def walls_left_out() -> str:
+    return os.environ.get(WITHOUT, "")
 
 
 @contextmanager
@@ -163,7 +167,7 @@ class ForkServer:
                 "grader.worker",
                 *(str(theirs.fileno()), str(backends.folder(self.backend))),
                 *(self.device, str(self._home)),
-                os.environ.get(WITHOUT, ""),
+                walls_left_out(),
             ),
             cwd=self._home,
             env=environment(self._home, simulated=simulated),
@@ -207,7 +211,9 @@ class ForkServer:
             os.close(their_output)
             if device is not None:
                 their_device.close()
-        return Worker(Channel(sock), output, None if device is None else Channel(device))
+        return Worker(
+            Channel(sock), output, None if device is None else Channel(device, LONGEST_LAUNCH)
+        )
 
     @property
     def has_device(self) -> bool:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from grader.correctness import is_whole, widened
-from grader.model import Failure, Inputs, Spec, TensorRef, Traced
+from grader.model import Failure, Inputs, Spec, Specialisation, TensorRef, Traced
 from grader.sandbox.arena import Arena, view
 from grader.sandbox.worker_link import Call, Counts
 
@@ -134,6 +134,9 @@ class Pretender:
 
     def trace(self, call: Call) -> tuple[Traced, Failure | None]:
         return Traced(), None  # nor does any thread do anything
+
+    def kernels(self) -> Sequence[Specialisation]:
+        return ()
 
     def close(self) -> str:
         return ""

@@ -20,6 +20,7 @@ from grader.model import (
     Limits,
     Reply,
     Spec,
+    Specialisation,
     TensorRef,
     TimedOut,
     Traced,
@@ -122,6 +123,9 @@ class Executor(Protocol):
         Raises KernelFailure when nothing is known of the call, GraderError when the worker does not
         report the threads' work.
         """
+
+    def kernels(self) -> Sequence[Specialisation]:
+        """Return the kernels that the last call launched, where a device knows them."""
 
     def close(self) -> str:
         """End; return the start of the printed output."""
@@ -311,6 +315,14 @@ class WorkerLink:
     def _make_ready(self) -> None:
         if self._worker is None or not self._loaded:
             self.load()
+
+    def kernels(self) -> Sequence[Specialisation]:
+        if self._device is None:
+            return ()
+        try:
+            return self._device.kernels(REPORT_S)
+        except WireError as error:
+            raise self._device_died(error) from None
 
     def close(self) -> str:
         self._end()

@@ -19,6 +19,10 @@ from .clock import time_batch as time_batch
 from .clock import time_calls as time_calls
 from .noise import excess_memory as excess_memory
 from .noise import noise_cause as noise_cause
+from .occupancy import MULTIPROCESSORS as MULTIPROCESSORS
+from .occupancy import Multiprocessor as Multiprocessor
+from .occupancy import blocks_at_once as blocks_at_once
+from .occupancy import share_of_warps as share_of_warps
 from .occupancy import this_gpu as this_gpu
 from .profile import Profile as Profile
 from .profile import sizes as sizes

@@ -35,6 +35,26 @@ class Multiprocessor:
         return self.threads // self.warp_size
 
 
+def _named(
+    threads: int, blocks: int, shared_kib: int, reserved: int = 1024, shared_unit: int = 128
+) -> Multiprocessor:
+    return Multiprocessor(32, threads, blocks, 65536, shared_kib << 10, reserved, shared_unit)
+
+
+# By compute capability: CUDA C++ Programming Guide, "Technical Specifications per Compute
+# Capability". A block gets at most what its multiprocessor has, without what is reserved for it.
+MULTIPROCESSORS = {
+    75: _named(1024, 16, 64, 0, 256),
+    80: _named(2048, 32, 164),
+    86: _named(1536, 16, 100),
+    89: _named(1536, 24, 100),
+    90: _named(2048, 32, 228),
+    100: _named(2048, 32, 228),
+    103: _named(2048, 32, 228),
+    120: _named(1536, 24, 100),
+}
+
+
 def this_gpu(device: int = 0) -> Multiprocessor:
     """Ask the driver about this GPU. Raises GraderError when the driver does not answer."""
     from cuda.bindings import driver
@@ -61,8 +81,19 @@ def this_gpu(device: int = 0) -> Multiprocessor:
 def occupancy(sm: Multiprocessor, registers: int, shared: int, threads: int) -> float:
     """Return the share of the multiprocessor's warps that fit at once, in [0, 1].
 
-    It is 0 when not even one block fits. `registers` are per thread; `shared` (bytes) and `threads`
-    (at least 1) are per block.
+    It is 0 when not even one block fits. The other arguments are those of `blocks_at_once`.
+    """
+    return share_of_warps(sm, blocks_at_once(sm, registers, shared, threads), threads)
+
+
+def share_of_warps(sm: Multiprocessor, blocks: int, threads: int) -> float:
+    return blocks * -(-threads // sm.warp_size) / sm.warps
+
+
+def blocks_at_once(sm: Multiprocessor, registers: int, shared: int, threads: int) -> int:
+    """Return the number of blocks that fit on the multiprocessor at once.
+
+    `registers` are per thread; `shared` (bytes) and `threads` (at least 1) are per block.
     """
     warps = -(-threads // sm.warp_size)
     limits = [sm.warps // warps, sm.blocks]
@@ -72,7 +103,7 @@ def occupancy(sm: Multiprocessor, registers: int, shared: int, threads: int) -> 
     taken = _round_up(shared + sm.reserved, sm.shared_unit)
     if taken:
         limits.append(sm.shared // taken)
-    return min(limits) * warps / sm.warps
+    return min(limits)
 
 
 def _round_up(value: int, unit: int) -> int:

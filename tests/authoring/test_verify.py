@@ -282,7 +282,16 @@ def test_a_result_in_one_word(found: Result, actual: str):
 
 def test_an_error_of_the_grader_is_never_the_rejection_that_was_expected():
     broken = result(Status.ERROR, P, Outcome.ERROR, N, N, N)
-    for step in ("load", "correctness", "properties", "traffic", "counts", "memory", "speed"):
+    for step in (
+        "load",
+        "correctness",
+        "properties",
+        "traffic",
+        "counts",
+        "memory",
+        "compile",
+        "speed",
+    ):
         assert not judged(broken, step).ok
 
 

@@ -86,7 +86,7 @@ def test_steps_that_need_each_other_are_broken(snapshot: SnapshotAssertion):
 
 def test_the_steps_of_exercises_and_puzzles():
     assert names(steps_of(SOFTMAX.spec)) == [
-        *("load", "correctness", "properties", "traffic", "memory", "speed"),
+        *("load", "correctness", "properties", "traffic", "memory", "compile", "speed"),
     ]
     puzzle = replace(PUZZLE.spec, budgets=())
     assert names(steps_of(puzzle)) == ["load", "correctness", "properties", "traffic"]
@@ -125,6 +125,7 @@ def test_points_are_the_steps_own_unless_the_spec_overrides_them():
         "properties": 2,
         "traffic": 1,
         "memory": 1,
+        "compile": 0,
         "speed": 3,
     }
     assert points_of(replace(SOFTMAX.spec, points={"speed": 5})) == own | {"speed": 5}

@@ -28,6 +28,7 @@ ALL_SET = Options(
     sanitize=True,
     hardened=True,
     picture=True,
+    targets=(75, 100),
     debug=True,
 )
 REQUEST = Request(Exercise(Path("/course/exercises/01")), Path("/k.py"), ALL_SET, "trace")

@@ -13,7 +13,7 @@ BACKEND = Backend(
     packages=(
         Package(name="triton", tested=("3.7.1", "3.6.0"), needs=">=3.6,<3.8", field="triton"),
     ),
-    can=Abilities(simulate=True, count_traffic=True, tune=True),
+    can=Abilities(simulate=True, count_traffic=True, compile_without_gpu=True, tune=True),
     dtypes=(
         "float32",
         "float16",
@@ -46,6 +46,7 @@ BACKEND = Backend(
     # Neither a default nor a cache elsewhere may change what a learner sees.
     variables={"TRITON_CACHE_DIR": "{home}/triton", "TRITON_DEFAULT_FP_FUSION": "1"},
     device="device.process",
+    compiler="compile_ttir",
     needs_c_compiler=True,
     reference_kernels="reference_kernels.py",
 )

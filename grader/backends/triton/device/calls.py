@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from grader.backends.triton.device.sites import Source
 from grader.backends.triton.device.traffic import Traffic
 from grader.backends.triton.device.ttir.records import Site
 from grader.backends.triton.device.values import DTYPES
-from grader.model import DeviceReport, Fault
+from grader.model import DeviceReport, Fault, Specialisation
 from grader.worker.bounds import Span
 from grader.worker.races import runs_backwards
 
@@ -32,6 +32,7 @@ class Call:
     withhold: bool = False
     traffic: Traffic | None = None
     provenance: Provenance | None = None
+    specialisations: dict[Hashable, Specialisation] = field(default_factory=dict)
     launches: int = 0
     held: int = 0
     fault: Fault | None = None

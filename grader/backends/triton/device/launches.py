@@ -27,6 +27,7 @@ from grader.backends.triton.device.run import Launch, execute
 from grader.backends.triton.device.ttir.parse import parse
 from grader.backends.triton.device.ttir.records import Function, Type
 from grader.backends.triton.device.values import Descriptor, Value, dtype_of
+from grader.model import Specialisation
 from grader.worker.bounds import Span
 
 Bytes = NDArray[np.uint8]
@@ -84,6 +85,10 @@ class Device:
         if request.trial and call.traffic is not None:
             return
         call.began(request)
+        call.specialisations.setdefault(
+            (request.kernel, request.digest, request.options),
+            Specialisation(request.kernel, self._texts[request.digest], request.options),
+        )
         if call.withhold:
             return
         launch = Launch(program, request.grid, memory, request.warps, call.backwards, self.printed)

@@ -15,6 +15,7 @@ from grader.backends.triton.device.launches import Device
 from grader.backends.triton.device.provenance import Provenance
 from grader.backends.triton.device.requests import Mapped, Requested
 from grader.backends.triton.device.traffic import Traffic
+from grader.model import BuildOptions
 from grader.worker.bounds import Span
 
 _ADDRESS = 1 << 20
@@ -76,7 +77,7 @@ def _launch(call: Call) -> None:
         digest=hashlib.sha256(_KERNEL.encode()).hexdigest(),
         text=_KERNEL,
         grid=(2, 1, 1),
-        warps=4,
+        options=BuildOptions(),
         arguments=(call.spans[0].start, call.spans[1].start, _ELEMENTS),
         storages=(),
         trial=False,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import mmap
 import os
 import select
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,16 @@ from grader.backends.triton.device import preload as first_launch
 from grader.backends.triton.device.calls import Call
 from grader.backends.triton.device.launches import Device
 from grader.backends.triton.device.requests import Misspoken, mapped, requested
-from grader.model import Channel, Closed, DeviceReport, WireError
+from grader.model import (
+    MOST_SPECIALISATIONS,
+    Channel,
+    Closed,
+    DeviceReport,
+    Specialisation,
+    WireError,
+)
 
+MOST_TEXT = 6 << 20  # bytes of kernels in one report, of the 8 MiB that it may have
 PATIENCE_S = 1.0  # for a worker to read an answer; our driver needs none
 
 preload = first_launch.preload
@@ -53,20 +62,34 @@ def _mapping(fd: int) -> NDArray[np.uint8]:
     return np.frombuffer(mmap.mmap(fd, os.fstat(fd).st_size), np.uint8)
 
 
+def _fitting(kernels: Mapping[Hashable, Specialisation]) -> tuple[Specialisation, ...]:
+    """Return the first kernels, as many as one message may hold."""
+    chosen, left = [], MOST_TEXT
+    for kernel in list(kernels.values())[:MOST_SPECIALISATIONS]:
+        left -= len(json.dumps(kernel.text))
+        if left < 0:
+            break
+        chosen.append(kernel)
+    return tuple(chosen)
+
+
 class Session:
     """The state between messages: the device, and the call that it is in, if it is in one."""
 
     def __init__(self, arena: NDArray[np.uint8], scratch: NDArray[np.uint8]) -> None:
         self._device = Device(arena, scratch)
         self._call: Call | None = None
+        self._last = Call()
 
     def answer_judge(self, message: Mapping[str, Any]) -> DeviceReport:
         if message["op"] == "begin":
             self._call = Call.begun(message, self._device.start)
             return DeviceReport(seq=message["seq"])
+        if message["op"] == "kernels":
+            return DeviceReport(seq=message["seq"], kernels=_fitting(self._last.specialisations))
         assert self._call is not None, "the judge ends a call that it began"
         report = self._call.report(message["seq"])
-        self._call = None
+        self._last, self._call = self._call, None
         return report
 
     def answer_worker(self, message: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -8,10 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from grader.model import BuildOptions
+
 # CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability".
 LARGEST_GRID = (2**31 - 1, 65535, 65535)
 HIGHEST_ADDRESS = 1 << 57  # of a process, with five levels of page tables
 MOST_WARPS = 32
+MOST_CLUSTERS = 16
+MOST_STAGES = 64
+MOST_REGISTERS = 1024  # ptxas refuses what no GPU has
 MOST_ARGUMENTS = 1024
 MOST_STORAGES = 256
 MOST_AXES = 5  # of a descriptor
@@ -56,10 +61,14 @@ class Requested:
     digest: str
     text: str | None
     grid: tuple[int, int, int]
-    warps: int
+    options: BuildOptions
     arguments: tuple[Given, ...]
     storages: tuple[Storage, ...]
     trial: bool
+
+    @property
+    def warps(self) -> int:
+        return self.options.num_warps
 
 
 @dataclass(frozen=True)
@@ -90,7 +99,7 @@ def requested(message: Mapping[str, Any]) -> Requested:
             digest=digest,
             text=text,
             grid=_grid(message["grid"]),
-            warps=_warps(message["warps"]),
+            options=_options(message),
             arguments=tuple(map(_argument, _list(message["arguments"], MOST_ARGUMENTS))),
             storages=tuple(map(_storage, _list(message["storages"], MOST_STORAGES))),
             trial=message.get("trial") is True,
@@ -128,6 +137,25 @@ def _grid(value: Any) -> tuple[int, int, int]:
     if any(not 0 < size <= most for size, most in zip((x, y, z), LARGEST_GRID, strict=True)):
         raise ValueError("a grid that no GPU takes")
     return x, y, z
+
+
+def _options(message: Mapping[str, Any]) -> BuildOptions:
+    registers, fuses = message.get("most_registers"), message.get("fuses", True)
+    if type(fuses) is not bool:
+        raise TypeError("not a truth value")
+    return BuildOptions(
+        num_warps=_warps(message["warps"]),
+        num_ctas=_between(1, message.get("clusters", 1), MOST_CLUSTERS),
+        num_stages=_between(0, message.get("stages", 3), MOST_STAGES),
+        maxnreg=None if registers is None else _between(1, registers, MOST_REGISTERS),
+        enable_fp_fusion=fuses,
+    )
+
+
+def _between(least: int, value: Any, most: int) -> int:
+    if not least <= _integer(value) <= most:
+        raise ValueError(f"{value} is not between {least} and {most}")
+    return int(value)
 
 
 def _warps(value: Any) -> int:

@@ -7,7 +7,7 @@ import operator
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -40,6 +40,17 @@ class Loaded:
     def makes_pointers(self) -> bool:
         """True where the kernel turns integers into pointers, as one does with a table of them."""
         return "tt.int_to_ptr" in self.text
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of a compiled kernel that its code, beside the TTIR, depends on."""
+
+    warps: int
+    clusters: int = 1
+    stages: int = 3
+    most_registers: int | None = None
+    fuses: bool = True  # products and sums
 
 
 class Line:
@@ -87,7 +98,11 @@ class Line:
             self._trying = before
 
     def launch(
-        self, loaded: Loaded, grid: tuple[int, int, int], warps: int, arguments: list[Argument]
+        self,
+        loaded: Loaded,
+        grid: tuple[int, int, int],
+        settings: Settings,
+        arguments: list[Argument],
     ) -> None:
         """Have the device carry a launch out. Raises DeviceError for what it finds wrong."""
         if self._trying and loaded.digest in self._tried:
@@ -97,7 +112,7 @@ class Line:
             for place, _ in places:
                 self._scratch.copy_in(place)
             message = self._message(loaded, arguments, places)
-            message |= {"grid": grid, "warps": warps, "trial": self._trying}
+            message |= {"grid": grid, **asdict(settings), "trial": self._trying}
             self._channel.send(message)
             answer = self._channel.receive()
             for place, _ in places:
@@ -149,8 +164,13 @@ class Launcher:
     def __init__(self, line: Line, source: Any, metadata: Any) -> None:
         self._line = line
         self._signature = dict(source.signature)
-        self._warps = metadata.num_warps
-        self._clusters = metadata.num_ctas
+        self._settings = Settings(
+            warps=metadata.num_warps,
+            clusters=metadata.num_ctas,
+            stages=metadata.num_stages,
+            most_registers=metadata.maxnreg,
+            fuses=metadata.enable_fp_fusion,
+        )
 
     def __call__(
         self,
@@ -173,8 +193,8 @@ class Launcher:
             for (name, kind), value in zip(self._signature.items(), values, strict=True)
             for argument in flattened(name, kind, value)
         ]
-        if _starts(grid, self._clusters):
-            self._line.launch(function, grid, self._warps, arguments)
+        if _starts(grid, self._settings.clusters):
+            self._line.launch(function, grid, self._settings, arguments)
         if exit_hook is not None:
             exit_hook(launch_metadata)
 

@@ -1,0 +1,213 @@
+"""Compile what a kernel file launches, in a process of the judge's, each text once a judge.
+
+The process gets a private folder with jobs.json, a list of `{"file", "options", "target",
+"limit_s"}`, and the texts. For each job it appends a line of JSON to built.jsonl: the fields of
+`Code` below, `{"error", "line"}`, `{"timed_out"}` or `{"missing"}`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from grader import backends
+from grader.grading.session import Grading
+from grader.grading.trials import trusted, with_case
+from grader.model import Case, GraderError, Specialisation, texts
+from grader.sandbox import KernelFailure, fork_server
+
+REQUIRED_S = 120.0  # for one compilation, of a GPU for which the kernel must compile
+REPORTED_S = 30.0  # of another one
+MOST_RESULTS = 1 << 20  # bytes that are read
+LARGEST = 2**31 - 1  # of any figure
+LONGEST_ERROR = 300  # characters
+# The path of the kernel file, in a folder with a random name.
+_PATH = re.compile(r'loc\("[^"\n]*/kernel\.py"')
+
+
+@dataclass(frozen=True)
+class Job:
+    """One kernel to compile, for the compute capability `target`."""
+
+    dtype: str
+    kernel: Specialisation
+    target: int
+    required: bool
+
+
+@dataclass(frozen=True)
+class Code:
+    """The figures of machine code; sizes are in bytes. `loads` and `stores` are by their bits."""
+
+    registers: int
+    spills: int
+    shared: int
+    tensor: int
+    threads: int
+    loads: tuple[tuple[int, int], ...]
+    stores: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The compiler's sentence, and the line of the kernel file, where it is known."""
+
+    error: str
+    line: int | None
+
+
+@dataclass(frozen=True)
+class TooLong:
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A tool that the compilation needs; nothing is compiled without it."""
+
+    tool: str
+
+
+@dataclass(frozen=True)
+class Untried:
+    """Not compiled, because another compilation took too long or the compiler's process ended."""
+
+
+Built = Code | Refusal | TooLong | Missing | Untried
+
+# By the content of a job. A judge grades many files, and one file twice.
+_built: dict[str, Code | Refusal] = {}
+
+
+def launched(grading: Grading) -> dict[str, tuple[Specialisation, ...]]:
+    """Return the kernels that one simulated call of each dtype launches.
+
+    Raises KernelFailure when a call goes wrong.
+    """
+    bench = grading.workers.on("cpu")
+    found = {}
+    for dtype in grading.spec.dtypes:
+        case = _case(grading, dtype)
+        inputs = trusted(partial(bench.remote.inputs, case), "drawing the inputs", case)
+        try:
+            bench.remote.run(inputs)
+        except KernelFailure as error:
+            raise KernelFailure(with_case(error.failure, grading, case)) from None
+        found[dtype] = tuple(bench.executor.kernels())
+    return found
+
+
+def _case(grading: Grading, dtype: str) -> Case:
+    """Return a case like the scored one, whose kernels the speed step runs, but of two rows.
+
+    Of one row an extent would be 1, for which a compiler makes another kernel.
+    """
+    case = replace(grading.spec.sample_case, dtype=dtype, seed=grading.options.seed)
+    shape = tuple(max(2, extent) for extent in case.shape) if len(case.shape) > 1 else case.shape
+    return replace(case, shape=shape)
+
+
+def build(backend: str, jobs: Sequence[Job]) -> list[Built]:
+    """Compile all jobs, the required ones first. Raises GraderError when the process fails."""
+    keys = [_key(backend, job) for job in jobs]
+    waiting = {key: job for key, job in zip(keys, jobs, strict=True) if key not in _built}
+    first = sorted(waiting.items(), key=lambda item: not item[1].required)
+    built = _run(backend, [job for _, job in first])
+    done = dict(zip((key for key, _ in first), built, strict=False))  # a timeout ends them early
+    _built.update({key: one for key, one in done.items() if isinstance(one, Code | Refusal)})
+    return [_built.get(key) or done.get(key) or Untried() for key in keys]
+
+
+def _key(backend: str, job: Job) -> str:
+    versions = [importlib.metadata.version(p.name) for p in backends.find(backend).packages]
+    content = [_text(job.kernel), asdict(job.kernel.options), job.target, versions]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def _text(kernel: Specialisation) -> str:
+    return _PATH.sub('loc("kernel.py"', kernel.text)
+
+
+def _run(backend: str, jobs: Sequence[Job]) -> list[Built]:
+    if not jobs:
+        return []
+    module = backends.find(backend).compiler
+    limits = [REQUIRED_S if job.required else REPORTED_S for job in jobs]
+    with fork_server.private_home() as home:
+        listed = []
+        for number, (job, limit_s) in enumerate(zip(jobs, limits, strict=True)):
+            _write(home / f"{number}.ttir", _text(job.kernel))
+            options = asdict(job.kernel.options)
+            one = {"file": f"{number}.ttir", "target": job.target, "limit_s": limit_s}
+            listed.append(one | {"options": options})
+        _write(home / "jobs.json", json.dumps(listed))
+        done = fork_server.run_once(
+            fork_server.program(
+                f"grader.backends.{backend}.{module}", str(home), fork_server.walls_left_out()
+            ),
+            home,
+            fork_server.START_S + sum(limits),
+        )
+        built = _results(home / "built.jsonl")
+    if not built:
+        said = done.output.strip().splitlines()
+        raise GraderError(
+            f"The compiler's process ended: {said[-1] if said else 'it said nothing'}"
+        )
+    return built
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text)
+    path.chmod(0o644)  # where the judge is root, the process becomes another user
+
+
+def _results(path: Path) -> list[Built]:
+    try:
+        # The process compiled a stranger's text: the file may be anything by now.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as file:
+            return [_result(json.loads(line)) for line in file.read(MOST_RESULTS).splitlines()]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return []
+
+
+def _result(value: Mapping[str, Any]) -> Built:
+    """Read one line. Raises ValueError, KeyError or TypeError for one of another form."""
+    if "missing" in value:
+        return Missing(_sentence(value["missing"]))
+    if "timed_out" in value:
+        return TooLong(float(value["timed_out"]))
+    if "error" in value:
+        line = value["line"]
+        return Refusal(_sentence(value["error"]), None if line is None else _count(line))
+    figures = ("registers", "spills", "shared", "tensor", "threads")
+    return Code(
+        **{name: _count(value[name]) for name in figures},
+        loads=_widths(value["loads"]),
+        stores=_widths(value["stores"]),
+    )
+
+
+def _widths(value: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
+    return tuple(sorted((_count(int(bits)), _count(number)) for bits, number in value.items()))
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value <= LARGEST:
+        raise ValueError(f"{value!r} is not a count")
+    return value
+
+
+def _sentence(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    return texts.one_line(value, LONGEST_ERROR)

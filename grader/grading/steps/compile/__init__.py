@@ -1,0 +1,38 @@
+"""The step `compile`: machine code for GPUs that need not be there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grader import backends
+from grader.grading.step import Finding, Step
+
+if TYPE_CHECKING:
+    from grader.grading.session import Grading
+    from grader.model import Spec
+
+
+def compile_kernels(grading: Grading) -> Finding:
+    from grader.grading.steps.compile import findings
+
+    return findings.compiled(grading)
+
+
+def can_be_compiled(spec: Spec) -> bool:
+    return backends.find(spec.backend).compiler is not None
+
+
+def asks(spec: Spec) -> str:
+    required = spec.targets[0] if spec.targets else 90
+    return f"each dtype for the GPU that is there, or else for sm_{required}"
+
+
+STEP = Step(
+    name="compile",
+    title="the kernel compiles to machine code",
+    needs=("correctness",),
+    may_skip=True,  # where no compiler is installed
+    applies=can_be_compiled,
+    asks=asks,
+    run=compile_kernels,
+)

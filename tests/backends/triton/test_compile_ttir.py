@@ -1,0 +1,169 @@
+"""TTIR to machine code without a GPU: figures, refusals, and the time limit."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.backends.triton import compile_ttir, sass
+
+OPTIONS = {"num_warps": 4, "num_ctas": 1, "num_stages": 3, "maxnreg": None}
+# From nvdisasm's listings of 01 for sm_90 and of a matrix product for sm_80.
+LISTING = """
+//--------------------- .text._add --------------------------
+        /*0000*/                   LDC R1, c[0x0][0x28] ;
+        /*0150*/               @P0 LDG.E.128 R4, desc[UR4][R2.64] ;
+        /*0160*/              @!P1 LDG.E.U16.CONSTANT R8, desc[UR4][R2.64+0x10] ;
+        /*0170*/                   LDG.E R9, desc[UR4][R2.64] ;
+        /*0180*/                   LDG.E.64.SYS R10, [R2] ;
+        /*0190*/                   LDGSTS.E.BYPASS.LTC128B.64 [R7], [R2.64], P0 ;
+        /*01a0*/                   LDG.E.ENL2.256 R12, R16, desc[UR4][R2.64] ;
+        /*01b0*/                   STG.E.S8 desc[UR4][R2.64], R4 ;
+        /*01c0*/               @P0 STG.E.128 desc[UR4][R2.64], R4 ;
+        /*01d0*/                   STS.128 [R2], R4 ;
+        /*01e0*/                   LDS R4, [R2] ;
+"""
+ADD = """module {
+  tt.func public @add(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %out: !tt.ptr<f32> \
+{tt.divisibility = 16 : i32}) attributes {noinline = false} {
+    %lanes = tt.make_range {end = 1024 : i32, start = 0 : i32} : tensor<1024xi32> loc(#loc)
+    %0 = tt.splat %x : !tt.ptr<f32> -> tensor<1024x!tt.ptr<f32>> loc(#loc)
+    %1 = tt.addptr %0, %lanes : tensor<1024x!tt.ptr<f32>>, tensor<1024xi32> loc(#loc)
+    %2 = tt.load %1 : tensor<1024x!tt.ptr<f32>> loc(#loc)
+    BODY
+    %4 = tt.splat %out : !tt.ptr<f32> -> tensor<1024x!tt.ptr<f32>> loc(#loc)
+    %5 = tt.addptr %4, %lanes : tensor<1024x!tt.ptr<f32>>, tensor<1024xi32> loc(#loc)
+    tt.store %5, %3 : tensor<1024x!tt.ptr<f32>> loc(#loc)
+    tt.return loc(#loc)
+  } loc(#loc)
+} loc(#loc)
+#loc = loc("/home/kernel-1/kernel.py":7:3)
+"""
+TWICE = "%3 = arith.addf %2, %2 : tensor<1024xf32> loc(#loc)"
+ASSEMBLY = (
+    '%3 = tt.elementwise_inline_asm "add.f32 $0, $1, $1;" {constraints = "=f,f", '
+    "packed_element = 1 : i32, pure = true} %2 : tensor<1024xf32> -> tensor<1024xf32> loc(#loc)"
+)
+EXTERNAL = (
+    '%3 = tt.extern_elementwise %2 {libname = "LIBRARY", libpath = "PATH", pure = true, '
+    'symbol = "SYMBOL"} : (tensor<1024xf32>) -> tensor<1024xf32> loc(#loc)'
+)
+
+Run = Callable[..., list[dict[str, Any]]]
+
+
+def kernel(body: str = TWICE) -> str:
+    return ADD.replace("BODY", body)
+
+
+def external(library: str, path: str, symbol: str) -> str:
+    body = EXTERNAL.replace("LIBRARY", library).replace("PATH", path)
+    return kernel(body.replace("SYMBOL", symbol))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Compile texts as the judge does, but for the walls, which need no second test here."""
+
+    def carry_out(text: str, *jobs: Mapping[str, Any]) -> list[dict[str, Any]]:
+        (tmp_path / "0.ttir").write_text(text)
+        listed = [{"file": "0.ttir", "options": OPTIONS, "limit_s": 120, **job} for job in jobs]
+        (tmp_path / "jobs.json").write_text(json.dumps(listed))
+        subprocess.run(
+            [sys.executable, "-I", "-m", compile_ttir.__name__, str(tmp_path), ""],
+            env={"HOME": str(tmp_path), "TMPDIR": str(tmp_path), "PATH": os.environ["PATH"]},
+            check=True,
+        )
+        return [json.loads(line) for line in (tmp_path / "built.jsonl").read_text().splitlines()]
+
+    return carry_out
+
+
+def test_each_width_of_global_loads_and_stores_is_counted() -> None:
+    found = sass.widths(LISTING)
+    assert found.loads == {128: 1, 16: 1, 32: 1, 64: 2, 256: 1}
+    assert found.stores == {8: 1, 128: 1}
+
+
+@pytest.mark.slow
+def test_one_text_compiles_for_each_gpu(run: Run) -> None:
+    built = run(kernel(), *({"target": target} for target in (75, 90, 100)))
+    assert [one.get("error") for one in built] == [None] * 3
+    for one in built:
+        assert 8 <= one["registers"] <= 64
+        assert (one["spills"], one["shared"], one["threads"]) == (0, 0, 128)
+        assert one["loads"] == one["stores"] == {"128": 2}
+
+
+@pytest.mark.slow
+def test_options_reach_the_compiler(run: Run) -> None:
+    [eight] = run(kernel(), {"target": 90, "options": {**OPTIONS, "num_warps": 8}})
+    assert (eight["threads"], eight["loads"]) == (256, {"128": 1})
+
+
+@pytest.mark.slow
+def test_a_refusal_of_the_backend_is_one_sentence(run: Run) -> None:
+    [refused] = run(kernel(), {"target": 75, "options": {**OPTIONS, "num_ctas": 2}})
+    assert refused["error"].startswith("num_ctas > 1 requires NVIDIA SM90+")
+
+
+@pytest.mark.slow
+def test_the_time_limit_is_told_apart_and_ends_the_jobs(run: Run) -> None:
+    built = run(kernel(), {"target": 90, "limit_s": 0.001}, {"target": 90})
+    assert built == [{"timed_out": 0.001}]
+
+
+def test_triton_s_own_operations_and_libdevice_are_let_through() -> None:
+    compile_ttir.check(kernel())
+    compile_ttir.check(external("libdevice", "", "__nv_tanhf"))
+    compile_ttir.check(external("", "", "__nv_tanhf"))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (kernel(ASSEMBLY), "inline assembly is not compiled here"),
+        (external("mine", "", "__nv_tanhf"), "__nv_tanhf of another library than libdevice"),
+        (external("", "/tmp/mine.bc", "__nv_tanhf"), "of another library than libdevice"),
+        (external("", "", "system"), "system of another library than libdevice"),
+    ],
+)
+def test_code_of_the_file_s_own_is_refused_at_its_line(text: str, sentence: str) -> None:
+    with pytest.raises(compile_ttir.Refused) as refused:
+        compile_ttir.check(text)
+    assert sentence in str(refused.value)
+    assert refused.value.line == 7
+
+
+def test_a_dialect_below_triton_s_language_is_refused() -> None:
+    body = '%3 = "llvm.inline_asm"(%2) : (tensor<1024xf32>) -> tensor<1024xf32> loc(#loc)'
+    with pytest.raises(compile_ttir.Refused):
+        compile_ttir.check(kernel(body))
+
+
+def test_a_diagnostic_names_the_line_of_the_kernel_file(tmp_path: Path) -> None:
+    log = tmp_path / "errors.txt"
+    log.write_text(
+        "/lib/triton/language/standard.py:40:1: error: 'tt.dot' op is too large\n"
+        "/home/kernel-1/kernel.py:12:8: note: called from\n"
+    )
+    found = compile_ttir._diagnosed(log, RuntimeError("PassManager::run failed"))
+    assert (str(found), found.line) == ("'tt.dot' op is too large", 12)
+
+
+def test_a_line_of_ptx_leads_to_the_line_of_the_kernel_file() -> None:
+    said = "ptxas /tmp/a.ptx, line 4; error   : Feature 'cvt.e4m3x2' requires .target sm_89"
+    ptx = '.file 1 "/home/kernel-1/kernel.py"\n.loc 1 21 0\n.loc 1 33 5\ncvt.e4m3x2;\n.loc 1 40 0'
+    found = compile_ttir._PTXAS.search(said)
+    assert found is not None
+    assert compile_ttir._in_ptx(found, ptx) == (
+        "Feature 'cvt.e4m3x2' requires .target sm_89",
+        33,
+    )
