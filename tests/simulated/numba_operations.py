@@ -263,13 +263,14 @@ def whole_atomics(out):
     cuda.atomic.sub(out, 8, 1)
     cuda.atomic.cas(out, 9, 3, 11)
     cuda.atomic.cas(out, 10, 4, 11)
+    cuda.atomic.add(out, 11, -4)
 
 
 def test_atomics_of_whole_numbers():
-    out = np.full(11, 3, np.uint32)
+    out = np.full(12, 3, np.uint32)
     out[4] = out[8] = 0
     run(whole_atomics, 1, 1, out)
-    assert out.tolist() == [2, 11, 6, 0, 9, 7, 7, 2, 2**32 - 1, 11, 3]
+    assert out.tolist() == [2, 11, 6, 0, 9, 7, 7, 2, 2**32 - 1, 11, 3, 2**32 - 1]
 
 
 @cuda.jit
