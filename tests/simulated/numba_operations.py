@@ -18,6 +18,7 @@ from numba.cuda.libdevice import rsqrtf
 from grader.backends.numba.refusals import NotCompiled
 from grader.backends.numba.simulator import setup
 from grader.backends.numba.simulator.device_arrays import device_array
+from grader.backends.numba.simulator.launch_limits import LaunchRefused
 from grader.worker.bounds import OutOfBounds
 from grader.worker.races import DivergentShuffle, Race
 
@@ -262,13 +263,14 @@ def whole_atomics(out):
     cuda.atomic.sub(out, 8, 1)
     cuda.atomic.cas(out, 9, 3, 11)
     cuda.atomic.cas(out, 10, 4, 11)
+    cuda.atomic.add(out, 11, -4)
 
 
 def test_atomics_of_whole_numbers():
-    out = np.full(11, 3, np.uint32)
+    out = np.full(12, 3, np.uint32)
     out[4] = out[8] = 0
     run(whole_atomics, 1, 1, out)
-    assert out.tolist() == [2, 11, 6, 0, 9, 7, 7, 2, 2**32 - 1, 11, 3]
+    assert out.tolist() == [2, 11, 6, 0, 9, 7, 7, 2, 2**32 - 1, 11, 3, 2**32 - 1]
 
 
 @cuda.jit
@@ -392,6 +394,37 @@ def test_a_loop_over_an_array_reads_its_elements():
         run(sums_what_others_write, 1, 2, zeros(2), zeros(1))
 
 
+@cuda.jit
+def hints_to_caches(x, out):
+    i = cuda.grid(1)
+    cuda.stcs(out, i, cuda.ldcg(x, i) + cuda.ldcs(x, (i,)))
+
+
+def test_hints_to_caches_read_and_write_as_without():
+    x, out = np.arange(4, dtype=np.float32), zeros(4)
+    run(hints_to_caches, 2, 2, x, out)
+    assert out.tolist() == [0.0, 2.0, 4.0, 6.0]
+    with pytest.raises(OutOfBounds, match="index 4 of x, which has 4 elements"):
+        run(hints_to_caches, 3, 2, x, zeros(6))
+    with pytest.raises(OutOfBounds, match="index 4 of y, which has 4 elements"):
+        run(hints_to_caches, 3, 2, zeros(6), zeros(4))
+
+
+@cuda.jit
+def methods(x, out):
+    out[0] = x.sum()
+    out[1] = x.prod()
+    out[2] = x.mean()
+
+
+def test_methods_of_arrays_read_all_elements():
+    loads, x, out = [], np.arange(4, dtype=np.float32), zeros(3)
+    noted = device_array(x, lambda size, what: loads.append(what), "x")
+    methods[1, 1](noted, device_array(out, lambda *_: None, "out"))
+    assert out.tolist() == [6.0, 0.0, 1.5]
+    assert loads == ["load"] * 12
+
+
 # --- names ----------------------------------------------------------------------------------------
 
 
@@ -483,6 +516,12 @@ def test_every_option_of_jit_is_taken(options, tmp_path, monkeypatch):
     out = zeros(4)
     run(kernel, 1, 4, out)
     assert out.tolist() == [1.0] * 4
+
+
+def test_a_launch_keeps_to_the_bounds_of_its_kernel():
+    kernel = cuda.jit(launch_bounds=32)(by_the_whole_name.py_func)
+    with pytest.raises(LaunchRefused, match="launch_bounds of the kernel allows 32"):
+        run(kernel, 1, 64, zeros(64))
 
 
 def test_a_signature_is_compiled_where_it_stands():

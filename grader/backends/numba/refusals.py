@@ -51,7 +51,8 @@ def _no_implementation(function: str, called: str, rest: str) -> str:
     name, _, arguments = called.partition("(")
     types = [_typed(each) for each in _split(arguments.strip().removesuffix(")"))]
     reason = re.search(r"Numba\w*Error: ([^\n]*)|TypingError: (missing [^\n]*)", rest)
-    because = f" ({_typed(reason[1] or reason[2])})" if reason else ""
+    why = _typed(reason[1] or reason[2]) if reason else ""
+    because = f" ({why})" if why and not why.startswith("Failed in") else ""
     match name, types:
         case "getitem", [whole, index]:
             return f"{whole} cannot be indexed with {index}{because}"

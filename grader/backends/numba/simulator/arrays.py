@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -157,15 +158,28 @@ class Array:
     def __iter__(self) -> Elements:
         return Elements(self)
 
-    def at(self, index: int, site: Site) -> Any:
-        """Return an element, or a row of a table, that a loop over the array reaches."""
-        element = self._array[index]
+    def at(self, index: Any, site: Site) -> Any:
+        """Return an element, or a row of a table, for a place of the text that does not index."""
+        try:
+            element = self._array[index]
+        except IndexError as error:
+            self._keep_outside(error, index, "read", site)
+            raise
         if isinstance(element, np.ndarray):
             return self._again(element)
         if self._note is not None:
             self._note(self.itemsize, "load")
         self._memory.load(self, self._address(index), site)
         return element
+
+    def put(self, index: Any, value: Any, site: Site) -> None:
+        """Write an element, for a place of the text that does not index."""
+        try:
+            self._array[index]
+        except IndexError as error:
+            self._keep_outside(error, index, "write", site)
+            raise
+        self._store(index, value, site)
 
     @property
     def T(self) -> Array:
@@ -190,10 +204,17 @@ class Array:
         plain = (arg._all(site) if isinstance(arg, Array) else arg for arg in args)
         return getattr(ufunc, method)(*plain, **kwargs)
 
+    def _reduced(self, name: str, site: Site) -> Any:
+        """Let the running thread alone read all elements, as the loop that numba compiles does."""
+        return getattr(self._all(site), name)()
+
     def __getattr__(self, name: str) -> Any:
-        """Return an attribute that arrays have on a GPU: not `sum` and the like, nor the memory."""
+        """Return an attribute that arrays have on a GPU: not their memory."""
         if name in _KNOWN:
             return getattr(self._array, name)
+        if name in _REDUCTIONS:
+            frame = sys._getframe(1)
+            return partial(self._reduced, name, (frame.f_code, frame.f_lasti))
         if name.startswith("__array"):  # numpy looks for these
             raise _only_elements("this function of numpy's")
         if hasattr(self._array, name):
@@ -220,6 +241,7 @@ class Elements:
 
 
 _KNOWN = ("dtype", "nbytes", "ndim", "strides")
+_REDUCTIONS = ("all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "var")
 
 
 def _only_elements(what: str) -> TypeError:

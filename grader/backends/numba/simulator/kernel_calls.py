@@ -18,7 +18,11 @@ import grader
 from grader.backends.numba.simulator.block import Block
 from grader.backends.numba.simulator.device_arrays import of_part
 from grader.backends.numba.simulator.internals import Kernel, compiled_for
-from grader.backends.numba.simulator.launch_limits import LaunchRefused, check_together
+from grader.backends.numba.simulator.launch_limits import (
+    LaunchRefused,
+    check_bounds,
+    check_together,
+)
 from grader.backends.numba.simulator.module import Cuda
 from grader.backends.numba.simulator.not_simulated import NotSimulated
 from grader.backends.numba.simulator.running import launching, running
@@ -94,6 +98,7 @@ def _simulate(kernel: Any, args: tuple[Any, ...], configuration: Any) -> None:
                     f"the number of {what} is a number of numpy's, {extent!r}, and a launch takes "
                     f"Python's: int({extent})"
                 )
+    check_bounds(block, kernel.targetoptions.get("launch_bounds"))
     cuda = Cuda(grid, block, configuration.sharedmem)
     write_back: list[Any] = []
     with launching(cuda), _named(cuda, kernel):

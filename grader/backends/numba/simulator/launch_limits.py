@@ -35,6 +35,18 @@ def check_launch(grid: tuple[int, ...], block: tuple[int, ...], dynamic_bytes: i
     check_shared(dynamic_bytes)
 
 
+def check_bounds(block: tuple[int, ...], bounds: int | tuple[int, ...] | None) -> None:
+    """Raise LaunchRefused for more threads than the kernel's decorator promises."""
+    if bounds is None:
+        return
+    most = bounds if isinstance(bounds, int) else bounds[0]
+    threads = math.prod(block)
+    if threads > most:
+        raise LaunchRefused(
+            f"a block of {threads} threads is too large: launch_bounds of the kernel allows {most}"
+        )
+
+
 def check_together(extents: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     """Raise LaunchRefused if not all blocks fit on the GPU at once, as a grid's barrier needs."""
     blocks, threads = map(math.prod, extents)
