@@ -1,16 +1,16 @@
-"""Grid, barrier and shared memory are names imported from `numba.cuda`."""
+"""Grid and barrier are names imported from `numba.cuda`."""
 
 import numpy as np
 from numba import cuda, float32
-from numba.cuda import blockIdx, grid, gridsize, shared, syncthreads, threadIdx
+from numba.cuda import grid, gridsize, syncthreads
 
 THREADS = 256
 
 
 @cuda.jit(device=True)
 def block_sum(value):
-    sums = shared.array(THREADS, float32)
-    t = threadIdx.x
+    sums = cuda.shared.array(THREADS, float32)
+    t = cuda.threadIdx.x
     sums[t] = value
     syncthreads()
     half = THREADS // 2
@@ -28,17 +28,17 @@ def dot_partials(a, b, partials):
     for i in range(grid(1), a.size, gridsize(1)):
         total += a[i] * b[i]
     total = block_sum(total)
-    if threadIdx.x == 0:
-        partials[blockIdx.x] = total
+    if cuda.threadIdx.x == 0:
+        partials[cuda.blockIdx.x] = total
 
 
 @cuda.jit
 def sum_partials(partials, out):
     total = float32(0.0)
-    for i in range(threadIdx.x, partials.size, THREADS):
+    for i in range(cuda.threadIdx.x, partials.size, THREADS):
         total += partials[i]
     total = block_sum(total)
-    if threadIdx.x == 0:
+    if cuda.threadIdx.x == 0:
         out[0] = total
 
 
