@@ -4,11 +4,12 @@ import numpy as np
 from numba import cuda, float32
 
 THREADS = 256
+WARPS = THREADS // 32  # a name, because numba asks for a constant
 
 
 @cuda.jit(device=True)
 def block_sum(value):
-    sums = cuda.shared.array(THREADS // 32, float32)
+    sums = cuda.shared.array(WARPS, float32)
     distance = 16
     while distance > 0:
         value += cuda.shfl_xor_sync(0xFFFFFFFF, value, distance)
@@ -18,7 +19,7 @@ def block_sum(value):
         sums[cuda.threadIdx.x // 32] = value
     cuda.syncthreads()
     total = float32(0.0)
-    for i in range(THREADS // 32):
+    for i in range(WARPS):
         total += sums[i]
     return total
 
