@@ -98,6 +98,15 @@ class Program:
         )
 
     @cached_property
+    def shows_order(self) -> bool:
+        """Whether programs can find out in which order they make one access: by atomic ones."""
+        return any(
+            op.name.startswith("tt.atomic_") or op.name == "tt.descriptor_reduce"
+            for function in self.module.functions.values()
+            for op in walk(function.body)
+        )
+
+    @cached_property
     def waiting_loops(self) -> frozenset[int]:
         """The ids of the while loops that may wait for what another program writes."""
         operations = [op for each in self.module.functions.values() for op in walk(each.body)]
