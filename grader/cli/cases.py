@@ -6,8 +6,10 @@ from grader.course import Exercise
 from grader.grading import CHECK_ARENA
 from grader.model import ITEMSIZE, CannotGrade, Case, Spec, UsageError, counted, texts
 
-# Simulated, a check of a case with `most_elements` takes about a second.
+# Simulated, a check of a case of so many elements takes about a second: in a language of threads so
+# many times `most_elements`, in one of blocks this number.
 SIMULATED = 32
+SIMULATED_IN_BLOCKS = 2**20
 
 
 def case_of(exercise: Exercise, text: str, device: str) -> Case:
@@ -59,7 +61,8 @@ def _bytes(spec: Spec, case: Case) -> int:
 def _require_few_elements(spec: Spec, case: Case, option: str) -> None:
     # A failure may name these, and one of the memory step a case twice as large.
     known = (*spec.edges, spec.counted)
-    most = max(SIMULATED * spec.most_elements, *(2 * one.elements for one in known))
+    simulated = min(SIMULATED * spec.most_elements, SIMULATED_IN_BLOCKS)
+    most = max(simulated, *(2 * one.elements for one in known))
     if case.elements > most:
         raise CannotGrade(
             f"{option} has {case.elements:,} elements; simulated on the CPU, a case may have "

@@ -310,6 +310,21 @@ def _spikes(rows: int, columns: int, random: torch.Generator, extreme: float, dt
     return _normal(rows, columns, random).scatter_(1, places.unsqueeze(1), 120.0)
 
 
+def _sunken(rows: int, columns: int, random: torch.Generator, extreme: float, dtype: str) -> Tensor:
+    """Draw half of each row at its top, -1e3 to -0.8 `extreme`, and the rest still further below.
+
+    A maximum that begins at 0 or at -1e9 leaves a sum of 0. What lies below the top has an exp of
+    0 beside it: a kernel that rounds x * log2(e) before it subtracts the maximum is right, too.
+    """
+    lowest = 0.8 * extreme
+    depth = _uniform((rows, 1), math.log(min(1e3, lowest / 8)), math.log(lowest), random).exp()
+    gap = (depth / 64).clamp(min=256.0) * _uniform((rows, columns), 1.0, 4.0, random)
+    below = torch.rand((rows, columns), generator=random) < 0.5
+    # In a short row, too, one element at least lies at the top.
+    below.scatter_(1, torch.randint(columns, (rows, 1), generator=random), False)
+    return torch.where(below, -depth - gap, -depth).clamp(min=-extreme)
+
+
 DISTRIBUTIONS: dict[str, Distribution] = {
     "rows": _rows,
     "ties": _ties,
@@ -318,6 +333,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
     "denormals": _denormals,
     "integers": _integers,
     "spikes": _spikes,
+    "sunken": _sunken,
 }
 
 
@@ -385,6 +401,10 @@ def _spiky_whole(rows: int, columns: int, random: torch.Generator, low: int, hig
     return small.scatter_(1, places.unsqueeze(1), min(high, 120))
 
 
+def _sunken_whole(rows: int, columns: int, random: torch.Generator, low: int, high: int) -> Tensor:
+    return low + torch.randint(min(high - low, 3) + 1, (rows, columns), generator=random)
+
+
 WHOLE_NUMBERS: dict[str, WholeNumbers] = {
     "rows": _rows_of_whole,
     "ties": _ties_of_whole,
@@ -393,6 +413,7 @@ WHOLE_NUMBERS: dict[str, WholeNumbers] = {
     "denormals": _small_whole,
     "integers": _small_whole,
     "spikes": _spiky_whole,
+    "sunken": _sunken_whole,
 }
 
 

@@ -34,8 +34,15 @@ __all__ = ["assert_within", "cases", "cases_of", "eps"]
 
 T = TypeVar("T")
 
+MOST_ON_GPU = 2**22  # elements of a drawn case, of which the arena holds several tensors
+
+# A law calls the kernel several times a case. Simulated, each row may cost a whole block.
+ELEMENTS_OF_A_LAW = 2**15
+ROWS_OF_A_LAW = 64
+
 # Extents at which kernels go wrong: around the block sizes that learners choose, and primes.
 CORNERS = (2, 3, 31, 127, 128, 129, 255, 257, 511, 512, 513, 1023, 1024, 1025, 2047, 2048, 2049)
+FEW = 2**11  # up to so many, each extent is as likely as any other
 
 
 @dataclass(frozen=True)
@@ -54,19 +61,21 @@ def cases_of(test_file: str) -> st.SearchStrategy[Case]:
     scope = SCOPE.get()
     if scope.only is not None:
         return st.just(scope.only)
-    return cases(Exercise(Path(test_file).parent).spec, on_gpu=scope.on_gpu)
+    return cases(Exercise(Path(test_file).parent).spec, on_gpu=scope.on_gpu, of_law=True)
 
 
 def cases(
-    spec: Spec, *, on_gpu: bool = False, within: Case | None = None
+    spec: Spec, *, on_gpu: bool = False, of_law: bool = False, within: Case | None = None
 ) -> st.SearchStrategy[Case]:
     """Draw cases that the exercise allows.
 
-    With a failing case `within`, none is larger. Each other field has its simplest value or that of
-    `within`: among so few choices a smaller failure is found soon.
+    Those `of_law` are smaller, for many calls. With a failing case `within`, none is larger. Each
+    other field has its simplest value or that of `within`: among so few choices a smaller failure
+    is found soon.
     """
-    largest = within.shape if within else spec.largest
-    most = within.elements if within else spec.most_elements * (16 if on_gpu else 1)
+    largest, most = _limits(spec, on_gpu, of_law)
+    if within:
+        largest, most = within.shape, within.elements
     extents = _mostly_largest if within else _extents
     pads = (0, 1, 3, 8) if spec.strided else (0,)
 
@@ -95,10 +104,39 @@ def cases(
     return build()
 
 
+def _limits(spec: Spec, on_gpu: bool, of_law: bool) -> tuple[tuple[int, ...], int]:
+    """Return the largest extents of a drawn case, and its most elements."""
+    largest, most = spec.largest, spec.most_elements
+    if of_law:
+        most = min(most, ELEMENTS_OF_A_LAW)
+    if on_gpu:
+        return largest, min(16 * most, MOST_ON_GPU)
+    if of_law:
+        largest = (*(min(extent, ROWS_OF_A_LAW) for extent in largest[:-1]), largest[-1])
+    return largest, most
+
+
 def _extents(largest: int) -> st.SearchStrategy[int]:
     corners = [corner for corner in CORNERS if corner <= largest]
+    if largest > FEW:
+        return _of_any_length(largest, corners)
     anywhere = st.integers(1, largest)
     return anywhere | st.sampled_from(corners) if corners else anywhere
+
+
+@st.composite
+def _of_any_length(draw: st.DrawFn, largest: int, corners: Sequence[int]) -> int:
+    """Draw a corner or, as often, a number of at most so many binary digits, few or many.
+
+    Large extents come in every check, and few of them cost its time. Among the numbers below a
+    power of two, all residues modulo a block are as likely as each other.
+    """
+    lengths = largest.bit_length()
+    # Both kinds draw two numbers, because Hypothesis shrinks to what draws the fewest.
+    digits = draw(st.integers(1, 2 * lengths))
+    if digits > lengths:
+        return draw(st.sampled_from(corners))
+    return draw(st.integers(1, min(2**digits - 1, largest)))
 
 
 def _mostly_largest(largest: int) -> st.SearchStrategy[int]:

@@ -53,7 +53,7 @@ Scalar = Literal["float", "int", "bool"]
 _EXTENT = r"[1-9]\d{0,98}"  # Python refuses to read a number of more than 4,300 digits
 
 # Values of `Case.draw`; `grader.correctness.inputs` has the distributions.
-DRAWS = ("rows", "ties", "constant", "extremes", "denormals", "integers", "spikes")
+DRAWS = ("rows", "ties", "constant", "extremes", "denormals", "integers", "spikes", "sunken")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -310,7 +310,8 @@ class Spec(BaseSpec):
 
     `edges` are cases that every check tries, smallest first. Hypothesis draws further ones, with
     each extent at most the matching entry of `largest`, and with at most `most_elements` elements
-    when simulated.
+    when simulated. `launched` is a case that is executed on a GPU only: simulated, the device
+    checks its launches and executes none.
 
     `counted` is the case whose reads and writes are counted in simulation: rows of several blocks.
     `scored` and `gates` are None where memory and speed are not graded. `budgets` limit counts of
@@ -344,6 +345,7 @@ class Spec(BaseSpec):
     reference: Callable[[Inputs], Mapping[str, Tensor]]
     tolerance: Tolerance
     counted: Case
+    launched: Case | None = None
     scored: Scored | None = None
     gates: Gates | None = None
     budgets: tuple[Budget, ...] = ()

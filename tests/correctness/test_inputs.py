@@ -105,6 +105,15 @@ def test_each_distribution_is_what_its_name_says():
     assert (drawn("spikes") == 120).nonzero().tolist() == [
         [row, 4095 - 512 * row] for row in range(8)
     ]
+    for dtype in FLOATS:
+        sunken = drawn("sunken", dtype)
+        assert sunken.isfinite().all()
+        assert sunken.max() <= -min(1e3, LARGEST[dtype] / 10) * 0.9
+        top = sunken.amax(-1, keepdim=True)
+        assert bool(((sunken == top).sum(-1) > 1000).all())
+        if LARGEST[dtype] > 1e4:
+            assert bool((top < -1e4).any())
+            assert bool(((sunken == top) | (sunken < top - 128)).all())
     square = CaseDraw(Case((7, 7), "float32", draw="spikes")).tensor((7, 7))
     assert torch.equal((square == 120).double(), torch.eye(7).flip(0).double())
     for dtype in FLOATS:

@@ -39,11 +39,29 @@ def correctness(grading: Grading) -> Finding:
             if number and options.shrink and failure.kind not in NOT_WORTH_SHRINKING:
                 case, failure = _shrunk(grading, case, failure)
             return _finding(grading, summary, case, failure)
+    if spec.launched is not None and (refused := launch_refused(grading, spec.launched)):
+        return _finding(grading, summary, spec.launched, refused)
     failing = _search(grading, drawn)
     if failing == (None, None) and spec.kernels:
         failure = without_kernels(grading)
         return Finding(summary, failure, Outcome.PASS if failure is None else Outcome.FAIL)
     return _finding(grading, summary, *failing)
+
+
+def launch_refused(grading: Grading, case: Case) -> Failure | None:
+    """Try a case whose programs are too many to simulate: there only its launches are checked.
+
+    Of such a call nothing but a refused launch is held against a file, for its kernels do nothing.
+    """
+    if grading.options.device != "cpu":
+        return try_case(grading, case)
+    kernel = grading.remote
+    inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
+    try:
+        kernel.run_without_kernels(inputs)
+    except KernelFailure as error:
+        return error.failure if error.failure.kind == "launch_refused" else None
+    return None
 
 
 def without_kernels(grading: Grading) -> Failure | None:

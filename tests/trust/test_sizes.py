@@ -1,0 +1,154 @@
+"""Ordinary sizes: a kernel that is wrong only for large ones is rejected without a GPU.
+
+Each wrong kernel is the solution with a few words replaced. docs/trust.md, "Ordinary sizes", has
+the table of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from grader.course import catalog
+from grader.grading import check
+from grader.grading.options import Options
+from grader.model.outcomes import Outcome
+
+ROOT = Path(__file__).parents[2]
+TRITON = [e for e in catalog.exercises(ROOT) if e.spec.backend == "triton"]
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A solution whose text is changed: each pattern of `changes` matches it, all places."""
+
+    exercise: str
+    name: str  # as in docs/trust.md
+    changes: tuple[tuple[str, str], ...]
+    kind: str = "value"  # of the failure
+
+    def __str__(self) -> str:
+        return f"{self.exercise}: {self.name}"
+
+
+# At the end of the entry, which is the last function of the file: what was right is spoilt.
+def _spoils(condition: str, damage: str) -> tuple[tuple[str, str], ...]:
+    return ((r"\Z", f"    if {condition}:\n        {damage}\n"),)
+
+
+SOFTMAX = ("03_three_pass_softmax", "04_online_softmax")
+ROWS_ON_Y = {
+    **dict.fromkeys(SOFTMAX, ((r"\[\(rows,\)\]", "[(1, rows)]"),)),
+    "06_cross_entropy": ((r"\[\(tokens,\)\]", "[(1, tokens)]"),),
+}
+OUTPUT = {"01_vector_add": "out", "05_swiglu": "out", "06_cross_entropy": "logits"}
+OUTPUT |= dict.fromkeys(SOFTMAX, "out")
+
+
+def wrong_kernels() -> list[Wrong]:
+    wrong: list[Wrong] = []
+    for exercise, out in OUTPUT.items():
+        of = f"{out}.numel()"
+        wrong += [
+            Wrong(exercise, "from 2¹⁵ elements on", _spoils(f"{of} >= 2**15", f"{out}.zero_()")),
+            Wrong(exercise, "from 2¹⁶ elements on", _spoils(f"{of} >= 2**16", f"{out}.zero_()")),
+        ]
+        if exercise != "01_vector_add":
+            wrong += [
+                Wrong(
+                    exercise, "from row 64 on", _spoils(f"{out}.shape[0] > 64", f"{out}[64:] = 7")
+                ),
+                Wrong(
+                    exercise,
+                    "from 16,384 columns on",
+                    _spoils(f"{out}.shape[1] > 16384", f"{out}[:, 16384:] = 7"),
+                ),
+            ]
+    for bits in ("int16", "uint16"):
+        block = (r"tl\.program_id\(0\)\.to\(tl\.int64\) \* BLOCK \+ tl\.arange\(0, BLOCK\)",)
+        narrow = f"(tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)).to(tl.{bits})"
+        name = f"{bits} offsets"
+        wrong.append(Wrong("01_vector_add", name, ((*block, narrow),), "*"))
+        columns = (
+            (
+                r"tl\.program_id\(1\) \* BLOCK \+ tl\.arange\(0, BLOCK\)",
+                f"(tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)).to(tl.{bits})",
+            ),
+        )
+        wrong.append(Wrong("05_swiglu", name, columns, "*"))
+        for exercise in (*SOFTMAX, "06_cross_entropy"):
+            start = ((r"start \+ lanes", f"(start + lanes).to(tl.{bits})"),)
+            wrong.append(Wrong(exercise, name, start, "*"))
+        for exercise, stride in (
+            ("05_swiglu", "gate_stride"),
+            ("06_cross_entropy", "stride"),
+            *((each, "x_stride") for each in SOFTMAX),
+        ):
+            start = ((rf"\brow \* {stride}", f"(row * {stride}).to(tl.{bits})"),)
+            wrong.append(Wrong(exercise, f"{bits} starts of rows", start, "*"))
+    for exercise, changes in ROWS_ON_Y.items():
+        axis = (r"tl\.program_id\(0\)", "tl.program_id(1)")
+        wrong.append(Wrong(exercise, "rows along y", (*changes, axis), "launch_refused"))
+    swapped = (
+        (r"tl\.program_id\(0\)", "tl.program_id(2)"),
+        (r"tl\.program_id\(1\)", "tl.program_id(0)"),
+        (r"tl\.program_id\(2\)", "tl.program_id(1)"),
+        (r"\(rows, triton\.cdiv\(columns, BLOCK\)\)", "(triton.cdiv(columns, BLOCK), rows)"),
+    )
+    wrong.append(Wrong("05_swiglu", "rows along y", swapped, "launch_refused"))
+    return wrong
+
+
+WRONG = wrong_kernels()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
+def test_a_kernel_that_is_wrong_for_large_sizes_is_rejected(wrong: Wrong, tmp_path: Path):
+    exercise = catalog.find(ROOT, wrong.exercise)
+    text = exercise.solution.read_text(encoding="utf-8")
+    for pattern, replacement in wrong.changes:
+        text, times = re.subn(pattern, replacement, text)
+        assert times, f"{pattern} is not in the solution"
+    kernel = tmp_path / "kernel.py"
+    kernel.write_text(text, encoding="utf-8")
+    options = Options(device="cpu", seed=1, shrink=False)
+    (result,) = check.run([check.Request(exercise, kernel, options)], lambda text: None)
+    steps = {step.name: step for step in result.steps}
+    assert steps["load"].outcome is Outcome.PASS
+    assert steps["correctness"].outcome is Outcome.FAIL
+    assert wrong.kind in ("*", steps["correctness"].failure.kind), steps["correctness"].failure
+
+
+@pytest.mark.slow
+def test_the_table_lists_each_exercise_with_its_wrong_kernels():
+    text = (ROOT / "docs" / "trust.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| (wrong .+?|rows along y|u?int16 .+?) \| (.+?) \|", text, re.M))
+    of: dict[str, list[str]] = defaultdict(list)
+    for wrong in WRONG:
+        name = f"wrong {wrong.name}" if wrong.name.startswith("from") else wrong.name
+        of[name].append(wrong.exercise[:2])
+    assert rows == {name: ", ".join(sorted(set(numbers))) for name, numbers in of.items()}
+
+
+@pytest.mark.parametrize("exercise", TRITON, ids=lambda e: e.name)
+def test_edges_have_every_distribution_at_several_sizes(exercise):
+    shapes = defaultdict(set)
+    for case in exercise.spec.edges:
+        shapes[case.draw].add(case.shape)
+    assert {draw for draw in shapes if len(shapes[draw]) > 1} == set(exercise.spec.draws)
+
+
+@pytest.mark.parametrize("exercise", TRITON, ids=lambda e: e.name)
+def test_edges_reach_ordinary_sizes(exercise):
+    edges = exercise.spec.edges
+    if len(exercise.spec.largest) == 1:
+        assert max(case.elements for case in edges) >= 2**20 - 1
+        return
+    assert max(case.shape[0] for case in edges) >= 4096
+    assert any(case.shape[0] > 1 and case.shape[1] >= 131_072 for case in edges)
+    assert exercise.spec.launched.shape[0] > 65_535
