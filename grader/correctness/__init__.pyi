@@ -29,3 +29,4 @@ from .no_kernel import no_kernel_failure as no_kernel_failure
 from .properties import SCOPE as SCOPE
 from .properties import Scope as Scope
 from .properties import cases as cases
+from .properties import spread_cases as spread_cases

@@ -16,10 +16,11 @@ The fixture `kernel` is a `remote.RemoteKernel`: the entry of the kernel file, c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import TypeVar
 
 import torch
@@ -34,15 +35,12 @@ __all__ = ["assert_within", "cases", "cases_of", "eps"]
 
 T = TypeVar("T")
 
-MOST_ON_GPU = 2**22  # elements of a drawn case, of which the arena holds several tensors
-
 # A law calls the kernel several times a case. Simulated, each row may cost a whole block.
 ELEMENTS_OF_A_LAW = 2**15
 ROWS_OF_A_LAW = 64
 
 # Extents at which kernels go wrong: around the block sizes that learners choose, and primes.
 CORNERS = (2, 3, 31, 127, 128, 129, 255, 257, 511, 512, 513, 1023, 1024, 1025, 2047, 2048, 2049)
-FEW = 2**11  # up to so many, each extent is as likely as any other
 
 
 @dataclass(frozen=True)
@@ -61,21 +59,25 @@ def cases_of(test_file: str) -> st.SearchStrategy[Case]:
     scope = SCOPE.get()
     if scope.only is not None:
         return st.just(scope.only)
-    return cases(Exercise(Path(test_file).parent).spec, on_gpu=scope.on_gpu, of_law=True)
+    return cases(Exercise(Path(test_file).parent).spec, on_gpu=scope.on_gpu)
 
 
 def cases(
-    spec: Spec, *, on_gpu: bool = False, of_law: bool = False, within: Case | None = None
+    spec: Spec, *, on_gpu: bool = False, within: Case | None = None
 ) -> st.SearchStrategy[Case]:
     """Draw cases that the exercise allows.
 
-    Those `of_law` are smaller, for many calls. With a failing case `within`, none is larger. Each
-    other field has its simplest value or that of `within`: among so few choices a smaller failure
-    is found soon.
+    They are small, for a law calls the kernel several times a case. With a failing case `within`,
+    none is larger. Each other field has its simplest value or that of `within`: among so few
+    choices a smaller failure is found soon.
     """
-    largest, most = _limits(spec, on_gpu, of_law)
+    largest, most = spec.largest, min(spec.most_elements, ELEMENTS_OF_A_LAW)
     if within:
         largest, most = within.shape, within.elements
+    elif on_gpu:
+        most *= 16
+    else:
+        largest = (*(min(extent, ROWS_OF_A_LAW) for extent in largest[:-1]), largest[-1])
     extents = _mostly_largest if within else _extents
     pads = (0, 1, 3, 8) if spec.strided else (0,)
 
@@ -104,39 +106,39 @@ def cases(
     return build()
 
 
-def _limits(spec: Spec, on_gpu: bool, of_law: bool) -> tuple[tuple[int, ...], int]:
-    """Return the largest extents of a drawn case, and its most elements."""
-    largest, most = spec.largest, spec.most_elements
-    if of_law:
-        most = min(most, ELEMENTS_OF_A_LAW)
-    if on_gpu:
-        return largest, min(16 * most, MOST_ON_GPU)
-    if of_law:
-        largest = (*(min(extent, ROWS_OF_A_LAW) for extent in largest[:-1]), largest[-1])
-    return largest, most
+def spread_cases(spec: Spec, random: Random, *, on_gpu: bool = False) -> Iterator[Case]:
+    """Draw large cases, from `most_elements` down by halves, all residues modulo a block evenly.
+
+    Hypothesis would draw some residues seldom, and the largest sizes hardly ever. Together they
+    have at most twice as many elements as the first. None where all cases are small.
+    """
+    most = spec.most_elements * (4 if on_gpu else 1)
+    while most > ELEMENTS_OF_A_LAW // 4:
+        columns = _octave(min(spec.largest[-1], most), random) if len(spec.largest) > 1 else most
+        shape, left = [random.randint(columns // 2 + 1, columns)], most
+        for extent in reversed(spec.largest[:-1]):
+            left //= shape[0]
+            shape.insert(0, random.randint(1, max(1, min(extent, left))))
+        yield Case(
+            shape=tuple(shape),
+            dtype=random.choice(spec.dtypes),
+            draw=random.choice(spec.draws),
+            pad=random.choice((0, 1, 3, 8)) if spec.strided else 0,
+            offset=random.choice((0, 1)),
+            seed=random.getrandbits(31),
+        )
+        most //= 2
+
+
+def _octave(most: int, random: Random) -> int:
+    """Draw a power of two up to `most`."""
+    return int(2 ** random.randrange(most.bit_length()))
 
 
 def _extents(largest: int) -> st.SearchStrategy[int]:
     corners = [corner for corner in CORNERS if corner <= largest]
-    if largest > FEW:
-        return _of_any_length(largest, corners)
     anywhere = st.integers(1, largest)
     return anywhere | st.sampled_from(corners) if corners else anywhere
-
-
-@st.composite
-def _of_any_length(draw: st.DrawFn, largest: int, corners: Sequence[int]) -> int:
-    """Draw a corner or, as often, a number of at most so many binary digits, few or many.
-
-    Large extents come in every check, and few of them cost its time. Among the numbers below a
-    power of two, all residues modulo a block are as likely as each other.
-    """
-    lengths = largest.bit_length()
-    # Both kinds draw two numbers, because Hypothesis shrinks to what draws the fewest.
-    digits = draw(st.integers(1, 2 * lengths))
-    if digits > lengths:
-        return draw(st.sampled_from(corners))
-    return draw(st.integers(1, min(2**digits - 1, largest)))
 
 
 def _mostly_largest(largest: int) -> st.SearchStrategy[int]:

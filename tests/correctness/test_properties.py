@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import hypothesis
 import pytest
@@ -15,14 +16,13 @@ from hypothesis import strategies as st
 
 from grader.correctness.properties import (
     ELEMENTS_OF_A_LAW,
-    MOST_ON_GPU,
-    ROWS_OF_A_LAW,
     SCOPE,
     Scope,
     assert_within,
     cases,
     cases_of,
     eps,
+    spread_cases,
 )
 from grader.course import catalog
 from grader.grading.plan import with_step
@@ -47,7 +47,7 @@ def allowed(case: Case, spec: Spec, largest: tuple[int, ...], most: int) -> bool
 @pytest.mark.parametrize("on_gpu", [False, True])
 @pytest.mark.parametrize("spec", [e.spec for e in EXERCISES], ids=[e.name for e in EXERCISES])
 def test_every_case_is_one_that_the_spec_allows(spec: Spec, on_gpu: bool):
-    most = min(16 * spec.most_elements, MOST_ON_GPU) if on_gpu else spec.most_elements
+    most = min(spec.most_elements, ELEMENTS_OF_A_LAW) * (16 if on_gpu else 1)
 
     @settings(max_examples=100)
     @given(cases(spec, on_gpu=on_gpu))
@@ -105,32 +105,27 @@ def test_columns_at_which_kernels_go_wrong_are_tried():
     assert seen >= {1, 127, 128, 129, 1023, 1024, 1025}
 
 
-def drawn(examples: int, strategy: st.SearchStrategy[Case]) -> list[Case]:
-    found: list[Case] = []
-
-    @settings(max_examples=examples, derandomize=True, database=None, phases=(Phase.generate,))
-    @given(strategy)
-    def look(case: Case):
-        found.append(case)
-
-    look()
-    return found
+def test_large_cases_come_in_every_check_and_with_every_residue():
+    spec, sizes = EXERCISES[0].spec, []
+    for seed in range(100):
+        check = [case.shape[0] for case in spread_cases(spec, Random(seed))]
+        assert max(check) > 2**19
+        assert sum(check) <= 2 * spec.most_elements
+        sizes += check
+    assert {size % 16 for size in sizes} == set(range(16))
 
 
-def test_large_sizes_come_as_often_as_small_ones_and_with_every_residue():
-    lengths = [case.shape[0] for case in drawn(1000, cases(EXERCISES[0].spec))]
-    long = [length for length in lengths if length > 2**15]
-    assert max(lengths) > 2**19
-    assert len(long) > 60
-    assert {length % 8 for length in long} == set(range(8))
-    assert sum(lengths) / len(lengths) < 2**17  # what a check costs
+@pytest.mark.parametrize("on_gpu", [False, True])
+@pytest.mark.parametrize("spec", [e.spec for e in EXERCISES], ids=[e.name for e in EXERCISES])
+def test_large_cases_are_ones_that_the_spec_allows(spec: Spec, on_gpu: bool):
+    for seed in range(30):
+        for case in spread_cases(spec, Random(seed), on_gpu=on_gpu):
+            assert allowed(case, spec, spec.largest, spec.most_elements * (4 if on_gpu else 1))
+            assert Case.parse(str(case)) == case
 
 
-def test_laws_are_tried_on_cases_that_many_calls_afford():
-    cases_of_laws = drawn(300, cases(SOFTMAX, of_law=True))
-    assert max(case.elements for case in cases_of_laws) <= ELEMENTS_OF_A_LAW
-    assert max(case.shape[0] for case in cases_of_laws) <= ROWS_OF_A_LAW
-    assert max(case.shape[0] for case in drawn(300, cases(SOFTMAX))) > ROWS_OF_A_LAW
+def test_exercises_of_small_cases_have_no_large_ones():
+    assert not list(spread_cases(catalog.find(ROOT, "p01_map").spec, Random(0)))
 
 
 def test_the_cases_of_a_test_file_are_those_of_the_spec_beside_it():

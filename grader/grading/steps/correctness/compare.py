@@ -9,7 +9,14 @@ from dataclasses import replace
 import hypothesis
 from hypothesis import HealthCheck, Phase
 
-from grader.correctness import cases, expect, no_kernel_failure, reseeded, shares_right
+from grader.correctness import (
+    cases,
+    expect,
+    no_kernel_failure,
+    reseeded,
+    shares_right,
+    spread_cases,
+)
 from grader.grading.recording import outcome_of
 from grader.grading.session import Grading
 from grader.grading.step import Finding
@@ -26,14 +33,16 @@ NOT_WORTH_SHRINKING = ("not_started", "timeout", "missing_entry", "syntax", "imp
 
 
 def correctness(grading: Grading) -> Finding:
-    """Compare with torch in float64: the spec's edges first, then what Hypothesis draws."""
+    """Compare with torch in float64: the spec's edges, large cases, then Hypothesis's."""
     options, spec = grading.options, grading.spec
     if options.case is not None:
         return _finding(grading, "one case", options.case, try_case(grading, options.case))
     edges = [reseeded(case, options.seed) for case in spec.edges]
-    drawn = DRAWN_SIMULATED if options.device == "cpu" else DRAWN_ON_GPU
+    on_gpu = options.device == "cuda"
+    large = list(spread_cases(spec, random.Random(options.seed), on_gpu=on_gpu))
+    drawn = DRAWN_ON_GPU if on_gpu else DRAWN_SIMULATED
     summary = f"{counted(len(edges), 'edge cases')} and {drawn} drawn ones"
-    for number, case in enumerate(edges):
+    for number, case in enumerate((*edges, *large)):
         failure = try_case(grading, case)
         if failure is not None:
             if number and options.shrink and failure.kind not in NOT_WORTH_SHRINKING:
@@ -41,7 +50,7 @@ def correctness(grading: Grading) -> Finding:
             return _finding(grading, summary, case, failure)
     if spec.launched is not None and (refused := launch_refused(grading, spec.launched)):
         return _finding(grading, summary, spec.launched, refused)
-    failing = _search(grading, drawn)
+    failing = _search(grading, drawn - len(large))
     if failing == (None, None) and spec.kernels:
         failure = without_kernels(grading)
         return Finding(summary, failure, Outcome.PASS if failure is None else Outcome.FAIL)
