@@ -74,7 +74,7 @@ SPEC = Spec(
     ),
     # More rows than a grid has programs along y.
     launched=Case((65_537, 3), "float32"),
-    largest=(300, 140_000),
+    largest=(300, 131_072),
     most_elements=2**19,
     inputs=inputs,
     reference=reference,
