@@ -193,11 +193,15 @@ class BuildOptions:
 
 @dataclass(frozen=True)
 class Specialisation:
-    """A kernel as a file launched it: the text of a compiler's input, and the options."""
+    """A kernel as a file launched it: the text of a compiler's input, and the options.
+
+    A `trial` is a form that a benchmark launched, to choose among the forms of a kernel.
+    """
 
     kernel: str
     text: str
     options: BuildOptions = field(default_factory=BuildOptions)
+    trial: bool = False
 
 
 @dataclass(frozen=True)
@@ -303,6 +307,7 @@ def _specialisation(value: Mapping[str, Any]) -> Specialisation:
             maxnreg=None if registers is None else _count(registers, 1024),
             enable_fp_fusion=fuses,
         ),
+        trial=value["trial"] is True,
     )
 
 

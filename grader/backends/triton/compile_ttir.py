@@ -45,6 +45,7 @@ LONGEST_ERROR = 300  # characters
 MEMORY, FILE_SIZE = 16 << 30, 1 << 30  # bytes
 WRITES_DESCRIPTORS = 90  # the capability for which the driver makes TTIR
 DIALECTS = ("tt", "arith", "math", "scf", "cf", "ub")
+FLOAT8, LLVM_FLOAT8 = "f8E4M3FN", "f8e4m3nv"
 TOOLS = {"ptxas": "ptxas", "ptxas_blackwell": "ptxas-blackwell", "nvdisasm": "nvdisasm"}
 
 _DIAGNOSTIC = re.compile(r"^(?P<file>.*?):(?P<line>\d+):\d+: (?P<kind>error|note): (?P<text>.+)$")
@@ -52,6 +53,7 @@ _PTXAS = re.compile(
     r"ptxas[\w-]*\s+(?:.*, line (?P<line>\d+); )?(?:error|fatal)\s*:\s*(?P<text>.+)"
 )
 _LLVM = re.compile(r"LLVM ERROR: (?P<text>.+)")
+_CAPABILITY = re.compile(r"compute capability >= (\d+)(\d)")
 _USED = re.compile(r"Used (?P<registers>\d+) registers")
 _SPILLED = re.compile(r"(?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads")
 
@@ -134,14 +136,14 @@ def _read(pipe: int, limit_s: float) -> bytes | None:
 def _answer(folder: Path, job: Mapping[str, Any], log: Path) -> dict[str, Any]:
     if missing := _missing():
         return {"missing": missing}
+    path = folder / job["file"]
     try:
-        path = folder / job["file"]
         check(path.read_text())
         return _built(folder, path, job["options"], job["target"])
     except Refused as error:
         return error.dump()
     except Exception as error:
-        return _diagnosed(log, error).dump()
+        return _diagnosed(log, error, path.read_text()).dump()
 
 
 def _missing() -> str | None:
@@ -268,9 +270,12 @@ def _facts(log: str, metadata: Mapping[str, Any], listing: str) -> dict[str, Any
 # -- what the compiler says
 
 
-def _diagnosed(log: Path, error: Exception) -> Refused:
-    """Return the first error that MLIR printed, at its line; else the exception's own words."""
-    lines = log.read_text(errors="replace").splitlines()
+def _diagnosed(log: Path, error: Exception, text: str = "") -> Refused:
+    """Return the first error that MLIR or LLVM printed, at its line; else the exception's own."""
+    said_of_it = log.read_text(errors="replace")
+    if fatal := _LLVM.search(said_of_it):
+        return _fatal(fatal["text"], text)
+    lines = said_of_it.splitlines()
     found = [match for line in lines if (match := _DIAGNOSTIC.match(line))]
     first = next((match for match in found if match["kind"] == "error"), None)
     if first is None:
@@ -281,11 +286,29 @@ def _diagnosed(log: Path, error: Exception) -> Refused:
     return Refused(first["text"], next(own, None))
 
 
+def _fatal(sentence: str, text: str = "") -> Refused:
+    """Return LLVM's sentence in the words of files and reports, and its line.
+
+    LLVM names no line; where it lacks a type, that is the first line which has the type.
+    """
+    words = _CAPABILITY.sub(r"compute capability \1.\2 and newer", sentence)
+    words = words.replace(LLVM_FLOAT8, "float8_e4m3fn")
+    if LLVM_FLOAT8 not in sentence or not text:
+        return Refused(words)
+    lines = (_line(one) for one in _operations(parse(text).entry.body) if _has(one, FLOAT8))
+    return Refused(words, next(lines, None))
+
+
+def _has(operation: Operation, element: str) -> bool:
+    types = (*operation.operand_types, *operation.result_types)
+    return any(type_.element == element for type_ in types)
+
+
 def _crash(log: Path) -> Refused:
     found = _LLVM.search(log.read_text(errors="replace") if log.exists() else "")
     if found is None:
         return Refused("Triton's compiler crashed")
-    return Refused(f"LLVM cannot compile it: {found['text']}")
+    return _fatal(found["text"])
 
 
 if __name__ == "__main__":

@@ -85,9 +85,10 @@ class Device:
         if request.trial and call.traffic is not None:
             return
         call.began(request)
+        text = self._texts[request.digest]
         call.specialisations.setdefault(
             (request.kernel, request.digest, request.options),
-            Specialisation(request.kernel, self._texts[request.digest], request.options),
+            Specialisation(request.kernel, text, request.options, request.trial),
         )
         if call.withhold:
             return
