@@ -307,7 +307,7 @@ def _specialisation(value: Mapping[str, Any]) -> Specialisation:
             maxnreg=None if registers is None else _count(registers, 1024),
             enable_fp_fusion=fuses,
         ),
-        trial=value["trial"] is True,
+        trial=value.get("trial") is True,
     )
 
 

@@ -73,3 +73,17 @@ def test_other_gpus_get_one_form_of_those_that_were_tried(monkeypatch: pytest.Mo
     every = findings.jobs(grading)
     assert [job.kernel for job in every if job.required] == list(kernels)
     assert [job.kernel for job in every if job.target == 75] == [kernels[0], kernels[2]]
+
+
+@pytest.mark.slow
+def test_forms_that_a_file_s_tuner_tries_are_known_as_such():
+    file = ROOT / "tests" / "redteam" / "honest" / "01_vector_add" / "autotuned.py"
+    fork_servers = ForkServers()
+    grading = Grading(ADD, file, Options(seed=1), fork_servers)
+    try:
+        tuned = compiling.launched(grading)["float32"]
+    finally:
+        grading.close()
+        fork_servers.close()
+    assert len(tuned) > 1
+    assert all(form.trial for form in tuned)
