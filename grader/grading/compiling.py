@@ -1,8 +1,9 @@
 """Compile what a kernel file launches, in a process of the judge's, each text once a judge.
 
-The process gets a private folder with jobs.json, a list of `{"file", "options", "target",
-"limit_s"}`, and the texts. For each job it appends a line of JSON to built.jsonl: the fields of
-`Code` below, `{"error", "line"}`, `{"timed_out"}` or `{"missing"}`.
+The process gets a private folder with the texts and jobs.json, a list of `{"file", "options",
+"target", "limit_s", "sass"}`; with `sass`, loads and stores are counted. For each job it appends a
+line of JSON to built.jsonl: the fields of `Code` below, `{"error", "line"}`, `{"timed_out"}` or
+`{"missing"}`.
 """
 
 from __future__ import annotations
@@ -128,7 +129,8 @@ def build(backend: str, jobs: Sequence[Job]) -> list[Built]:
 
 def _key(backend: str, job: Job) -> str:
     versions = [importlib.metadata.version(p.name) for p in backends.find(backend).packages]
-    content = [_text(job.kernel), asdict(job.kernel.options), job.target, versions]
+    options = asdict(job.kernel.options)
+    content = [_text(job.kernel), options, job.target, job.required, versions]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
@@ -147,7 +149,7 @@ def _run(backend: str, jobs: Sequence[Job]) -> list[Built]:
             _write(home / f"{number}.ttir", _text(job.kernel))
             options = asdict(job.kernel.options)
             one = {"file": f"{number}.ttir", "target": job.target, "limit_s": limit_s}
-            listed.append(one | {"options": options})
+            listed.append(one | {"options": options, "sass": job.required})
         _write(home / "jobs.json", json.dumps(listed))
         done = fork_server.run_once(
             fork_server.program(

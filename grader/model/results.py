@@ -176,8 +176,12 @@ class Compiled(Record):
     occupancy: float | None = Field(
         default=None, description="share of a multiprocessor's warps that fit; null: not known"
     )
-    loads: tuple[Width, ...] = Field(default=(), description="of global memory, from the SASS")
-    stores: tuple[Width, ...] = Field(default=(), description="of global memory, from the SASS")
+    loads: tuple[Width, ...] = Field(
+        default=(), description="of global memory, from the SASS; empty unless required"
+    )
+    stores: tuple[Width, ...] = Field(
+        default=(), description="of global memory, from the SASS; empty unless required"
+    )
     error: str | None = Field(default=None, description="the compiler's sentence")
     line: int | None = Field(default=None, description="of the kernel file, where it is known")
 

@@ -54,6 +54,10 @@ def test_the_course_of_this_repository_says_what_it_is():
         ('name = "a"\nversion = ""', "version is empty: write it, or leave out the line"),
         ('name = "a"\nsolution = "now"', "solution is not one of name, title, version, solutions"),
         ('name = "a"\nsolutions = "soon"', "'soon' is not one of now"),
+        ('name = "a"\n[compile]\ntargets = [91]', "the targets in .compile. may be 75, 80"),
+        ('name = "a"\n[compile]\ntargets = "90"', "the targets in .compile. may be 75, 80"),
+        ('name = "a"\n[compile]\nfor = [90]', ".compile. has one entry"),
+        ('name = "a"\ncompile = 90', ".compile. has one entry"),
         ("name = ", "cannot be used"),
         (b"name = '\xff'", "cannot be used"),
     ],
@@ -63,3 +67,8 @@ def test_what_is_wrong_in_it_is_named(tmp_path: Path, content: str | bytes, faul
     (tmp_path / "course.toml").write_bytes(text)
     with pytest.raises(UsageError, match=fault):
         settings.read(tmp_path)
+
+
+def test_a_course_names_gpus_to_compile_for(tmp_path: Path):
+    (tmp_path / settings.FILE).write_text('name = "a"\n[compile]\ntargets = [75, 100]\n')
+    assert settings.read(tmp_path).targets == (75, 100)

@@ -16,10 +16,13 @@ from grader.model import messages
 from grader.model.messages import (
     LONGEST_LINE,
     MOST_FRAMES,
+    BuildOptions,
     Channel,
     Closed,
+    DeviceReport,
     Fault,
     Reply,
+    Specialisation,
     TimedOut,
     WireError,
 )
@@ -316,3 +319,29 @@ def test_texts_of_a_reply_are_cut_and_cleaned():
     assert fault is not None
     assert fault.message.startswith("\ufffd[2Jxxx")
     assert len(fault.message) < LONGEST_TEXT + 20
+
+
+KERNELS = (Specialisation("add", "module {}\n", BuildOptions(num_warps=8, maxnreg=64)),)
+
+
+def test_the_kernels_of_a_device_cross_whole():
+    report = DeviceReport(seq=3, kernels=KERNELS)
+    assert DeviceReport.parse(json.loads(json.dumps(report.dump()))) == report
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"num_warps": 64}, {"num_ctas": -1}, {"num_stages": "3"}, {"maxnreg": 2.0}, {"maxnreg": True}],
+)
+def test_options_of_another_form_are_no_report(options: dict[str, object]):
+    message = json.loads(json.dumps(DeviceReport(seq=3, kernels=KERNELS).dump()))
+    DeviceReport.parse(message)
+    message["kernels"][0]["options"] |= options
+    with pytest.raises(WireError):
+        DeviceReport.parse(message)
+
+
+def test_a_device_lists_no_more_kernels_than_it_may():
+    report = DeviceReport(seq=3, kernels=KERNELS * (messages.MOST_SPECIALISATIONS + 1))
+    with pytest.raises(WireError):
+        DeviceReport.parse(json.loads(json.dumps(report.dump())))

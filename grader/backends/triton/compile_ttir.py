@@ -1,16 +1,17 @@
 """Compile TTIR to machine code in a process of the judge's behind walls, without a GPU.
 
 Started as `python -I -m grader.backends.triton.compile_ttir FOLDER WITHOUT`. FOLDER is private;
-it holds jobs.json, a list of `{"file", "options", "target", "limit_s"}`, and the files of TTIR.
-WITHOUT names walls to leave out, separated by commas. Appends a line of JSON to built.jsonl for
-each job:
+it holds jobs.json, a list of `{"file", "options", "target", "limit_s", "sass"}`, and the files of
+TTIR. WITHOUT names walls to leave out, separated by commas. Appends a line of JSON to built.jsonl
+for each job:
 
     {"registers", "spills", "shared", "tensor", "threads", "loads", "stores"}   sizes in bytes
     {"error", "line"}    the compiler refuses the kernel; at a line of the kernel file, or null
     {"timed_out"}        seconds; the jobs behind it are not tried
     {"missing"}          a program that Triton's wheel should have brought
 
-The text comes from a kernel file, so that a parser decides what LLVM sees, and each job has a
+Loads and stores are counted with `sass`, for nvdisasm takes longer than the compiler. The text
+comes from a kernel file, so that a parser decides what LLVM sees, and each job has a
 process of its own, in which the compiler may crash.
 """
 
@@ -139,7 +140,7 @@ def _answer(folder: Path, job: Mapping[str, Any], log: Path) -> dict[str, Any]:
     path = folder / job["file"]
     try:
         check(path.read_text())
-        return _built(folder, path, job["options"], job["target"])
+        return _built(folder, path, job)
     except Refused as error:
         return error.dump()
     except Exception as error:
@@ -201,16 +202,17 @@ def _line(operation: Operation) -> int | None:
 # -- Triton's stages from TTIR on
 
 
-def _built(folder: Path, path: Path, options: Mapping[str, Any], target: int) -> dict[str, Any]:
+def _built(folder: Path, path: Path, job: Mapping[str, Any]) -> dict[str, Any]:
     from triton import knobs
     from triton._C.libtriton import ir
     from triton.backends.compiler import GPUTarget, Language
     from triton.backends.nvidia.compiler import CUDABackend
 
     knobs.nvidia.dump_ptxas_log = True
+    target = job["target"]
     backend = CUDABackend(GPUTarget("cuda", target, 32))
     stages: dict[str, Any] = {}
-    backend.add_stages(stages, backend.parse_options(dict(options)), Language.TRITON)
+    backend.add_stages(stages, backend.parse_options(dict(job["options"])), Language.TRITON)
     if target >= WRITES_DESCRIPTORS:
         del stages["ttir"]  # its passes have run; older GPUs want descriptors rewritten
     context = ir.context()
@@ -229,9 +231,12 @@ def _built(folder: Path, path: Path, options: Mapping[str, Any], target: int) ->
         if found := _PTXAS.search(printed.getvalue()):
             raise Refused(*_in_ptx(found, before)) from None
         raise
-    cubin = folder / "kernel.cubin"
-    cubin.write_bytes(module)
-    return _facts(printed.getvalue(), metadata, _listing(knobs.nvidia.nvdisasm.path, cubin))
+    listing = ""
+    if job["sass"]:
+        cubin = folder / "kernel.cubin"
+        cubin.write_bytes(module)
+        listing = _listing(knobs.nvidia.nvdisasm.path, cubin)
+    return _facts(printed.getvalue(), metadata, listing)
 
 
 def _in_ptx(found: re.Match[str], ptx: object) -> tuple[str, int | None]:
@@ -247,7 +252,9 @@ def _in_ptx(found: re.Match[str], ptx: object) -> tuple[str, int | None]:
 
 
 def _listing(program: str, cubin: Path) -> str:
-    done = subprocess.run([program, "-c", str(cubin)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [program, "-c", "-ndf", str(cubin)], capture_output=True, text=True, check=True
+    )
     return done.stdout
 
 

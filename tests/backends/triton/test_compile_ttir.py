@@ -15,6 +15,7 @@ import pytest
 from grader.backends.triton import compile_ttir, sass
 
 OPTIONS = {"num_warps": 4, "num_ctas": 1, "num_stages": 3, "maxnreg": None}
+JOB = {"file": "0.ttir", "options": OPTIONS, "limit_s": 120, "sass": True}
 # From nvdisasm's listings of 01 for sm_90 and of a matrix product for sm_80.
 LISTING = """
 //--------------------- .text._add --------------------------
@@ -74,7 +75,7 @@ def run(tmp_path: Path) -> Run:
 
     def carry_out(text: str, *jobs: Mapping[str, Any]) -> list[dict[str, Any]]:
         (tmp_path / "0.ttir").write_text(text)
-        listed = [{"file": "0.ttir", "options": OPTIONS, "limit_s": 120, **job} for job in jobs]
+        listed = [{**JOB, **job} for job in jobs]
         (tmp_path / "jobs.json").write_text(json.dumps(listed))
         subprocess.run(
             [sys.executable, "-I", "-m", compile_ttir.__name__, str(tmp_path), ""],
@@ -106,6 +107,12 @@ def test_one_text_compiles_for_each_gpu(run: Run) -> None:
 def test_options_reach_the_compiler(run: Run) -> None:
     [eight] = run(kernel(), {"target": 90, "options": {**OPTIONS, "num_warps": 8}})
     assert (eight["threads"], eight["loads"]) == (256, {"128": 1})
+
+
+@pytest.mark.slow
+def test_loads_and_stores_are_counted_where_they_are_asked_for(run: Run) -> None:
+    [built] = run(kernel(), {"target": 90, "sass": False})
+    assert (built["loads"], built["stores"]) == ({}, {})
 
 
 @pytest.mark.slow

@@ -1,0 +1,270 @@
+"""The compile step: what it compiles for, what it reports, and what it fails."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from grader.course import catalog
+from grader.grading import compiling, steps
+from grader.grading.compiling import Code, Job, Missing, Refusal, TooLong, Untried
+from grader.grading.options import Options
+from grader.grading.recording import run
+from grader.grading.session import Grading
+from grader.grading.step import Finding
+from grader.grading.steps.compile import findings
+from grader.model.compiled import compiled_words
+from grader.model.messages import BuildOptions, Specialisation
+from grader.model.outcomes import Outcome
+from grader.model.results import Step
+from grader.sandbox.fork_server import Done
+from grader.sandbox.fork_servers import ForkServers
+
+STEPS = steps.every()
+ROOT = Path(__file__).parents[3]
+ADD = catalog.find(ROOT, "01_vector_add")
+ONLINE = catalog.find(ROOT, "04_online_softmax")
+KERNEL = Specialisation("add", 'loc("/home/kernel-1/kernel.py":2:0)', BuildOptions())
+CODE = Code(
+    registers=32,
+    spills=0,
+    shared=4096,
+    tensor=0,
+    threads=256,
+    loads=((32, 1), (128, 4)),
+    stores=((128, 2),),
+)
+
+
+@pytest.fixture(scope="module")
+def fork_servers() -> Iterator[ForkServers]:
+    made = ForkServers()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def grading(fork_servers: ForkServers, tmp_path: Path) -> Iterator[Grading]:
+    """A grading of the solution of 01, of which nothing has run."""
+    made = Grading(ADD, ADD.solution, Options(seed=1), fork_servers)
+    yield made
+    made.close()
+
+
+def judged(grading: Grading, monkeypatch: pytest.MonkeyPatch, *built: compiling.Built) -> Finding:
+    """Have the step judge these results of compiling one kernel, for 90 and then for 75."""
+    jobs = [Job("float32", KERNEL, 90, True), Job("float32", KERNEL, 75, False)][: len(built)]
+    monkeypatch.setattr(findings, "jobs", lambda _: jobs)
+    monkeypatch.setattr(findings, "build", lambda _: list(built))
+    return findings.compiled(grading)
+
+
+def test_a_kernel_that_compiles_passes_with_its_figures(
+    grading: Grading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finding = judged(grading, monkeypatch, CODE, replace(CODE, registers=64))
+    assert finding.outcome is Outcome.PASS
+    assert finding.summary == (
+        "sm_90: 32 registers, no spills, 4 KiB shared, 8 blocks per SM (occupancy 100 %), "
+        "loads 128 and 32 bit, stores 128 bit"
+    )
+    assert [(one.target, one.blocks, one.occupancy) for one in finding.compiled] == [
+        (90, 8, 1.0),
+        (75, 4, 1.0),
+    ]
+    assert compiled_words(finding.compiled[1], brief=True) == "64 registers, no spills"
+
+
+def test_a_refusal_fails_at_the_learner_s_line(
+    grading: Grading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finding = judged(grading, monkeypatch, Refusal("the block is too large", 3), CODE)
+    assert (finding.outcome, finding.failure.kind) == (Outcome.FAIL, "compile")
+    assert "add for float32 does not run on sm_90: the block is too large" in (
+        finding.failure.message
+    )
+    [frame] = finding.failure.frames
+    assert (frame.line, frame.code) == (3, grading.source[2].strip())
+
+
+def test_a_refusal_by_another_gpu_is_only_reported(
+    grading: Grading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finding = judged(grading, monkeypatch, CODE, Refusal("no float8 here", None))
+    assert finding.outcome is Outcome.PASS
+    assert finding.compiled[1].error == "no float8 here"
+
+
+@pytest.mark.parametrize(
+    ("built", "said"),
+    [
+        (
+            replace(CODE, shared=240 << 10),
+            "it needs 240 KiB of shared memory per block, and this GPU has 227 KiB",
+        ),
+        (
+            replace(CODE, registers=128, threads=1024),
+            "1024 threads of 128 registers each do not fit on a multiprocessor",
+        ),
+        (replace(CODE, tensor=513), "it needs 513 columns of tensor memory, and this GPU has 512"),
+        (TooLong(120.0), "it did not compile within 120 s"),
+        (Untried(), "not tried: another compilation took too long"),
+    ],
+)
+def test_what_cannot_start_or_ends_late_fails(
+    grading: Grading, monkeypatch: pytest.MonkeyPatch, built: compiling.Built, said: str
+) -> None:
+    finding = judged(grading, monkeypatch, built)
+    assert finding.outcome is Outcome.FAIL
+    assert said in finding.failure.message
+
+
+def test_without_a_tool_the_step_is_skipped_with_the_command_that_helps(
+    grading: Grading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finding = judged(grading, monkeypatch, Missing("ptxas"), Missing("ptxas"))
+    assert finding.outcome is Outcome.SKIP
+    assert "ptxas is missing: pip install --force-reinstall" in finding.summary
+
+
+def test_the_gpu_that_is_there_is_required(
+    grading: Grading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert findings.targets(grading) == (90, (75, 100))
+    grading.options = Options(targets=(80, 90))
+    assert findings.targets(grading) == (90, (80,))
+    grading.options = Options(device="cuda")
+    monkeypatch.setattr(grading.workers, "_environment", SimpleNamespace(capability="8.9"))
+    assert findings.targets(grading) == (89, (75, 100))
+
+
+def test_a_spec_names_its_own_targets(grading: Grading) -> None:
+    grading.__dict__["spec"] = replace(ADD.spec, targets=(100, 120))
+    assert findings.targets(grading) == (100, (120,))
+    with pytest.raises(ValueError, match="targets may be 75"):
+        replace(ADD.spec, targets=(91,))
+
+
+@pytest.fixture
+def tool(monkeypatch: pytest.MonkeyPatch) -> list[list[dict[str, object]]]:
+    """Stands in for the compiler's process; returns the jobs of each run."""
+    ran: list[list[dict[str, object]]] = []
+
+    def run_once(argv: Sequence[str], home: Path, limit_s: float) -> Done:
+        jobs = json.loads((home / "jobs.json").read_text())
+        ran.append(jobs)
+        code = {"registers": 8, "spills": 0, "shared": 0, "tensor": 0, "threads": 128}
+        lines = [code | {"loads": {"128": 1}, "stores": {}} for _ in jobs]
+        if any("late" in (home / str(job["file"])).read_text() for job in jobs):
+            lines = [{"timed_out": 120.0}]
+        (home / "built.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        return Done(0, "")
+
+    monkeypatch.setattr(compiling.fork_server, "run_once", run_once)
+    monkeypatch.setattr(compiling, "_built", {})
+    return ran
+
+
+def test_a_text_is_compiled_once_wherever_the_file_lies(
+    tool: list[list[dict[str, object]]],
+) -> None:
+    elsewhere = replace(KERNEL, text=KERNEL.text.replace("kernel-1", "kernel-2"))
+    first = compiling.build("triton", [Job("float32", KERNEL, 90, True)])
+    again = compiling.build("triton", [Job("float32", elsewhere, 90, True)])
+    assert first == again
+    assert len(tool) == 1
+    wider = replace(KERNEL, options=replace(KERNEL.options, num_warps=8))
+    compiling.build("triton", [Job("float32", wider, 90, True)])
+    compiling.build("triton", [Job("float32", KERNEL, 80, True)])
+    assert len(tool) == 3
+
+
+def test_a_required_gpu_comes_first_and_has_more_time(
+    tool: list[list[dict[str, object]]],
+) -> None:
+    compiling.build("triton", [Job("f", KERNEL, 75, False), Job("f", KERNEL, 90, True)])
+    assert [(job["target"], job["limit_s"]) for job in tool[0]] == [(90, 120.0), (75, 30.0)]
+
+
+def test_a_timeout_is_not_remembered(tool: list[list[dict[str, object]]]) -> None:
+    late = Job("float32", replace(KERNEL, text="late"), 90, True)
+    other = Job("float16", KERNEL, 75, False)
+    assert compiling.build("triton", [late, other]) == [TooLong(120.0), Untried()]
+    compiling.build("triton", [late])
+    assert len(tool) == 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['{"registers": -1}', "[]", '{"error": 3, "line": 1}', "{", '{"error": "a", "line": ""}'],
+)
+def test_lines_of_another_form_are_no_results(tmp_path: Path, line: str) -> None:
+    (tmp_path / "built.jsonl").write_text(line)
+    assert compiling._results(tmp_path / "built.jsonl") == []
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "real").write_text('{"missing": "ptxas"}')
+    (tmp_path / "built.jsonl").symlink_to(tmp_path / "real")
+    assert compiling._results(tmp_path / "built.jsonl") == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exercise", [ADD, ONLINE], ids=lambda one: one.name)
+def test_the_solutions_compile(fork_servers: ForkServers, exercise: catalog.Exercise) -> None:
+    step = compiled(fork_servers, exercise, exercise.solution)
+    assert step.outcome is Outcome.PASS
+    assert {(one.dtype, one.target) for one in step.compiled} == {
+        (dtype, target) for dtype in exercise.spec.dtypes for target in (75, 90, 100)
+    }
+    for one in step.compiled:
+        assert (one.error, one.spills) == (None, 0)
+        assert bool(one.loads) is one.required
+    widest = [max(width.bits for width in one.loads) for one in step.compiled if one.required]
+    assert widest == [128] * len(widest)
+
+
+@pytest.mark.slow
+def test_a_kernel_that_needs_too_much_shared_memory_fails(
+    fork_servers: ForkServers, tmp_path: Path
+) -> None:
+    file = tmp_path / "kernel.py"
+    file.write_text(MULTIPLIES)
+    step = compiled(fork_servers, ADD, file)
+    assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "compile")
+    assert "of shared memory per block, and this GPU has 227 KiB" in step.failure.message
+
+
+def compiled(fork_servers: ForkServers, exercise: catalog.Exercise, kernel: Path) -> Step:
+    grading = Grading(exercise, kernel, Options(seed=1), fork_servers)
+    try:
+        for earlier in ("load", "correctness"):
+            run(grading, replace(STEPS[earlier], run=lambda _: Finding("taken as passed")))
+        return run(grading, STEPS["compile"])
+    finally:
+        grading.close()
+
+
+MULTIPLIES = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add(x_ptr, y_ptr, out_ptr, n, M: tl.constexpr, K: tl.constexpr):
+    here = tl.arange(0, M)[:, None] * K + tl.arange(0, K)[None, :]
+    x = tl.load(x_ptr + here, mask=here < n, other=0.0).to(tl.float16)
+    y = tl.load(y_ptr + here, mask=here < n, other=0.0).to(tl.float16)
+    square = tl.arange(0, M)[:, None] * M + tl.arange(0, M)[None, :]
+    total = tl.dot(x, tl.trans(y)).to(out_ptr.dtype.element_ty)
+    tl.store(out_ptr + square, total, mask=square < n)
+
+
+def vector_add(x, y, out):
+    add[(1,)](x, y, out, x.numel(), M=128, K=512, num_warps=16)
+"""
