@@ -266,7 +266,7 @@ READ = "total += a[i] * b[i]"
     [
         "total += a[i] * b[i] + a[i] - a[i]",
         "total += a[i] * b[i] + a[i:][0] - a[: i + 1][i]",
-        "total += a[i] * b[i] + a.reshape((1, a.size))[0, i] - a.ravel()[i]",
+        "total += a[i] * b[i] + a.reshape((1, a.size))[0, i] - a.T[i]",
     ],
 )
 def test_an_array_that_is_read_again_is_seen(counted, again: str):
