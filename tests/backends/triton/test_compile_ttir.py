@@ -52,6 +52,10 @@ ASSEMBLY = (
     '%3 = tt.elementwise_inline_asm "add.f32 $0, $1, $1;" {constraints = "=f,f", '
     "packed_element = 1 : i32, pure = true} %2 : tensor<1024xf32> -> tensor<1024xf32> loc(#loc)"
 )
+MEMORY = ASSEMBLY.replace("add.f32 $0, $1, $1", "ld.global.f32 $0, [$1]")
+ASSUMED = """%true = arith.constant true loc(#loc)
+    llvm.intr.assume %true : i1 loc(#loc)
+    gpu.barrier loc(#loc)"""
 EXTERNAL = (
     '%3 = tt.extern_elementwise %2 {libname = "LIBRARY", libpath = "PATH", pure = true, '
     'symbol = "SYMBOL"} : (tensor<1024xf32>) -> tensor<1024xf32> loc(#loc)'
@@ -104,6 +108,13 @@ def test_one_text_compiles_for_each_gpu(run: Run) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("body", [ASSEMBLY, f"{ASSUMED}\n    {TWICE}"])
+def test_arithmetic_in_assembly_assumptions_and_barriers_compile(run: Run, body: str) -> None:
+    [built] = run(kernel(body), {"target": 90})
+    assert "error" not in built, built
+
+
+@pytest.mark.slow
 def test_options_reach_the_compiler(run: Run) -> None:
     [eight] = run(kernel(), {"target": 90, "options": {**OPTIONS, "num_warps": 8}})
     assert (eight["threads"], eight["loads"]) == (256, {"128": 1})
@@ -136,7 +147,7 @@ def test_triton_s_own_operations_and_libdevice_are_let_through() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (kernel(ASSEMBLY), "inline assembly is not compiled here"),
+        (kernel(MEMORY), "inline assembly beyond arithmetic is not compiled here: "),
         (external("mine", "", "__nv_tanhf"), "__nv_tanhf of another library than libdevice"),
         (external("", "/tmp/mine.bc", "__nv_tanhf"), "of another library than libdevice"),
         (external("", "", "system"), "system of another library than libdevice"),

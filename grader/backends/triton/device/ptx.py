@@ -21,6 +21,7 @@ MOST_INSTRUCTIONS = 2000
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _INSTRUCTION = re.compile(r"(?:@(!?)(\S+)\s+)?([a-z][\w.]*)\s+(.+)", re.DOTALL)
+_REGISTERS = re.compile(r"\.reg(?:\s+\.\w+)+\s+[\w%$<>,\s]+")
 _FLOATS = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}
 _INTEGERS = {8: torch.int8, 16: torch.int16, 32: torch.int32, 64: torch.int64}
 _TYPE = re.compile(r"(f16x2|bf16x2|bf16|f16|f32|f64|[subf](?:8|16|32|64)|pred)")
@@ -54,7 +55,7 @@ def instructions(text: str) -> list[Instruction]:
     found = []
     for line in re.split(r"[;{}]", _COMMENT.sub(" ", _protected(text))):
         line = line.strip()
-        if not line or line.startswith(".reg"):
+        if not line or _REGISTERS.fullmatch(line):
             continue
         match = _INSTRUCTION.fullmatch(line)
         if match is None:
@@ -75,13 +76,23 @@ def _protected(text: str) -> str:
     return text
 
 
+def check(text: str) -> None:
+    """Raise NotSimulated or Malformed for a text with other instructions than those known here."""
+    for instruction in instructions(text):
+        _function(instruction)
+
+
+def _function(instruction: Instruction) -> Function:
+    function = _FUNCTIONS.get(instruction.words[0])
+    if function is None or not instruction.types or _unknown(instruction):
+        raise NotSimulated(f"the PTX instruction {instruction.text}")
+    return function
+
+
 def run(instruction: Instruction, registers: Registers) -> None:
     """Carry out an instruction: change the register that is its first operand."""
-    name, *types = instruction.words[0], *instruction.types
+    function = _function(instruction)
     target, *sources = instruction.operands
-    function = _FUNCTIONS.get(name)
-    if function is None or not types or _unknown(instruction):
-        raise NotSimulated(f"the PTX instruction {instruction.text}")
     result = function(instruction, [_value(each, registers) for each in sources])
     if instruction.guard:
         guard = _value(instruction.guard, registers) != 0
