@@ -20,16 +20,23 @@ from pathlib import Path
 from typing import Any
 
 from grader import backends
+from grader.correctness import expect, first_mismatch
 from grader.grading.session import Grading
-from grader.grading.trials import trusted, with_case
-from grader.model import Case, GraderError, Specialisation, texts
+from grader.grading.trials import failure_from, trusted, with_case
+from grader.model import Case, Failure, GraderError, Specialisation, texts
 from grader.sandbox import KernelFailure, fork_server
 
 REQUIRED_S = 120.0  # for one compilation, of a GPU for which the kernel must compile
+ALL_S = 600.0  # for all of them
 REPORTED_S = 30.0  # of another one
 MOST_RESULTS = 1 << 20  # bytes that are read
 LARGEST = 2**31 - 1  # of any figure
 LONGEST_ERROR = 300  # characters
+NO_KERNEL = Failure(
+    kind="no_kernel",
+    message="the call launches no kernel, so that nothing can be compiled",
+    hint="The work belongs into a kernel, for each dtype and each shape.",
+)
 # The path of the kernel file, in a folder with a random name.
 _PATH = re.compile(r'loc\("[^"\n]*/kernel\.py"')
 
@@ -79,7 +86,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Untried:
-    """Not compiled, because another compilation took too long or the compiler's process ended."""
+    """Not compiled, because others took too long or the compiler's process ended."""
 
 
 Built = Code | Refusal | TooLong | Missing | Untried
@@ -91,7 +98,7 @@ _built: dict[str, Code | Refusal] = {}
 def launched(grading: Grading) -> dict[str, tuple[Specialisation, ...]]:
     """Return the kernels that one simulated call of each dtype launches.
 
-    Raises KernelFailure when a call goes wrong.
+    Raises KernelFailure when a call goes wrong, gives a wrong output, or launches nothing.
     """
     bench = grading.workers.on("cpu")
     found = {}
@@ -99,10 +106,18 @@ def launched(grading: Grading) -> dict[str, tuple[Specialisation, ...]]:
         case = _case(grading, dtype)
         inputs = trusted(partial(bench.remote.inputs, case), "drawing the inputs", case)
         try:
-            bench.remote.run(inputs)
+            outputs = bench.remote.run(inputs)
+            found[dtype] = tuple(bench.executor.kernels())
         except KernelFailure as error:
             raise KernelFailure(with_case(error.failure, grading, case)) from None
-        found[dtype] = tuple(bench.executor.kernels())
+        # Else other kernels, or none, would be compiled than those that do the work.
+        expected = trusted(partial(expect, grading.spec, case, inputs), "the reference", case)
+        mismatch = first_mismatch(expected, outputs, bench.remote.unwritten(outputs))
+        failure = None if found[dtype] else NO_KERNEL
+        if mismatch is not None:
+            failure = failure_from(mismatch, grading.spec.backend)
+        if failure is not None:
+            raise KernelFailure(with_case(failure, grading, case))
     return found
 
 
@@ -151,12 +166,14 @@ def _run(backend: str, jobs: Sequence[Job]) -> list[Built]:
             one = {"file": f"{number}.ttir", "target": job.target, "limit_s": limit_s}
             listed.append(one | {"options": options, "sass": job.required})
         _write(home / "jobs.json", json.dumps(listed))
+        limit_s = min(sum(limits), ALL_S + REQUIRED_S)  # the last one may begin late
         done = fork_server.run_once(
             fork_server.program(
-                f"grader.backends.{backend}.{module}", str(home), fork_server.walls_left_out()
+                f"grader.backends.{backend}.{module}",
+                *(str(home), str(ALL_S), fork_server.walls_left_out()),
             ),
             home,
-            fork_server.START_S + sum(limits),
+            fork_server.START_S + limit_s,
         )
         built = _results(home / "built.jsonl")
     if not built:
@@ -168,7 +185,7 @@ def _run(backend: str, jobs: Sequence[Job]) -> list[Built]:
 
 
 def _write(path: Path, text: str) -> None:
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     path.chmod(0o644)  # where the judge is root, the process becomes another user
 
 

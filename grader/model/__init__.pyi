@@ -90,6 +90,7 @@ from .results import first_error as first_error
 from .results import parse_result as parse_result
 from .results import result_json as result_json
 from .texts import LONGEST_TEXT as LONGEST_TEXT
+from .texts import barred as barred
 from .texts import printable as printable
 from .texts import quoted as quoted
 from .times import is_future as is_future

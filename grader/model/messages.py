@@ -212,7 +212,8 @@ class DeviceReport:
     `counts` are those of `Reply`, made outside of the learner's process. `launches` were asked for,
     with effect or without. `held` is the most bytes beside the arena that one launch was given.
     `not_simulated` names the part of the kernel that the device lacks. `kernels` are those that
-    the last call launched, where the judge asked for them.
+    the last call launched, where the judge asked for them. `unlisted` of these are not among them,
+    because a report has no room for more.
     """
 
     seq: int
@@ -222,6 +223,7 @@ class DeviceReport:
     held: int = 0
     not_simulated: str | None = None
     kernels: tuple[Specialisation, ...] = ()
+    unlisted: int = 0
 
     def dump(self) -> dict[str, Any]:
         return asdict(self)
@@ -242,6 +244,7 @@ class DeviceReport:
                 held=_total(message.get("held", 0)),
                 not_simulated=None if lacks is None else _text(lacks),
                 kernels=tuple(map(_specialisation, _at_most(message.get("kernels", [])))),
+                unlisted=_total(message.get("unlisted", 0)),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise WireError(f"a report of another form: {error}") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from grader.model import Channel, DeviceReport, Specialisation, TensorRef, WireError
+from grader.model import Channel, DeviceReport, TensorRef, WireError
 
 LONGEST_SOURCE = 100_000  # characters of a kernel file that a device quotes from
 
@@ -42,9 +42,9 @@ class DeviceLine:
         """Forbid further launches, and return what the device saw of the call."""
         return self._ask("end", limit_s)
 
-    def kernels(self, limit_s: float) -> tuple[Specialisation, ...]:
-        """Return the distinct kernels that the last call launched."""
-        return self._ask("kernels", limit_s).kernels
+    def kernels(self, limit_s: float) -> DeviceReport:
+        """Return a report that lists the distinct kernels of the last call."""
+        return self._ask("kernels", limit_s)
 
     def _ask(self, operation: str, limit_s: float, **message: object) -> DeviceReport:
         self._sequence += 1

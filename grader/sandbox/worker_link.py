@@ -26,6 +26,7 @@ from grader.model import (
     Traced,
     WireError,
     WithoutKernels,
+    barred,
     printable,
 )
 from grader.sandbox import failures
@@ -320,9 +321,12 @@ class WorkerLink:
         if self._device is None:
             return ()
         try:
-            return self._device.kernels(REPORT_S)
+            report = self._device.kernels(REPORT_S)
         except WireError as error:
             raise self._device_died(error) from None
+        if report.unlisted:
+            raise KernelFailure(failures.too_many_kernels(len(report.kernels), report.unlisted))
+        return report.kernels
 
     def close(self) -> str:
         self._end()
@@ -363,7 +367,7 @@ class WorkerLink:
         if not self._fork_server.running:  # something killed the parent of both
             return KernelFailure(failures.ended("call", None, server_runs=False))
         return GraderError(
-            f"The simulated GPU ended, or broke off ({error}).\n{log}".rstrip(),
+            barred(f"The simulated GPU ended, or broke off ({error}).\n{log}".rstrip()),
             "A kernel file that ends other processes may be why. If yours does not, this is the "
             "grader's fault: report it with the kernel file.",
         )

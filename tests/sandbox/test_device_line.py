@@ -188,6 +188,13 @@ def test_a_count_is_the_devices_with_the_workers_torch_operations(link_to: LinkT
     assert server.sent_to_device()[0]["count"]
 
 
+def test_kernels_that_a_report_cannot_list_do_not_pass(link_to: LinkTo):
+    link, _ = link_to(FINE, DeviceReport(seq=2), DeviceReport(seq=3, unlisted=2))
+    link.call(CALL)
+    with pytest.raises(KernelFailure, match="more kernels than are compiled: 0, and 2 more"):
+        link.kernels()
+
+
 @pytest.mark.parametrize(("launches", "finished"), [(0, None), (1, False)])
 def test_the_launches_without_effect_are_those_that_the_device_saw(
     link_to: LinkTo, launches: int, finished: bool | None

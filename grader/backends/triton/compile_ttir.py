@@ -1,9 +1,9 @@
 """Compile TTIR to machine code in a process of the judge's behind walls, without a GPU.
 
-Started as `python -I -m grader.backends.triton.compile_ttir FOLDER WITHOUT`. FOLDER is private;
-it holds jobs.json, a list of `{"file", "options", "target", "limit_s", "sass"}`, and the files of
-TTIR. WITHOUT names walls to leave out, separated by commas. Appends a line of JSON to built.jsonl
-for each job:
+Started as `python -I -m grader.backends.triton.compile_ttir FOLDER ALL_S WITHOUT`. FOLDER is
+private; it holds jobs.json, a list of `{"file", "options", "target", "limit_s", "sass"}`, and the
+files of TTIR. After ALL_S seconds no further job begins. WITHOUT names walls to leave out,
+separated by commas. Appends a line of JSON to built.jsonl for each job:
 
     {"registers", "spills", "shared", "tensor", "threads", "loads", "stores"}   sizes in bytes
     {"error", "line"}    the compiler refuses the kernel; at a line of the kernel file, or null
@@ -38,12 +38,15 @@ from grader.backends.triton.device.ttir.parse import parse
 from grader.backends.triton.device.ttir.records import Operation, Region
 from grader.backends.triton.sass import widths
 from grader.machine import processes
-from grader.worker import confine
+from grader.worker import confine, pids
 from grader.worker.worker_home import UNUSED_USERS, Place
 
 KERNEL = "kernel.py"  # the name of every kernel file
 LONGEST_ERROR = 300  # characters
-MEMORY, FILE_SIZE = 16 << 30, 1 << 30  # bytes
+MEMORY, FILE_SIZE = 8 << 30, 1 << 30  # bytes
+PROCESSOR_S = 900  # of one process, which may have lost its parent
+MOST_SAID = 1 << 20  # characters of what the compiler prints
+MOST_ANSWER = 1 << 16  # bytes
 WRITES_DESCRIPTORS = 90  # the capability for which the driver makes TTIR
 DIALECTS = ("tt", "arith", "math", "scf", "cf", "ub")
 # Of other dialects: what tl.assume and tl.debug_barrier become.
@@ -72,14 +75,20 @@ class Refused(Exception):
         return {"error": str(self)[:LONGEST_ERROR], "line": self.line}
 
 
-def main(folder: Path, without: str) -> None:
+def main(folder: Path, all_s: float, walls: str) -> None:
+    processes.die_with_parent(signal.SIGKILL)
+    without = [name.strip() for name in walls.split(",") if name.strip()]
+    if "pids" not in without:
+        pids.enter_pid_namespace()
     _limit()
-    place = Place(folder, "cpu", random.choice(UNUSED_USERS))
-    confine.build(place, [name.strip() for name in without.split(",") if name.strip()])
+    confine.build(Place(folder, "cpu", random.choice(UNUSED_USERS)), without)
     from triton.backends.nvidia import compiler  # noqa: F401  once, for all children
 
+    deadline = time.monotonic() + all_s
     with (folder / "built.jsonl").open("a") as results:
-        for job in json.loads((folder / "jobs.json").read_text()):
+        for job in json.loads(_text(folder / "jobs.json")):
+            if time.monotonic() > deadline:
+                break
             built = _carry_out(folder, job)
             results.write(json.dumps(built) + "\n")
             results.flush()
@@ -92,6 +101,7 @@ def _limit() -> None:
         (resource.RLIMIT_DATA, MEMORY),
         (resource.RLIMIT_FSIZE, FILE_SIZE),
         (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_CPU, PROCESSOR_S),
     ):
         hard = resource.getrlimit(kind)[1]
         least = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
@@ -134,6 +144,8 @@ def _read(pipe: int, limit_s: float) -> bytes | None:
         if not chunk:
             return answer
         answer += chunk
+        if len(answer) > MOST_ANSWER:
+            return b""
 
 
 def _answer(folder: Path, job: Mapping[str, Any], log: Path) -> dict[str, Any]:
@@ -141,12 +153,22 @@ def _answer(folder: Path, job: Mapping[str, Any], log: Path) -> dict[str, Any]:
         return {"missing": missing}
     path = folder / job["file"]
     try:
-        check(path.read_text())
+        check(_text(path))
         return _built(folder, path, job)
     except Refused as error:
         return error.dump()
     except Exception as error:
-        return _diagnosed(log, error, path.read_text()).dump()
+        return _diagnosed(log, error, _text(path)).dump()
+
+
+def _text(path: Path) -> str:
+    """Return the text as the compiler reads it, which takes line ends as they are."""
+    return path.read_bytes().decode()
+
+
+def _said(log: Path) -> str:
+    with log.open(errors="replace") as file:
+        return file.read(MOST_SAID)
 
 
 def _missing() -> str | None:
@@ -294,7 +316,7 @@ def _facts(log: str, metadata: Mapping[str, Any], listing: str) -> dict[str, Any
 
 def _diagnosed(log: Path, error: Exception, text: str = "") -> Refused:
     """Return the first error that MLIR or LLVM printed, at its line; else the exception's own."""
-    said_of_it = log.read_text(errors="replace")
+    said_of_it = _said(log)
     if fatal := _LLVM.search(said_of_it):
         return _fatal(fatal["text"], text)
     lines = said_of_it.splitlines()
@@ -327,11 +349,11 @@ def _has(operation: Operation, element: str) -> bool:
 
 
 def _crash(log: Path) -> Refused:
-    found = _LLVM.search(log.read_text(errors="replace") if log.exists() else "")
+    found = _LLVM.search(_said(log) if log.exists() else "")
     if found is None:
         return Refused("Triton's compiler crashed")
     return _fatal(found["text"])
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "")
+    main(Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3])

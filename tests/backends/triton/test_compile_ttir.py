@@ -6,13 +6,16 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from grader.backends.triton import compile_ttir, sass
+from grader.machine import processes
 
 OPTIONS = {"num_warps": 4, "num_ctas": 1, "num_stages": 3, "maxnreg": None}
 JOB = {"file": "0.ttir", "options": OPTIONS, "limit_s": 120, "sass": True}
@@ -77,12 +80,12 @@ def external(library: str, path: str, symbol: str) -> str:
 def run(tmp_path: Path) -> Run:
     """Compile texts as the judge does, but for the walls, which need no second test here."""
 
-    def carry_out(text: str, *jobs: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def carry_out(text: str, *jobs: Mapping[str, Any], all_s: float = 600) -> list[dict[str, Any]]:
         (tmp_path / "0.ttir").write_text(text)
         listed = [{**JOB, **job} for job in jobs]
         (tmp_path / "jobs.json").write_text(json.dumps(listed))
         subprocess.run(
-            [sys.executable, "-I", "-m", compile_ttir.__name__, str(tmp_path), ""],
+            [sys.executable, "-I", "-m", compile_ttir.__name__, str(tmp_path), str(all_s), ""],
             env={"HOME": str(tmp_path), "TMPDIR": str(tmp_path), "PATH": os.environ["PATH"]},
             check=True,
         )
@@ -136,6 +139,42 @@ def test_a_refusal_of_the_backend_is_one_sentence(run: Run) -> None:
 def test_the_time_limit_is_told_apart_and_ends_the_jobs(run: Run) -> None:
     built = run(kernel(), {"target": 90, "limit_s": 0.001}, {"target": 90})
     assert built == [{"timed_out": 0.001}]
+
+
+@pytest.mark.slow
+def test_no_job_begins_after_the_time_for_all(run: Run) -> None:
+    assert len(run(kernel(), {"target": 90, "sass": False}, {"target": 90}, all_s=1e-3)) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("without", ["", "pids"])
+def test_a_compiler_does_not_outlive_the_judge(tmp_path: Path, without: str) -> None:
+    """The judge is a process here that waits, and the compiler one that never ends."""
+    (tmp_path / "0.ttir").write_text(kernel())
+    (tmp_path / "jobs.json").write_text(json.dumps([{**JOB, "target": 90}]))
+    program = (
+        f"import sys, time; from pathlib import Path; import {compile_ttir.__name__} as c; "
+        "c._built = lambda folder, path, job: (folder / 'began').touch() or time.sleep(60); "
+        f"c.main(Path({str(tmp_path)!r}), 600, {without!r})"
+    )
+    judge = (
+        f"import subprocess, sys; subprocess.run([sys.executable, '-I', '-c', {program!r}], "
+        f"env={{'HOME': {str(tmp_path)!r}, 'PATH': '/usr/bin'}})"
+    )
+    processes.adopt_orphans()
+    before = processes.descendants()
+    with subprocess.Popen([sys.executable, "-c", judge]) as running:
+        until = time.monotonic() + 30
+        while not (tmp_path / "began").exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        below = processes.descendants() - before
+        assert len(below) >= 3  # the judge, the compiler's process, and that of its job
+        running.kill()
+    while (left := processes.descendants() & below) and time.monotonic() < until + 10:
+        for pid in left:
+            with suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+    assert not left
 
 
 def test_triton_s_own_operations_and_libdevice_are_let_through() -> None:

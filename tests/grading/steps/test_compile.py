@@ -113,7 +113,7 @@ def test_a_refusal_by_another_gpu_is_only_reported(
         ),
         (replace(CODE, tensor=513), "it needs 513 columns of tensor memory, and this GPU has 512"),
         (TooLong(120.0), "it did not compile within 120 s"),
-        (Untried(), "not tried: another compilation took too long"),
+        (Untried(), "not tried: other compilations took too long"),
     ],
 )
 def test_what_cannot_start_or_ends_late_fails(
@@ -215,6 +215,23 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("torch.add(x, y, out=out)", "no_kernel"),
+        ("torch.sub(x, y, out=out)", "value"),
+    ],
+)
+def test_a_call_that_needs_no_kernel_or_is_wrong_does_not_pass(
+    fork_servers: ForkServers, tmp_path: Path, body: str, kind: str
+) -> None:
+    file = tmp_path / "kernel.py"
+    file.write_text(f"import torch\n\n\ndef vector_add(x, y, out):\n    {body}\n")
+    step = compiled(fork_servers, ADD, file)
+    assert (step.outcome, step.failure.kind) == (Outcome.FAIL, kind)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("exercise", [ADD, ONLINE], ids=lambda one: one.name)
 def test_the_solutions_compile(fork_servers: ForkServers, exercise: catalog.Exercise) -> None:
     step = compiled(fork_servers, exercise, exercise.solution)
@@ -265,6 +282,15 @@ def add(x_ptr, y_ptr, out_ptr, n, M: tl.constexpr, K: tl.constexpr):
     tl.store(out_ptr + square, total, mask=square < n)
 
 
+@triton.jit
+def right(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    here = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + here, mask=here < n).to(tl.float32)
+    y = tl.load(y_ptr + here, mask=here < n).to(tl.float32)
+    tl.store(out_ptr + here, x + y, mask=here < n)
+
+
 def vector_add(x, y, out):
     add[(1,)](x, y, out, x.numel(), M=128, K=512, num_warps=16)
+    right[(triton.cdiv(x.numel(), 1024),)](x, y, out, x.numel(), BLOCK=1024)
 """

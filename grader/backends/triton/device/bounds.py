@@ -39,8 +39,9 @@ class Bounds:
     def check(self, lanes: Lanes) -> None:
         """Raise OutOfBounds unless every active lane's element lies inside one span."""
         size = lanes.access.itemsize
+        # Addresses that follow each other may pass the highest one, and go on below 0.
         low, high = lanes.low, lanes.high
-        if low >= 0 and high + size <= self._reach[bisect_right(self._starts, low)]:
+        if 0 <= low <= high and high + size <= self._reach[bisect_right(self._starts, low)]:
             return
         outside = self._outside(lanes.addresses, size)
         if outside.any():

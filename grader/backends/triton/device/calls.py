@@ -18,6 +18,8 @@ from grader.model import DeviceReport, Fault, Specialisation
 from grader.worker.bounds import Span
 from grader.worker.races import runs_backwards
 
+LONGEST_MESSAGE = 4000  # characters
+
 
 @dataclass
 class Call:
@@ -62,13 +64,16 @@ class Call:
             launch()
         except (faults.NotSimulated, faults.Malformed) as error:
             # Text that we cannot read is Triton's, as far as we know: then the fault is ours.
-            self.not_simulated = f"{error.message}{self._at(error.site)}"
+            self.not_simulated = f"{_cut(error.message)}{self._at(error.site)}"
         except faults.Fault as error:
-            self.fault = Fault(error.kind, error.message, self._frames(error.site))
-        except (MemoryError, RuntimeError) as error:
-            if not _is_out_of_memory(error):
-                raise
-            self.not_simulated = "a launch needs more memory than the simulated GPU has"
+            self.fault = Fault(error.kind, _cut(error.message), self._frames(error.site))
+        except Exception as error:
+            # A kernel may be hostile, and no text that it sends may end the device.
+            self.not_simulated = (
+                "a launch needs more memory than the simulated GPU has"
+                if _is_out_of_memory(error)
+                else _cut(f"the simulated GPU failed ({type(error).__name__}: {error})")
+            )
 
     def began(self, request: Requested) -> None:
         """Note a launch that has an effect, or would have one."""
@@ -136,6 +141,11 @@ def _span(ref: Mapping[str, Any], arena: int) -> tuple[Span, int]:
 
 _ITEMSIZE = {str(dtype).removeprefix("torch."): dtype.itemsize for dtype in DTYPES.values()}
 _ITEMSIZE |= {"uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8}
+
+
+def _cut(message: str) -> str:
+    """Cut a message that quotes what a kernel says, to what the judge shows of it."""
+    return message[:LONGEST_MESSAGE]
 
 
 def _is_out_of_memory(error: Exception) -> bool:

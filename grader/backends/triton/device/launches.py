@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -70,6 +71,9 @@ class Device:
                 self.start < storage.address + storage.size
             ):
                 raise Misspoken("memory of the judge's as the file's own")
+        used = sorted((each.offset, each.offset + each.size) for each in request.storages)
+        if any(stop > start for (_, stop), (start, _) in pairwise(used)):
+            raise Misspoken("one piece of memory at two addresses, which could hide a race")
 
     def launch(self, request: Requested, call: Call) -> None:
         """Check a launch, and execute its programs unless the call withholds them.

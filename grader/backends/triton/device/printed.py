@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 MOST_LINES = 1000
+LONGEST_LINE = 1000  # characters
 
 
 class Printed:
@@ -19,7 +20,7 @@ class Printed:
 
     def add(self, line: str) -> None:
         if self.free:
-            self._lines.append(line)
+            self._lines.append(line[:LONGEST_LINE])
         else:
             self._left_out += 1
 

@@ -6,7 +6,7 @@ import json
 import mmap
 import os
 import select
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -62,15 +62,18 @@ def _mapping(fd: int) -> NDArray[np.uint8]:
     return np.frombuffer(mmap.mmap(fd, os.fstat(fd).st_size), np.uint8)
 
 
-def _fitting(kernels: Mapping[Hashable, Specialisation]) -> tuple[Specialisation, ...]:
-    """Return the first kernels, as many as one message may hold."""
-    chosen, left = [], MOST_TEXT
-    for kernel in list(kernels.values())[:MOST_SPECIALISATIONS]:
+def _listed(seq: int, kernels: Collection[Specialisation]) -> DeviceReport:
+    """List kernels, as many as one message may hold; those of benchmarks come last."""
+    chosen: list[Specialisation] = []
+    left = MOST_TEXT
+    for kernel in sorted(kernels, key=lambda each: each.trial):
         left -= len(json.dumps(kernel.text))
-        if left < 0:
+        if left < 0 or len(chosen) == MOST_SPECIALISATIONS:
             break
         chosen.append(kernel)
-    return tuple(chosen)
+    launched = sum(not each.trial for each in kernels) - sum(not each.trial for each in chosen)
+    names = {each.kernel for each in kernels} - {each.kernel for each in chosen}
+    return DeviceReport(seq=seq, kernels=tuple(chosen), unlisted=max(launched, len(names)))
 
 
 class Session:
@@ -86,7 +89,7 @@ class Session:
             self._call = Call.begun(message, self._device.start)
             return DeviceReport(seq=message["seq"])
         if message["op"] == "kernels":
-            return DeviceReport(seq=message["seq"], kernels=_fitting(self._last.specialisations))
+            return _listed(message["seq"], self._last.specialisations.values())
         assert self._call is not None, "the judge ends a call that it began"
         report = self._call.report(message["seq"])
         self._last, self._call = self._call, None
@@ -104,8 +107,10 @@ class Session:
             call.attempt(lambda: self._device.launch(request, call))
         except Misspoken as error:
             call.distrust(str(error))
-        printed = self._device.printed.take()
-        return {"seq": message.get("seq"), "fault": call.answer(), "printed": printed}
+        printed, seq = self._device.printed.take(), message.get("seq")
+        # Of another form it may nest deeper than JSON can be written.
+        number = seq if type(seq) is int else None
+        return {"seq": number, "fault": call.answer(), "printed": printed}
 
     def distrust(self, what: str) -> None:
         if self._call is not None:

@@ -104,7 +104,7 @@ def requested(message: Mapping[str, Any]) -> Requested:
             storages=tuple(map(_storage, _list(message["storages"], MOST_STORAGES))),
             trial=message.get("trial") is True,
         )
-    except (KeyError, TypeError, ValueError, AttributeError, UnicodeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise Misspoken(f"a launch of another form: {error}") from None
 
 

@@ -165,7 +165,7 @@ def _why(built: Built) -> str:
         return built.error
     if isinstance(built, TooLong):
         return f"it did not compile within {built.seconds:.0f} s"
-    return "not tried: another compilation took too long"
+    return "not tried: other compilations took too long"
 
 
 def _unfit(code: Code, target: int) -> str | None:

@@ -192,6 +192,14 @@ def test_both_ends_of_the_address_space(address: int) -> None:
         memory_of(x=x).load(one)
 
 
+def test_past_the_highest_address_comes_none_of_an_array() -> None:
+    x = torch.zeros(4)
+    first = 2**63 - 8 - x.data_ptr()
+    index = (torch.arange(4) + first // 4).view(1, 4)
+    with pytest.raises(OutOfBounds):
+        memory_of(x=x).load(access("load", x, index))
+
+
 def test_the_last_element_must_fit_as_a_whole() -> None:
     halves = torch.zeros(7, dtype=torch.int16)
     one = access("load", halves.view(torch.int16), torch.tensor([[6]]))

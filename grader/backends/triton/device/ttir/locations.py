@@ -14,8 +14,15 @@ MOST_BYTES = 4 << 20
 MOST_NESTED = 64
 MOST_CALLERS = 64
 
-_DEFINITION = re.compile(r"^(#loc\d*) = loc\((.*)\)$", re.MULTILINE)
-_ALIAS_LINE = re.compile(r"^#.*$", re.MULTILINE)
+_STRING = r'"(?:[^"\\\n]|\\.)*+"'
+_FLAT = rf'(?:[^()"\n]++|{_STRING})*+'
+_NESTED = rf'(?:[^()"\n]++|{_STRING}|\({_FLAT}\))*+'
+# A line that has more than a location could hide operations from us, but not from a compiler.
+_DEFINITION = re.compile(
+    rf'^(#loc\d*) = loc\(((?:[^()"\n]++|{_STRING}|\({_NESTED}\))*+)\)$', re.MULTILINE
+)
+# MLIR escapes all others. A compiler may take some of them for the end of a comment.
+_UNPRINTED = re.compile(r"[^\n\t -~]")
 _TOKEN = re.compile(r'\s*("(?:[^"\\\n]|\\.)*"|#loc\d*|[A-Za-z_]\w*|\d+|<[^<>]*>|[][():,])')
 
 
@@ -23,8 +30,10 @@ def split(text: str) -> tuple[str, dict[str, str]]:
     """Part a module's text into the operations and the texts of locations by their aliases."""
     if len(text) > MOST_BYTES:
         raise Malformed(f"a text of more than {MOST_BYTES} bytes")
+    if found := _UNPRINTED.search(text):
+        raise Malformed(f"the character {found[0]!a}")
     definitions = dict(_DEFINITION.findall(text))
-    return _ALIAS_LINE.sub("", text), definitions
+    return _DEFINITION.sub("", text), definitions
 
 
 class Sites:
