@@ -5,7 +5,8 @@
     python bench/honest.py --device cuda --out bench/results/honest_h200.json
     python bench/honest.py 04_online_softmax 05_swiglu/persistent
 
-The corpus is tests/redteam/honest/EXERCISE/KERNEL.py: correct kernels of many structures. Each is
+The corpus is tests/redteam/honest/EXERCISE/KERNEL.py: correct kernels of many structures. One that
+needs a GPU, or a package that is not installed, says so in its head and is left out. Each other is
 judged with the seeds 0 to N - 1 of its own, N being --seeds. The record is written after every
 batch, and a run with the same --out goes on where it ended; a kernel whose file or exercise has
 changed begins again. On the CPU as many batches run at a time as there are cores.
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib.util
 import json
 import os
 import re
@@ -45,6 +47,7 @@ CORPUS = Path("tests/redteam/honest")  # below the course
 # Kernels a judge: an interruption loses no more than these, and on a GPU each takes long.
 BATCH = {"cpu": 6, "cuda": 1}
 GPU_ONLY = re.compile(r"^# GPU only: \S", re.MULTILINE)
+NEEDS = re.compile(r"^# Needs: (\w+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,17 @@ class Honest:
     @property
     def gpu_only(self) -> bool:
         """Whether no simulator can run it: a line `# GPU only: why` says so."""
-        return GPU_ONLY.search(self.path.read_text(encoding="utf-8")) is not None
+        return GPU_ONLY.search(self._text) is not None
+
+    def runs_on(self, device: str) -> bool:
+        """Report whether it can run here: a line `# Needs: PACKAGE` names what it imports."""
+        packages = NEEDS.findall(self._text)
+        installed = all(importlib.util.find_spec(name) is not None for name in packages)
+        return installed and not (device == "cpu" and self.gpu_only)
+
+    @property
+    def _text(self) -> str:
+        return self.path.read_text(encoding="utf-8")
 
     @property
     def fingerprint(self) -> str:
@@ -147,7 +160,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.chdir(root)  # so that the paths in the results are the course's own
     try:
         kernels = corpus(root, asked.names)
-        skipped = [one for one in kernels if asked.device == "cpu" and one.gpu_only]
+        skipped = [one for one in kernels if not one.runs_on(asked.device)]
         wanted = [one for one in kernels if one not in skipped]
         record = Record(asked.device, out)
         at_once = asked.at_once or (1 if asked.device == "cuda" else os.cpu_count() or 1)
@@ -264,7 +277,7 @@ def table(tallies: Sequence[Tally], skipped: int) -> Iterator[str]:
             yield "    " + ", ".join(f"{key} {value}" for key, value in one.items() if value)
     runs, rejected = sum(t.runs for t in tallies), sum(len(t.rejected) for t in tallies)
     yield f"{len(tallies)} kernels, {runs} runs, {rejected} rejected" + (
-        f"; {skipped} that need a GPU were left out" if skipped else ""
+        f"; {skipped} that need a GPU or a package were left out" if skipped else ""
     )
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import triton
@@ -17,6 +18,7 @@ import triton.testing
 from triton.compiler import code_generator
 from triton.runtime import driver as active
 
+from grader.backends.triton.device.process import Session
 from grader.backends.triton.driver import compiler
 from grader.backends.triton.driver.driver import activate, imitate_host
 from grader.backends.triton.driver.launcher import Line
@@ -32,7 +34,8 @@ class FakeDevice:
 
     def __init__(self, channel: Channel, scratch: Path) -> None:
         self._channel = channel
-        self.scratch = torch.from_file(str(scratch), shared=True, size=SCRATCH, dtype=torch.uint8)
+        size = scratch.stat().st_size
+        self.scratch = torch.from_file(str(scratch), shared=True, size=size, dtype=torch.uint8)
         self.messages: list[dict[str, Any]] = []
         self.fault: dict[str, str] | None = None
         self.work = lambda message: None
@@ -46,10 +49,15 @@ class FakeDevice:
             while True:
                 message = self._channel.receive()
                 self.messages.append(message)
-                if message["op"] == "launch":
-                    self._channel.send({"seq": message["seq"], "fault": self._worked(message)})
+                if (answer := self.answer(message)) is not None:
+                    self._channel.send(answer)
         except Closed:
             return
+
+    def answer(self, message: dict[str, Any]) -> dict[str, Any] | None:
+        if message["op"] != "launch":
+            return None
+        return {"seq": message["seq"], "fault": self._worked(message)}
 
     def _worked(self, message: dict[str, Any]) -> dict[str, str] | None:
         try:
@@ -59,18 +67,35 @@ class FakeDevice:
         return self.fault
 
 
+class RealDevice(FakeDevice):
+    """The simulated GPU itself, in a thread of this process, for memory that is no argument's."""
+
+    def __init__(self, channel: Channel, scratch: Path) -> None:
+        super().__init__(channel, scratch)
+        self._session = Session(np.empty(0, np.uint8), self.scratch.numpy())
+
+    def answer(self, message: dict[str, Any]) -> dict[str, Any] | None:
+        return self._session.answer_worker(message)
+
+
 @contextmanager
-def simulated_gpu(folder: Path) -> Iterator[tuple[FakeDevice, Line, torch.Tensor]]:
-    """Make a fake device the GPU of this process; yields it, the line to it, and the arena."""
+def simulated_gpu(
+    folder: Path, kind: type[FakeDevice] = FakeDevice, size: int = SCRATCH
+) -> Iterator[tuple[FakeDevice, Line, torch.Tensor]]:
+    """Make such a device, with `size` bytes of scratch memory, the GPU of this process.
+
+    Yields it, the line to it, and the arena.
+    """
     ours, theirs = socket.socketpair()
     file = folder / "scratch"
-    file.write_bytes(bytes(SCRATCH))
-    device = FakeDevice(Channel(theirs), file)
+    file.touch()
+    os.truncate(file, size)
+    device = kind(Channel(theirs), file)
     thread = threading.Thread(target=device.serve, daemon=True)
     thread.start()
     descriptor = os.open(file, os.O_RDWR)
     arena = torch.zeros(ARENA, dtype=torch.uint8)
-    line = Line(Channel(ours), Scratch(descriptor, SCRATCH))
+    line = Line(Channel(ours), Scratch(descriptor, size))
     line.map(arena)
     try:
         with pytest.MonkeyPatch.context() as patch, triton.knobs.cache.scope():

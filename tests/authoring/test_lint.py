@@ -288,7 +288,12 @@ WORTH_A_LOOK = {
     "03_three_pass_softmax/cuda_graph": {"KG201", "KG302"},
     "06_cross_entropy/cuda_graph": {"KG106", "KG201", "KG302"},  # puts back what a trial overwrote
 }
-HONEST = sorted((ROOT / "tests" / "redteam" / "honest").glob("*/*.py"))
+# What imports a library's kernels is honest towards the judge alone: a teacher is shown it.
+HONEST = [
+    path
+    for path in sorted((ROOT / "tests" / "redteam" / "honest").glob("*/*.py"))
+    if "\n# Needs: " not in path.read_text(encoding="utf-8")
+]
 
 
 def test_the_honest_corpus_is_there():

@@ -80,7 +80,7 @@ def test_a_kernel_says_what_is_its_own(kernel):
 
 def sample(exercise: catalog.Exercise) -> list:
     """Kernels that a simulator can run, chosen by a checksum of their names."""
-    able = [k for k in KERNELS if k.exercise == exercise and not k.gpu_only]
+    able = [k for k in KERNELS if k.exercise == exercise and k.runs_on("cpu")]
     return sorted(able, key=lambda kernel: zlib.crc32(kernel.path.stem.encode()))[:JUDGED]
 
 
@@ -137,6 +137,21 @@ def failing(name: str, kind: str, outcome: str = "fail") -> dict:
 )
 def test_what_counts_as_rejected(made: Result, fate: str):
     assert honest.fate_of(made) == fate
+
+
+@pytest.mark.parametrize(
+    ("head", "devices"),
+    [
+        ("", ["cpu", "cuda"]),
+        ("# GPU only: a clock\n", ["cuda"]),
+        ("# Needs: torch\n", ["cpu", "cuda"]),
+        ("# Needs: no_such_package\n", []),
+    ],
+)
+def test_a_kernel_that_cannot_run_is_left_out(tmp_path: Path, head: str, devices: list[str]):
+    kernel = honest.Honest(EXERCISES[0], tmp_path / "mine.py")
+    kernel.path.write_text(head)
+    assert [device for device in ("cpu", "cuda") if kernel.runs_on(device)] == devices
 
 
 def test_a_record_is_gone_on_with_until_the_kernel_changes(tmp_path: Path):

@@ -517,6 +517,12 @@ def test_the_arena_is_the_gpus(tmp_path: Path):
         assert mapped[16:32].view(torch.float32).is_cuda
 
 
+def test_each_name_of_torch_cuda_has_a_function_of_its_own():
+    """Torch's compiler, which libraries import, has rules by function, and refuses one of two."""
+    functions = [each for each in host.IMITATED.values() if callable(each)]
+    assert len(set(map(id, functions))) == len(functions)
+
+
 def test_the_page_lists_what_is_imitated():
     page = (Path(__file__).parents[3] / "docs" / "simulated-gpu.md").read_text()
     table = page.partition("| `torch.cuda` | imitation |")[2].partition("\n\n")[0]

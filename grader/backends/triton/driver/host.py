@@ -7,7 +7,7 @@ count as the GPU's; what a file makes without a device counts as the host's, whi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -166,12 +166,14 @@ def _lacking(what: str) -> Callable[..., Any]:
     return refuse
 
 
-def _nothing(*args: object, **options: object) -> None:
-    pass
+# Each name of `torch.cuda` has a function of its own, as in torch: torch._dynamo, which some
+# libraries import, has rules by function, and refuses two names of one with different rules.
+def _nothing() -> Callable[..., None]:
+    return lambda *args, **options: None
 
 
-def _context(*args: object, **options: object) -> Any:
-    return nullcontext()
+def _context() -> Callable[..., AbstractContextManager[None]]:
+    return lambda *args, **options: nullcontext()
 
 
 _STREAM = Stream()
@@ -182,29 +184,29 @@ IMITATED: Mapping[str, object] = {
     "is_available": lambda: True,
     "is_initialized": lambda: True,
     "is_bf16_supported": lambda *args, **options: True,
-    "init": _nothing,
+    "init": _nothing(),
     "device_count": lambda: 1,
     "current_device": lambda: properties.DEVICE,
-    "set_device": _nothing,
-    "device": _context,
-    "device_of": _context,
+    "set_device": _nothing(),
+    "device": _context(),
+    "device_of": _context(),
     "get_device_name": lambda device=None: properties.FOR_TORCH.name,
     "get_device_capability": lambda device=None: properties.CAPABILITY,
     "get_device_properties": lambda device=None: SimpleNamespace(**vars(properties.FOR_TORCH)),
-    "synchronize": _nothing,
+    "synchronize": _nothing(),
     "Stream": Stream,
     "Event": Event,
-    "stream": _context,
-    "set_stream": _nothing,
+    "stream": _context(),
+    "set_stream": _nothing(),
     "current_stream": lambda device=None: _STREAM,
     "default_stream": lambda device=None: _STREAM,
-    "empty_cache": _nothing,
-    "manual_seed": _nothing,
-    "manual_seed_all": _nothing,
+    "empty_cache": _nothing(),
+    "manual_seed": _nothing(),
+    "manual_seed_all": _nothing(),
     "memory_allocated": lambda device=None: 0,
     "memory_reserved": lambda device=None: 0,
     "max_memory_allocated": lambda device=None: 0,
-    "reset_peak_memory_stats": _nothing,
+    "reset_peak_memory_stats": _nothing(),
     "mem_get_info": lambda device=None: (_MEMORY, _MEMORY),
     "CUDAGraph": _lacking("CUDA graphs"),
     "graph": _lacking("CUDA graphs"),
