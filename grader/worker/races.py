@@ -1,7 +1,7 @@
 """Races in both simulators: the errors, their words, and vector clocks of published writes.
 
-A simulator runs the threads of a block, or the programs of a launch, one after the other. A race
-therefore shows in the accesses and not in the output: two accesses to one element, by two parties
+A simulator runs the threads of a block one after the other, and the programs of a launch in an
+order of its own. A race therefore shows in the accesses and not in the output: two accesses to one element, by two parties
 that nothing orders, at least one of which writes without being atomic. The simulator always refuses
 the second access, whatever the output would have been. Two writes of the same bits are permitted,
 as in compute-sanitizer's racecheck ("WAW hazards ... writing the same value", its manual).

@@ -12,13 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from pages import rows, section
 
 from grader.course import catalog
 from grader.grading import check
 from grader.grading.options import Options
+from grader.model.exercise import Spec
 from grader.model.outcomes import Outcome
 
 ROOT = Path(__file__).parents[2]
+SHELF = "exercises"
+EXERCISES = {e.name: e for e in catalog.exercises(ROOT) if e.folder.parent.name == SHELF}
 TRITON = [e for e in catalog.exercises(ROOT) if e.spec.backend == "triton"]
 
 
@@ -128,12 +132,34 @@ def test_a_kernel_that_is_wrong_for_large_sizes_is_rejected(wrong: Wrong, tmp_pa
 def test_the_table_lists_each_exercise_with_its_wrong_kernels():
     text = (ROOT / "docs" / "trust.md").read_text(encoding="utf-8")
     row = r"^\| (wrong from .+?|rows along y|u?int16 .+?) \| (.+?) \|"
-    rows = dict(re.findall(row, text, re.MULTILINE))
+    listed = dict(re.findall(row, text, re.MULTILINE))
     of: dict[str, list[str]] = defaultdict(list)
     for wrong in WRONG:
         name = f"wrong {wrong.name}" if wrong.name.startswith("from") else wrong.name
         of[name].append(wrong.exercise[:2])
-    assert rows == {name: ", ".join(sorted(set(numbers))) for name, numbers in of.items()}
+    assert listed == {name: ", ".join(sorted(set(numbers))) for name, numbers in of.items()}
+
+
+def test_the_page_has_the_largest_cases_without_a_gpu():
+    text = section(ROOT / "docs" / "trust.md", "Ordinary sizes")
+    shown = {row[0]: row[1:] for row in rows(text) if row[0] in EXERCISES}
+    assert shown == {name: largest(each.spec) for name, each in EXERCISES.items()}
+    puzzles = [each.spec for each in catalog.exercises(ROOT) if each.folder.parent.name != SHELF]
+    most = max(case.elements for spec in puzzles for case in spec.edges)
+    assert f"the largest of a puzzle has {most:,} elements" in " ".join(text.split())
+
+
+def largest(spec: Spec) -> list[str]:
+    """Return the row of the table: the most elements, rows and columns of edges and drawn cases."""
+    elements = max(spec.most_elements, *(case.elements for case in spec.edges))
+    rows, columns = None, elements
+    if len(spec.largest) > 1:
+        rows, columns = (max(case.shape[axis] for case in spec.edges) for axis in (0, 1))
+        # Drawn cases reach no further.
+        assert rows >= spec.largest[0]
+        assert columns >= min(spec.largest[1], spec.most_elements)
+    launched = None if spec.launched is None else spec.launched.shape[0]
+    return ["–" if size is None else f"{size:,}" for size in (elements, rows, columns, launched)]
 
 
 @pytest.mark.parametrize("exercise", TRITON, ids=lambda e: e.name)

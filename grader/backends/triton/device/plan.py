@@ -99,7 +99,7 @@ class Program:
 
     @cached_property
     def shows_order(self) -> bool:
-        """Whether programs can find out in which order they make one access: by atomic ones."""
+        """True if programs can find out in which order they make one access: by atomic ones."""
         return any(
             op.name.startswith("tt.atomic_") or op.name == "tt.descriptor_reduce"
             for function in self.module.functions.values()
