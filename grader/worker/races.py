@@ -1,10 +1,11 @@
 """Races in both simulators: the errors, their words, and vector clocks of published writes.
 
 A simulator runs the threads of a block one after the other, and the programs of a launch in an
-order of its own. A race therefore shows in the accesses and not in the output: two accesses to one element, by two parties
-that nothing orders, at least one of which writes without being atomic. The simulator always refuses
-the second access, whatever the output would have been. Two writes of the same bits are permitted,
-as in compute-sanitizer's racecheck ("WAW hazards ... writing the same value", its manual).
+order of its own. A race therefore shows in the accesses and not in the output: two accesses to one
+element, by two parties that nothing orders, at least one of which writes without being atomic. The
+simulator always refuses the second access, whatever the output would have been. Two writes of the
+same bits are permitted, as in compute-sanitizer's racecheck ("WAW hazards ... writing the same
+value", its manual).
 
 Every access gets a moment, a number that only grows. A party's own accesses are those since it
 began, so the moment of an older access shows whose it was.
