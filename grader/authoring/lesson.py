@@ -79,6 +79,10 @@ _SENTENCES: dict[str, Callable[[Any], str]] = {
         f": see the table below; counted in simulation for {spec.counted.headline}."
     ),
     "memory": lambda spec: ": beyond its arguments a call may hold what `grader show` says.",
+    "compile": lambda spec: (
+        ": the kernel compiles for the GPU that is there, or else for the one that `grader show` "
+        "names."
+    ),
     "speed": lambda spec: (
         f" (on a GPU): {_scored(spec)}, far larger than the GPU's cache, compared with "
         "a reference kernel on the same GPU in the same run, the **ceiling**."

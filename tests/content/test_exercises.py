@@ -15,7 +15,7 @@ from grader.correctness.acceptance import expect
 from grader.correctness.inputs import CaseDraw
 from grader.course import catalog
 from grader.course.catalog import Exercise
-from grader.grading import steps
+from grader.grading import steps, steps_of
 from grader.grading.kinds.kernel import NO_WORK
 from grader.grading.options import Options
 from grader.grading.plan import points_of
@@ -83,11 +83,18 @@ def test_the_lesson_begins_with_the_title_and_has_every_part(exercise: Exercise)
 @each
 def test_the_lesson_names_the_scored_case(exercise: Exercise):
     scored = exercise.spec.scored
-    told = re.search(r"^6\. \*\*speed\*\*(?:.+\n)+", lesson(exercise), re.MULTILINE)
+    told = re.search(r"^\d\. \*\*speed\*\*(?:.+\n)+", lesson(exercise), re.MULTILINE)
     assert told is not None
     assert scored.dtype in told[0]
     if scored.columns is not None:
         assert f"{scored.columns:,}" in told[0]
+
+
+@each
+def test_the_lesson_lists_every_step(exercise: Exercise):
+    listed = re.findall(r"^(\d)\. \*\*(\w+)\*\*", lesson(exercise), re.MULTILINE)
+    steps = enumerate(steps_of(exercise.spec), start=1)
+    assert listed == [(str(number), step.name) for number, step in steps]
 
 
 COUNT_WORDS = {"once": 1, "twice": 2, "three times": 3}
