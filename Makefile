@@ -85,7 +85,7 @@ redteam-honest: $(READY)
 # Rounds with new random examples each, until the time is over; the first failure ends it.
 redteam-fuzz: $(READY)
 	end=$$(( $$(date +%s) + 60 * $(FUZZ_MINUTES) )); \
-	while HYPOTHESIS_PROFILE=fuzz $(VENV)/bin/python -m pytest -q tests/trust/test_fuzz.py; do \
+	while HYPOTHESIS_PROFILE=fuzz $(VENV)/bin/python -m pytest -q tests/trust/test_fuzz*.py; do \
 		[ $$(date +%s) -lt $$end ] || exit 0; \
 	done; exit 1
 

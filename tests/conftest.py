@@ -14,7 +14,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 # No test asserts a time: a busy machine is no failure.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-# `make redteam-fuzz` draws five times as many examples a round in tests/trust/test_fuzz.py.
+# `make redteam-fuzz` draws five times as many examples a round in tests/trust/test_fuzz*.py.
 settings.register_profile(
     "fuzz", settings.get_profile("suite"), max_examples=5 * settings.default.max_examples
 )

@@ -111,8 +111,8 @@ class Backend:
     `install()` of `simulated` then returns a function of a `grader.worker.device_link.DeviceLink`.
 
     `compiler` is a module that compiles the texts of a device's `Specialisation`s, or None. The
-    judge runs it as `python -I -m`, with a private folder and the walls to leave out;
-    `grader.grading.compiling` says what lies there.
+    judge runs it as `python -I -m`, with a private folder, the seconds for all texts, and the walls
+    to leave out; `grader.grading.compiling` says what lies there.
 
     `plain_call` defines `install()`, which returns a function from a CUDA tensor to an argument;
     NVIDIA's tools watch such calls. `lint` holds `NAMES`, a `SourceNames`. `reference_kernels` is a

@@ -21,7 +21,8 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import HealthCheck, Phase, example, given, settings
+from fuzzing import JSON, as_bytes, changed, fuzz, mutated, places
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 from pydantic import ValidationError
@@ -66,64 +67,6 @@ pytestmark = pytest.mark.slow
 
 TESTS = Path(__file__).parents[1]
 DOUBLE = catalog.find(TESTS / "courses" / "small", "01_double")
-# 1 in the suite; the profile `fuzz` of conftest.py draws so many times as much.
-TIMES = settings.default.max_examples // settings.get_profile("default").max_examples
-
-
-def fuzz(examples: int) -> settings:
-    return settings(
-        max_examples=examples * TIMES,
-        suppress_health_check=list(HealthCheck),
-        phases=(Phase.explicit, Phase.generate, Phase.shrink),
-    )
-
-
-# -- JSON, as strange as it gets
-
-TEXTS = st.text(max_size=12) | st.text(st.characters(codec=None), max_size=6)
-NUMBERS = (
-    st.integers()
-    | st.floats()
-    | st.sampled_from([0, -1, 2**31, 2**63, 2**64, -(2**63) - 1, -0.0, 1e-320, 1e308])
-    | st.integers(300, 4000).map(lambda digits: 10**digits)
-)
-JSON = st.recursive(
-    st.none() | st.booleans() | NUMBERS | TEXTS,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
-    max_leaves=10,
-)
-
-
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where in a JSON value there is something."""
-    yield path
-    if isinstance(value, dict | list):
-        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from places(inner, (*path, key))
-
-
-def changed(value: Any, path: tuple[Any, ...], other: Any) -> Any:
-    """A copy with another value at one place, or with none there when `other` is `...`."""
-    if not path:
-        return other
-    copy = value.copy()
-    if other is ... and len(path) == 1:
-        del copy[path[0]]
-    else:
-        copy[path[0]] = changed(value[path[0]], path[1:], other)
-    return copy
-
-
-@st.composite
-def mutated(draw: st.DrawFn, value: Any) -> Any:
-    """A JSON value with a few places changed, removed, or taken from elsewhere in it."""
-    for _ in range(draw(st.integers(0, 4))):
-        paths = list(places(value))[1:]
-        if not paths:
-            break
-        path = draw(st.sampled_from(paths))
-        value = changed(value, path, draw(JSON | st.just(...)))
-    return value
 
 
 # -- the line between judge and worker
@@ -138,11 +81,6 @@ REPLY = Reply(
     launched=(Launched("k", 1, None, 0, 32, 1),),
 ).dump()
 REPLIES = mutated(json.loads(json.dumps(REPLY)))
-
-
-def as_bytes(value: Any) -> bytes:
-    """As Python's json writes it: with NaN, and half characters as escapes."""
-    return json.dumps(value).encode()
 
 
 LINES = (

@@ -43,8 +43,13 @@ from grader.worker.worker_home import UNUSED_USERS, Place
 
 KERNEL = "kernel.py"  # the name of every kernel file
 LONGEST_ERROR = 300  # characters
-MEMORY, FILE_SIZE = 8 << 30, 1 << 30  # bytes
-PROCESSOR_S = 900  # of one process, which may have lost its parent
+LIMITS = {
+    resource.RLIMIT_DATA: 8 << 30,  # bytes
+    resource.RLIMIT_FSIZE: 256 << 20,  # bytes
+    resource.RLIMIT_NOFILE: 4096,
+    resource.RLIMIT_CORE: 0,
+    resource.RLIMIT_CPU: 900,  # seconds, of a process that may have lost its parent
+}
 MOST_SAID = 1 << 20  # characters of what the compiler prints
 MOST_ANSWER = 1 << 16  # bytes
 WRITES_DESCRIPTORS = 90  # the capability for which the driver makes TTIR
@@ -78,8 +83,8 @@ class Refused(Exception):
 def main(folder: Path, all_s: float, walls: str) -> None:
     processes.die_with_parent(signal.SIGKILL)
     without = [name.strip() for name in walls.split(",") if name.strip()]
-    if "pids" not in without:
-        pids.enter_pid_namespace()
+    if "pids" not in without and pids.enter_pid_namespace():
+        os.setsid()  # the session that the judge made is one outside
     _limit()
     confine.build(Place(folder, "cpu", random.choice(UNUSED_USERS)), without)
     from triton.backends.nvidia import compiler  # noqa: F401  once, for all children
@@ -97,12 +102,8 @@ def main(folder: Path, all_s: float, walls: str) -> None:
 
 
 def _limit() -> None:
-    for kind, limit in (
-        (resource.RLIMIT_DATA, MEMORY),
-        (resource.RLIMIT_FSIZE, FILE_SIZE),
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_CPU, PROCESSOR_S),
-    ):
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    for kind, limit in LIMITS.items():
         hard = resource.getrlimit(kind)[1]
         least = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
         resource.setrlimit(kind, (least, least))
