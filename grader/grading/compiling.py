@@ -158,7 +158,9 @@ def _run(backend: str, jobs: Sequence[Job]) -> list[Built]:
         return []
     module = backends.find(backend).compiler
     limits = [REQUIRED_S if job.required else REPORTED_S for job in jobs]
-    with fork_server.private_home() as home:
+    with fork_server.private_home() as folder:
+        home = folder / "home"  # the process makes its root beside it
+        home.mkdir(mode=0o700)
         listed = []
         for number, (job, limit_s) in enumerate(zip(jobs, limits, strict=True)):
             _write(home / f"{number}.ttir", _text(job.kernel))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -29,7 +30,12 @@ def run(grading: Grading, step: Step) -> StepResult:
         finding = Finding(f"not run: needs {needed}", outcome=Outcome.NOT_RUN)
     else:
         finding = _finding(grading, step)
-    return _record(grading, step, finding, finding.earlier_s + time.monotonic() - began)
+    result = _record(grading, step, finding, finding.earlier_s + time.monotonic() - began)
+    for other in grading.order:
+        if step.name in other.needs and unmet_need(grading, other) is None:
+            with suppress(Exception):  # the step itself meets it again, and reports it
+                other.begin(grading)
+    return result
 
 
 def unmet_need(grading: Grading, step: Step) -> str | None:

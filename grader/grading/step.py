@@ -42,6 +42,10 @@ def nothing(spec: BaseSpec) -> str:
     return ""
 
 
+def begin_nothing(grading: Grading) -> None:
+    """Begin no work."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Step:
     """One line of a verdict, defined as `STEP` by a file or folder of `grader.grading.steps`.
@@ -51,7 +55,9 @@ class Step:
     skipped. A kind lists its steps; `kinds` names further kinds that this step joins, directly
     behind the last step that it needs. `applies(spec)` says whether an exercise has the step, and
     `asks(spec)` returns its requirement for `grader show`. `runs_tests` marks a step that judges
-    the exercise's own tests: they run directly before it.
+    the exercise's own tests: they run directly before it. `begin`, called as soon as the steps in
+    `needs` have passed, may begin work in parallel to other steps; what goes wrong in it is left
+    for `run` to meet again.
     `run` may raise KernelFailure, which fails the step, and any GraderError.
     """
 
@@ -65,3 +71,4 @@ class Step:
     applies: Callable[[Any], bool] = always
     asks: Callable[[Any], str] = nothing
     runs_tests: bool = False
+    begin: Callable[[Grading], None] = begin_nothing

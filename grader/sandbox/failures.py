@@ -97,6 +97,8 @@ def from_fault(fault: Fault, backend: str) -> Failure:
 
 def from_device(fault: Fault, kernel: bytes, backend: str) -> Failure:
     """Build the failure for a device's fault, which names lines and does not know their text."""
+    if fault.kind == "protocol":  # the judge's own words, for the file broke both connections
+        return broke_protocol(fault.message)
     source = kernel.decode(errors="replace").splitlines()
     frames = tuple(
         (line, _function_around(source, line), source[line - 1].strip())

@@ -89,10 +89,7 @@ class Call:
     def distrust(self, what: str) -> None:
         """End the call, because the worker's messages are none that our driver sends."""
         if not self.ended:
-            self.fault = Fault(
-                "protocol",
-                f"the kernel broke the connection from its process to the simulated GPU: {what}",
-            )
+            self.fault = Fault("protocol", what)
 
     def answer(self) -> dict[str, str] | None:
         """Return the error that the worker raises, if the call has ended with one.

@@ -94,15 +94,20 @@ def _target(
     if func is torch.Tensor.cpu:
         return HOST, args, kwargs
     named = kwargs.get("device")
-    if named is not None:
+    if named is not None and _has_memory(named):
         kwargs["device"] = HOST
     elif func is torch.Tensor.to and len(args) > 1:
         first = args[1]
         if isinstance(first, torch.Tensor):
             return host.device_of(first), args, kwargs
-        if isinstance(first, (str, int, torch.device)):
+        if isinstance(first, (str, int, torch.device)) and _has_memory(first):
             named, args = first, (args[0], HOST, *args[2:])
     return (None if named is None else _device(named)), args, kwargs
+
+
+def _has_memory(named: str | int | torch.device) -> bool:
+    """Report whether a device is the host or a GPU; torch itself answers for others ("meta")."""
+    return isinstance(named, int) or torch.device(named).type in (HOST.type, GPU.type)
 
 
 def _device(named: str | int | torch.device) -> torch.device:

@@ -18,6 +18,16 @@ def compile_kernels(grading: Grading) -> Finding:
     return findings.compiled(grading)
 
 
+def begin(grading: Grading) -> None:
+    """Compile while later steps run, where those need no GPU."""
+    from grader.grading.steps.compile import findings
+
+    options = grading.options
+    if options.device == "cpu" and options.pretend is None and options.case is None:
+        grading.once(findings.jobs)
+        grading.begin(findings.build)
+
+
 def can_be_compiled(spec: Spec) -> bool:
     return backends.find(spec.backend).compiler is not None
 
@@ -35,4 +45,5 @@ STEP = Step(
     applies=can_be_compiled,
     asks=asks,
     run=compile_kernels,
+    begin=begin,
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 
 from grader import backends
 from grader.course import settings
@@ -15,7 +14,6 @@ from grader.model import (
     Compiled,
     Failure,
     Frame,
-    GraderError,
     Outcome,
     Specialisation,
     Width,
@@ -32,17 +30,6 @@ HINT = (
     "The outputs are right in simulation, but this GPU could not run the kernel. Try a smaller "
     "block, or another way to write the line."
 )
-
-
-def begin(grading: Grading) -> None:
-    """Compile while later steps run. Only where they do not need the simulated GPU at once."""
-    options = grading.options
-    here = any(step.name == "compile" for step in grading.order)
-    if not here or options.device != "cpu" or options.pretend is not None:
-        return
-    with suppress(KernelFailure, GraderError):  # the step meets it again, and reports it
-        grading.once(jobs)
-        grading.begin(build)
 
 
 def compiled(grading: Grading) -> Finding:
