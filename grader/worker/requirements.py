@@ -70,9 +70,13 @@ class Library:
 
 
 def require(*libraries: Library) -> None:
-    """Raise CannotGrade when an installed version lacks a touchpoint, or has another form of it."""
+    """Raise CannotGrade when an installed version lacks a touchpoint, or has another form of it.
+
+    Raises ImportError when a library is missing altogether.
+    """
     for library in libraries:
         for touchpoint in library.touchpoints:
+            importlib.import_module(touchpoint.module.partition(".")[0])
             if misfit := touchpoint.misfit():
                 name, tested = library.package.name, library.package.tested
                 raise CannotGrade(

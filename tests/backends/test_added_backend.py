@@ -307,7 +307,7 @@ def test_a_kind_of_number_that_the_backend_does_not_take_is_refused(course: Path
 
 def test_budgets_for_a_backend_that_traces_no_threads_are_refused(course: Path):
     message = changed(course, "    hints=", "    budgets=(Budget('barriers', 1, 0),),\n    hints=")
-    assert "nothing traces those of Toy" in message
+    assert "simulated Toy has no counts" in message
 
 
 def test_it_is_a_fault_of_the_exercise(course: Path, monkeypatch, capsys):

@@ -208,10 +208,10 @@ BY_KERNELS = {
         assert out.isfinite().all()
     """,
     "never ending unless the kernel runs": """
-        flag = torch.zeros(1)
+        flag = torch.zeros(1, device=x.device)
         while not flag:
             launch(x, out)
-            launch(torch.ones(1), flag)
+            launch(torch.ones_like(flag), flag)
     """,
 }
 

@@ -832,7 +832,7 @@ def assembly(out):
 def test_what_cannot_be_simulated_is_said_with_its_line():
     error = caught_by(assembly, (1,), torch.zeros(1, dtype=torch.int32))
     assert error.kind == "not_simulated"
-    assert re.search(r"inline.*\(line \d+\)", str(error))
+    assert re.search(r"assembly 'nop' \(line \d+\)", str(error))
 
 
 @triton.jit
