@@ -113,7 +113,7 @@ def launched(grading: Grading) -> dict[str, tuple[Specialisation, ...]]:
         # Else other kernels, or none, would be compiled than those that do the work.
         expected = trusted(partial(expect, grading.spec, case, inputs), "the reference", case)
         mismatch = first_mismatch(expected, outputs, bench.remote.unwritten(outputs))
-        failure = None if found[dtype] else NO_KERNEL
+        failure = None if found[dtype] or not grading.spec.kernels else NO_KERNEL
         if mismatch is not None:
             failure = failure_from(mismatch, grading.spec.backend)
         if failure is not None:

@@ -283,6 +283,7 @@ def ast_lines(text: str) -> list[str]:
 # Honest kernels in which a teacher would want to look at something, and what. None gets a warning.
 WORTH_A_LOOK = {
     "01_vector_add/cuda_graph": {"KG201", "KG302"},  # a graph for each set of addresses
+    "01_vector_add/pointer_of_tensors": {"KG106"},  # takes a table of addresses to the GPU
     "01_vector_add/side_stream": {"KG202", "KG301"},  # two streams that wait for each other
     "02_dot_reduction/float64_sums": {"KG202"},  # scratch memory kept by its size
     "03_three_pass_softmax/cuda_graph": {"KG201", "KG302"},

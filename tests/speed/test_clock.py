@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -293,15 +292,16 @@ def test_who_cannot_be_stopped_has_failed(
 
 @pytest.mark.usefixtures("_adopting")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-@pytest.mark.parametrize("name", ["02_dot_reduction", "04_online_softmax"])
-def test_a_go_of_a_worker_in_its_own_process(monkeypatch: pytest.MonkeyPatch, name: str):
-    """Every message of it, and the call on spare rows; only what asks a GPU is left out."""
+def test_a_go_of_a_worker_in_its_own_process(monkeypatch: pytest.MonkeyPatch):
+    """Every message of it, and the call on spare rows; only what asks a GPU is left out.
+
+    The kernel is numba's: a simulated GPU takes no launches of calls that are timed.
+    """
     monkeypatch.setattr(clock.torch.cuda, "synchronize", lambda: None)
     monkeypatch.setattr(clock, "require_idle_gpu", lambda kernel: None)
     monkeypatch.setattr(clock, "available", lambda: 7)
-    exercise = catalog.find(ROOT, name)
-    columns = exercise.spec.scored.columns and 200
-    spec = replace(exercise.spec, scored=replace(exercise.spec.scored, columns=columns))
+    exercise = catalog.find(ROOT, "02_dot_reduction")
+    spec = exercise.spec
     with (
         closing(HostArena(arena_bytes(spec, 40, 3))) as arena,
         closing(ForkServer(spec.backend, "cpu")) as fork_server,

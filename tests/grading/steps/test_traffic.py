@@ -114,7 +114,8 @@ def test_three_passes_are_too_many_for_the_online_softmax(
     result = checked(ONLINE, kernel)
     assert (result.status, result.points) == (Status.FAIL, 5)
     outcomes = [step.outcome for step in result.steps]
-    assert outcomes == [Outcome.PASS] * 3 + [Outcome.FAIL] + [Outcome.NOT_RUN] * 2
+    behind = [Outcome.NOT_RUN, Outcome.PASS, Outcome.NOT_RUN]  # memory, compile and speed
+    assert outcomes == [Outcome.PASS] * 3 + [Outcome.FAIL, *behind]
     step = result.steps[3]
     assert (step.name, step.points, step.max_points) == ("traffic", 0, 1)
     assert step.summary == snapshot
@@ -244,13 +245,18 @@ def test_an_output_that_is_written_twice_fails(counted):
 @pytest.mark.parametrize(
     "work",
     [
-        "out.copy_(torch.from_numpy(x.numpy().copy()).softmax(-1))",
-        "out.numpy()[:] = x.softmax(-1).numpy()",
+        "out.copy_(torch.from_numpy(seen(x).copy()).softmax(-1))",
+        "seen(out)[:] = x.softmax(-1).cpu().numpy()",
     ],
     ids=["reads", "writes"],
 )
 def test_work_that_no_count_sees_fails(counted, work: str, snapshot: SnapshotAssertion):
-    step = counted(ONLINE, entry(work))
+    seen = (  # of a tensor as torch does not see it
+        "seen = lambda of: np.ctypeslib.as_array("
+        "ctypes.cast(of.data_ptr(), ctypes.POINTER(ctypes.c_float)), "
+        "(of.shape[0], of.stride(0)))[:, : of.shape[1]]"
+    )
+    step = counted(ONLINE, entry("import ctypes", seen, work))
     assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "uncounted")
     assert text_of(step.failure) == snapshot
 
@@ -302,7 +308,7 @@ def double_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + at, mask=at < n)
     y = tl.inline_asm_elementwise(
-        "add.f32 $0, $1, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
+        "add.f32 $0, $1, $1; nanosleep.u32 1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
     )
     tl.store(out_ptr + at, y, mask=at < n)
 

@@ -6,7 +6,7 @@ count as the GPU's; what a file makes without a device counts as the host's, whi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from types import SimpleNamespace
 from typing import Any
@@ -75,6 +75,16 @@ class Host(TorchFunctionMode):
         if target == HOST:
             self._keep(result)
         return result
+
+    def kept(self, make: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+        """Return the function that notes of the tensors it makes that they are the host's."""
+
+        def made(*args: Any, **options: Any) -> torch.Tensor:
+            result = make(*args, **options)
+            self._keep(result)
+            return result
+
+        return made
 
     def _keep(self, result: object) -> None:
         """Note that memory is the host's; that of views is so already."""
@@ -218,17 +228,21 @@ IMITATED: Mapping[str, object] = {
 }
 
 
-def _replaced(names: Mapping[str, object]) -> Iterator[Callable[[], None]]:
-    for name, value in names.items():
-        before = getattr(torch.cuda, name)
-        setattr(torch.cuda, name, value)
-        yield lambda name=name, before=before: setattr(torch.cuda, name, before)  # type: ignore[misc]
+# Torch's functions that no mode hears of; what they return is memory of the host's.
+UNHEARD = ("from_numpy", "frombuffer")
+
+
+def _replace(undo: ExitStack, owner: Any, name: str, value: object) -> None:
+    undo.callback(setattr, owner, name, getattr(owner, name))
+    setattr(owner, name, value)
 
 
 def imitate(host: Host) -> ExitStack:
     """Enter the mode, and replace the imitated names, until what is returned is closed."""
     undo = ExitStack()
-    for restore in _replaced(IMITATED):
-        undo.callback(restore)
+    for name, value in IMITATED.items():
+        _replace(undo, torch.cuda, name, value)
+    for name in UNHEARD:
+        _replace(undo, torch, name, host.kept(getattr(torch, name)))
     undo.enter_context(host)
     return undo
