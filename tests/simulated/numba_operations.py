@@ -19,6 +19,7 @@ from grader.backends.numba.refusals import NotCompiled
 from grader.backends.numba.simulator import setup
 from grader.backends.numba.simulator.device_arrays import device_array
 from grader.backends.numba.simulator.launch_limits import LaunchRefused
+from grader.backends.numba.simulator.not_simulated import NotSimulated
 from grader.worker.bounds import OutOfBounds
 from grader.worker.races import DivergentShuffle, Race
 
@@ -557,6 +558,31 @@ def test_a_kernel_for_all_elements():
     assert out.tolist() == list(range(70))
 
 
+def test_functions_vectorised_for_the_gpu():
+    @cuda.jit(device=True)
+    def twice(x):
+        return 2 * x
+
+    @numba.vectorize(["float32(float32, float32)"], target="cuda")
+    def product(x, y):
+        return twice(x) * y
+
+    @numba.guvectorize(["void(float32[:], float32[:])"], "(n)->()", target="cuda")
+    def total(x, out):
+        out[0] = 0.0
+        for i in range(x.shape[0]):
+            out[0] += x[i]
+
+    x, out = (device_array(zeros(3, 4), lambda *_: None, name) for name in ("x", "out"))
+    x[:] = 3.0
+    product(x, np.float32(0.5), out=out)
+    assert out.copy_to_host().tolist() == [[3.0] * 4] * 3
+    assert product(x, x).copy_to_host().tolist() == [[18.0] * 4] * 3
+    assert total(x).copy_to_host().tolist() == [12.0] * 3
+    with pytest.raises(NotSimulated, match="the broadcast of a device array"):
+        product(x, x[0])
+
+
 def test_the_gpu_can_be_asked_about():
     device = cuda.get_current_device()
     assert (device.MULTIPROCESSOR_COUNT, device.WARP_SIZE, device.compute_capability) == (
@@ -576,9 +602,14 @@ def test_streams_and_events_do_nothing():
     def kernel(out):
         out[0] = 1.0
 
-    start = cuda.event()
+    start, end = cuda.event(timing=False), cuda.event()
     start.record(stream)
+    start.wait(stream)
     kernel[1, 1, stream](device_array(out, lambda *_: None, "out"))
+    end.record(stream)
+    end.synchronize()
     stream.synchronize()
     cuda.synchronize()
     assert out[0] == 1.0
+    assert start.query()
+    assert start.elapsed_time(end) > 0

@@ -59,7 +59,7 @@ SIMULATED = Library(
         *touchpoints(
             "numba.cuda.simulator.api",
             _INTERNALS,
-            *("close()", "default_stream", "defer_cleanup()", "detect()", "event"),
+            *("close()", "default_stream", "defer_cleanup()", "detect()"),
             *("external_stream(ptr)", "stream", "synchronize()"),
         ),
         *touchpoints("numba.cuda.simulator.reduction", _INTERNALS, "Reduce"),
@@ -76,7 +76,12 @@ SIMULATED = Library(
             _INTERNALS,
             *("to_device(ary, stream, copy, to)", "device_array_like(ary, stream)"),
         ),
-        *touchpoints("numba.cuda", _INTERNALS, "device_array"),
+        *touchpoints("numba.cuda", _INTERNALS, "device_array", "is_cuda_array(obj)"),
+        *touchpoints(
+            "numba.cuda.vectorizers",
+            _INTERNALS,
+            "CUDAUFuncMechanism.broadcast_device(self, ary, shape)",
+        ),
         *touchpoints("numba.cuda.np.numpy_support", _INTERNALS, "as_dtype(nbtype)"),
     ),
 )

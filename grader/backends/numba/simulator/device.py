@@ -62,6 +62,27 @@ class Device:
         """Do nothing: nothing is held on the GPU."""
 
 
+class Event:
+    """An event of a device without a clock: all work is done, and any two lie 1 ms apart."""
+
+    def __init__(self, timing: bool = True) -> None:
+        """Take what numba's takes."""
+
+    def query(self) -> bool:
+        return True
+
+    def record(self, stream: object = 0) -> None:
+        """Do nothing: a simulated launch has ended when it returns."""
+
+    wait = record
+
+    def synchronize(self) -> None:
+        """Do nothing: all work is done."""
+
+    def elapsed_time(self, evtend: Event) -> float:
+        return 1.0
+
+
 class Context:
     """The context of the only GPU, as `cuda.current_context()` and as `cuda.gpus[0]`."""
 

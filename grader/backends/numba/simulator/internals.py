@@ -1,7 +1,7 @@
 """The private parts of numba-cuda that the simulation takes the place of: the one module that does.
 
-numba.cuda itself is loaded as for a GPU: its decorators, options and compiler are real. Arrays,
-streams and events on the host come from numba's own simulator. Importing this module raises
+numba.cuda itself is loaded as for a GPU: its decorators, options and compiler are real. Arrays
+and streams on the host come from numba's own simulator. Importing this module raises
 CannotGrade when the installed numba-cuda does not fit.
 """
 
@@ -16,6 +16,7 @@ from numba.cuda.core import config
 from numba.cuda.np import numpy_support
 
 from grader.backends.numba import contract
+from grader.backends.numba.simulator.not_simulated import NotSimulated
 from grader.model import CannotGrade
 from grader.worker.requirements import require
 
@@ -40,6 +41,7 @@ _driver: Any = importlib.import_module("numba.cuda.cudadrv.driver")
 _nvvm: Any = importlib.import_module("numba.cuda.cudadrv.nvvm")
 _codegen: Any = importlib.import_module("numba.cuda.codegen")
 _types: Any = importlib.import_module("numba.cuda.types")
+_vectorizers: Any = importlib.import_module("numba.cuda.vectorizers")
 _typeof: Any = importlib.import_module("numba.cuda.typing.typeof")
 
 ArgHint = _args.ArgHint
@@ -53,7 +55,7 @@ VECTORS: tuple[Any, ...] = tuple(importlib.import_module("numba.cuda.stubs")._ve
 
 # Of numba.cuda's names on the host, those that numba's simulator has without a GPU.
 _HOST = {
-    _api: "close default_stream defer_cleanup detect event external_stream is_bfloat16_supported "
+    _api: "close default_stream defer_cleanup detect external_stream is_bfloat16_supported "
     "is_float16_supported is_fp8_supported is_supported_version legacy_default_stream "
     "per_thread_default_stream stream synchronize",
     _args: "In Out InOut",
@@ -64,9 +66,14 @@ _HOST = {
 
 
 def put_in_place(
-    call: Any, call_device_function: Any, compile_kernel: Any, context: Any, device_array: Any
+    call: Any,
+    call_device_function: Any,
+    compile_kernel: Any,
+    context: Any,
+    event: Any,
+    device_array: Any,
 ) -> None:
-    """Make launches, compilations and device arrays of this process use these."""
+    """Make launches, compilations, events and device arrays of this process use these."""
     Kernel.call, Kernel.__call__ = call, call_device_function
     Kernel.compile = compile_kernel
     # Up to LLVM's code numba needs no library of NVIDIA's, but for the version that it writes.
@@ -86,7 +93,10 @@ def put_in_place(
             setattr(_cuda, name, getattr(module, name))
     _cuda.reduce = _cuda.Reduce
     _cuda.is_available = lambda: True
+    _cuda.event = event
     _cuda.as_cuda_array = _as_cuda_array
+    _cuda.is_cuda_array = lambda obj: isinstance(obj, FakeCUDAArray)
+    _vectorizers.CUDAUFuncMechanism.broadcast_device = _broadcast
     _cuda.profile_start = _cuda.profile_stop = lambda: None
     _cuda.device_array = _devicearray.device_array = device_array
 
@@ -123,6 +133,10 @@ def _threads_for_all(self: Any, kernel: Any) -> int:
 
 def _as_cuda_array(obj: Any, sync: bool = True) -> Any:
     return obj if isinstance(obj, FakeCUDAArray) else _cuda.to_device(obj)
+
+
+def _broadcast(mechanism: Any, array: Any, shape: tuple[int, ...]) -> Any:
+    raise NotSimulated("the broadcast of a device array by a function vectorised for the GPU")
 
 
 def compiled_for(kernel: Any, args: tuple[Any, ...], configuration: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from grader.backends.numba.simulator.access_log import Log
 from grader.backends.numba.simulator.block import Block
 from grader.backends.numba.simulator.compiler import compile_kernel
-from grader.backends.numba.simulator.device import Context
+from grader.backends.numba.simulator.device import Context, Event
 from grader.backends.numba.simulator.device_arrays import (
     element,
     memory_of,
@@ -26,7 +26,7 @@ from grader.worker.launches import Withheld, replaced
 
 def install() -> None:
     """Make the numba CUDA kernels of this process run thread by thread, with a GPU's limits."""
-    put_in_place(call, call_inside, compile_kernel, Context(), new_device_array)
+    put_in_place(call, call_inside, compile_kernel, Context(), Event, new_device_array)
     FakeCUDAArray.__getitem__, FakeCUDAArray.__setitem__ = element, set_element
 
 

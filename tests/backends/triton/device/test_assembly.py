@@ -116,6 +116,7 @@ def test_conversions() -> None:
         "mov.b32 $0, {$1, $2};",
         "shfl.sync.bfly.b32 $0, $1, 16, 31, -1;",
         "add.rz.f32 $0, $1, $2;",
+        "griddepcontrol.other;",
         "nothing",
     ],
 )
@@ -149,6 +150,20 @@ def test_a_kernel_has_two_results_of_assembly(gpu: Gpu) -> None:
     y = torch.empty(16)
     gpu.launch(two_results, (1,), x, y, BLOCK=16)
     torch.testing.assert_close(y, 38 * x)
+
+
+@triton.jit
+def dependent(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.extra.cuda.gdc_wait()
+    tl.store(y_ptr + i, tl.load(x_ptr + i) + 1)
+    tl.extra.cuda.gdc_launch_dependents()
+
+
+def test_a_launch_that_depends_on_another_waits_for_nothing(gpu: Gpu) -> None:
+    x, y = torch.randn(16), torch.empty(16)
+    gpu.launch(dependent, (1,), x, y, BLOCK=16)
+    assert torch.equal(y, x + 1)
 
 
 @triton.jit

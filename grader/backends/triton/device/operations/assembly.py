@@ -35,7 +35,10 @@ def inline(op: Operation, operands: Operands, run: Run) -> tuple[Tensor, ...]:
             registers[f"${number}"] = register
             number += 1
     try:
-        for instruction in ptx.instructions(str(op.attributes["asm_string"])):
+        text = ptx.instructions(str(op.attributes["asm_string"]))
+        if not text and not operands:  # for an effect alone, and it has none here
+            registers = {f"${i}": torch.zeros(1, dtype=torch.int64) for i in range(number)}
+        for instruction in text:
             ptx.run(instruction, registers)
     except Fault as fault:
         fault.site = fault.site or op.site
