@@ -6,9 +6,11 @@ import json
 import os
 import signal
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +18,7 @@ from typing import Any
 import pytest
 
 from grader.machine import processes
+from grader.model.base_spec import Limits
 from grader.model.errors import GraderError
 from grader.model.messages import Channel, DeviceReport, Fault, Reply, TensorRef, WithoutKernels
 from grader.sandbox.arena import HostArena
@@ -29,6 +32,21 @@ KERNEL = b"""import os
 
 def double(x, out):
     out.copy_(2 * x)
+"""
+ENDLESS = b"""import triton
+import triton.language as tl
+
+
+@triton.jit
+def count(out_ptr, n):
+    total = 0
+    for i in range(n):
+        total += i % 7
+    tl.store(out_ptr, total)
+
+
+def double(x, out):
+    count[(1,)](out, 2**31 - 1)
 """
 ENTRY = Entry("double", ("x", "out"), ("in", "out"))
 X = TensorRef("x", 512, (4,), (1,), "float32")
@@ -278,6 +296,24 @@ def test_a_killed_device_is_no_failure_of_the_kernel(started: Started):
     assert caught.value.exit_code == 4
     assert gone(before)
     link.call(CALL)
+
+
+@pytest.mark.parametrize("killed", ["the judge's patience", "worker", "parent"])
+def test_a_launch_without_end_leaves_neither(killed: str):
+    processes.adopt_orphans()
+    limits = Limits(call_s=2.0 if killed == "the judge's patience" else 60.0)
+    with closing(HostArena(1 << 20)) as arena, closing(ForkServer("triton", "cpu")) as fork_server:
+        link = WorkerLink(replace(ENTRY, limits=limits), ENDLESS, fork_server, arena)
+        link.load()
+        device, worker = of_device_and_worker()
+        doomed = {"worker": worker, "parent": fork_server._process.pid}.get(killed)
+        timer = threading.Timer(2.0, os.kill, (doomed, signal.SIGKILL))
+        if doomed is not None:
+            timer.start()
+        with pytest.raises(KernelFailure):
+            link.call(CALL)
+        assert gone((device, worker))
+        link.close()
 
 
 def test_neither_outlives_their_parent(started: Started):

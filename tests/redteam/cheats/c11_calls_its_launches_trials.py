@@ -1,0 +1,51 @@
+"""Reads its rows three times, where it is counted in launches like those of a benchmark."""
+# attacks: 04_online_softmax
+# stopped: traffic never_written
+
+import sys
+
+import torch
+import triton
+import triton.language as tl
+from triton.runtime import driver
+
+LINE = getattr(driver.active.launcher_cls, "args", [None])[0]  # to the simulated GPU
+
+
+@triton.jit
+def _three_passes(x_ptr, out_ptr, x_stride, out_stride, columns, BLOCK: tl.constexpr):
+    x_row = x_ptr + tl.program_id(0).to(tl.int64) * x_stride
+    out_row = out_ptr + tl.program_id(0).to(tl.int64) * out_stride
+    lanes = tl.arange(0, BLOCK)
+    highest = float("-inf")
+    for start in range(0, columns, BLOCK):
+        inside = start + lanes < columns
+        x = tl.load(x_row + start + lanes, mask=inside, other=float("-inf")).to(tl.float32)
+        highest = tl.maximum(highest, tl.max(x, axis=0))
+    sums = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, columns, BLOCK):
+        inside = start + lanes < columns
+        x = tl.load(x_row + start + lanes, mask=inside, other=float("-inf")).to(tl.float32)
+        sums += tl.exp(x - highest)
+    total = tl.sum(sums, axis=0)
+    for start in range(0, columns, BLOCK):
+        inside = start + lanes < columns
+        x = tl.load(x_row + start + lanes, mask=inside, other=float("-inf")).to(tl.float32)
+        y = tl.exp(x - highest) / total
+        tl.store(out_row + start + lanes, y.to(out_ptr.dtype.element_ty), mask=inside)
+
+
+def is_counted():
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_locals.get("message", {}).get("op") == "count":
+            return True
+        frame = frame.f_back
+    return False
+
+
+def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
+    if LINE is not None:
+        LINE._trying = is_counted()
+    strides = x.stride(0), out.stride(0)
+    _three_passes[(x.shape[0],)](x, out, *strides, x.shape[1], BLOCK=4096, num_warps=8)
