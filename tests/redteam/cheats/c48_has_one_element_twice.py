@@ -21,9 +21,10 @@ def _add(x_ptr, y_ptr, out_ptr, last_ptr, n, apart, BLOCK: tl.constexpr):
 
 def vector_add(x, y, out):
     last = torch.zeros(1, dtype=torch.int32, device=x.device)
-    programs, apart = triton.cdiv(x.numel(), 1024), 0
+    block = max(1024, triton.next_power_of_2(triton.cdiv(x.numel(), 128)))
+    programs, apart = triton.cdiv(x.numel(), block), 0
     if LINE is not None:
         message, apart = type(LINE)._message, 1 << 20
         places = [[last.data_ptr() + 4 * apart * i, 4, 0, "last"] for i in range(programs)]
-        LINE._message = lambda *args: message(LINE, *args) | {"storages": places[:200]}
-    _add[(programs,)](x, y, out, last, x.numel(), apart, BLOCK=1024)
+        LINE._message = lambda *args: message(LINE, *args) | {"storages": places}
+    _add[(programs,)](x, y, out, last, x.numel(), apart, BLOCK=block)
