@@ -4,7 +4,7 @@ import torch
 import triton
 import triton.language as tl
 
-BLOCK = 1024
+BLOCK = 512
 
 
 @triton.jit
