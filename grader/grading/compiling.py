@@ -1,9 +1,6 @@
 """Compile what a kernel file launches, in a process of the judge's, each text once a judge.
 
-The process gets a private folder with the texts and jobs.json, a list of `{"file", "options",
-"target", "limit_s", "sass"}`; with `sass`, loads and stores are counted. For each job it appends a
-line of JSON to built.jsonl: the fields of `Code` below, `{"error", "line"}`, `{"timed_out"}` or
-`{"missing"}`.
+`grader/worker/compile_jobs.py` says what lies in the private folder of the process.
 """
 
 from __future__ import annotations
@@ -124,9 +121,12 @@ def launched(grading: Grading) -> dict[str, tuple[Specialisation, ...]]:
 def _case(grading: Grading, dtype: str) -> Case:
     """Return a case like the scored one, whose kernels the speed step runs, but of two rows.
 
-    Of one row an extent would be 1, for which a compiler makes another kernel.
+    Of one row an extent would be 1, for which a compiler makes another kernel. A worker that
+    simulates by itself is slow, and gets the small counted case.
     """
-    case = replace(grading.spec.sample_case, dtype=dtype, seed=grading.options.seed)
+    spec = grading.spec
+    like = spec.counted if backends.find(spec.backend).device is None else spec.sample_case
+    case = replace(like, dtype=dtype, seed=grading.options.seed)
     shape = tuple(max(2, extent) for extent in case.shape) if len(case.shape) > 1 else case.shape
     return replace(case, shape=shape)
 
@@ -163,9 +163,9 @@ def _run(backend: str, jobs: Sequence[Job]) -> list[Built]:
         home.mkdir(mode=0o700)
         listed = []
         for number, (job, limit_s) in enumerate(zip(jobs, limits, strict=True)):
-            _write(home / f"{number}.ttir", _text(job.kernel))
+            _write(home / f"{number}.text", _text(job.kernel))
             options = asdict(job.kernel.options)
-            one = {"file": f"{number}.ttir", "target": job.target, "limit_s": limit_s}
+            one = {"file": f"{number}.text", "target": job.target, "limit_s": limit_s}
             listed.append(one | {"options": options, "sass": job.required})
         _write(home / "jobs.json", json.dumps(listed))
         limit_s = min(sum(limits), ALL_S + REQUIRED_S)  # the last one may begin late

@@ -41,6 +41,7 @@ from .files import write_file as write_file
 from .messages import FROM_END as FROM_END
 from .messages import LARGEST_COUNT as LARGEST_COUNT
 from .messages import LONGEST_LAUNCH as LONGEST_LAUNCH
+from .messages import LONGEST_LINE as LONGEST_LINE
 from .messages import LONGEST_NAME as LONGEST_NAME
 from .messages import MOST_ACCESSES as MOST_ACCESSES
 from .messages import MOST_ARRAYS as MOST_ARRAYS
@@ -63,6 +64,7 @@ from .messages import TimedOut as TimedOut
 from .messages import Traced as Traced
 from .messages import WireError as WireError
 from .messages import WithoutKernels as WithoutKernels
+from .messages import listed as listed
 from .outcomes import Limit as Limit
 from .outcomes import Outcome as Outcome
 from .outcomes import Status as Status

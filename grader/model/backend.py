@@ -110,9 +110,12 @@ class Backend:
     which carries out what the kernel file launches and counts it out of the file's reach.
     `install()` of `simulated` then returns a function of a `grader.worker.device_link.DeviceLink`.
 
-    `compiler` is a module that compiles the texts of a device's `Specialisation`s, or None. The
-    judge runs it as `python -I -m`, with a private folder, the seconds for all texts, and the walls
-    to leave out; `grader.grading.compiling` says what lies there.
+    `compiler` is a module that compiles the texts of `Specialisation`s, or None. A device sends
+    them, or else the worker, whose class then has `launched()`. The judge runs the module as
+    `python -I -m`, with a private folder, the seconds for all texts, and the walls to leave out;
+    `grader.worker.compile_jobs` says what lies there. `compiler_needs` maps each tool that may be
+    missing to the arguments of `pip install` that bring it. With `compiler_optional`, the default
+    installation lacks one.
 
     `plain_call` defines `install()`, which returns a function from a CUDA tensor to an argument;
     NVIDIA's tools watch such calls. `lint` holds `NAMES`, a `SourceNames`. `reference_kernels` is a
@@ -139,6 +142,8 @@ class Backend:
     device: str | None = None
     compiled: str | None = "compiled"
     compiler: str | None = None
+    compiler_needs: Mapping[str, str] = field(default_factory=dict)
+    compiler_optional: bool = False
     plain_call: str = "plain_call"
     lint: str = "lint"
     reference_kernels: str | None = None

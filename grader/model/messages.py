@@ -11,7 +11,7 @@ import math
 import select
 import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -143,8 +143,9 @@ class Reply:
 
     `peak` is the most bytes that the kernel file held beside the arena, in simulation. `seconds`
     are those of each call of the last batch by the worker's own clock, where it has one. `walls`
-    maps each wall that was tested, before a kernel file was read, to whether it holds. `traced` and
-    `without_kernels` are there where the judge asked for them.
+    maps each wall that was tested, before a kernel file was read, to whether it holds. `traced`,
+    `without_kernels` and `kernels` are there where the judge asked for them, `unlisted` is the
+    number of further kernels.
     """
 
     seq: int
@@ -156,6 +157,8 @@ class Reply:
     walls: Mapping[str, bool] = field(default_factory=dict)
     traced: Traced | None = None
     without_kernels: WithoutKernels | None = None
+    kernels: tuple[Specialisation, ...] = ()
+    unlisted: int = 0
 
     def dump(self) -> dict[str, Any]:
         return asdict(self)
@@ -175,6 +178,8 @@ class Reply:
                 walls={_text(k): v is True for k, v in dict(message.get("walls", {})).items()},
                 traced=None if message.get("traced") is None else _traced(message["traced"]),
                 without_kernels=None if without is None else _without_kernels(without),
+                kernels=tuple(map(_specialisation, _at_most(message.get("kernels", [])))),
+                unlisted=_total(message.get("unlisted", 0)),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise WireError(f"a reply of another form: {error}") from None
@@ -182,13 +187,17 @@ class Reply:
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """The options of a compiled kernel, by its compiler's names."""
+    """The options of a compiled kernel, by Triton's names.
+
+    `shared` is in bytes: what a launch adds to the shared memory that the code itself names.
+    """
 
     num_warps: int = 4
     num_ctas: int = 1
     num_stages: int = 3
     maxnreg: int | None = None
     enable_fp_fusion: bool = True
+    shared: int = 0
 
 
 @dataclass(frozen=True)
@@ -202,6 +211,24 @@ class Specialisation:
     text: str
     options: BuildOptions = field(default_factory=BuildOptions)
     trial: bool = False
+
+
+def listed(
+    kernels: Collection[Specialisation], most: int
+) -> tuple[tuple[Specialisation, ...], int]:
+    """Return as many kernels as a message of about `most` bytes may hold, and how many it lacks.
+
+    Those of benchmarks come last, and where they are not listed, only other kernels count.
+    """
+    chosen: list[Specialisation] = []
+    for kernel in sorted(kernels, key=lambda each: each.trial):
+        most -= len(json.dumps(kernel.text))
+        if most < 0 or len(chosen) == MOST_SPECIALISATIONS:
+            break
+        chosen.append(kernel)
+    launched = sum(not each.trial for each in kernels) - sum(not each.trial for each in chosen)
+    names = {each.kernel for each in kernels} - {each.kernel for each in chosen}
+    return tuple(chosen), max(launched, len(names))
 
 
 @dataclass(frozen=True)
@@ -288,7 +315,7 @@ def _launched(value: Mapping[str, Any]) -> Launched:
 
 
 def _at_most(value: Any) -> list[Any]:
-    if not isinstance(value, list) or len(value) > MOST_SPECIALISATIONS:
+    if not isinstance(value, list | tuple) or len(value) > MOST_SPECIALISATIONS:
         raise ValueError(f"not a list of at most {MOST_SPECIALISATIONS}")
     return value
 
@@ -309,6 +336,7 @@ def _specialisation(value: Mapping[str, Any]) -> Specialisation:
             num_stages=_count(options["num_stages"], 64),
             maxnreg=None if registers is None else _count(registers, 1024),
             enable_fp_fusion=fuses,
+            shared=_count(options["shared"]),
         ),
         trial=value.get("trial") is True,
     )

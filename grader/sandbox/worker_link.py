@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Protocol
 
 from grader.model import (
+    MOST_SPECIALISATIONS,
     CannotGrade,
     Closed,
     DeviceReport,
@@ -126,7 +127,7 @@ class Executor(Protocol):
         """
 
     def kernels(self) -> Sequence[Specialisation]:
-        """Return the kernels that the last call launched, where a device knows them."""
+        """Return the kernels that the last call launched in simulation."""
 
     def close(self) -> str:
         """End; return the start of the printed output."""
@@ -319,7 +320,7 @@ class WorkerLink:
 
     def kernels(self) -> Sequence[Specialisation]:
         if self._device is None:
-            return ()
+            return self._sent_kernels()
         try:
             report = self._device.kernels(REPORT_S)
         except WireError as error:
@@ -327,6 +328,19 @@ class WorkerLink:
         if report.unlisted:
             raise KernelFailure(failures.too_many_kernels(len(report.kernels), report.unlisted))
         return report.kernels
+
+    def _sent_kernels(self) -> Sequence[Specialisation]:
+        """Return the kernels that the worker itself names, over several messages."""
+        self._make_ready()
+        found: list[Specialisation] = []
+        while len(found) < MOST_SPECIALISATIONS:
+            reply = self._exchange("kernels", REPORT_S, start=len(found))
+            found += reply.kernels
+            if not reply.unlisted:
+                return found
+            if not reply.kernels:
+                raise NotSimulated("the code of one of its kernels is longer than a message")
+        return found[:MOST_SPECIALISATIONS]
 
     def close(self) -> str:
         self._end()

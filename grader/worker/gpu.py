@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from grader.model import Specialisation
 from grader.worker.allocations import Allocations
 from grader.worker.arena_mapping import Views, map_arena
 from grader.worker.traffic_counter import Ledger
@@ -46,6 +47,9 @@ class OnGpu:
         event = torch.cuda.Event(enable_timing=True)
         event.record()
         return event
+
+    def launched(self) -> tuple[Specialisation, ...]:
+        return ()  # the judge asks in simulation
 
     def root_cause(self, error: BaseException) -> BaseException:
         return error

@@ -20,7 +20,17 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from grader.model import Channel, Closed, Fault, Reply, Traced, WithoutKernels
+from grader.model import (
+    LONGEST_LINE,
+    Channel,
+    Closed,
+    Fault,
+    Reply,
+    Specialisation,
+    Traced,
+    WithoutKernels,
+    listed,
+)
 from grader.worker import faults, walls
 from grader.worker.backend import backend_module, has
 from grader.worker.deadline import stopped_after
@@ -72,6 +82,12 @@ class Kernels(Protocol):
 
     def observing(self) -> AbstractContextManager[Launches | None]:
         """Record the kernels launched meanwhile, where they are compiled."""
+
+    def launched(self) -> tuple[Specialisation, ...]:
+        """Return the kernels that the last call launched, for the backend's `compiler`.
+
+        Empty where a device knows them, and on a GPU.
+        """
 
     def without_kernels(self) -> AbstractContextManager[Withheld]:
         """Disable every kernel launch meanwhile, and count them."""
@@ -138,6 +154,7 @@ LIMITS = {
     resource.RLIMIT_NOFILE: 4096,
     resource.RLIMIT_CPU: 3600,  # seconds, of each process; far beyond the limits of all calls
 }
+MOST_TEXT = LONGEST_LINE // 8 * 7  # bytes of kernels in one reply
 STAND_BY_S = 1.0  # then it may sleep; the judge sends `go` much sooner
 HOST_MEMORY = 8 << 30  # bytes that a process may take beyond those of the libraries at the start
 
@@ -214,6 +231,7 @@ class Worker:
             "count": self._count,
             "trace": self._trace,
             "settle": self._settle,
+            "kernels": self._launched,
             "resources": self._resources,
             "without_kernels": self._without_kernels,
         }
@@ -319,6 +337,10 @@ class Worker:
         with self._kernels.observing() as launches:
             self._call_once(message)
         return {"launched": () if launches is None else launches.most_launched()}
+
+    def _launched(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        kernels, unlisted = listed(self._kernels.launched()[message["start"] :], MOST_TEXT)
+        return {"kernels": kernels, "unlisted": unlisted}
 
     def _without_kernels(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Call the entry once with launches withheld; report their number and the file's error.

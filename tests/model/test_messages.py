@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -25,6 +26,7 @@ from grader.model.messages import (
     Specialisation,
     TimedOut,
     WireError,
+    fitting,
 )
 from grader.model.texts import LONGEST_TEXT, printable
 
@@ -324,14 +326,29 @@ def test_texts_of_a_reply_are_cut_and_cleaned():
 KERNELS = (Specialisation("add", "module {}\n", BuildOptions(num_warps=8, maxnreg=64)),)
 
 
-def test_the_kernels_of_a_device_cross_whole():
-    report = DeviceReport(seq=3, kernels=KERNELS)
-    assert DeviceReport.parse(json.loads(json.dumps(report.dump()))) == report
+@pytest.mark.parametrize("report", [DeviceReport(3, kernels=KERNELS), Reply(3, kernels=KERNELS)])
+def test_launched_kernels_cross_whole(report: DeviceReport | Reply):
+    assert type(report).parse(json.loads(json.dumps(report.dump()))) == report
+
+
+def test_as_many_kernels_are_sent_as_a_message_holds():
+    one, many = KERNELS[0], KERNELS * (messages.MOST_SPECIALISATIONS + 1)
+    large = replace(one, text="\n" * 50)  # in JSON 102 bytes
+    assert fitting([large, large, one], 250) == (large, large, one)
+    assert fitting([large, large, one], 203) == (large,)
+    assert len(fitting(many, 1 << 20)) == messages.MOST_SPECIALISATIONS
 
 
 @pytest.mark.parametrize(
     "options",
-    [{"num_warps": 64}, {"num_ctas": -1}, {"num_stages": "3"}, {"maxnreg": 2.0}, {"maxnreg": True}],
+    [
+        {"num_warps": 64},
+        {"num_ctas": -1},
+        {"num_stages": "3"},
+        {"maxnreg": 2.0},
+        {"maxnreg": True},
+        {"shared": -1},
+    ],
 )
 def test_options_of_another_form_are_no_report(options: dict[str, object]):
     message = json.loads(json.dumps(DeviceReport(seq=3, kernels=KERNELS).dump()))
@@ -341,7 +358,8 @@ def test_options_of_another_form_are_no_report(options: dict[str, object]):
         DeviceReport.parse(message)
 
 
-def test_a_device_lists_no_more_kernels_than_it_may():
-    report = DeviceReport(seq=3, kernels=KERNELS * (messages.MOST_SPECIALISATIONS + 1))
-    with pytest.raises(WireError):
-        DeviceReport.parse(json.loads(json.dumps(report.dump())))
+def test_nobody_lists_more_kernels_than_it_may():
+    many = KERNELS * (messages.MOST_SPECIALISATIONS + 1)
+    for report in (DeviceReport(3, kernels=many), Reply(3, kernels=many)):
+        with pytest.raises(WireError):
+            type(report).parse(json.loads(json.dumps(report.dump())))

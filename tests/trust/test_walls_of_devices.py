@@ -58,10 +58,11 @@ import json, sys
 from pathlib import Path
 
 from grader.backends.triton import compile_ttir
+from grader.worker import compile_jobs
 from grader.worker.walls import try_all
 
-compile_ttir._carry_out = lambda folder, job: try_all(job)
-compile_ttir.main(Path(sys.argv[1]), 600, sys.argv[2])
+compile_jobs._in_process = lambda compiler, folder, job: try_all(job)
+compile_jobs.carry_out(compile_ttir.COMPILER, Path(sys.argv[1]), 600, sys.argv[2])
 """
 
 

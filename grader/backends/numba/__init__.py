@@ -45,4 +45,12 @@ BACKEND = Backend(
     },
     simulation={"NUMBA_DISABLE_CUDA": "1"},
     takes_tensors=False,
+    compiler="compile_llvm",
+    compiler_needs={
+        "NVVM": "'nvidia-nvvm>=13,<14'",
+        "ptxas-blackwell": "--force-reinstall --no-deps triton",
+        "nvdisasm": "--force-reinstall --no-deps triton",
+        "libdevice.10.bc": "--force-reinstall --no-deps triton",
+    },
+    compiler_optional=True,
 )

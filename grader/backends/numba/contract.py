@@ -29,7 +29,7 @@ SIMULATED = Library(
             _INTERNALS,
             "CUDADispatcher.call(self, args, launch_config)",
             *("CUDADispatcher.__call__", "CUDADispatcher.compile(self, sig)"),
-            "_Kernel(py_func, argtypes, link, debug, lineinfo)",
+            *("_Kernel(py_func, argtypes, link, debug, lineinfo)", "_Kernel.library"),
             *("ForAll._compute_thread_per_block(self, dispatcher)", "_LAUNCH_CONFIG_KW"),
             "_LaunchConfiguration._push_args(self, args)",
             "_LaunchConfiguration._pop_args(self, prev)",
@@ -48,8 +48,14 @@ SIMULATED = Library(
             *("_runtime.gpus", "gpus"),
         ),
         *touchpoints("numba.cuda.cudadrv.driver", _INTERNALS, "_to_core_stream(stream)"),
-        *touchpoints("numba.cuda.cudadrv.nvvm", _INTERNALS, "NVVM()", "_datalayout"),
-        *touchpoints("numba.cuda.codegen", _INTERNALS, "CUDACodeLibrary.get_asm_str(self, cc)"),
+        *touchpoints(
+            "numba.cuda.cudadrv.nvvm", _INTERNALS, "NVVM()", "_datalayout", "llvm_replace(llvmir)"
+        ),
+        *touchpoints(
+            "numba.cuda.codegen",
+            _INTERNALS,
+            *("CUDACodeLibrary.get_asm_str(self, cc)", "CUDACodeLibrary.llvm_strs"),
+        ),
         *touchpoints("numba.cuda.simulator.args", _INTERNALS, "InOut(value)", "In", "Out"),
         *touchpoints(
             "numba.cuda.simulator.args",

@@ -16,10 +16,10 @@ import numpy as np
 from numba import cuda, types
 from numpy.typing import NDArray
 
-from grader.backends.numba.simulator import counts, device_arrays, setup
+from grader.backends.numba.simulator import counts, device_arrays, launched, setup
 from grader.backends.numba.simulator.access_log import Log
 from grader.backends.numba.simulator.parent_arrays import address_of
-from grader.model import Traced
+from grader.model import Specialisation, Traced
 from grader.worker import refusals
 from grader.worker.allocations import Allocations
 from grader.worker.bounds import Access, Span
@@ -74,6 +74,7 @@ class Simulated:
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
         """Begin a call; the simulator itself checks every index against its array."""
         refusals.begin()
+        launched.forget()
         setup.run_blocks(runs_backwards(ref["shape"] for ref in refs))
 
     def watching(self) -> AbstractContextManager[object]:
@@ -97,6 +98,9 @@ class Simulated:
 
     def observing(self) -> AbstractContextManager[None]:
         return nullcontext()  # nothing is compiled
+
+    def launched(self) -> tuple[Specialisation, ...]:
+        return launched.launched()
 
     def without_kernels(self) -> AbstractContextManager[Withheld]:
         return setup.undoing()

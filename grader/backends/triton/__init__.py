@@ -47,6 +47,11 @@ BACKEND = Backend(
     variables={"TRITON_CACHE_DIR": "{home}/triton", "TRITON_DEFAULT_FP_FUSION": "1"},
     device="device.process",
     compiler="compile_ttir",
+    compiler_needs={
+        "ptxas": "--force-reinstall --no-deps triton",
+        "ptxas-blackwell": "--force-reinstall --no-deps triton",
+        "nvdisasm": "--force-reinstall --no-deps triton",
+    },
     needs_c_compiler=True,
     reference_kernels="reference_kernels.py",
 )

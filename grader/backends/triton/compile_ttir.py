@@ -1,34 +1,17 @@
 """Compile TTIR to machine code in a process of the judge's behind walls, without a GPU.
 
-Started as `python -I -m grader.backends.triton.compile_ttir FOLDER ALL_S WITHOUT`. FOLDER is
-private; it holds jobs.json, a list of `{"file", "options", "target", "limit_s", "sass"}`, and the
-files of TTIR. After ALL_S seconds no further job begins. WITHOUT names walls to leave out,
-separated by commas. Appends a line of JSON to built.jsonl for each job:
-
-    {"registers", "spills", "shared", "tensor", "threads", "loads", "stores"}   sizes in bytes
-    {"error", "line"}    the compiler refuses the kernel; at a line of the kernel file, or null
-    {"timed_out"}        seconds; the jobs behind it are not tried
-    {"missing"}          a program that Triton's wheel should have brought
-
-Loads and stores are counted with `sass`, for nvdisasm takes longer than the compiler. The text
-comes from a kernel file, so that a parser decides what LLVM sees, and each job has a
-process of its own, in which the compiler may crash.
+Started as `python -I -m grader.backends.triton.compile_ttir FOLDER ALL_S WITHOUT`: see
+`grader.worker.compile_jobs`. The text comes from a kernel file, so that a parser decides what LLVM
+sees.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import random
 import re
-import resource
-import select
-import signal
-import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
-from contextlib import redirect_stdout, suppress
+from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -36,22 +19,10 @@ from typing import Any
 from grader.backends.triton.device.faults import Malformed, NotSimulated
 from grader.backends.triton.device.ttir.parse import parse
 from grader.backends.triton.device.ttir.records import Operation, Region
-from grader.backends.triton.sass import widths
-from grader.machine import processes
-from grader.worker import confine, pids
-from grader.worker.worker_home import UNUSED_USERS, Place
+from grader.worker import ptxas
+from grader.worker.compile_jobs import Compiler, Refused, carry_out, said, text_of
+from grader.worker.ptxas import KERNEL
 
-KERNEL = "kernel.py"  # the name of every kernel file
-LONGEST_ERROR = 300  # characters
-LIMITS = {
-    resource.RLIMIT_DATA: 8 << 30,  # bytes
-    resource.RLIMIT_FSIZE: 256 << 20,  # bytes
-    resource.RLIMIT_NOFILE: 4096,
-    resource.RLIMIT_CORE: 0,
-    resource.RLIMIT_CPU: 900,  # seconds, of a process that may have lost its parent
-}
-MOST_SAID = 1 << 20  # characters of what the compiler prints
-MOST_ANSWER = 1 << 16  # bytes
 WRITES_DESCRIPTORS = 90  # the capability for which the driver makes TTIR
 DIALECTS = ("tt", "arith", "math", "scf", "cf", "ub")
 # Of other dialects: what tl.assume and tl.debug_barrier become.
@@ -60,116 +31,12 @@ FLOAT8, LLVM_FLOAT8 = "f8E4M3FN", "f8e4m3nv"
 TOOLS = {"ptxas": "ptxas", "ptxas_blackwell": "ptxas-blackwell", "nvdisasm": "nvdisasm"}
 
 _DIAGNOSTIC = re.compile(r"^(?P<file>.*?):(?P<line>\d+):\d+: (?P<kind>error|note): (?P<text>.+)$")
-_PTXAS = re.compile(
-    r"ptxas[\w-]*\s+(?:.*, line (?P<line>\d+); )?(?:error|fatal)\s*:\s*(?P<text>.+)"
-)
 _LLVM = re.compile(r"LLVM ERROR: (?P<text>.+)")
 _CAPABILITY = re.compile(r"compute capability >= (\d+)(\d)")
-_USED = re.compile(r"Used (?P<registers>\d+) registers")
-_SPILLED = re.compile(r"(?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads")
 
 
-class Refused(Exception):
-    """The compiler refuses the kernel, or we do before it; `line` is of the kernel file."""
-
-    def __init__(self, text: str, line: int | None = None) -> None:
-        super().__init__(text)
-        self.line = line
-
-    def dump(self) -> dict[str, Any]:
-        return {"error": str(self)[:LONGEST_ERROR], "line": self.line}
-
-
-def main(folder: Path, all_s: float, walls: str) -> None:
-    processes.die_with_parent(signal.SIGKILL)
-    without = [name.strip() for name in walls.split(",") if name.strip()]
-    if "pids" not in without and pids.enter_pid_namespace():
-        os.setsid()  # the session that the judge made is one outside
-    _limit()
-    confine.build(Place(folder, "cpu", random.choice(UNUSED_USERS)), without)
-    from triton.backends.nvidia import compiler  # noqa: F401  once, for all children
-
-    deadline = time.monotonic() + all_s
-    with (folder / "built.jsonl").open("a") as results:
-        for job in json.loads(_text(folder / "jobs.json")):
-            if time.monotonic() > deadline:
-                break
-            built = _carry_out(folder, job)
-            results.write(json.dumps(built) + "\n")
-            results.flush()
-            if "timed_out" in built:
-                break
-
-
-def _limit() -> None:
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    for kind, limit in LIMITS.items():
-        hard = resource.getrlimit(kind)[1]
-        least = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
-        resource.setrlimit(kind, (least, least))
-
-
-# -- one job, in a process of its own
-
-
-def _carry_out(folder: Path, job: Mapping[str, Any]) -> dict[str, Any]:
-    ours, theirs = os.pipe()
-    log = folder / "errors.txt"
-    child = os.fork()
-    if child == 0:
-        os.setpgid(0, 0)
-        processes.die_with_parent(signal.SIGKILL)
-        os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), 2)
-        os.close(ours)
-        os.write(theirs, json.dumps(_answer(folder, job, log)).encode())
-        os._exit(0)
-    os.close(theirs)
-    answer = _read(ours, job["limit_s"])
-    with suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    os.close(ours)
-    if answer is None:
-        return {"timed_out": job["limit_s"]}
-    return json.loads(answer) if answer else _crash(log).dump()
-
-
-def _read(pipe: int, limit_s: float) -> bytes | None:
-    """Return what the child wrote, nothing if it died before, or None if time ran out."""
-    deadline, answer = time.monotonic() + limit_s, b""
-    while True:
-        ready, _, _ = select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))
-        if not ready:
-            return None
-        chunk = os.read(pipe, 1 << 16)
-        if not chunk:
-            return answer
-        answer += chunk
-        if len(answer) > MOST_ANSWER:
-            return b""
-
-
-def _answer(folder: Path, job: Mapping[str, Any], log: Path) -> dict[str, Any]:
-    if missing := _missing():
-        return {"missing": missing}
-    path = folder / job["file"]
-    try:
-        check(_text(path))
-        return _built(folder, path, job)
-    except Refused as error:
-        return error.dump()
-    except Exception as error:
-        return _diagnosed(log, error, _text(path)).dump()
-
-
-def _text(path: Path) -> str:
-    """Return the text as the compiler reads it, which takes line ends as they are."""
-    return path.read_bytes().decode()
-
-
-def _said(log: Path) -> str:
-    with log.open(errors="replace") as file:
-        return file.read(MOST_SAID)
+def _load() -> None:
+    from triton.backends.nvidia import compiler  # noqa: F401
 
 
 def _missing() -> str | None:
@@ -240,7 +107,8 @@ def _line(operation: Operation) -> int | None:
 # -- Triton's stages from TTIR on
 
 
-def _built(folder: Path, path: Path, job: Mapping[str, Any]) -> dict[str, Any]:
+def _built(path: Path, job: Mapping[str, Any]) -> dict[str, Any]:
+    check(text_of(path))
     from triton import knobs
     from triton._C.libtriton import ir
     from triton.backends.compiler import GPUTarget, Language
@@ -266,49 +134,19 @@ def _built(folder: Path, path: Path, job: Mapping[str, Any]) -> dict[str, Any]:
             for stage in stages.values():
                 before, module = module, stage(module, metadata)
     except Exception:
-        if found := _PTXAS.search(printed.getvalue()):
-            raise Refused(*_in_ptx(found, before)) from None
+        if refused := ptxas.refusal(printed.getvalue(), before):
+            raise refused from None
         raise
     listing = ""
     if job["sass"]:
-        cubin = folder / "kernel.cubin"
+        cubin = path.with_name("kernel.cubin")
         cubin.write_bytes(module)
-        listing = _listing(knobs.nvidia.nvdisasm.path, cubin)
-    return _facts(printed.getvalue(), metadata, listing)
-
-
-def _in_ptx(found: re.Match[str], ptx: object) -> tuple[str, int | None]:
-    """Return ptxas's sentence and the line of the kernel file that its line belongs to."""
-    if found["line"] is None or not isinstance(ptx, str):
-        return found["text"], None
-    files = dict(re.findall(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', ptx, re.MULTILINE))
-    above = "\n".join(ptx.splitlines()[: int(found["line"])])
-    for file, line in reversed(re.findall(r"^\s*\.loc\s+(\d+)\s+(\d+)", above, re.MULTILINE)):
-        if Path(files.get(file, "")).name == KERNEL:
-            return found["text"], int(line)
-    return found["text"], None
-
-
-def _listing(program: str, cubin: Path) -> str:
-    done = subprocess.run(
-        [program, "-c", "-ndf", str(cubin)], capture_output=True, text=True, check=True
-    )
-    return done.stdout
-
-
-def _facts(log: str, metadata: Mapping[str, Any], listing: str) -> dict[str, Any]:
-    used, spilled = _USED.search(log), _SPILLED.search(log)
-    if used is None or spilled is None:
-        raise Refused("ptxas does not report the registers that it used")
-    found = widths(listing)
+        listing = ptxas.listing(knobs.nvidia.nvdisasm.path, cubin)
     return {
-        "registers": int(used["registers"]),
-        "spills": max(int(spilled["stores"]), int(spilled["loads"])),
+        **ptxas.figures(printed.getvalue(), listing),
         "shared": metadata["shared"],
         "tensor": metadata.get("tmem_size", 0),
         "threads": 32 * metadata.get("num_warps", 1),
-        "loads": dict(sorted(found.loads.items())),
-        "stores": dict(sorted(found.stores.items())),
     }
 
 
@@ -317,15 +155,15 @@ def _facts(log: str, metadata: Mapping[str, Any], listing: str) -> dict[str, Any
 
 def _diagnosed(log: Path, error: Exception, text: str = "") -> Refused:
     """Return the first error that MLIR or LLVM printed, at its line; else the exception's own."""
-    said_of_it = _said(log)
-    if fatal := _LLVM.search(said_of_it):
+    printed = said(log)
+    if fatal := _LLVM.search(printed):
         return _fatal(fatal["text"], text)
-    lines = said_of_it.splitlines()
+    lines = printed.splitlines()
     found = [match for line in lines if (match := _DIAGNOSTIC.match(line))]
     first = next((match for match in found if match["kind"] == "error"), None)
     if first is None:
-        said = str(error).strip().splitlines()
-        return Refused(said[0] if said else type(error).__name__)
+        words = str(error).strip().splitlines()
+        return Refused(words[0] if words else type(error).__name__)
     # Of an operation in a library's function, a note names the line that calls it.
     own = (int(match["line"]) for match in found if Path(match["file"]).name == KERNEL)
     return Refused(first["text"], next(own, None))
@@ -350,11 +188,13 @@ def _has(operation: Operation, element: str) -> bool:
 
 
 def _crash(log: Path) -> Refused:
-    found = _LLVM.search(_said(log) if log.exists() else "")
+    found = _LLVM.search(said(log))
     if found is None:
         return Refused("Triton's compiler crashed")
     return _fatal(found["text"])
 
 
+COMPILER = Compiler(_load, _missing, _built, _diagnosed, _crash)
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3])
+    carry_out(COMPILER, Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3])

@@ -14,6 +14,7 @@ from grader.backends.triton.driver import preload as first_compilation
 from grader.backends.triton.driver.driver import activate, imitate_host
 from grader.backends.triton.driver.launcher import Line
 from grader.backends.triton.driver.scratch import Scratch
+from grader.model import Specialisation
 from grader.worker.allocations import Allocations
 from grader.worker.arena_mapping import map_arena, span_of, tensor_at
 from grader.worker.bounds import Span
@@ -69,6 +70,9 @@ class Simulated:
 
     def observing(self) -> AbstractContextManager[None]:
         return nullcontext()  # what is compiled here has no registers
+
+    def launched(self) -> tuple[Specialisation, ...]:
+        return ()  # the judge asks the device
 
     def without_kernels(self) -> AbstractContextManager[Withheld]:
         return nullcontext(Withheld())  # the judge has the device withhold launches

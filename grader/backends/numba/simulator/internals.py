@@ -126,6 +126,11 @@ def _verified(library: Any, cc: Any = None) -> str:
     return ""
 
 
+def code_of(compiled: Any) -> list[str]:
+    """Return the modules of a compiled kernel as NVVM gets them, its own first."""
+    return [_nvvm.llvm_replace(text) for text in compiled.library.llvm_strs]
+
+
 def _threads_for_all(self: Any, kernel: Any) -> int:
     """Return the block's size for `forall`: the largest, which a GPU advises for small kernels."""
     return int(self.thread_per_block) or 1024

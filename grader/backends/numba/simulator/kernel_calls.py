@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import grader
+from grader.backends.numba.simulator import launched
 from grader.backends.numba.simulator.block import Block
 from grader.backends.numba.simulator.device_arrays import of_part
 from grader.backends.numba.simulator.internals import Kernel, compiled_for
@@ -52,7 +53,7 @@ def call(kernel: Any, args: tuple[Any, ...], configuration: Any) -> None:
             raise
         why = f"numba compiles this kernel, and the simulator cannot run it ({error})"
         raise NotSimulated(why).with_traceback(error.__traceback__) from None
-    compiled_for(kernel, args, configuration)
+    launched.note(kernel, compiled_for(kernel, args, configuration), configuration)
 
 
 def call_inside(kernel: Any, *args: Any, **kwargs: Any) -> Any:

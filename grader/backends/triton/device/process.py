@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import mmap
 import os
 import select
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,7 @@ from grader.backends.triton.device import preload as first_launch
 from grader.backends.triton.device.calls import Call
 from grader.backends.triton.device.launches import Device
 from grader.backends.triton.device.requests import Misspoken, mapped, requested
-from grader.model import (
-    MOST_SPECIALISATIONS,
-    Channel,
-    Closed,
-    DeviceReport,
-    Specialisation,
-    WireError,
-)
+from grader.model import Channel, Closed, DeviceReport, WireError, listed
 
 MOST_TEXT = 6 << 20  # bytes of kernels in one report, of the 8 MiB that it may have
 PATIENCE_S = 1.0  # for a worker to read an answer; our driver needs none
@@ -62,20 +54,6 @@ def _mapping(fd: int) -> NDArray[np.uint8]:
     return np.frombuffer(mmap.mmap(fd, os.fstat(fd).st_size), np.uint8)
 
 
-def _listed(seq: int, kernels: Collection[Specialisation]) -> DeviceReport:
-    """List kernels, as many as one message may hold; those of benchmarks come last."""
-    chosen: list[Specialisation] = []
-    left = MOST_TEXT
-    for kernel in sorted(kernels, key=lambda each: each.trial):
-        left -= len(json.dumps(kernel.text))
-        if left < 0 or len(chosen) == MOST_SPECIALISATIONS:
-            break
-        chosen.append(kernel)
-    launched = sum(not each.trial for each in kernels) - sum(not each.trial for each in chosen)
-    names = {each.kernel for each in kernels} - {each.kernel for each in chosen}
-    return DeviceReport(seq=seq, kernels=tuple(chosen), unlisted=max(launched, len(names)))
-
-
 class Session:
     """The state between messages: the device, and the call that it is in, if it is in one."""
 
@@ -89,7 +67,8 @@ class Session:
             self._call = Call.begun(message, self._device.start)
             return DeviceReport(seq=message["seq"])
         if message["op"] == "kernels":
-            return _listed(message["seq"], self._last.specialisations.values())
+            kernels, unlisted = listed(self._last.specialisations.values(), MOST_TEXT)
+            return DeviceReport(seq=message["seq"], kernels=kernels, unlisted=unlisted)
         assert self._call is not None, "the judge ends a call that it began"
         report = self._call.report(message["seq"])
         self._last, self._call = self._call, None

@@ -29,7 +29,14 @@ def begin(grading: Grading) -> None:
 
 
 def can_be_compiled(spec: Spec) -> bool:
-    return backends.find(spec.backend).compiler is not None
+    """Report whether the exercise has the step.
+
+    An optional compiler says nothing to an exercise that grades no speed: its check would name a
+    package to install, for figures that explain speed alone.
+    """
+    backend = backends.find(spec.backend)
+    graded = spec.scored is not None or bool(spec.targets)
+    return backend.compiler is not None and (graded or not backend.compiler_optional)
 
 
 def asks(spec: Spec) -> str:

@@ -49,12 +49,9 @@ def compiled(grading: Grading) -> Finding:
     built = grading.once(build)
     missing = next((one for one in built if isinstance(one, Missing)), None)
     if missing is not None:
-        package = backends.find(grading.spec.backend).packages[0].name
-        return Finding(
-            f"not compiled: {missing.tool} is missing: "
-            f"pip install --force-reinstall --no-deps {package}",
-            outcome=Outcome.SKIP,
-        )
+        needs = backends.find(grading.spec.backend).compiler_needs
+        command = f": pip install {needs[missing.tool]}" if missing.tool in needs else ""
+        return Finding(f"not compiled: {missing.tool} is missing{command}", outcome=Outcome.SKIP)
     rows = tuple(_row(job, one) for job, one in zip(every, built, strict=True))
     failed = _failed(every, rows)
     if failed is None:

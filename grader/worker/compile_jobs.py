@@ -1,0 +1,164 @@
+"""The process in which the judge compiles what kernel files launched, without a GPU.
+
+A backend's `compiler` calls `carry_out` with a private folder. It holds jobs.json, a list of
+`{"file", "options", "target", "limit_s", "sass"}`, and the files, each with the text of one kernel.
+After `all_s` seconds no further job begins. A line of JSON is appended to built.jsonl for each:
+
+    {"registers", "spills", "shared", "tensor", "threads", "loads", "stores"}   sizes in bytes
+    {"error", "line"}    the compiler refuses the kernel; at a line of the kernel file, or null
+    {"timed_out"}        seconds; the jobs behind it are not tried
+    {"missing"}          a tool that is not installed
+
+Loads and stores are counted with `sass`, for nvdisasm takes longer than the compiler. The texts
+come from strangers: all of this happens behind a worker's walls, and each job has a process of its
+own, in which the compiler may crash.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import select
+import signal
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from grader.machine import processes
+from grader.worker import confine, pids
+from grader.worker.worker_home import UNUSED_USERS, Place
+
+LONGEST_ERROR = 300  # characters
+LIMITS = {
+    resource.RLIMIT_DATA: 8 << 30,  # bytes
+    resource.RLIMIT_FSIZE: 256 << 20,  # bytes
+    resource.RLIMIT_NOFILE: 4096,
+    resource.RLIMIT_CORE: 0,
+    resource.RLIMIT_CPU: 900,  # seconds, of a process that may have lost its parent
+}
+MOST_SAID = 1 << 20  # characters of what the compiler prints
+MOST_ANSWER = 1 << 16  # bytes
+
+
+class Refused(Exception):
+    """The compiler refuses the kernel, or we do before it; `line` is of the kernel file."""
+
+    def __init__(self, text: str, line: int | None = None) -> None:
+        super().__init__(text)
+        self.line = line
+
+    def dump(self) -> dict[str, Any]:
+        return {"error": str(self)[:LONGEST_ERROR], "line": self.line}
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A backend's compiler.
+
+    `load` imports once what all jobs need, and `missing` returns the name of a tool that is not
+    installed, or None. `build(path, job)` returns the figures of the kernel in the file; it may
+    raise Refused, and other errors, which `diagnosed(log, error, text)` explains. After a crash
+    `crashed(log)` does. In the file `log` is what the compiler printed to stderr.
+    """
+
+    load: Callable[[], None]
+    missing: Callable[[], str | None]
+    build: Callable[[Path, Mapping[str, Any]], dict[str, Any]]
+    diagnosed: Callable[[Path, Exception, str], Refused]
+    crashed: Callable[[Path], Refused]
+
+
+def carry_out(compiler: Compiler, folder: Path, all_s: float, walls: str) -> None:
+    """Carry out a folder's jobs; `walls` names those to leave out, separated by commas."""
+    processes.die_with_parent(signal.SIGKILL)
+    without = [name.strip() for name in walls.split(",") if name.strip()]
+    if "pids" not in without and pids.enter_pid_namespace():
+        os.setsid()  # the session that the judge made is one outside
+    _limit()
+    confine.build(Place(folder, "cpu", random.choice(UNUSED_USERS)), without)
+    compiler.load()
+    deadline = time.monotonic() + all_s
+    with (folder / "built.jsonl").open("a") as results:
+        for job in json.loads(text_of(folder / "jobs.json")):
+            if time.monotonic() > deadline:
+                break
+            built = _in_process(compiler, folder, job)
+            results.write(json.dumps(built) + "\n")
+            results.flush()
+            if "timed_out" in built:
+                break
+
+
+def _limit() -> None:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    for kind, limit in LIMITS.items():
+        hard = resource.getrlimit(kind)[1]
+        least = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+        resource.setrlimit(kind, (least, least))
+
+
+def _in_process(compiler: Compiler, folder: Path, job: Mapping[str, Any]) -> dict[str, Any]:
+    ours, theirs = os.pipe()
+    log = folder / "errors.txt"
+    child = os.fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        processes.die_with_parent(signal.SIGKILL)
+        os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), 2)
+        os.close(ours)
+        built = _answer(compiler, folder / job["file"], job, log)
+        os.write(theirs, json.dumps(built).encode())
+        os._exit(0)
+    os.close(theirs)
+    answer = _read(ours, job["limit_s"])
+    with suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    os.close(ours)
+    if answer is None:
+        return {"timed_out": job["limit_s"]}
+    return json.loads(answer) if answer else compiler.crashed(log).dump()
+
+
+def _read(pipe: int, limit_s: float) -> bytes | None:
+    """Return what the child wrote, nothing if it died before, or None if time ran out."""
+    deadline, answer = time.monotonic() + limit_s, b""
+    while True:
+        ready, _, _ = select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))
+        if not ready:
+            return None
+        chunk = os.read(pipe, 1 << 16)
+        if not chunk:
+            return answer
+        answer += chunk
+        if len(answer) > MOST_ANSWER:
+            return b""
+
+
+def _answer(compiler: Compiler, path: Path, job: Mapping[str, Any], log: Path) -> dict[str, Any]:
+    if missing := compiler.missing():
+        return {"missing": missing}
+    try:
+        return compiler.build(path, job)
+    except Refused as error:
+        return error.dump()
+    except Exception as error:
+        return compiler.diagnosed(log, error, text_of(path)).dump()
+
+
+def text_of(path: Path) -> str:
+    """Return the text as the compiler reads it, which takes line ends as they are."""
+    return path.read_bytes().decode()
+
+
+def said(log: Path) -> str:
+    """Return the start of what a compiler printed, if it printed anything."""
+    if not log.exists():
+        return ""
+    with log.open(errors="replace") as file:
+        return file.read(MOST_SAID)
