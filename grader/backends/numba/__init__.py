@@ -22,7 +22,7 @@ BACKEND = Backend(
             fix="`pip install 'numpy<2.5'`",
         ),
     ),
-    can=Abilities(simulate=True, count_traffic=True, trace_threads=True),
+    can=Abilities(simulate=True, count_traffic=True, trace_threads=True, compile_without_gpu=True),
     dtypes=("float32", "float16", "int8", "int16", "int32", "int64", "uint8", "bool"),
     scalars=("float", "int", "bool"),
     counts=(

@@ -117,13 +117,11 @@ def test_one_text_compiles_for_each_gpu(run: Run):
 @pytest.mark.slow
 def test_a_launch_adds_shared_memory_and_a_kernel_limits_registers(run: Run):
     # Sixty values, each loaded before the first is used.
-    loads = [
-        f"%p{n} = getelementptr float, float* %x, i32 {n}\n%v{n} = load volatile float, float* %p{n}"
-        for n in range(60)
-    ]
+    places = [f"%p{n} = getelementptr float, float* %x, i32 {n}" for n in range(60)]
+    loads = [f"%v{n} = load volatile float, float* %p{n}" for n in range(60)]
     products = [f"%s{n} = fmul float {f'%s{n - 1}' if n else '%other'}, %v{n}" for n in range(60)]
     [plain, limited] = run(
-        text("\n".join([*loads, *products, "%made = fadd float %s59, %v0"])),
+        text("\n".join([*places, *loads, *products, "%made = fadd float %s59, %v0"])),
         {"options": {**OPTIONS, "shared": 1000}},
         {"options": {**OPTIONS, "maxnreg": 24}},
     )

@@ -68,7 +68,20 @@ def debugged(a, out):
         out[0] = a[0]
 
 
+calls = []
+
+
+@cuda.jit
+def first(a, out):
+    if cuda.grid(1) == 0:
+        out[0] = a[0]
+
+
 def dot(a, b, out):
+    calls.append(a.size)
+    if len(calls) == 1:
+        first[1, 32](a, out)
+        return
     dynamic[1, 40, 0, 400](a, out)
     together[2, 32](a, out)
     half[1, 32](cuda.to_device(np.ones(3, np.float16)), out)
@@ -91,9 +104,12 @@ def varied(tmp_path: Path) -> Path:
     return file
 
 
-def compiled(fork_servers: ForkServers, kernel: Path) -> Step:
+def compiled(fork_servers: ForkServers, kernel: Path, calls: int = 0) -> Step:
+    """Run the step after this many calls."""
     grading = Grading(DOT, kernel, Options(seed=1), fork_servers)
     try:
+        for _ in range(calls):
+            compiling.launched(grading)
         for earlier in ("load", "correctness"):
             run(grading, replace(STEPS[earlier], run=lambda _: Finding("taken as passed")))
         return run(grading, STEPS["compile"])
@@ -107,6 +123,14 @@ def test_an_exercise_without_a_graded_speed_has_no_optional_step():
     assert plan.has_step(replace(PUZZLE.spec, targets=(90,)), "compile")
     triton = catalog.find(ROOT, "01_vector_add").spec
     assert plan.has_step(replace(triton, scored=None, gates=None), "compile")
+
+
+def test_a_slow_simulation_gets_the_small_case(fork_servers: ForkServers):
+    dot = Grading(DOT, DOT.solution, Options(seed=1), fork_servers)
+    assert compiling._case(dot, "float32").shape == DOT.spec.counted.shape
+    add = catalog.find(ROOT, "01_vector_add")
+    added = Grading(add, add.solution, Options(seed=1), fork_servers)
+    assert compiling._case(added, "float16").shape == add.spec.sample_case.shape
 
 
 def test_without_nvvm_the_step_is_skipped_with_the_command_that_adds_it(
@@ -126,10 +150,11 @@ def test_a_worker_sends_each_form_that_the_last_call_launched(
 ):
     grading = Grading(DOT, varied, Options(seed=1), fork_servers)
     try:
-        compiling.launched(grading)
+        [once] = compiling.launched(grading).values()
         [kernels] = compiling.launched(grading).values()
     finally:
         grading.close()
+    assert [one.kernel for one in once] == ["first"]
     assert [(one.kernel, one.options.num_warps) for one in kernels] == [
         *(("dynamic", 2), ("together", 1), ("half", 1)),
         *(("debugged", 1), ("debugged", 2)),
@@ -161,7 +186,7 @@ def test_the_solution_compiles(fork_servers: ForkServers):
 @NEEDS_NVVM
 @pytest.mark.slow
 def test_what_a_kernel_takes_from_outside_is_no_obstacle(fork_servers: ForkServers, varied: Path):
-    step = compiled(fork_servers, varied)
+    step = compiled(fork_servers, varied, calls=1)
     assert step.outcome is Outcome.PASS
     assert {one.error for one in step.compiled} == {None}
     dynamic = step.compiled[0]
