@@ -187,7 +187,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """The options of a compiled kernel, by Triton's names.
+    """The options of a compiled kernel, by the names of one compiler.
 
     `shared` is in bytes: what a launch adds to the shared memory that the code itself names.
     """
