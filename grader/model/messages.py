@@ -314,7 +314,7 @@ def _launched(value: Mapping[str, Any]) -> Launched:
     )
 
 
-def _at_most(value: Any) -> list[Any]:
+def _at_most(value: Any) -> Sequence[Any]:
     if not isinstance(value, list | tuple) or len(value) > MOST_SPECIALISATIONS:
         raise ValueError(f"not a list of at most {MOST_SPECIALISATIONS}")
     return value

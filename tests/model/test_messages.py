@@ -26,7 +26,7 @@ from grader.model.messages import (
     Specialisation,
     TimedOut,
     WireError,
-    fitting,
+    listed,
 )
 from grader.model.texts import LONGEST_TEXT, printable
 
@@ -326,7 +326,9 @@ def test_texts_of_a_reply_are_cut_and_cleaned():
 KERNELS = (Specialisation("add", "module {}\n", BuildOptions(num_warps=8, maxnreg=64)),)
 
 
-@pytest.mark.parametrize("report", [DeviceReport(3, kernels=KERNELS), Reply(3, kernels=KERNELS)])
+@pytest.mark.parametrize(
+    "report", [DeviceReport(3, kernels=KERNELS, unlisted=2), Reply(3, kernels=KERNELS, unlisted=2)]
+)
 def test_launched_kernels_cross_whole(report: DeviceReport | Reply):
     assert type(report).parse(json.loads(json.dumps(report.dump()))) == report
 
@@ -334,9 +336,10 @@ def test_launched_kernels_cross_whole(report: DeviceReport | Reply):
 def test_as_many_kernels_are_sent_as_a_message_holds():
     one, many = KERNELS[0], KERNELS * (messages.MOST_SPECIALISATIONS + 1)
     large = replace(one, text="\n" * 50)  # in JSON 102 bytes
-    assert fitting([large, large, one], 250) == (large, large, one)
-    assert fitting([large, large, one], 203) == (large,)
-    assert len(fitting(many, 1 << 20)) == messages.MOST_SPECIALISATIONS
+    assert listed([large, large, one], 250) == ((large, large, one), 0)
+    assert listed([large, large, one], 203) == ((large,), 2)
+    assert listed([replace(large, trial=True), one], 50) == ((one,), 0)
+    assert listed(many, 1 << 20) == (many[:-1], 1)
 
 
 @pytest.mark.parametrize(

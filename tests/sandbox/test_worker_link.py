@@ -9,8 +9,15 @@ from messages import text_of
 from syrupy.assertion import SnapshotAssertion
 
 from grader.model.errors import GraderError
-from grader.model.messages import Fault, WithoutKernels
-from grader.sandbox.worker_link import Entry, KernelFailure, WorkerLink
+from grader.model.messages import (
+    MOST_SPECIALISATIONS,
+    Fault,
+    Reply,
+    Specialisation,
+    WithoutKernels,
+    listed,
+)
+from grader.sandbox.worker_link import Entry, KernelFailure, NotSimulated, WorkerLink
 
 pytestmark = pytest.mark.slow
 
@@ -65,3 +72,35 @@ def test_a_failure_of_the_graders_part_is_an_error(
         link._finished(WithoutKernels(1, fault, "KeyError: 'run'"))
     assert text_of(caught.value) == snapshot
     assert caught.value.exit_code == 4
+
+
+# -- the kernels that a worker without a device names
+
+
+def sent(link: WorkerLink, monkeypatch: pytest.MonkeyPatch, number: int, most: int) -> list[str]:
+    """Return the names that the judge gets of this many kernels, with `most` bytes a message."""
+    every = [Specialisation(f"kernel{one}", "x" * 98) for one in range(number)]  # 100 bytes each
+
+    def exchange(operation: str, limit_s: float, start: int) -> Reply:
+        assert operation == "kernels"
+        kernels, unlisted = listed(every[start:], most)
+        return Reply(1, kernels=kernels, unlisted=unlisted)
+
+    monkeypatch.setattr(link, "_make_ready", lambda: None)
+    monkeypatch.setattr(link, "_exchange", exchange)
+    return [one.kernel for one in link.kernels()]
+
+
+def test_kernels_come_in_as_many_messages_as_they_need(
+    link: WorkerLink, monkeypatch: pytest.MonkeyPatch
+):
+    assert sent(link, monkeypatch, 0, 250) == []
+    assert sent(link, monkeypatch, 5, 250) == [f"kernel{one}" for one in range(5)]
+    assert len(sent(link, monkeypatch, 99, 350)) == MOST_SPECIALISATIONS
+
+
+def test_a_kernel_longer_than_a_message_is_not_simulated(
+    link: WorkerLink, monkeypatch: pytest.MonkeyPatch
+):
+    with pytest.raises(NotSimulated, match="longer than a message"):
+        sent(link, monkeypatch, 2, 99)

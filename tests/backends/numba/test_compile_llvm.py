@@ -93,7 +93,7 @@ def run(tmp_path: Path) -> Run:
         listed = [{**JOB, **job} for job in jobs]
         (tmp_path / "jobs.json").write_text(json.dumps(listed))
         subprocess.run(
-            [sys.executable, "-I", "-m", compile_llvm.__name__, str(tmp_path), ""],
+            [sys.executable, "-I", "-m", compile_llvm.__name__, str(tmp_path), "600", ""],
             env={"HOME": str(tmp_path), "TMPDIR": str(tmp_path), "PATH": os.environ["PATH"]},
             check=True,
         )
