@@ -442,7 +442,9 @@ def test_the_kind_of_a_fault_comes_from_the_device(error, kind, message):
 
 def test_a_tensor_of_the_host_is_refused(gpu: Gpu):
     x = gpu.tensor()
-    for other in (torch.zeros(16), torch.zeros(16) + 1, x.cpu(), x.to("cpu"), torch.arange(16)[2:]):
+    of_others = torch.from_numpy(np.zeros(16)), torch.frombuffer(bytearray(64), dtype=torch.float32)
+    made = torch.zeros(16), torch.zeros(16) + 1, x.cpu(), x.to("cpu"), torch.arange(16)[2:]
+    for other in (*made, *of_others):
         assert not other.is_cuda
         with pytest.raises(ValueError, match=r"x: Pointer argument cannot .* \(cpu tensor\?\)"):
             copy[(1,)](other, x, 12, BLOCK=8)
@@ -482,6 +484,13 @@ def test_a_copy_to_the_host_is_a_copy(gpu: Gpu):
         x.numpy()
     with pytest.raises(RuntimeError, match="invalid device ordinal"):
         torch.zeros(1, device="cuda:1")
+
+
+def test_a_device_without_memory_is_torchs_own(gpu: Gpu):
+    shape_only = torch.empty(16, device="meta")
+    assert shape_only.is_meta
+    with pytest.raises(NotImplementedError):
+        gpu.tensor().copy_(shape_only)
 
 
 def test_questions_to_torch_cuda(gpu: Gpu):
