@@ -94,3 +94,14 @@ def test_a_failed_assertion_names_program_and_element(gpu: Gpu) -> None:
 
 def test_without_debug_nothing_is_asserted(gpu: Gpu) -> None:
     gpu.launch(asserts, (3,), -torch.ones(12), BLOCK=4)
+
+
+@triton.jit
+def named(x_ptr, BLOCK: tl.constexpr):
+    größe = tl.load(x_ptr + tl.arange(0, BLOCK))
+    tl.device_assert(größe > 0, "Größe fehlt")
+
+
+def test_names_and_messages_may_have_letters_of_any_language(gpu: Gpu) -> None:
+    with pytest.raises(AssertFailed, match="Größe fehlt"):
+        gpu.launch(named, (1,), torch.tensor([1.0, 0.0]), BLOCK=2, debug=True)
