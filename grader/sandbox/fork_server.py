@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from grader import backends
 from grader.machine import empty_folder, processes, remove_folder
@@ -34,7 +35,9 @@ START_S = 120.0  # seconds to import torch and other large libraries from a slow
 END_S = 10.0
 MAX_OUTPUT = 4096  # bytes of a kernel's printed output that are stored
 
-_parents: set[int] = set()  # pids of all running fork servers
+# Pids of all running fork servers and commands; one may end while another begins on a thread.
+_running: set[int] = set()
+_births = threading.Lock()
 
 
 class NoWorker(CannotGrade):
@@ -100,7 +103,7 @@ def run_once(argv: Sequence[str], home: Path, limit_s: float, **variables: str) 
     """
     with tempfile.TemporaryFile() as output:
         try:
-            process = subprocess.Popen(
+            process = _started(
                 argv,
                 cwd=home,
                 env=environment(home) | variables,
@@ -121,10 +124,24 @@ def run_once(argv: Sequence[str], home: Path, limit_s: float, **variables: str) 
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            if processes.adopts_orphans():
-                processes.kill_children(spared=_parents)
+            _end_orphans_of(process)
         output.seek(max(0, os.fstat(output.fileno()).st_size - MAX_OUTPUT))
         return Done(status, printable(output.read().decode(errors="replace")))
+
+
+def _started(argv: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
+    with _births:
+        process = subprocess.Popen(argv, **options)
+        _running.add(process.pid)
+    return process
+
+
+def _end_orphans_of(process: subprocess.Popen[bytes]) -> None:
+    """Kill what an ended process left to this one, where this one adopts orphans."""
+    with _births:
+        _running.discard(process.pid)
+        if processes.adopts_orphans():
+            processes.kill_children(spared=_running)
 
 
 class ForkServer:
@@ -162,7 +179,7 @@ class ForkServer:
         self._home.mkdir(mode=0o700)
         ours, theirs = socket.socketpair()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
-        self._process = subprocess.Popen(
+        self._process = _started(
             program(
                 "grader.worker",
                 *(str(theirs.fileno()), str(backends.folder(self.backend))),
@@ -177,7 +194,6 @@ class ForkServer:
             stderr=self._log,
             start_new_session=True,  # the judge handles a Ctrl-C in the terminal
         )
-        _parents.add(self._process.pid)
         theirs.close()
         self._control = ours
         self._ready = False
@@ -330,9 +346,7 @@ class ForkServer:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
-            _parents.discard(self._process.pid)
-            if processes.adopts_orphans():
-                processes.kill_children(spared=_parents)
+            _end_orphans_of(self._process)
             self._process = None
             self._log.close()
         if self._folder is not None:

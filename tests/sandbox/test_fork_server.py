@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -149,3 +151,34 @@ def test_a_home_that_a_kernel_file_replaced_is_made_again(
     assert files_in(home) == ["kernel.py"]
     assert second.is_file()
     assert [path.name for path in outside.iterdir()] == ["kept"]
+
+
+def test_a_command_on_a_thread_and_a_fork_server_leave_each_other_alone(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A command ends while a fork server begins, and a fork server while a command runs."""
+    processes.adopt_orphans()
+    started, commands = subprocess.Popen, []
+
+    def popen(argv: list[str], **options: object) -> subprocess.Popen[bytes]:
+        process = started(argv, **options)
+        if "grader.worker" in argv:
+            commands.append(threading.Thread(target=run, args=(["true"],)))
+            commands[-1].start()
+            commands[-1].join(2)  # unless it has to wait until the fork server is known
+        return process
+
+    def run(argv: list[str]) -> None:
+        ends.append(fork_server_module.run_once(argv, temporary, 60).status)
+
+    ends: list[int | None] = []
+    monkeypatch.setattr(fork_server_module.subprocess, "Popen", popen)
+    with closing(ForkServer("numba", "cpu")) as fork_server:
+        fork_server.start()
+        assert fork_server._process.poll() is None
+        commands.append(threading.Thread(target=run, args=(["sleep", "3"],)))
+        commands[-1].start()
+        time.sleep(0.5)
+    for command in commands:
+        command.join()
+    assert ends == [0, 0]
