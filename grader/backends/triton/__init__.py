@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.backends.triton.hints import COMPILER, LAUNCH
+from grader.backends.triton.hints import COMPILER, LAUNCH, WIDEN, WRAPPED
 from grader.model import Abilities, Backend, Hints, Package, Trial
 
 BACKEND = Backend(
@@ -39,8 +39,9 @@ BACKEND = Backend(
             "out_of_bounds": "Each access needs a mask that says which of its indices lie inside "
             "the array.",
             "race": "Give each element to one program, or make both accesses atomic.",
+            "wrapped_offset": WIDEN,
         },
-        messages={"compile": COMPILER, "exception": LAUNCH},
+        messages={"compile": COMPILER, "exception": LAUNCH, "out_of_bounds": WRAPPED},
     ),
     trial=Trial("reference_kernels.py", "read_two_write_one"),
     # Neither a default nor a cache elsewhere may change what a learner sees.

@@ -137,3 +137,8 @@ LAUNCH = {
     "docs/simulated-gpu.md lists the parts that it has.",
     "out of resource: threads": "A program has at most 1,024 threads, which are 32 warps.",
 }
+
+WIDEN = "Compute it in 64 bits: give a factor `.to(tl.int64)`, as in row.to(tl.int64) * stride."
+
+# Of the messages about an access out of bounds.
+WRAPPED = {"an offset computed in": WIDEN}

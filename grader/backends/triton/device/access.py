@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from grader.backends.triton.device.ttir.records import Site
+from grader.backends.triton.device.wide_indices import Exact
 
 # A volatile load, or one of an atomic: it may see what another program writes at the same time.
 Kind = Literal["load", "store", "atomic", "volatile"]
@@ -30,6 +31,7 @@ class Access:
     programs: Tensor
     site: Site
     order: str = "relaxed"  # or acquire, release, acq_rel
+    exact: Exact | None = None  # the addresses without any wrap-around, where they differ
 
     @property
     def itemsize(self) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
@@ -18,12 +19,20 @@ from grader.backends.triton.device.faults import OutOfBounds
 from grader.backends.triton.device.lanes import Lanes
 from grader.worker.bounds import Span
 
-_VERBS: dict[Kind, str] = {
+VERBS: dict[Kind, str] = {
     "load": "load reads",
     "volatile": "load reads",
     "store": "store writes",
     "atomic": "atomic updates",
 }
+
+
+@dataclass(frozen=True)
+class Wrapped:
+    """The active lanes whose addresses wrapped around, and where that began."""
+
+    lanes: NDArray[np.bool_]
+    cause: str
 
 
 class Bounds:
@@ -36,7 +45,7 @@ class Bounds:
         # when it ends no later than the furthest end of all spans that start at or below it.
         self._reach = list(accumulate((span.stop for span in self.spans), max, initial=0))
 
-    def check(self, lanes: Lanes) -> None:
+    def check(self, lanes: Lanes, wrapped: Wrapped | None = None) -> None:
         """Raise OutOfBounds unless every active lane's element lies inside one span."""
         size = lanes.access.itemsize
         # Addresses that follow each other may pass the highest one, and go on below 0.
@@ -45,7 +54,7 @@ class Bounds:
             return
         outside = self._outside(lanes.addresses, size)
         if outside.any():
-            raise OutOfBounds(self._explain(lanes, outside), lanes.access.site)
+            raise OutOfBounds(self._explain(lanes, outside, wrapped), lanes.access.site)
 
     def _outside(self, signed: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
         addresses = signed.view(np.uint64)
@@ -56,13 +65,20 @@ class Bounds:
         outside: NDArray[np.bool_] = (addresses >= stop) | (stop - addresses < size)
         return outside
 
-    def _explain(self, lanes: Lanes, wrong: NDArray[np.bool_]) -> str:
+    def element(self, lanes: Lanes, lane: int) -> str:
+        """Name the element of an active lane, which lies in bounds."""
+        address = int(lanes.addresses[lane])
+        span = next(span for span in self.spans if span.start <= address < span.stop)
+        return f"element {(address - span.start) // lanes.access.itemsize} of {span.name}"
+
+    def _explain(self, lanes: Lanes, wrong: NDArray[np.bool_], wrapped: Wrapped | None) -> str:
         """Explain the access of the first program that leaves the arrays."""
-        verb = _VERBS[lanes.access.kind]
+        verb = VERBS[lanes.access.kind]
         if not self.spans:
             return f"{verb} memory, but this call has no argument in memory"
         of_program = lanes.rows == lanes.rows[np.argmax(wrong)]
         active = int(np.count_nonzero(of_program))
+        cause = wrapped.cause if wrapped and (of_program & wrong & wrapped.lanes).any() else None
         outside = lanes.addresses[of_program & wrong].view(np.uint64)
         size = lanes.access.itemsize
         first = int(outside[0])
@@ -77,9 +93,10 @@ class Bounds:
         extent = _count((span.stop - span.start) // size, "element")
         message = f"{verb} {distance} {side} of {span.name} ({span.name} spans {extent})"
         if active == 1:
-            return f"{message}: is the address right?"
+            return f"{message}: {cause or 'is the address right?'}"
         return (
-            f"{message}; {outside.size} of {active} active lanes are outside: is the mask missing?"
+            f"{message}; {outside.size} of {active} active lanes are outside: "
+            f"{cause or 'is the mask missing?'}"
         )
 
 

@@ -20,6 +20,12 @@ class OutOfBounds(Fault):
     kind = "out_of_bounds"
 
 
+class WrappedOffset(Fault):
+    """An address in bounds is wrong, because the offset did not fit into its type."""
+
+    kind = "wrapped_offset"
+
+
 class Misaligned(Fault):
     """The address of an element is no multiple of its size."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -113,7 +114,11 @@ class Lanes:
 
     def bits(self, values: Tensor) -> Bits:
         """Return the bits of those elements of `values` (any axis may be 1) that lanes store."""
-        every = as_integers(values).expand(self.shape).numpy().reshape(self.shape[0], -1)
+        return self.of_active(as_integers(values))
+
+    def of_active(self, values: Tensor) -> NDArray[Any]:
+        """Return those elements of `values` (any axis may be 1) that are active lanes'."""
+        every = values.expand(self.shape).numpy().reshape(self.shape[0], -1)
         return every.reshape(-1) if self.active is None else every[self.active]
 
     def value(self, bits: Bits, other: Tensor | None = None) -> Tensor:

@@ -112,7 +112,7 @@ class Device:
         ]
         spans = [*call.spans, *scratch]
         races = Races(spans, request.grid, call.source)
-        return Memory([arena, *own], spans, races, call.traffic, call.provenance)
+        return Memory([arena, *own], spans, races, call.traffic, call.provenance, call.source)
 
     def _data(self, storage: Storage) -> Bytes:
         return self._scratch[storage.offset : storage.offset + storage.size]

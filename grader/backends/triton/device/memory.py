@@ -11,13 +11,16 @@ import numpy as np
 from torch import Tensor
 
 from grader.backends.triton.device.access import Access
-from grader.backends.triton.device.bounds import Bounds
-from grader.backends.triton.device.faults import Malformed, Misaligned
+from grader.backends.triton.device.bounds import VERBS, Bounds, Wrapped
+from grader.backends.triton.device.expressions import explain
+from grader.backends.triton.device.faults import Malformed, Misaligned, WrappedOffset
 from grader.backends.triton.device.lanes import Lanes
 from grader.backends.triton.device.mappings import Bits, Mapping, Mappings
 from grader.backends.triton.device.provenance import Provenance
 from grader.backends.triton.device.races import Races
+from grader.backends.triton.device.sites import Source
 from grader.backends.triton.device.traffic import Traffic
+from grader.backends.triton.device.wide_indices import Exact
 from grader.worker.bounds import Span
 
 # Takes some elements, for each lane its place among them, and the lanes' operands. Changes the
@@ -35,6 +38,7 @@ class Memory:
         races: Races | None = None,
         traffic: Traffic | None = None,
         provenance: Provenance | None = None,
+        source: Source | None = None,
     ) -> None:
         """Raise Malformed if mappings overlap, or a span lies outside of them."""
         self._mappings = Mappings(mappings)
@@ -45,6 +49,7 @@ class Memory:
         self._races = races
         self._traffic = traffic
         self._provenance = provenance
+        self._source = source or Source()
         self.changes = 0
 
     def load(self, access: Access, other: Tensor | None = None) -> Tensor:
@@ -101,7 +106,10 @@ class Memory:
         """Raise OutOfBounds or Misaligned; count an access that is neither."""
         if not lanes.count:
             return
-        self._bounds.check(lanes)
+        if lanes.access.exact is None:
+            self._bounds.check(lanes)
+        else:
+            self._check_wrapped(lanes, lanes.access.exact)
         size = lanes.access.itemsize
         ends = lanes.addresses[:1] if lanes.adjacent else lanes.addresses
         if size > 1 and self._mappings.misaligned(ends, size):
@@ -112,3 +120,20 @@ class Memory:
             )
         if self._traffic is not None:
             self._traffic.see(lanes)
+
+    def _check_wrapped(self, lanes: Lanes, exact: Exact) -> None:
+        """Raise OutOfBounds, or WrappedOffset where active lanes at wrong addresses lie in bounds.
+
+        The elements of such lanes are wrong on a GPU as well, whatever they hold here.
+        """
+        wrong = lanes.of_active(lanes.access.addresses != exact.values)
+        if not wrong.any():
+            self._bounds.check(lanes)
+            return
+        cause = explain(exact.cause, self._source)
+        self._bounds.check(lanes, Wrapped(wrong, cause))
+        element = self._bounds.element(lanes, int(np.argmax(wrong)))
+        verb = VERBS[lanes.access.kind]
+        raise WrappedOffset(
+            f"{verb} {element}, which is not the element that was meant: {cause}", lanes.access.site
+        )

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from torch import Tensor
 
-from grader.backends.triton.device import operations
+from grader.backends.triton.device import operations, wide_indices
 from grader.backends.triton.device.faults import Malformed
 from grader.backends.triton.device.ttir.records import Block, Module, Operation, Region, Type
 from grader.backends.triton.device.values import DTYPES, Value
@@ -71,13 +71,17 @@ class Program:
         # A region is unhashable, but lives as long as the module.
         plans = self._plans.get(id(region))
         if plans is None:
-            plans = self._plans[id(region)] = _plans(region)
+            plans = self._plans[id(region)] = _plans(region, self._offsets)
         return plans
 
     def check(self) -> None:
         """Raise Malformed if a value has more elements than Triton allows."""
         if self.largest > MOST_ELEMENTS:
             raise Malformed(f"a value has {self.largest} elements, of at most {MOST_ELEMENTS}")
+
+    @cached_property
+    def _offsets(self) -> frozenset[str]:
+        return wide_indices.offsets(self.module)
 
     @cached_property
     def bytes_per_program(self) -> int:
@@ -149,7 +153,7 @@ def reads(op: Operation) -> Iterator[str]:
         yield from inner.operands
 
 
-def _plans(region: Region) -> tuple[BlockPlan, ...]:
+def _plans(region: Region, offsets: frozenset[str]) -> tuple[BlockPlan, ...]:
     used = [
         frozenset(name for op in block.operations for name in reads(op)) for block in region.blocks
     ]
@@ -158,11 +162,16 @@ def _plans(region: Region) -> tuple[BlockPlan, ...]:
         raise Malformed("a region is empty")
     for i, block in enumerate(region.blocks):
         elsewhere = frozenset().union(*(names for j, names in enumerate(used) if j != i))
-        plans.append(_plan(block, used[i], elsewhere))
+        plans.append(_plan(block, used[i], elsewhere, offsets))
     return tuple(plans)
 
 
-def _plan(block: Block, used: frozenset[str], elsewhere: frozenset[str]) -> BlockPlan:
+def _plan(
+    block: Block,
+    used: frozenset[str],
+    elsewhere: frozenset[str],
+    offsets: frozenset[str] = frozenset(),
+) -> BlockPlan:
     """Plan a block. Names that another block reads (`elsewhere`) do not die in it."""
     *body, end = block.operations if _ends(block) else (*block.operations, Operation("scf.yield"))
     constants = {op.results[0]: _constant(op) for op in body if op.name in _CONSTANTS}
@@ -176,7 +185,7 @@ def _plan(block: Block, used: frozenset[str], elsewhere: frozenset[str]) -> Bloc
     for name in defined:
         dying.setdefault(last.get(name, len(body)), []).append(name)
     steps = tuple(
-        Step(op, operations.find(op.name), tuple(dying.get(i, ()))) for i, op in enumerate(body)
+        Step(op, _function(op, offsets), tuple(dying.get(i, ()))) for i, op in enumerate(body)
     )
     return BlockPlan(
         label=block.label,
@@ -187,6 +196,10 @@ def _plan(block: Block, used: frozenset[str], elsewhere: frozenset[str]) -> Bloc
         dead=tuple(dying.get(len(body), ())),
         used=used,
     )
+
+
+def _function(op: Operation, offsets: frozenset[str]) -> operations.Execute:
+    return wide_indices.watched(op, operations.find(op.name), offsets)
 
 
 def _ends(block: Block) -> bool:

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from grader.backends.triton.device.faults import NotSimulated
 from grader.backends.triton.device.ttir.records import Type
+from grader.backends.triton.device.wide_indices import carried
 
 DTYPES = {
     "i1": torch.bool,
@@ -115,7 +116,9 @@ def joined(values: Sequence[Value], counts: Sequence[int]) -> Value:
 
 
 def _rows(value: Tensor, rows: Tensor) -> Tensor:
-    return value if value.shape[0] == 1 else value.index_select(0, rows)
+    if value.shape[0] == 1:
+        return value
+    return carried(value, value.index_select(0, rows), lambda exact: _rows(exact, rows))
 
 
 def _scattered(rows: Sequence[Tensor], parts: Sequence[Tensor], count: int) -> Tensor:

@@ -57,7 +57,8 @@ class Gpu:
         x, y, z = (*grid, 1, 1)[:3]
         source = Source(kernel.fn.__code__.co_filename, _lines(kernel))
         spans = [span_of(name, tensor) for name, tensor in tensors.items()]
-        memory = memory_of({"races": Races(spans, (x, y, z), source)}, **tensors)
+        observers = {"races": Races(spans, (x, y, z), source), "source": source}
+        memory = memory_of(observers, **tensors)
         launch = Launch(program, (x, y, z), memory, compiled.metadata.num_warps, backwards)
         execute(launch, values)
         return launch.printed.take()

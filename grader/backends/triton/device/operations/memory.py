@@ -11,6 +11,7 @@ from grader.backends.triton.device.operations import Operands, operation
 from grader.backends.triton.device.run import Run
 from grader.backends.triton.device.ttir.records import Operation, Type
 from grader.backends.triton.device.values import DTYPES, dtype_of, expanded
+from grader.backends.triton.device.wide_indices import exact_of
 
 
 @operation("tt.load")
@@ -51,6 +52,7 @@ def access(
         programs=run.programs,
         site=op.site,
         order=str(op.attributes.get("sem", "relaxed")),
+        exact=exact_of(pointers),
     )
 
 
