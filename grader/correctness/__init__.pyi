@@ -30,3 +30,4 @@ from .properties import SCOPE as SCOPE
 from .properties import Scope as Scope
 from .properties import cases as cases
 from .properties import spread_cases as spread_cases
+from .undefined import name_origin as name_origin

@@ -9,20 +9,32 @@ from typing import TypeVar
 import torch
 
 from grader import backends
-from grader.correctness import Mismatch, expect, first_mismatch, has_unused_nan
+from grader.correctness import Mismatch, expect, first_mismatch, has_unused_nan, name_origin
 from grader.grading.session import Grading
 from grader.model import BrokenExercise, CannotGrade, Case, Failure, GraderError
 from grader.sandbox import KernelFailure
 
 T = TypeVar("T")
 
+# Failures of an access; an index that nothing had written may be why.
+AT_AN_ADDRESS = ("misaligned", "out_of_bounds", "wrapped_offset")
+
 
 def try_case(grading: Grading, case: Case) -> Failure | None:
     try:
         mismatch = check_case(grading, case)
     except KernelFailure as error:
-        return error.failure
-    return None if mismatch is None else failure_from(mismatch, grading.spec.backend)
+        failure = error.failure
+        return _with_origin(failure, grading) if failure.kind in AT_AN_ADDRESS else failure
+    if mismatch is None:
+        return None
+    return _with_origin(failure_from(mismatch, grading.spec.backend), grading, mismatch)
+
+
+def _with_origin(failure: Failure, grading: Grading, mismatch: Mismatch | None = None) -> Failure:
+    """Give the failure a closer hint where the call used undefined values."""
+    hint = name_origin(grading.remote.origins(), grading.source, mismatch)
+    return failure if hint is None else failure.model_copy(update={"hint": hint})
 
 
 def check_case(grading: Grading, case: Case) -> Mismatch | None:

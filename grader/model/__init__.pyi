@@ -48,6 +48,7 @@ from .messages import MOST_ARRAYS as MOST_ARRAYS
 from .messages import MOST_FRAMES as MOST_FRAMES
 from .messages import MOST_KERNELS as MOST_KERNELS
 from .messages import MOST_LAUNCHES as MOST_LAUNCHES
+from .messages import MOST_ORIGINS as MOST_ORIGINS
 from .messages import MOST_SPECIALISATIONS as MOST_SPECIALISATIONS
 from .messages import ArrayRef as ArrayRef
 from .messages import BuildOptions as BuildOptions
@@ -57,6 +58,7 @@ from .messages import DeviceReport as DeviceReport
 from .messages import Fault as Fault
 from .messages import Launched as Launched
 from .messages import LaunchRef as LaunchRef
+from .messages import Origin as Origin
 from .messages import Reply as Reply
 from .messages import Specialisation as Specialisation
 from .messages import TensorRef as TensorRef

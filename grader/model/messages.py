@@ -23,6 +23,7 @@ LONGEST_LAUNCH = 8 << 20  # the same of a line with a compiled kernel, from a wo
 MOST_FRAMES = 20
 MOST_TIMES = 1024  # calls in one message
 MOST_SPECIALISATIONS = 64  # of kernels, each with its text, in one report
+MOST_ORIGINS = 16  # of undefined values, in one report
 MOST_KERNELS = 8  # different kernels that one call launches
 MOST_ACCESSES = 8000  # of one traced call; at 60 bytes each, half of what a line may hold
 MOST_LAUNCHES, MOST_ARRAYS, MOST_AXES = 256, 64, 8  # of a traced call, and of one array
@@ -232,6 +233,23 @@ def listed(
 
 
 @dataclass(frozen=True)
+class Origin:
+    """A load of undefined values, and the output that they reached.
+
+    `output` is empty where a value could not be followed, `line` 0 where the load is in no line of
+    the kernel file. `name` is the variable that got the value, if the line assigns one. `array` and
+    `element` are the place in memory that nothing had written; an empty `array` means lanes that
+    the load masks off.
+    """
+
+    output: str
+    line: int
+    name: str = ""
+    array: str = ""
+    element: int = 0
+
+
+@dataclass(frozen=True)
 class DeviceReport:
     """A simulated device's reply to the message numbered `seq`: its view of one call.
 
@@ -240,7 +258,8 @@ class DeviceReport:
     with effect or without. `held` is the most bytes beside the arena that one launch was given.
     `not_simulated` names the part of the kernel that the device lacks. `kernels` are those that
     the last call launched, where the judge asked for them. `unlisted` of these are not among them,
-    because a report has no room for more.
+    because a report has no room for more. `origins` are those of undefined values that the call
+    used; they are material for hints, and decide nothing.
     """
 
     seq: int
@@ -251,6 +270,7 @@ class DeviceReport:
     not_simulated: str | None = None
     kernels: tuple[Specialisation, ...] = ()
     unlisted: int = 0
+    origins: tuple[Origin, ...] = ()
 
     def dump(self) -> dict[str, Any]:
         return asdict(self)
@@ -272,6 +292,7 @@ class DeviceReport:
                 not_simulated=None if lacks is None else _text(lacks),
                 kernels=tuple(map(_specialisation, _at_most(message.get("kernels", [])))),
                 unlisted=_total(message.get("unlisted", 0)),
+                origins=tuple(map(_origin, list(message.get("origins", ()))[:MOST_ORIGINS])),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise WireError(f"a report of another form: {error}") from None
@@ -339,6 +360,16 @@ def _specialisation(value: Mapping[str, Any]) -> Specialisation:
             shared=_count(options["shared"]),
         ),
         trial=value.get("trial") is True,
+    )
+
+
+def _origin(value: Mapping[str, Any]) -> Origin:
+    return Origin(
+        output=_text(value["output"]),
+        line=_count(value["line"]),
+        name=_text(value["name"]),
+        array=_text(value["array"]),
+        element=_total(value["element"]),
     )
 
 

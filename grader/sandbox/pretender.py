@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from grader.correctness import is_whole, widened
-from grader.model import Failure, Inputs, Spec, Specialisation, TensorRef, Traced
+from grader.model import Failure, Inputs, Origin, Spec, Specialisation, TensorRef, Traced
 from grader.sandbox.arena import Arena, view
 from grader.sandbox.worker_link import Call, Counts
 
@@ -136,6 +136,9 @@ class Pretender:
         return Traced(), None  # nor does any thread do anything
 
     def kernels(self) -> Sequence[Specialisation]:
+        return ()
+
+    def origins(self) -> Sequence[Origin]:
         return ()
 
     def close(self) -> str:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from grader.correctness import CaseDraw, bits, output_dtype, with_layout
-from grader.model import Argument, BrokenExercise, Case, Failure, Inputs, Spec, Traced
+from grader.model import Argument, BrokenExercise, Case, Failure, Inputs, Origin, Spec, Traced
 from grader.sandbox.arena import Arena, Placed, place, view
 from grader.sandbox.poison import Poison
 from grader.sandbox.worker_link import Call, Counts, Executor, KernelFailure
@@ -157,6 +157,10 @@ class RemoteKernel:
             for argument in self.spec.arguments
             if argument.role == "out"
         }
+
+    def origins(self) -> Sequence[Origin]:
+        """Return those of undefined values that the last call used, where a device saw them."""
+        return self._executor.origins()
 
     # -- one call
 

@@ -19,6 +19,7 @@ from grader.model import (
     GraderError,
     Launched,
     Limits,
+    Origin,
     Reply,
     Spec,
     Specialisation,
@@ -129,6 +130,9 @@ class Executor(Protocol):
     def kernels(self) -> Sequence[Specialisation]:
         """Return the kernels that the last call launched in simulation."""
 
+    def origins(self) -> Sequence[Origin]:
+        """Return those of undefined values that the last call used, where a device saw them."""
+
     def close(self) -> str:
         """End; return the start of the printed output."""
 
@@ -151,6 +155,7 @@ class WorkerLink:
         self._sequence = 0
         self._printed = ""
         self._loaded = False
+        self._origins: tuple[Origin, ...] = ()
         self._prepared = 0  # calls that the next `go` makes
         self._stopped = False
         self._used_s = 0.0  # of the time that one check has
@@ -342,6 +347,9 @@ class WorkerLink:
                 raise NotSimulated("the code of one of its kernels is longer than a message")
         return found[:MOST_SPECIALISATIONS]
 
+    def origins(self) -> Sequence[Origin]:
+        return self._origins
+
     def close(self) -> str:
         self._end()
         return self._printed
@@ -365,6 +373,7 @@ class WorkerLink:
             reply = self._exchange(operation, limit_s, **message)
             self._watched = False
             report = self._device.end(limit_s)
+            self._origins = report.origins
         except TimedOut:
             self._end()
             raise KernelFailure(failures.too_long(operation, limit_s)) from None
@@ -392,7 +401,9 @@ class WorkerLink:
             return None
         self._watched = False
         try:
-            return self._device.end(LAST_REPORT_S)
+            report = self._device.end(LAST_REPORT_S)
+            self._origins = report.origins
+            return report
         except TimedOut:
             return None
         except WireError as error:

@@ -22,6 +22,7 @@ from grader.model.messages import (
     Closed,
     DeviceReport,
     Fault,
+    Origin,
     Reply,
     Specialisation,
     TimedOut,
@@ -366,3 +367,29 @@ def test_nobody_lists_more_kernels_than_it_may():
     for report in (DeviceReport(3, kernels=many), Reply(3, kernels=many)):
         with pytest.raises(WireError):
             type(report).parse(json.loads(json.dumps(report.dump())))
+
+
+ORIGINS = (Origin("out", 31, "x"), Origin("", 12, "ticket", "tickets_ptr", 3))
+
+
+def test_the_origins_of_undefined_values_cross_whole():
+    report = DeviceReport(seq=3, origins=ORIGINS)
+    assert DeviceReport.parse(json.loads(json.dumps(report.dump()))) == report
+    many = DeviceReport(seq=3, origins=ORIGINS * messages.MOST_ORIGINS)
+    parsed = DeviceReport.parse(json.loads(json.dumps(many.dump())))
+    assert len(parsed.origins) == messages.MOST_ORIGINS
+
+
+@pytest.mark.parametrize("field", [{"line": -1}, {"line": "3"}, {"element": 2**64}, {"name": 3}])
+def test_origins_of_another_form_are_no_report(field: dict[str, object]):
+    message = json.loads(json.dumps(DeviceReport(seq=3, origins=ORIGINS).dump()))
+    message["origins"][1] |= field
+    with pytest.raises(WireError):
+        DeviceReport.parse(message)
+
+
+def test_the_names_in_origins_are_cleaned():
+    report = DeviceReport(seq=3, origins=(Origin("out", 1, "x\n\x1b[2J"),))
+    [origin] = DeviceReport.parse(json.loads(json.dumps(report.dump()))).origins
+    assert "\n" not in origin.name
+    assert "\x1b" not in origin.name

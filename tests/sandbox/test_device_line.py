@@ -9,7 +9,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,7 +20,15 @@ import pytest
 from grader.machine import processes
 from grader.model.base_spec import Limits
 from grader.model.errors import GraderError
-from grader.model.messages import Channel, DeviceReport, Fault, Reply, TensorRef, WithoutKernels
+from grader.model.messages import (
+    Channel,
+    DeviceReport,
+    Fault,
+    Origin,
+    Reply,
+    TensorRef,
+    WithoutKernels,
+)
 from grader.sandbox.arena import HostArena
 from grader.sandbox.fork_server import ForkServer
 from grader.sandbox.worker_link import Entry, KernelFailure, NotSimulated, WorkerLink
@@ -194,6 +202,18 @@ def test_the_device_learns_the_arguments_before_the_worker_is_called(link_to: Li
     assert [ref["name"] for ref in begun["refs"]] == ["x", "out"]
     assert not begun["withhold"]
     assert ended["op"] == "end"
+
+
+@pytest.mark.parametrize("said", [FINE, RAISED, CAUGHT])
+@pytest.mark.parametrize("fault", [None, RACE])
+def test_the_origins_of_undefined_values_are_those_of_the_last_call(
+    link_to: LinkTo, said: Reply, fault: Fault | None
+):
+    origins = (Origin("out", 5, "x"),)
+    link, _ = link_to(said, DeviceReport(seq=2, fault=fault, origins=origins))
+    with suppress(KernelFailure):
+        link.call(CALL)
+    assert link.origins() == origins
 
 
 def test_a_count_is_the_devices_with_the_workers_torch_operations(link_to: LinkTo):

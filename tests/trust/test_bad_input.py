@@ -35,7 +35,7 @@ from grader.grading.workers import Bench
 from grader.machine import devices
 from grader.model.errors import BrokenExercise, CannotGrade, GraderError
 from grader.model.exercise import Case
-from grader.model.messages import TensorRef
+from grader.model.messages import Origin, TensorRef
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Result, Step, parse_result
 from grader.model.verdict import exit_code, status_of
@@ -805,6 +805,9 @@ class NowAndThen:
     def count(self, call: Call) -> Mapping[str, int]:
         """Nothing here counts."""
         return {}
+
+    def origins(self) -> tuple[Origin, ...]:
+        return ()
 
     def close(self) -> str:
         return ""

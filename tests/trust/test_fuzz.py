@@ -47,6 +47,7 @@ from grader.model.messages import (
     DeviceReport,
     Fault,
     Launched,
+    Origin,
     Reply,
     TensorRef,
     WireError,
@@ -188,6 +189,7 @@ REPORT = DeviceReport(
     launches=1,
     held=4096,
     not_simulated="inline assembly",
+    origins=(Origin("out", 3, "x", "sums_ptr", 2),),
 ).dump()
 
 
@@ -210,6 +212,7 @@ def test_any_json_is_a_report_of_a_device_or_an_error(message: Any):
         assert type(number) is int
         assert 0 <= number < 2**63
     assert report.not_simulated is None or isinstance(report.not_simulated, str)
+    assert all(0 <= origin.line < 2**31 for origin in report.origins)
 
 
 # -- a judge, and a worker that answers anything at any time

@@ -14,13 +14,14 @@ from grader.backends.triton.driver import preload as first_compilation
 from grader.backends.triton.driver.driver import activate, imitate_host
 from grader.backends.triton.driver.launcher import Line
 from grader.backends.triton.driver.scratch import Scratch
+from grader.backends.triton.driver.unwritten import Marking
 from grader.model import Specialisation
 from grader.worker.allocations import Allocations
 from grader.worker.arena_mapping import map_arena, span_of, tensor_at
 from grader.worker.bounds import Span
 from grader.worker.device_link import SCRATCH, DeviceLink
 from grader.worker.launches import Withheld
-from grader.worker.torch_operations import Allocating, Moving
+from grader.worker.torch_operations import Moving
 from grader.worker.traffic_counter import Ledger
 
 
@@ -42,7 +43,7 @@ class Simulated:
         # For as long as the worker lives: a kernel may reach what the file allocates at any time
         # by its bare address.
         self._seen = ExitStack()
-        self._seen.enter_context(Allocating(self.allocations, arena, self._line.see))
+        self._seen.enter_context(Marking(self.allocations, arena, self._line.see))
 
     def argument(self, ref: Mapping[str, Any]) -> object:
         return tensor_at(self._memory, ref)

@@ -30,7 +30,7 @@ from grader.grading.steps.correctness.compare import correctness
 from grader.grading.steps.speed import speed
 from grader.grading.workers import Bench
 from grader.model.exercise import Case, Draw, Inputs, Spec
-from grader.model.messages import Specialisation, TensorRef
+from grader.model.messages import Origin, Specialisation, TensorRef
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure
 from grader.model.verdict import exit_code
@@ -76,6 +76,9 @@ class Here:
 
     def kernels(self) -> Sequence[Specialisation]:
         """Nothing here is compiled."""
+        return ()
+
+    def origins(self) -> tuple[Origin, ...]:
         return ()
 
     def close(self) -> str:

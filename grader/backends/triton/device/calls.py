@@ -112,12 +112,11 @@ class Call:
             launches=self.launches,
             held=self.held,
             not_simulated=self.not_simulated,
+            origins=() if self.provenance is None else self.provenance.origins(self.source),
         )
 
     def _counts(self) -> dict[str, int]:
-        counters = (self.traffic, self.provenance)
-        facts = [each.facts(self.source.line_of) for each in counters if each is not None]
-        return {name: count for each in facts for name, count in each.items()}
+        return {} if self.traffic is None else self.traffic.facts(self.source.line_of)
 
     def _frames(self, site: Site | None) -> tuple[tuple[int, str, str], ...]:
         """Return the places in the kernel file, outermost first, as the judge takes them."""

@@ -112,7 +112,8 @@ class Device:
         ]
         spans = [*call.spans, *scratch]
         races = Races(spans, request.grid, call.source)
-        return Memory([arena, *own], spans, races, call.traffic, call.provenance, call.source)
+        observers = races, call.traffic, call.provenance, call.source
+        return Memory([arena, *own], spans, *observers, scratch)
 
     def _data(self, storage: Storage) -> Bytes:
         return self._scratch[storage.offset : storage.offset + storage.size]

@@ -39,8 +39,12 @@ class Memory:
         traffic: Traffic | None = None,
         provenance: Provenance | None = None,
         source: Source | None = None,
+        scratch: Sequence[Span] = (),
     ) -> None:
-        """Raise Malformed if mappings overlap, or a span lies outside of them."""
+        """Take the memory, of which `scratch` are the spans that the kernel file allocated.
+
+        Raises Malformed if mappings overlap, or a span lies outside of them.
+        """
         self._mappings = Mappings(mappings)
         for span in spans:
             if not self._mappings.holds(span.start, span.stop):
@@ -50,6 +54,7 @@ class Memory:
         self._traffic = traffic
         self._provenance = provenance
         self._source = source or Source()
+        self._scratch = scratch
         self.changes = 0
 
     def load(self, access: Access, other: Tensor | None = None) -> Tensor:
@@ -63,7 +68,10 @@ class Memory:
                 self._races.read(lanes)
         if other is None and lanes.active is not None and self._provenance is not None:
             other = self._provenance.undefined(access.dtype, access.site)
-        return lanes.value(self._held(lanes), other)
+        bits = self._held(lanes)
+        if self._scratch and self._provenance is not None:
+            self._provenance.unwritten(access, lanes.addresses, bits, self._scratch)
+        return lanes.value(bits, other)
 
     def store(self, access: Access, values: Tensor) -> None:
         """Write `values`, which have the dtype of the access."""
@@ -81,6 +89,10 @@ class Memory:
             self.changes += 1
         self._mappings.write(lanes.addresses, bits, lanes.adjacent)
 
+    def kept(self, value: Tensor, result: Tensor) -> Tensor:
+        """Return a cast from one float to another that keeps the origins of undefined values."""
+        return result if self._provenance is None else self._provenance.kept(value, result)
+
     def atomic(self, access: Access, update: Update, *operands: Tensor) -> Tensor:
         """Update elements, one lane after the other; return what each lane found."""
         lanes = Lanes.of(access, apart=True)
@@ -90,6 +102,8 @@ class Memory:
         distinct, places = np.unique(lanes.addresses, return_inverse=True)
         held = self._mappings.read(distinct, access.itemsize) if lanes.count else self._held(lanes)
         before = held.copy()
+        if self._scratch and self._provenance is not None:
+            self._provenance.unwritten(access, distinct, held, self._scratch)
         found = update(held, places.reshape(-1), *map(lanes.bits, operands))
         if not np.array_equal(before, held):
             self.changes += 1

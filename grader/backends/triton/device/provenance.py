@@ -1,32 +1,36 @@
 """The origin of an undefined value that reaches an argument.
 
-A lane that a mask switches off without `other=` has no defined value; here it is NaN. A NaN has
-bits to spare, which arithmetic passes on. They hold the number of the load that made it. Some
-functions and casts lose them; then nothing is known of its origin.
+A lane that a mask switches off without `other=` has no defined value; here it is NaN. Memory that
+the kernel file allocated holds NaN until something is written there. Each such NaN gets the number
+of the load that it came from, which arithmetic passes on. Some functions and casts lose it; then
+nothing is known of its origin. Integers are not followed: of them only the loads of memory that
+nothing has written to are known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
 
+from grader.backends.triton.device.access import Access
 from grader.backends.triton.device.lanes import Lanes
-from grader.backends.triton.device.mappings import Bits
+from grader.backends.triton.device.mappings import Bits, Places
+from grader.backends.triton.device.sites import Source
 from grader.backends.triton.device.ttir.records import Site
 from grader.backends.triton.device.values import poison
+from grader.backends.triton.undefined import (
+    LARGEST_NUMBER,
+    NAN,
+    SPARE,
+    numbered,
+    unwritten_bits,
+)
+from grader.model import MOST_ORIGINS, Origin
 from grader.worker.bounds import Span
 
-# Of each type the bits of NaN, and the place of the six highest bits that are spare: these stay
-# when the number becomes a wider or narrower one.
-_NAN = {
-    torch.float16: (0x7E00, 3),
-    torch.bfloat16: (0x7FC0, 0),
-    torch.float32: (0x7FC0_0000, 16),
-    torch.float64: (0x7FF8_0000_0000_0000, 45),
-}
-MOST_ORIGINS = 63
+_INTEGER = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 class Provenance:
@@ -35,37 +39,85 @@ class Provenance:
     def __init__(self, arguments: Sequence[Span]) -> None:
         self._arguments = arguments
         self._numbers: dict[Site, int] = {}
-        self._reached: dict[str, Site] = {}
+        self._unwritten: dict[Site, tuple[str, int]] = {}  # array and element of the first lane
+        self._reached: dict[tuple[str, int], Site] = {}  # by argument and number
 
     def undefined(self, dtype: torch.dtype, site: Site) -> torch.Tensor:
         """Return the value of lanes that the load at `site` leaves undefined."""
-        value = torch.tensor(poison(dtype), dtype=dtype)
-        if dtype not in _NAN:
-            return value
-        number = self._numbers.setdefault(site, len(self._numbers) + 1)
-        if number > MOST_ORIGINS:
-            return value
-        nan, place = _NAN[dtype]
-        integer = {2: torch.int16, 4: torch.int32, 8: torch.int64}[dtype.itemsize]
-        return torch.tensor(nan | number << place, dtype=integer).view(dtype)
+        number = self._number(site) if dtype in NAN else None
+        if number is None:
+            return torch.tensor(poison(dtype), dtype=dtype)
+        bits = numbered(dtype, number)
+        return torch.tensor(bits, dtype=_INTEGER[dtype.itemsize]).view(dtype)
+
+    def unwritten(
+        self, access: Access, addresses: Places, bits: Bits, scratch: Sequence[Span]
+    ) -> None:
+        """Give those bits that were read in scratch, and were never written, the access's number.
+
+        `scratch` is the memory that the kernel file allocated.
+        """
+        pattern = unwritten_bits(access.dtype)
+        if pattern is None:
+            return
+        places = np.flatnonzero(bits == pattern)
+        if not places.size:
+            return
+        address = int(addresses[places[0]])
+        for span in scratch:
+            if span.start <= address < span.stop:
+                element = (address - span.start) // access.itemsize
+                self._unwritten.setdefault(access.site, (span.name, element))
+                number = self._number(access.site) if access.dtype in NAN else None
+                if number is not None:
+                    bits[places] = numbered(access.dtype, number)
 
     def follow(self, lanes: Lanes, bits: Bits) -> None:
-        """Note the origin of undefined values that are stored to an argument."""
-        if not self._numbers or lanes.access.dtype not in _NAN:
+        """Note the origins of undefined values that are stored to an argument."""
+        if not self._numbers or lanes.access.dtype not in NAN:
             return
-        nan, place = _NAN[lanes.access.dtype]
+        nan, place = NAN[lanes.access.dtype]
         undefined = np.flatnonzero((bits & nan) == nan)
         if not undefined.size:
             return
-        lane = int(undefined[0])
-        number = int(bits[lane]) >> place & MOST_ORIGINS
-        address = int(lanes.addresses[lane])
-        for site, of_site in self._numbers.items():
-            if of_site == number:
-                for span in self._arguments:
-                    if span.start <= address < span.stop:
-                        self._reached.setdefault(span.name, site)
+        numbers, first = np.unique(bits[undefined] >> place & SPARE, return_index=True)
+        sites = {number: site for site, number in self._numbers.items()}
+        for number, lane in zip(numbers.tolist(), undefined[first], strict=True):
+            address = int(lanes.addresses[lane])
+            for span in self._arguments:
+                if number in sites and span.start <= address < span.stop:
+                    self._reached.setdefault((span.name, number), sites[number])
 
-    def facts(self, line_of: Callable[[Site], int]) -> dict[str, int]:
-        """Return `undefined.out`: the line that left undefined what reached `out` first."""
-        return {f"undefined.{name}": line_of(site) for name, site in self._reached.items()}
+    def kept(self, value: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
+        """Return a cast with the numbers that NaN had before: some of torch's casts lose them."""
+        if not self._numbers or value.dtype not in NAN or result.dtype not in NAN:
+            return result
+        undefined = value.isnan()
+        if not undefined.any():
+            return result
+        (_, place), (nan, to) = NAN[value.dtype], NAN[result.dtype]
+        numbers = value.view(_INTEGER[value.dtype.itemsize]) >> place & SPARE
+        bits = nan | numbers.to(_INTEGER[result.dtype.itemsize]) << to
+        return torch.where(undefined, bits.view(result.dtype), result)
+
+    def origins(self, source: Source) -> tuple[Origin, ...]:
+        """Return the origins of what reached arguments, then loads that cannot be followed."""
+        return tuple(self._origins(source))[:MOST_ORIGINS]
+
+    def _origins(self, source: Source) -> Iterator[Origin]:
+        for (output, _), site in self._reached.items():
+            yield self._origin(site, source, output)
+        for site in self._unwritten:
+            if site not in self._numbers:
+                yield self._origin(site, source, "")
+
+    def _origin(self, site: Site, source: Source, output: str) -> Origin:
+        place = source.place(site)
+        array, element = self._unwritten.get(site, ("", 0))
+        return Origin(output, place.line, place.name, array, element)
+
+    def _number(self, site: Site) -> int | None:
+        """Return the number of the load at `site`, if one is left."""
+        if site not in self._numbers and len(self._numbers) == LARGEST_NUMBER:
+            return None
+        return self._numbers.setdefault(site, len(self._numbers) + 1)

@@ -15,10 +15,14 @@ class Source:
     file: str = ""
     lines: Sequence[str] = ()
 
+    def place(self, site: Site) -> Site:
+        """Return the outermost place in the file that led to an operation, if there is one."""
+        places = (*reversed(site.callers), site)
+        return next((place for place in places if place.file == self.file), Site())
+
     def line_of(self, site: Site) -> int:
         """Return the outermost line in the file that led to an operation; 0 where none did."""
-        places = (*reversed(site.callers), site)
-        return next((place.line for place in places if place.file == self.file), 0)
+        return self.place(site).line
 
     def quoted(self, site: Site) -> str:
         """Quote the line of an operation: `line 12 (tl.store(out + i, x))`."""
