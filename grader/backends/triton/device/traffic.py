@@ -122,7 +122,10 @@ class Traffic:
             self._add("stores", at, acts, access.site)
 
     def _add(self, name: str, at: NDArray[np.int64], amount: NDArray[np.int64], site: Site) -> None:
-        self._of_programs[name][at] += amount  # a program is in an access once
+        if (at[1:] > at[:-1]).all():
+            self._of_programs[name][at] += amount
+        else:  # in the region of a reduction a program acts for each lane
+            np.add.at(self._of_programs[name], at, amount)
         sites = self._of_sites[name]
         sites[site] = sites.get(site, 0) + int(np.max(amount))
 

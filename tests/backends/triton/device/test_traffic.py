@@ -210,3 +210,10 @@ def test_sectors_are_those_of_a_set(drawn: list[list[tuple[int, bool]]]) -> None
     ]
     total, worst, _ = counted.transactions()
     assert (total, worst) == (sum(map(len, requests)), max(map(len, requests)))
+
+
+def test_a_program_that_acts_for_each_lane_counts_as_often() -> None:
+    counted = Counted(programs=3)
+    counted.see("load", torch.arange(5).view(5, 1), programs=[2, 2, 2, 0, 0])
+    facts = counted.facts()
+    assert (facts["counts.loads"], facts["counts.bytes"]) == (3, 12)
