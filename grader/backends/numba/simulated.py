@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numba import cuda, types
 from numpy.typing import NDArray
 
 from grader.backends.numba.simulator import counts, device_arrays, launched, setup
@@ -124,6 +123,8 @@ def install() -> type[Simulated]:
 
 def preload() -> None:
     """Load the compiler: 0.3 s of a first launch."""
+    from numba import cuda, types
+
     cuda.jit(_nothing).compile((types.float32[::1],))
 
 

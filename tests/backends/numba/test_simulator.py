@@ -37,6 +37,19 @@ def test_simulated_kernels(file: str):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_no_library_of_nvidia_s_is_needed():
+    code = (
+        "from cuda.bindings import nvvm, runtime\n"
+        "def fail(*_): raise RuntimeError('no such library')\n"
+        "runtime.getLocalRuntimeVersion = nvvm.version = nvvm.create_program = fail\n"
+        "from grader.backends.numba import simulated\n"
+        "simulated.install()\n"
+        "simulated.preload()\n"
+    )
+    done = python("-c", code, simulated=True)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize(
     ("simulated", "before", "message"),
     [
