@@ -49,6 +49,7 @@ from grader.model.messages import (
     Launched,
     Origin,
     Reply,
+    Specialisation,
     TensorRef,
     WireError,
     printable,
@@ -80,6 +81,7 @@ REPLY = Reply(
     seconds=(1e-3, 2e-3),
     walls={"files": True},
     launched=(Launched("k", 1, None, 0, 32, 1),),
+    kernels=(Specialisation("k", "{}"),),
 ).dump()
 REPLIES = mutated(json.loads(json.dumps(REPLY)))
 

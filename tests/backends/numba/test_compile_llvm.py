@@ -7,10 +7,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fuzzing import JSON, as_bytes, fuzz, mutated
+from hypothesis import given
+from hypothesis import strategies as st
 
 from grader.backends.numba import BACKEND, compile_llvm
 from grader.worker.compile_jobs import Refused
@@ -259,3 +263,31 @@ def test_code_of_another_kind_is_refused(kernel: str, sentence: str):
 def test_texts_of_another_form_are_refused(kernel: str):
     with pytest.raises(Refused, match="its code is none that numba writes"):
         compile_llvm.read(kernel)
+
+
+PIECES = (
+    "asm",
+    '"',
+    ";",
+    "\n",
+    "declare ",
+    "define ",
+    "@f",
+    '@"g"',
+    "brkpt;",
+    "module ",
+    "\\",
+    "(",
+)
+SOURCES = mutated(json.loads(text(TWICE, "", HELPER)))
+MODULES = st.lists(st.lists(st.sampled_from(PIECES) | st.text(max_size=4)).map("".join))
+
+
+@fuzz(60)
+@given(
+    (SOURCES | JSON).map(as_bytes).map(bytes.decode)
+    | MODULES.map(lambda made: json.dumps({"modules": made, "fastmath": False, "opt": True}))
+)
+def test_any_text_is_refused_or_let_through_to_the_compiler(kernel: str):
+    with suppress(Refused):
+        assert all(isinstance(module, str) for module in compile_llvm.read(kernel).modules)
