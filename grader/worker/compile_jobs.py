@@ -11,7 +11,7 @@ After `all_s` seconds no further job begins. A line of JSON is appended to built
 
 Loads and stores are counted with `sass`, for nvdisasm takes longer than the compiler. The texts
 come from strangers: all of this happens behind a worker's walls, and each job has a process of its
-own, in which the compiler may crash.
+own, in which the compiler may crash. A few of these run at once.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ import resource
 import select
 import signal
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections import deque
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ LIMITS = {
 }
 MOST_SAID = 1 << 20  # characters of what the compiler prints
 MOST_ANSWER = 1 << 16  # bytes
+AT_ONCE = min(4, os.cpu_count() or 1)
 
 
 class Refused(Exception):
@@ -82,12 +84,12 @@ def carry_out(compiler: Compiler, folder: Path, all_s: float, walls: str) -> Non
     _limit()
     confine.build(Place(folder, "cpu", random.choice(UNUSED_USERS)), without)
     compiler.load()
-    deadline = time.monotonic() + all_s
-    with (folder / "built.jsonl").open("a") as results:
-        for job in json.loads(text_of(folder / "jobs.json")):
-            if time.monotonic() > deadline:
-                break
-            built = _in_process(compiler, folder, job)
+    jobs = json.loads(text_of(folder / "jobs.json"))
+    with (
+        (folder / "built.jsonl").open("a") as results,
+        closing(_in_order(compiler, folder, jobs, time.monotonic() + all_s)) as every,
+    ):
+        for built in every:
             results.write(json.dumps(built) + "\n")
             results.flush()
             if "timed_out" in built:
@@ -102,32 +104,70 @@ def _limit() -> None:
         resource.setrlimit(kind, (least, least))
 
 
-def _in_process(compiler: Compiler, folder: Path, job: Mapping[str, Any]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Running:
+    """A job's process, the pipe that it answers on, and what its compiler prints."""
+
+    child: int
+    pipe: int
+    log: Path
+    limit_s: float
+    deadline: float
+
+
+def _in_order(
+    compiler: Compiler, folder: Path, jobs: Sequence[Mapping[str, Any]], deadline: float
+) -> Generator[dict[str, Any], None, None]:
+    """Carry out jobs, a few at once; yield what each comes to, in their order."""
+    waiting, running = deque(jobs), deque[_Running]()
+    try:
+        while waiting or running:
+            while waiting and len(running) < AT_ONCE and time.monotonic() < deadline:
+                running.append(_begin(compiler, folder, waiting.popleft()))
+            if not running:
+                break
+            yield _answered(compiler, running.popleft())
+    finally:
+        for job in running:
+            _end(job)
+
+
+def _begin(compiler: Compiler, folder: Path, job: Mapping[str, Any]) -> _Running:
     ours, theirs = os.pipe()
-    log = folder / "errors.txt"
+    path = folder / job["file"]
+    log = path.with_suffix(f".{job['target']}.errors")
     child = os.fork()
+    with suppress(OSError):  # both do it, for neither knows which comes first
+        os.setpgid(child, 0)
     if child == 0:
-        os.setpgid(0, 0)
         processes.die_with_parent(signal.SIGKILL)
         os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), 2)
         os.close(ours)
-        built = _answer(compiler, folder / job["file"], job, log)
+        built = _answer(compiler, path, job, log)
         os.write(theirs, json.dumps(built).encode())
         os._exit(0)
     os.close(theirs)
-    answer = _read(ours, job["limit_s"])
-    with suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    os.close(ours)
+    return _Running(child, ours, log, job["limit_s"], time.monotonic() + job["limit_s"])
+
+
+def _answered(compiler: Compiler, job: _Running) -> dict[str, Any]:
+    answer = _read(job.pipe, job.deadline)
+    _end(job)
     if answer is None:
-        return {"timed_out": job["limit_s"]}
-    return json.loads(answer) if answer else compiler.crashed(log).dump()
+        return {"timed_out": job.limit_s}
+    return json.loads(answer) if answer else compiler.crashed(job.log).dump()
 
 
-def _read(pipe: int, limit_s: float) -> bytes | None:
+def _end(job: _Running) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(job.child, signal.SIGKILL)
+    os.waitpid(job.child, 0)
+    os.close(job.pipe)
+
+
+def _read(pipe: int, deadline: float) -> bytes | None:
     """Return what the child wrote, nothing if it died before, or None if time ran out."""
-    deadline, answer = time.monotonic() + limit_s, b""
+    answer = b""
     while True:
         ready, _, _ = select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))
         if not ready:

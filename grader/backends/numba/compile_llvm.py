@@ -151,11 +151,11 @@ def _tool(name: str) -> Path:
 def _built(path: Path, job: Mapping[str, Any]) -> dict[str, Any]:
     source, options = read(text_of(path)), job["options"]
     architecture = f"{job['target']}a" if job["target"] >= 90 else f"{job['target']}"  # as numba
-    ptx, cubin = _ptx(source, architecture), path.with_name("kernel.cubin")
+    ptx, cubin = _ptx(source, architecture), path.with_suffix(f".{architecture}.cubin")
     command = [str(_tool(PTXAS)), "--verbose", f"--gpu-name=sm_{architecture}", "-o", str(cubin)]
     command += [f"--maxrregcount={options['maxnreg']}"] if options["maxnreg"] else []
     command += ["--compile-only"] if source.links else []
-    log = _assembled(command, ptx, path.with_name("kernel.ptx"))
+    log = _assembled(command, ptx, path.with_suffix(f".{architecture}.ptx"))
     listing = ptxas.listing(str(_tool(NVDISASM)), cubin) if job["sass"] else ""
     return {
         **ptxas.figures(log, listing),

@@ -139,7 +139,7 @@ def _built(path: Path, job: Mapping[str, Any]) -> dict[str, Any]:
         raise
     listing = ""
     if job["sass"]:
-        cubin = path.with_name("kernel.cubin")
+        cubin = path.with_suffix(f".{target}.cubin")
         cubin.write_bytes(module)
         listing = ptxas.listing(knobs.nvidia.nvdisasm.path, cubin)
     return {
