@@ -23,7 +23,7 @@ _SAME = frozenset(
 )
 MOST_OPERATIONS = 8  # in one expression; a longer one is hard to read
 
-# Triton 3.7 numbers the names that it uses again; 3.6 has `arg3` or `12` for all but parameters.
+# Triton numbers a name that it uses again; `arg3` and `12` stand for values without one.
 _NUMBERED = re.compile(r"_\d+$")
 _UNNAMED = re.compile(r"(arg)?\d+")
 
