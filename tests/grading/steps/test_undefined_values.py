@@ -108,14 +108,15 @@ def fork_servers() -> Iterator[ForkServers]:
 def checked(fork_servers: ForkServers, tmp_path: Path) -> Iterator[Callable[[str], Finding]]:
     made: list[Grading] = []
 
-    def check(source: str) -> Finding:
+    def check(source: str, times: int = 1) -> Finding:
         kernel = tmp_path / "kernel.py"
         kernel.write_text(source, encoding="utf-8")
         made.append(
             Grading(SOFTMAX, kernel, Options(seed=1, case=Case((5, 100), "float16")), fork_servers)
         )
         # Not as a step: one that passes would begin to compile.
-        return correctness(made[-1])
+        *_, last = (correctness(made[-1]) for _ in range(times))
+        return last
 
     yield check
     for grading in made:
@@ -133,6 +134,14 @@ def test_lanes_that_a_mask_switches_off(checked: Callable[[str], Finding]) -> No
         "Line 11 (x = tl.load(x_ptr + row * x_stride + at, mask=at < columns).to(tl.float32)) "
         "masks off lanes of x, and their undefined values reached out. Give that load `other=...`"
     )
+
+
+def test_the_line_is_named_by_a_later_worker_too(checked: Callable[..., Finding]) -> None:
+    """A failing case is made smaller, each time in a new worker with the cache of the first."""
+    unmasked = ROWS.replace(", mask=at < columns{other}", "").format(**RIGHT)
+    failure = checked(unmasked, times=2).failure
+    assert failure is not None
+    assert (failure.kind, failure.frames[-1].line) == ("out_of_bounds", 11)
 
 
 def test_scratch_that_no_program_wrote(checked: Callable[[str], Finding]) -> None:

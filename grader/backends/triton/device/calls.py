@@ -121,7 +121,7 @@ class Call:
     def _frames(self, site: Site | None) -> tuple[tuple[int, str, str], ...]:
         """Return the places in the kernel file, outermost first, as the judge takes them."""
         places: Sequence[Site] = () if site is None else (*reversed(site.callers), site)
-        return tuple((each.line, "", "") for each in places if each.file == self.source.file)
+        return tuple((each.line, "", "") for each in filter(self.source.holds, places))
 
     def _at(self, site: Site | None) -> str:
         line = 0 if site is None else self.source.line_of(site)

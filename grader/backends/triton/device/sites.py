@@ -18,7 +18,14 @@ class Source:
     def place(self, site: Site) -> Site:
         """Return the outermost place in the file that led to an operation, if there is one."""
         places = (*reversed(site.callers), site)
-        return next((place for place in places if place.file == self.file), Site())
+        return next(filter(self.holds, places), Site())
+
+    def holds(self, site: Site) -> bool:
+        """Report whether a site is in the kernel file, whichever worker's copy it names.
+
+        Workers of a check share Triton's cache, and each has the file in a folder of its own.
+        """
+        return _without_folder(site.file) == _without_folder(self.file)
 
     def line_of(self, site: Site) -> int:
         """Return the outermost line in the file that led to an operation; 0 where none did."""
@@ -31,3 +38,8 @@ class Source:
             return "another file"
         text = self.lines[line - 1].strip() if line <= len(self.lines) else ""
         return f"line {line} ({text})" if text else f"line {line}"
+
+
+def _without_folder(path: str) -> tuple[str, str]:
+    folder, _, name = path.rpartition("/")
+    return folder.rpartition("/")[0], name
