@@ -323,8 +323,9 @@ def compare(
         limit, rms_limit = limits(got.dtype, answer, own, magnitude, terms)
     if unwritten is not None:
         missing = unwritten
-        if not has_unused_nan(got.dtype):  # the poison may be the right value
-            missing = unwritten & ((error > limit) | candidate.isnan())
+        if not has_unused_nan(got.dtype):  # the poison may be the right value, or a wrong one
+            bad = (error > limit) | candidate.isnan()
+            missing = unwritten & bad & bool((unwritten | ~bad).all())
         if bool(missing.any()):
             return report("never_written", missing, missing)
     strange = ~same & (~candidate.isfinite() | ~answer.isfinite())

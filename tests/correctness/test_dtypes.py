@@ -264,6 +264,14 @@ def test_a_pattern_that_a_kernel_may_write_by_right_counts_only_where_it_is_wron
     assert (found.kind, found.index, found.wrong) == ("never_written", (2,), 1)
 
 
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_wrong_number_may_be_the_pattern_by_chance(name: str):
+    got, answer = torch.tensor([0, 0, 0]).to(DTYPES[name]), torch.tensor([1, 1, 1])
+    found = judged(got, answer, unwritten=torch.tensor([True, False, False]))
+    assert found is not None
+    assert (found.kind, found.wrong) == ("value", 3)
+
+
 @pytest.mark.parametrize(
     ("dtype", "answer", "given"),
     [

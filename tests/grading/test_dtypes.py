@@ -100,7 +100,8 @@ def test_elements_that_are_never_written_are_named(grading_of, exercise: Exercis
     ("dtype", "by"), [("int8", 1), ("int32", -1), ("uint8", 1), ("int64", 2**61)]
 )
 def test_a_wrong_number_is_shown_as_a_number(grading_of, dtype: str, by: int):
-    grading = grading_of(NUMBA, "total = a + acc[i]", f"total = a + acc[i] + (i == 5) * {by}")
+    # Four of them: one may be what the output began as.
+    grading = grading_of(NUMBA, "total = a + acc[i]", f"total = a + acc[i] + (i % 20 == 5) * {by}")
     failure = try_case(grading, Case((70,), dtype, seed=3))
     assert failure is not None
     assert failure.kind == "value"
