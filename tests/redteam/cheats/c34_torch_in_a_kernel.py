@@ -1,6 +1,6 @@
 """Calls torch's softmax in its kernel, which finds the tensors in a variable of the file."""
 # attacks: 04_online_softmax
-# stopped: correctness exception
+# stopped: correctness compile | correctness exception
 
 import torch
 import triton

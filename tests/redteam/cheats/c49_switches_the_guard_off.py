@@ -1,6 +1,6 @@
 """Names the memory around its output as its own, and writes over it."""
 # attacks: 03_three_pass_softmax
-# stopped: correctness stray_write | correctness input_changed | correctness out_of_bounds
+# stopped: correctness protocol | correctness stray_write | correctness input_changed
 
 import triton
 import triton.language as tl
