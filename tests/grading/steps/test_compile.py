@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -252,13 +253,15 @@ def test_a_kernel_that_needs_too_much_shared_memory_fails(
 ) -> None:
     file = tmp_path / "kernel.py"
     file.write_text(MULTIPLIES)
-    step = compiled(fork_servers, ADD, file)
+    step = compiled(fork_servers, ADD, file, targets=(90,))  # others take long
     assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "compile")
     assert "of shared memory per block, and this GPU has 227 KiB" in step.failure.message
 
 
-def compiled(fork_servers: ForkServers, exercise: catalog.Exercise, kernel: Path) -> Step:
-    grading = Grading(exercise, kernel, Options(seed=1), fork_servers)
+def compiled(
+    fork_servers: ForkServers, exercise: catalog.Exercise, kernel: Path, **options: Any
+) -> Step:
+    grading = Grading(exercise, kernel, Options(seed=1, **options), fork_servers)
     try:
         for earlier in ("load", "correctness"):
             run(grading, replace(STEPS[earlier], run=lambda _: Finding("taken as passed")))
