@@ -34,7 +34,10 @@ SLOWER = 1.05  # the ratio of two medians of five rounds varies by some percent 
 # The authors' API, where every name has a docstring; package faces are the `__init__` of a folder.
 AUTHORS_API = ("spec.py", "testing.py", "model/exercise.py")
 # Found by walking a folder; steps, kinds and bounds also lie in a course's extensions.
-DISCOVERED = ("grader.grading.steps.", "grader.grading.kinds.", "grader.speed.bounds.")
+DISCOVERED = (
+    *("grader.grading.steps.", "grader.grading.kinds.", "grader.speed.bounds."),
+    "grader.backends.triton.device.operations.",
+)
 FIELDS = {"triton: str | None = None", "numba_cuda: str | None = None"}  # of grader/result/v1
 DOCSTRING_RULES = ("--select", "D2,D3,D4", "--ignore", "D203,D213,D415")  # as in pyproject.toml
 LIMITS = {
