@@ -1,0 +1,175 @@
+"""Judge each kernel twice on one machine, simulated and on its GPU: is the verdict the same?
+
+    python bench/same_verdicts.py --out bench/results/same_verdicts_h200.json
+    python bench/same_verdicts.py 04_online_softmax --devices cpu,cpu
+
+The kernels are solutions, wrong kernels and the honest corpus. Speed is left aside: only a GPU has
+it. A wrong kernel that says `On a GPU: may pass by luck` may pass there. The record is written
+after every kernel, and a run with the same --out goes on where it ended; a kernel whose file or
+exercise has changed begins again. Exit code 1 when a verdict differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import honest
+from host import machine
+
+from grader.course import catalog
+from grader.course.catalog import Exercise
+from grader.grading import check
+from grader.grading.options import Options
+from grader.model.errors import GraderError
+from grader.model.outcomes import Outcome
+from grader.model.results import Result
+
+SEED = 1
+REJECTS = (Outcome.FAIL, Outcome.NOT_STARTED, Outcome.ERROR)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`fate` is pass, rejected or undecided; with the step that decided it, and why."""
+
+    fate: str
+    step: str | None = None
+    kind: str | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One kernel. `fingerprint` is of its file and its exercise; `sum` is what `compared` says."""
+
+    exercise: str
+    kernel: str
+    fingerprint: str
+    simulated: Verdict
+    gpu: Verdict
+    sum: str
+
+
+def verdict(result: Result) -> Verdict:
+    """Return the verdict of all steps but speed."""
+    for step in result.steps:
+        if step.name == "speed" or step.outcome in (Outcome.PASS, Outcome.SKIP, Outcome.NOT_RUN):
+            continue
+        fate = "rejected" if step.outcome in REJECTS else "undecided"
+        failure = step.failure
+        return Verdict(
+            fate, step.name, failure and failure.kind, failure.message if failure else step.summary
+        )
+    return Verdict("pass" if result.steps else "undecided")
+
+
+def compared(simulated: Verdict, gpu: Verdict, may_be_lucky: bool) -> str:
+    """Return same, by luck, undecided or different."""
+    if "undecided" in (simulated.fate, gpu.fate):
+        return "undecided"
+    if simulated.fate == gpu.fate:
+        return "same"
+    return "by luck" if may_be_lucky and gpu.fate == "pass" else "different"
+
+
+def kernels(root: Path, names: Sequence[str]) -> Iterator[tuple[Exercise, Path]]:
+    chosen = [catalog.find(root, name) for name in names] or catalog.exercises(root)
+    corpus = honest.corpus(root)
+    for exercise in chosen:
+        yield exercise, exercise.solution
+        for path in sorted(exercise.solution.parent.glob("wrong_*.py")):
+            yield exercise, path
+        for one in corpus:
+            if one.exercise == exercise and one.runs_on("cpu"):
+                yield exercise, one.path
+
+
+def fingerprint(exercise: Exercise, kernel: Path) -> str:
+    files = [kernel, exercise.folder / "spec.py", exercise.tests]
+    return hashlib.sha256(
+        b"".join(file.read_bytes() for file in files if file.exists())
+    ).hexdigest()
+
+
+def judged(exercise: Exercise, kernel: Path, devices: Sequence[str], root: Path) -> Row:
+    requests = [
+        check.Request(exercise, kernel, Options(device=device, seed=SEED, shrink=False))
+        for device in devices
+    ]
+    simulated, gpu = (verdict(result) for result in check.run(requests, lambda text: None))
+    return Row(
+        exercise=exercise.name,
+        kernel=kernel.relative_to(root).as_posix(),
+        fingerprint=fingerprint(exercise, kernel),
+        simulated=simulated,
+        gpu=gpu,
+        sum=compared(simulated, gpu, catalog.needs_simulator(kernel)),
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    options.add_argument("names", nargs="*", help="exercises; without any, all of them")
+    options.add_argument("--devices", default="cpu,cuda", help="the two to compare")
+    options.add_argument("--out", type=Path, help="write the record here; go on if it exists")
+    asked = options.parse_args(argv)
+    root = catalog.find_root(Path(__file__).parent)
+    out = asked.out and asked.out.resolve()
+    os.chdir(root)  # so that the paths in the results are the course's own
+    devices = asked.devices.split(",")
+    kept = json.loads(out.read_text()) if out and out.exists() else {"kernels": []}
+    rows = {row["kernel"]: row for row in kept["kernels"]}
+    wanted = []
+    try:
+        for exercise, kernel in kernels(root, asked.names):
+            name = kernel.relative_to(root).as_posix()
+            wanted.append(name)
+            if rows.get(name, {}).get("fingerprint") == fingerprint(exercise, kernel):
+                continue
+            rows[name] = asdict(judged(exercise, kernel, devices, root))
+            print(f"{rows[name]['sum']:<10} {name}", file=sys.stderr, flush=True)
+            if out:
+                out.write_text(json.dumps(record(devices, rows), indent=2) + "\n")
+    except GraderError as error:
+        print(f"error: {error.message}\nnext: {error.next_step}", file=sys.stderr)
+        return error.exit_code
+    print("\n".join(table([rows[name] for name in wanted])))
+    return 1 if any(rows[name]["sum"] == "different" for name in wanted) else 0
+
+
+def record(devices: Sequence[str], rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    listed = [rows[name] for name in sorted(rows)]
+    return {
+        "benchmark": "same_verdicts",
+        "devices": list(devices),
+        "machine": machine(),
+        "sums": dict(Counter(row["sum"] for row in listed)),
+        "kernels": listed,
+    }
+
+
+def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield a line for each verdict that is not the same, and the sums."""
+    for row in rows:
+        if row["sum"] != "same":
+            told = [f"{where}: {words(row[where])}" for where in ("simulated", "gpu")]
+            yield f"{row['sum']:<10} {row['kernel']}\n    " + "\n    ".join(told)
+    sums = Counter(row["sum"] for row in rows)
+    yield f"{len(rows)} kernels: " + ", ".join(f"{n} {what}" for what, n in sums.most_common())
+
+
+def words(verdict: dict[str, Any]) -> str:
+    return " ".join(str(value) for value in verdict.values() if value)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

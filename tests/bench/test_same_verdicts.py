@@ -1,0 +1,86 @@
+"""bench/same_verdicts.py without a GPU: what it takes for the same verdict."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from grader.model.outcomes import Outcome
+from grader.model.results import Failure, Result, Step, parse_result
+
+ROOT = Path(__file__).parents[2]
+PASSED = parse_result((Path(__file__).parents[1] / "courses" / "result.json").read_bytes())
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    """The script, which no package makes importable, nor what lies beside it."""
+    sys.path.insert(0, str(ROOT / "bench"))
+    try:
+        spec = importlib.util.spec_from_file_location(
+            "same_verdicts", ROOT / "bench" / "same_verdicts.py"
+        )
+        assert spec is not None
+        assert spec.loader is not None
+        module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+    finally:
+        sys.path.remove(str(ROOT / "bench"))
+
+
+def ended(**outcomes: Outcome) -> Result:
+    steps = tuple(
+        Step(
+            name=name,
+            outcome=outcome,
+            points=0,
+            max_points=1,
+            summary="",
+            duration_s=0.0,
+            failure=Failure(kind="value", message="why") if outcome is Outcome.FAIL else None,
+        )
+        for name, outcome in outcomes.items()
+    )
+    return PASSED.model_copy(update={"steps": steps})
+
+
+@pytest.mark.parametrize(
+    ("result", "fate", "step"),
+    [
+        (ended(load=Outcome.PASS, speed=Outcome.SKIP), "pass", None),
+        (ended(load=Outcome.PASS, speed=Outcome.FAIL), "pass", None),
+        (ended(correctness=Outcome.FAIL, traffic=Outcome.NOT_RUN), "rejected", "correctness"),
+        (ended(correctness=Outcome.PASS, compile=Outcome.FAIL), "rejected", "compile"),
+        (ended(correctness=Outcome.CANNOT_GRADE), "undecided", "correctness"),
+        (ended(), "undecided", None),
+    ],
+    ids=["passed", "too slow", "wrong", "does not compile", "not simulated", "no step at all"],
+)
+def test_a_verdict_is_that_of_all_steps_but_speed(
+    script: ModuleType, result: Result, fate: str, step: str | None
+) -> None:
+    found = script.verdict(result)
+    assert (found.fate, found.step) == (fate, step)
+
+
+@pytest.mark.parametrize(
+    ("simulated", "gpu", "may_be_lucky", "expected"),
+    [
+        ("pass", "pass", False, "same"),
+        ("rejected", "rejected", False, "same"),
+        ("rejected", "pass", True, "by luck"),
+        ("rejected", "pass", False, "different"),
+        ("pass", "rejected", True, "different"),
+        ("undecided", "pass", True, "undecided"),
+    ],
+)
+def test_two_verdicts(
+    script: ModuleType, simulated: str, gpu: str, may_be_lucky: bool, expected: str
+) -> None:
+    found = script.compared(script.Verdict(simulated), script.Verdict(gpu), may_be_lucky)
+    assert found == expected
