@@ -25,9 +25,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 LONG = tuple(
     Path(__file__).parent / f"{name}.py"
     for name in (
-        *("trust/test_cheats_between_runs", "trust/test_bad_input", "trust/test_honest"),
-        *("sandbox/test_walls", "authoring/test_verify", "doctor/test_doctor"),
-        *("classroom/test_workflows", "classroom/test_guide"),
+        *("trust/test_sizes", "trust/test_bad_input", "grading/steps/test_traffic"),
+        *("grading/test_added_steps_and_kinds", "classroom/test_workflows"),
+        *("correctness/test_mistakes", "trust/test_cheats_between_runs"),
+        *("classroom/test_guide", "trust/test_honest", "backends/test_added_backend"),
+        *("backends/numba/test_simulator", "sandbox/test_walls", "doctor/test_doctor"),
+        *("authoring/test_verify", "backends/triton/test_liger"),
     )
 )
 assert all(path.is_file() for path in LONG)
