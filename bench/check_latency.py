@@ -33,7 +33,7 @@ from grader.course import catalog
 
 QUICK_RUNS = 5
 SAMPLE_S = 0.1
-STEPS = ("load", "correctness", "properties", "traffic", "memory", "speed")
+STEPS = ("load", "correctness", "properties", "traffic", "memory", "compile", "speed")
 
 
 @dataclass(frozen=True)
@@ -132,23 +132,24 @@ def stamped_check(name: str, device: str, fd: int) -> int:
     CLOCK_MONOTONIC is one clock for all processes, so that the parent can compare.
     """
     from grader import cli
-    from grader.grading import check
+    from grader.grading import judge_process
 
     moments: dict[str, float] = {}
-    run, parsed = check.run, check._parsed
+    ask = judge_process.ask
 
-    def stamped_run(*arguments: Any) -> Any:
+    def stamped_ask(requests: Any, hear: Any) -> None:
+        def stamped_hear(answer: Any) -> None:
+            if answer.kind == "result":
+                moments["result_arrived"] = time.monotonic()
+            hear(answer)
+
         moments["judge_started"] = time.monotonic()
         try:
-            return run(*arguments)
+            ask(requests, stamped_hear)
         finally:
             moments["judge_ended"] = time.monotonic()
 
-    def stamped_parsed(*arguments: Any) -> Any:
-        moments["result_arrived"] = time.monotonic()
-        return parsed(*arguments)
-
-    check.run, check._parsed = stamped_run, stamped_parsed
+    judge_process.ask = stamped_ask
     code = cli.main(["check", name, "--solution", "--json", "--device", device])
     with os.fdopen(fd, "w") as out:
         json.dump(moments, out)

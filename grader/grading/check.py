@@ -88,7 +88,7 @@ def must_have_threads(exercise: Exercise) -> None:
         raise UsageError(
             f"There is no picture of {exercise.name}: it is written in {backend.title}, whose "
             "kernels have no threads that a simulator could watch one by one.",
-            "`grader list` shows the puzzles, all of which can be on_trace.",
+            "`grader list` shows the puzzles, all of which can be traced.",
         )
 
 
