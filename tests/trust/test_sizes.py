@@ -19,6 +19,7 @@ from grader.grading import check
 from grader.grading.options import Options
 from grader.model.exercise import Spec
 from grader.model.outcomes import Outcome
+from grader.model.results import Result
 
 ROOT = Path(__file__).parents[2]
 SHELF = "exercises"
@@ -110,19 +111,35 @@ def wrong_kernels() -> list[Wrong]:
 WRONG = wrong_kernels()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("wrong", WRONG, ids=str)
-def test_a_kernel_that_is_wrong_for_large_sizes_is_rejected(wrong: Wrong, tmp_path: Path):
-    exercise = catalog.find(ROOT, wrong.exercise)
-    text = exercise.solution.read_text(encoding="utf-8")
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[Wrong, Result]:
+    """What one judge makes of all of them."""
+    folder = tmp_path_factory.mktemp("wrong")
+    options = Options(device="cpu", seed=1, shrink=False)
+    requests = [
+        check.Request(EXERCISES[wrong.exercise], written(wrong, folder / str(number)), options)
+        for number, wrong in enumerate(WRONG)
+    ]
+    return dict(zip(WRONG, check.run(requests, lambda text: None), strict=True))
+
+
+def written(wrong: Wrong, folder: Path) -> Path:
+    text = EXERCISES[wrong.exercise].solution.read_text(encoding="utf-8")
     for pattern, replacement in wrong.changes:
         text, times = re.subn(pattern, replacement, text)
         assert times, f"{pattern} is not in the solution"
-    kernel = tmp_path / "kernel.py"
+    folder.mkdir()
+    kernel = folder / "kernel.py"
     kernel.write_text(text, encoding="utf-8")
-    options = Options(device="cpu", seed=1, shrink=False)
-    (result,) = check.run([check.Request(exercise, kernel, options)], lambda text: None)
-    steps = {step.name: step for step in result.steps}
+    return kernel
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
+def test_a_kernel_that_is_wrong_for_large_sizes_is_rejected(
+    results: dict[Wrong, Result], wrong: Wrong
+):
+    steps = {step.name: step for step in results[wrong].steps}
     assert steps["load"].outcome is Outcome.PASS
     assert steps["correctness"].outcome is Outcome.FAIL
     assert wrong.kind in ("*", steps["correctness"].failure.kind), steps["correctness"].failure
