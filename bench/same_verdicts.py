@@ -5,7 +5,7 @@
 
 The kernels are solutions, wrong kernels and the honest corpus. Speed is left aside: only a GPU has
 it. A wrong kernel that says `On a GPU: may pass by luck` may pass there. The record is written
-after every kernel, and a run with the same --out goes on where it ended; a kernel whose file or
+after every batch, and a run with the same --out goes on where it ended; a kernel whose file or
 exercise has changed begins again. Exit code 1 when a verdict differs.
 """
 
@@ -18,6 +18,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ from grader.model.outcomes import Outcome
 from grader.model.results import Result
 
 SEED = 1
+BATCH = 6  # kernels a judge, which takes some 3 s to start
+NO_MEMORY = 1 << 20  # bytes of the GPU's memory for the speed step, which ends at once for want
 REJECTS = (Outcome.FAIL, Outcome.NOT_STARTED, Outcome.ERROR)
 
 
@@ -100,26 +103,38 @@ def fingerprint(exercise: Exercise, kernel: Path) -> str:
     ).hexdigest()
 
 
-def judged(exercise: Exercise, kernel: Path, devices: Sequence[str], root: Path) -> Row:
+def judged(due: Sequence[tuple[Exercise, Path]], devices: Sequence[str], root: Path) -> list[Row]:
+    """Judge the kernels of one batch on both devices, in one judge."""
     requests = [
-        check.Request(exercise, kernel, Options(device=device, seed=SEED, shrink=False))
+        check.Request(
+            exercise,
+            kernel,
+            Options(device=device, seed=SEED, shrink=False, gpu_memory=NO_MEMORY),
+        )
+        for exercise, kernel in due
         for device in devices
     ]
-    simulated, gpu = (verdict(result) for result in check.run(requests, lambda text: None))
-    return Row(
-        exercise=exercise.name,
-        kernel=kernel.relative_to(root).as_posix(),
-        fingerprint=fingerprint(exercise, kernel),
-        simulated=simulated,
-        gpu=gpu,
-        sum=compared(simulated, gpu, catalog.needs_simulator(kernel)),
-    )
+    verdicts = [verdict(result) for result in check.run(requests, lambda text: None)]
+    return [
+        Row(
+            exercise=exercise.name,
+            kernel=kernel.relative_to(root).as_posix(),
+            fingerprint=fingerprint(exercise, kernel),
+            simulated=simulated,
+            gpu=gpu,
+            sum=compared(simulated, gpu, catalog.needs_simulator(kernel)),
+        )
+        for (exercise, kernel), simulated, gpu in zip(
+            due, verdicts[::2], verdicts[1::2], strict=True
+        )
+    ]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("names", nargs="*", help="exercises; without any, all of them")
     options.add_argument("--devices", default="cpu,cuda", help="the two to compare")
+    options.add_argument("--at-once", type=int, default=1, help="batches at a time (default: 1)")
     options.add_argument("--out", type=Path, help="write the record here; go on if it exists")
     asked = options.parse_args(argv)
     root = catalog.find_root(Path(__file__).parent)
@@ -128,22 +143,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     devices = asked.devices.split(",")
     kept = json.loads(out.read_text()) if out and out.exists() else {"kernels": []}
     rows = {row["kernel"]: row for row in kept["kernels"]}
-    wanted = []
     try:
-        for exercise, kernel in kernels(root, asked.names):
-            name = kernel.relative_to(root).as_posix()
-            wanted.append(name)
-            if rows.get(name, {}).get("fingerprint") == fingerprint(exercise, kernel):
-                continue
-            rows[name] = asdict(judged(exercise, kernel, devices, root))
-            print(f"{rows[name]['sum']:<10} {name}", file=sys.stderr, flush=True)
-            if out:
-                out.write_text(json.dumps(record(devices, rows), indent=2) + "\n")
+        wanted = list(kernels(root, asked.names))
+        due = [
+            (exercise, kernel)
+            for exercise, kernel in wanted
+            if rows.get(kernel.relative_to(root).as_posix(), {}).get("fingerprint")
+            != fingerprint(exercise, kernel)
+        ]
+        batches = [due[i : i + BATCH] for i in range(0, len(due), BATCH)]
+        with ThreadPoolExecutor(asked.at_once) as pool:
+            for done in pool.map(lambda batch: judged(batch, devices, root), batches):
+                for row in done:
+                    rows[row.kernel] = asdict(row)
+                    print(f"{row.sum:<10} {row.kernel}", file=sys.stderr, flush=True)
+                if out:
+                    out.write_text(json.dumps(record(devices, rows), indent=2) + "\n")
     except GraderError as error:
         print(f"error: {error.message}\nnext: {error.next_step}", file=sys.stderr)
         return error.exit_code
-    print("\n".join(table([rows[name] for name in wanted])))
-    return 1 if any(rows[name]["sum"] == "different" for name in wanted) else 0
+    listed = [rows[kernel.relative_to(root).as_posix()] for _, kernel in wanted]
+    print("\n".join(table(listed)))
+    return 1 if any(row["sum"] == "different" for row in listed) else 0
 
 
 def record(devices: Sequence[str], rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
