@@ -532,6 +532,12 @@ def test_each_name_of_torch_cuda_has_a_function_of_its_own():
     assert len(set(map(id, functions))) == len(functions)
 
 
+def test_a_class_of_torch_cuda_stays_a_class():
+    """Libraries annotate with them: `torch.cuda.device | None` is no union for a function."""
+    classes = [name for name in host.IMITATED if isinstance(getattr(torch.cuda, name), type)]
+    assert [name for name in classes if not isinstance(host.IMITATED[name], type)] == []
+
+
 def test_the_page_lists_what_is_imitated():
     page = (Path(__file__).parents[3] / "docs" / "simulated-gpu.md").read_text()
     table = page.partition("| `torch.cuda` | imitation |")[2].partition("\n\n")[0]

@@ -174,21 +174,27 @@ class Event:
         return 1.0
 
 
-def _lacking(what: str) -> Callable[..., Any]:
-    def refuse(*args: object, **options: object) -> Any:
-        raise NotSimulated(what)
-
-    return refuse
-
-
-# Each name of `torch.cuda` has a function of its own, as in torch: torch._dynamo, which some
-# libraries import, has rules by function, and refuses two names of one with different rules.
+# Each name of `torch.cuda` has a function or a class of its own, as in torch: torch._dynamo, which
+# some libraries import, has rules by function, and refuses two names of one with different rules.
+# What is a class stays one: libraries annotate with `torch.cuda.device | None`.
 def _nothing() -> Callable[..., None]:
     return lambda *args, **options: None
 
 
-def _context() -> Callable[..., AbstractContextManager[None]]:
-    return lambda *args, **options: nullcontext()
+def _context() -> type[AbstractContextManager[None]]:
+    class Context(nullcontext[None]):
+        def __init__(self, *args: object, **options: object) -> None:
+            super().__init__()
+
+    return Context
+
+
+def _lacking(what: str) -> type:
+    class Lacking:
+        def __init__(self, *args: object, **options: object) -> None:
+            raise NotSimulated(what)
+
+    return Lacking
 
 
 _STREAM = Stream()
