@@ -36,7 +36,9 @@ from grader.model.results import Result
 
 SEED = 1
 BATCH = 6  # kernels a judge, which takes some 3 s to start
-NO_MEMORY = 1 << 20  # bytes of the GPU's memory for the speed step, which ends at once for want
+# Bytes of the GPU's memory a check: enough for the memory step, and little for speed, which does
+# not count here: so it is soon over, and several checks fit on one GPU.
+GPU_MEMORY = 4 << 30
 REJECTS = (Outcome.FAIL, Outcome.NOT_STARTED, Outcome.ERROR)
 
 
@@ -109,7 +111,7 @@ def judged(due: Sequence[tuple[Exercise, Path]], devices: Sequence[str], root: P
         check.Request(
             exercise,
             kernel,
-            Options(device=device, seed=SEED, shrink=False, gpu_memory=NO_MEMORY),
+            Options(device=device, seed=SEED, shrink=False, gpu_memory=GPU_MEMORY),
         )
         for exercise, kernel in due
         for device in devices
