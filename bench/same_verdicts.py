@@ -36,8 +36,7 @@ from grader.model.results import Result
 
 SEED = 1
 BATCH = 6  # kernels a judge, which takes some 3 s to start
-# Bytes of the GPU's memory a check: enough for the memory step, and little for speed, which does
-# not count here: so it is soon over, and several checks fit on one GPU.
+# Bytes of the GPU's memory for the memory step of a check, so that several fit on one GPU.
 GPU_MEMORY = 4 << 30
 REJECTS = (Outcome.FAIL, Outcome.NOT_STARTED, Outcome.ERROR)
 
@@ -65,9 +64,9 @@ class Row:
 
 
 def verdict(result: Result) -> Verdict:
-    """Return the verdict of all steps but speed."""
+    """Return the verdict of the first step that did not pass."""
     for step in result.steps:
-        if step.name == "speed" or step.outcome in (Outcome.PASS, Outcome.SKIP, Outcome.NOT_RUN):
+        if step.outcome in (Outcome.PASS, Outcome.SKIP, Outcome.NOT_RUN):
             continue
         fate = "rejected" if step.outcome in REJECTS else "undecided"
         failure = step.failure
@@ -111,7 +110,7 @@ def judged(due: Sequence[tuple[Exercise, Path]], devices: Sequence[str], root: P
         check.Request(
             exercise,
             kernel,
-            Options(device=device, seed=SEED, shrink=False, gpu_memory=GPU_MEMORY),
+            Options(device=device, seed=SEED, speed=False, shrink=False, gpu_memory=GPU_MEMORY),
         )
         for exercise, kernel in due
         for device in devices

@@ -24,6 +24,7 @@ class Options:
     device: str = "cpu"
     case: Case | None = None  # the only one to try
     require_speed: bool = False  # a machine without a GPU cannot grade then
+    speed: bool = True  # False: leave that step out, as where verdicts alone are compared
     shrink: bool = True  # look for the smallest case that fails
     pretend: str | None = None  # a name in sandbox.ANSWERS, graded in place of the kernel file
     gpu_memory: int | None = None  # bytes of the GPU's memory that the speed step may use

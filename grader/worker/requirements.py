@@ -40,7 +40,10 @@ class Touchpoint:
             return f"it has no {self}"
         if self.parameters is None:
             return None
-        has = inspect.signature(member).parameters
+        try:
+            has = inspect.signature(member).parameters
+        except ValueError:  # compiled code that has no signature
+            return f"the parameters of its {self} cannot be read"
         more = list(has.values())[len(self.parameters) :]
         if tuple(has)[: len(self.parameters)] == self.parameters and all(map(_optional, more)):
             return None

@@ -46,7 +46,7 @@ def start_without(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
             *("triton.compiler.CompiledKernel.run.fget", "triton 3.7.1 or 3.6.0"),
         ),
         (
-            *("triton", "cuda", "import torch; del torch.cuda.CUDAGraph.replay"),
+            *("triton", "cuda", "import torch; del torch.cuda.CUDAGraph"),
             *("torch.cuda.CUDAGraph.replay", "torch 2.13.0 or 2.11.0"),
         ),
         (

@@ -53,15 +53,14 @@ def ended(**outcomes: Outcome) -> Result:
     ("result", "fate", "step"),
     [
         (ended(load=Outcome.PASS, speed=Outcome.SKIP), "pass", None),
-        (ended(load=Outcome.PASS, speed=Outcome.FAIL), "pass", None),
         (ended(correctness=Outcome.FAIL, traffic=Outcome.NOT_RUN), "rejected", "correctness"),
         (ended(correctness=Outcome.PASS, compile=Outcome.FAIL), "rejected", "compile"),
         (ended(correctness=Outcome.CANNOT_GRADE), "undecided", "correctness"),
         (ended(), "undecided", None),
     ],
-    ids=["passed", "too slow", "wrong", "does not compile", "not simulated", "no step at all"],
+    ids=["passed", "wrong", "does not compile", "not simulated", "no step at all"],
 )
-def test_a_verdict_is_that_of_all_steps_but_speed(
+def test_a_verdict_is_that_of_the_first_step_that_did_not_pass(
     script: ModuleType, result: Result, fate: str, step: str | None
 ) -> None:
     found = script.verdict(result)

@@ -58,6 +58,7 @@ def test_a_name_that_fits(name: str):
             "Kernel.run(self, grid)",  # we would leave out what it demands
             "its made_up.Kernel.run takes (self, grid, stream, args, debug) and not (self, grid)",
         ),
+        ("builtins", "max(a, b)", "the parameters of its builtins.max cannot be read"),
     ],
 )
 def test_a_name_that_does_not_fit(module: str, name: str, misfit: str):

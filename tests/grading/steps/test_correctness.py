@@ -463,6 +463,10 @@ def test_speed_that_is_required_cannot_be_graded_without_a_gpu(grade):
     assert speed(grade(softmax, require_speed=True)).outcome is Outcome.CANNOT_GRADE
 
 
+def test_speed_that_is_left_out_needs_no_gpu(grade):
+    assert speed(grade(softmax, speed=False, require_speed=True)).outcome is Outcome.SKIP
+
+
 # -- and once with everything real
 
 
