@@ -1,6 +1,6 @@
 """Bits that stand for undefined values, so that their origin shows wherever they get.
 
-A NaN has bits to spare, which arithmetic passes on. They hold a number: that of a load, or
+A NaN has bits to spare. They hold a number: that of a load, or
 UNWRITTEN in memory that a kernel file allocated and nothing has written to.
 """
 
@@ -18,7 +18,8 @@ NAN = {
 }
 SPARE = 0x3F
 UNWRITTEN = 62  # torch's casts to bfloat16 make 63 of any number
-LARGEST_NUMBER = 61  # of a load
+NAMELESS = 61  # for all the loads that come after too many others
+LARGEST_NUMBER = 60  # of a load
 
 # Integers have no NaN; shorter ones have no value that is improbable enough.
 _INTEGERS = {torch.int32: 0x7DEA_DBED, torch.int64: 0x7DEA_DBED_7DEA_DBED}

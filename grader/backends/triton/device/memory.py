@@ -20,6 +20,7 @@ from grader.backends.triton.device.provenance import Provenance
 from grader.backends.triton.device.races import Races
 from grader.backends.triton.device.sites import Source
 from grader.backends.triton.device.traffic import Traffic
+from grader.backends.triton.device.undefined import float_like
 from grader.backends.triton.device.wide_indices import Exact
 from grader.worker.bounds import Span
 
@@ -83,15 +84,16 @@ class Memory:
         if self._races is not None:
             self._races.write(lanes, bits, self._held)
         if self._provenance is not None:
-            self._provenance.follow(lanes, bits)
+            self._provenance.follow(access.dtype, lanes.addresses, bits)
         # Where programs take turns, one that stores what is there already has changed nothing.
         if access.programs.shape[0] > 1 or not np.array_equal(self._held(lanes), bits):
             self.changes += 1
         self._mappings.write(lanes.addresses, bits, lanes.adjacent)
 
-    def kept(self, value: Tensor, result: Tensor) -> Tensor:
-        """Return a cast from one float to another that keeps the origins of undefined values."""
-        return result if self._provenance is None else self._provenance.kept(value, result)
+    @property
+    def undefined_loads(self) -> int:
+        """The highest number that an undefined value may have, or 0 if there is none yet."""
+        return 0 if self._provenance is None else self._provenance.highest
 
     def atomic(self, access: Access, update: Update, *operands: Tensor) -> Tensor:
         """Update elements, one lane after the other; return what each lane found."""
@@ -108,6 +110,8 @@ class Memory:
         if not np.array_equal(before, held):
             self.changes += 1
             self._mappings.write(distinct, held)
+            if self._provenance is not None:
+                self._provenance.follow(float_like(access.dtype), distinct, held)
         return lanes.value(found)
 
     def _held(self, lanes: Lanes) -> Bits:

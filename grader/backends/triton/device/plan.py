@@ -9,7 +9,7 @@ from functools import cached_property
 
 from torch import Tensor
 
-from grader.backends.triton.device import operations, wide_indices
+from grader.backends.triton.device import operations, undefined, wide_indices
 from grader.backends.triton.device.faults import Malformed
 from grader.backends.triton.device.ttir.records import Block, Module, Operation, Region, Type
 from grader.backends.triton.device.values import DTYPES, Value
@@ -199,7 +199,8 @@ def _plan(
 
 
 def _function(op: Operation, offsets: frozenset[str]) -> operations.Execute:
-    return wide_indices.watched(op, operations.find(op.name), offsets)
+    watched = wide_indices.watched(op, operations.find(op.name), offsets)
+    return undefined.followed(op, watched)
 
 
 def _ends(block: Block) -> bool:

@@ -2,9 +2,8 @@
 
 A lane that a mask switches off without `other=` has no defined value; here it is NaN. Memory that
 the kernel file allocated holds NaN until something is written there. Each such NaN gets the number
-of the load that it came from, which arithmetic passes on. Some functions and casts lose it; then
-nothing is known of its origin. Integers are not followed: of them only the loads of memory that
-nothing has written to are known.
+of the load that it came from, and all that is computed from it gets the number, too (`undefined`).
+Integers are not followed: of them only the loads of memory that nothing has written to are known.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ import numpy as np
 import torch
 
 from grader.backends.triton.device.access import Access
-from grader.backends.triton.device.lanes import Lanes
 from grader.backends.triton.device.mappings import Bits, Places
 from grader.backends.triton.device.sites import Source
 from grader.backends.triton.device.ttir.records import Site
 from grader.backends.triton.device.values import poison
 from grader.backends.triton.undefined import (
     LARGEST_NUMBER,
+    NAMELESS,
     NAN,
     SPARE,
     numbered,
@@ -39,15 +38,15 @@ class Provenance:
     def __init__(self, arguments: Sequence[Span]) -> None:
         self._arguments = arguments
         self._numbers: dict[Site, int] = {}
+        self._nameless = False  # some load got no number of its own
         self._unwritten: dict[Site, tuple[str, int]] = {}  # array and element of the first lane
         self._reached: dict[tuple[str, int], Site] = {}  # by argument and number
 
     def undefined(self, dtype: torch.dtype, site: Site) -> torch.Tensor:
         """Return the value of lanes that the load at `site` leaves undefined."""
-        number = self._number(site) if dtype in NAN else None
-        if number is None:
+        if dtype not in NAN:
             return torch.tensor(poison(dtype), dtype=dtype)
-        bits = numbered(dtype, number)
+        bits = numbered(dtype, self._number(site))
         return torch.tensor(bits, dtype=_INTEGER[dtype.itemsize]).view(dtype)
 
     def unwritten(
@@ -68,37 +67,24 @@ class Provenance:
             if span.start <= address < span.stop:
                 element = (address - span.start) // access.itemsize
                 self._unwritten.setdefault(access.site, (span.name, element))
-                number = self._number(access.site) if access.dtype in NAN else None
-                if number is not None:
-                    bits[places] = numbered(access.dtype, number)
+                if access.dtype in NAN:
+                    bits[places] = numbered(access.dtype, self._number(access.site))
 
-    def follow(self, lanes: Lanes, bits: Bits) -> None:
+    def follow(self, dtype: torch.dtype, addresses: Places, bits: Bits) -> None:
         """Note the origins of undefined values that are stored to an argument."""
-        if not self._numbers or lanes.access.dtype not in NAN:
+        if not self._numbers or dtype not in NAN:
             return
-        nan, place = NAN[lanes.access.dtype]
+        nan, place = NAN[dtype]
         undefined = np.flatnonzero((bits & nan) == nan)
         if not undefined.size:
             return
         numbers, first = np.unique(bits[undefined] >> place & SPARE, return_index=True)
         sites = {number: site for site, number in self._numbers.items()}
         for number, lane in zip(numbers.tolist(), undefined[first], strict=True):
-            address = int(lanes.addresses[lane])
+            address = int(addresses[lane])
             for span in self._arguments:
                 if number in sites and span.start <= address < span.stop:
                     self._reached.setdefault((span.name, number), sites[number])
-
-    def kept(self, value: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
-        """Return a cast with the numbers that NaN had before: some of torch's casts lose them."""
-        if not self._numbers or value.dtype not in NAN or result.dtype not in NAN:
-            return result
-        undefined = value.isnan()
-        if not undefined.any():
-            return result
-        (_, place), (nan, to) = NAN[value.dtype], NAN[result.dtype]
-        numbers = value.view(_INTEGER[value.dtype.itemsize]) >> place & SPARE
-        bits = nan | numbers.to(_INTEGER[result.dtype.itemsize]) << to
-        return torch.where(undefined, bits.view(result.dtype), result)
 
     def origins(self, source: Source) -> tuple[Origin, ...]:
         """Return the origins of what reached arguments, then loads that cannot be followed."""
@@ -116,8 +102,14 @@ class Provenance:
         array, element = self._unwritten.get(site, ("", 0))
         return Origin(output, place.line, place.name, array, element)
 
-    def _number(self, site: Site) -> int | None:
-        """Return the number of the load at `site`, if one is left."""
+    @property
+    def highest(self) -> int:
+        """The highest number that an undefined value may have, or 0 if there is none yet."""
+        return NAMELESS if self._nameless else len(self._numbers)
+
+    def _number(self, site: Site) -> int:
+        """Return the number of the load at `site`, or NAMELESS if no other one is left."""
         if site not in self._numbers and len(self._numbers) == LARGEST_NUMBER:
-            return None
+            self._nameless = True
+            return NAMELESS
         return self._numbers.setdefault(site, len(self._numbers) + 1)

@@ -14,6 +14,7 @@ from triton.runtime import driver as active
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from grader.backends.triton.device.plan import Program
+from grader.backends.triton.device.provenance import Provenance
 from grader.backends.triton.device.races import Races
 from grader.backends.triton.device.run import Launch, execute
 from grader.backends.triton.device.sites import Source
@@ -22,12 +23,16 @@ from grader.backends.triton.device.ttir.records import Type
 from grader.backends.triton.device.values import Descriptor, Value, dtype_of
 from grader.backends.triton.driver import compiler
 from grader.backends.triton.driver.driver import activate
+from grader.model import Origin
 
 from .memories import memory_of, span_of
 
 
 class Gpu:
-    """Compiles kernels and executes them."""
+    """Compiles kernels and executes them; `origins` are those of the last launch."""
+
+    def __init__(self) -> None:
+        self.origins: tuple[Origin, ...] = ()
 
     def ttir(self, kernel: Any, *arguments: Any, **options: Any) -> str:
         return self._compiled(kernel, arguments, options).asm["ttir"]
@@ -57,10 +62,16 @@ class Gpu:
         x, y, z = (*grid, 1, 1)[:3]
         source = Source(kernel.fn.__code__.co_filename, _lines(kernel))
         spans = [span_of(name, tensor) for name, tensor in tensors.items()]
-        observers = {"races": Races(spans, (x, y, z), source), "source": source}
+        provenance = Provenance(spans)
+        observers = {
+            "races": Races(spans, (x, y, z), source),
+            "source": source,
+            "provenance": provenance,
+        }
         memory = memory_of(observers, **tensors)
         launch = Launch(program, (x, y, z), memory, compiled.metadata.num_warps, backwards)
         execute(launch, values)
+        self.origins = provenance.origins(source)
         return launch.printed.take()
 
     def _compiled(self, kernel: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.backends.triton.device import operations
+from grader.backends.triton.device import operations, undefined
 from grader.backends.triton.device.ttir.records import Operation, Type
 from grader.backends.triton.device.values import DTYPES
 
@@ -28,12 +28,30 @@ def execute(
     **attributes: Any,
 ) -> Any:
     """Execute an operation, whose result has the type `to`, or else that of the first operand."""
+    op = _operation(name, operands, to, attributes)
+    return operations.find(name)(op, list(operands), run)
+
+
+def followed(
+    name: str, *operands: Tensor, run: Any, to: torch.dtype | None = None, **attributes: Any
+) -> Any:
+    """Execute an operation as a launch does, where some operands are undefined."""
+    op = _operation(name, operands, to, attributes)
+    return undefined.followed(op, operations.find(name))(op, list(operands), run)
+
+
+def _operation(
+    name: str,
+    operands: tuple[Tensor, ...],
+    to: torch.dtype | Type | None,
+    attributes: dict[str, Any],
+) -> Operation:
     if isinstance(to, Type):
         result = to
     else:
         first = type_of(operands[0])
         result = first if to is None else Type(_ELEMENTS[to], first.shape)
-    op = Operation(
+    return Operation(
         name,
         results=("result",),
         operands=tuple(f"operand{i}" for i in range(len(operands))),
@@ -41,4 +59,3 @@ def execute(
         operand_types=tuple(type_of(operand) for operand in operands),
         result_types=(result,),
     )
-    return operations.find(name)(op, list(operands), run)

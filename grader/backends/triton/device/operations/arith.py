@@ -206,7 +206,7 @@ def trunci(op: Operation, operands: Operands, run: Run) -> Tensor:
 
 @operation("arith.extf")
 def extf(op: Operation, operands: Operands, run: Run) -> Tensor:
-    return _kept(run, operands[0], operands[0].to(dtype_of(op.result_types[0])))
+    return operands[0].to(dtype_of(op.result_types[0]))
 
 
 @operation("arith.truncf")
@@ -215,20 +215,14 @@ def truncf(op: Operation, operands: Operands, run: Run) -> Tensor:
     if mode not in ("to_nearest_even", "toward_zero"):
         raise Malformed(f"arith.truncf rounds {mode}")
     to = dtype_of(op.result_types[0])
-    result = rounding.to_float(operands[0], to, towards_zero=mode == "toward_zero")
-    return _kept(run, operands[0], result)
+    return rounding.to_float(operands[0], to, towards_zero=mode == "toward_zero")
 
 
 @operation("tt.fp_to_fp")
 def fp_to_fp(op: Operation, operands: Operands, run: Run) -> Tensor:
     to = dtype_of(op.result_types[0])
     towards_zero = op.attributes.get("rounding") == "rtz"
-    result = rounding.to_float(operands[0], to, towards_zero=towards_zero)
-    return _kept(run, operands[0], result)
-
-
-def _kept(run: Run | None, value: Tensor, result: Tensor) -> Tensor:
-    return result if run is None else run.memory.kept(value, result)
+    return rounding.to_float(operands[0], to, towards_zero=towards_zero)
 
 
 @operation("arith.sitofp")

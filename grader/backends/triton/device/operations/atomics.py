@@ -8,9 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from grader.backends.triton.device import serial
+from grader.backends.triton.device import serial, undefined
 from grader.backends.triton.device.faults import Malformed, NotSimulated
-from grader.backends.triton.device.mappings import Bits
+from grader.backends.triton.device.mappings import Bits, Places
+from grader.backends.triton.device.memory import Update
 from grader.backends.triton.device.operations import Operands, operation
 from grader.backends.triton.device.operations.memory import access
 from grader.backends.triton.device.run import Run
@@ -29,6 +30,7 @@ _FUNCTIONS: dict[str, np.ufunc] = {
     "umax": np.maximum,
     "umin": np.minimum,
 }
+_EXTREMES = ("max", "min")
 
 
 @operation("tt.atomic_rmw")
@@ -37,7 +39,7 @@ def atomic_rmw(op: Operation, operands: Operands, run: Run) -> Tensor:
     mask = masked[0] if masked else None
     here = access(op, "atomic", pointers, mask, op.operand_types[1], run)
     kind = str(op.attributes.get("atomic_rmw_op"))
-    return run.memory.atomic(here, update(op, kind, here.dtype), values)
+    return run.memory.atomic(here, update(op, kind, here.dtype, run), values)
 
 
 @operation("tt.atomic_cas")
@@ -52,7 +54,7 @@ def _swap(found: Bits, expected: Bits, values: Bits) -> Bits:
     return np.where(found == expected, values, found)
 
 
-def update(op: Operation, kind: str, dtype: torch.dtype) -> partial[Bits]:
+def update(op: Operation, kind: str, dtype: torch.dtype, run: Run) -> partial[Bits]:
     """Return what changes elements as an atomic operation of a kind does."""
     if kind in ("exch", "xchg"):
         return partial(serial.update, combine=_exchange, chain=_exchanged)
@@ -66,11 +68,28 @@ def update(op: Operation, kind: str, dtype: torch.dtype) -> partial[Bits]:
     if (letter == "f") != dtype.is_floating_point:
         raise Malformed(f"an atomic {kind} of {dtype}", op.site)
     function, numbers = _FUNCTIONS[kind], np.dtype(f"{letter}{dtype.itemsize}")
-    return partial(
+    change = partial(
         serial.update,
         combine=partial(_combined, function, numbers),
         chain=partial(_accumulated, function, numbers),
     )
+    loads = run.memory.undefined_loads
+    return partial(_extreme, change, dtype, loads) if loads and kind[-3:] in _EXTREMES else change
+
+
+def _extreme(
+    change: Update, dtype: torch.dtype, loads: int, held: Bits, places: Places, by: Bits
+) -> Bits:
+    """Keep what was undefined before, and store what a lane brings, instead of a number.
+
+    Triton makes extremes of floats from those of integers, by their bits.
+    """
+    before = held.copy()
+    found = change(held, places, by)
+    stays, comes = (undefined.among_bits(each, dtype, loads) for each in (before, by))
+    held[stays] = before[stays]
+    held[places[comes]] = by[comes]
+    return found
 
 
 def _exchange(found: Bits, values: Bits) -> Bits:

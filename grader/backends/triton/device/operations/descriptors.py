@@ -82,7 +82,7 @@ def reduce(op: Operation, operands: list[Value], run: Run) -> None:
     element = here.block.element
     letter = "u" if element.startswith("ui") and kind in ("min", "max") else ""
     letter = "f" if access.dtype.is_floating_point else letter
-    run.memory.atomic(access, update(op, f"{letter}{kind}", access.dtype), whole)
+    run.memory.atomic(access, update(op, f"{letter}{kind}", access.dtype, run), whole)
 
 
 def _descriptor(op: Operation, value: Value) -> Descriptor:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from grader.backends.triton.device import undefined
 from grader.backends.triton.device.faults import Malformed
 from grader.backends.triton.device.operations import Operands, operation
 from grader.backends.triton.device.run import Run
@@ -26,7 +27,8 @@ def reduce(op: Operation, operands: Operands, run: Run) -> tuple[Tensor, ...]:
     if len(values) == 1:
         quick = _QUICK.get(_only_operation(op.regions[0]))
         if quick is not None and (result := quick(values[0], axis)) is not None:
-            return (result,)
+            numbers = undefined.numbers_of(values[0], run.memory.undefined_loads)
+            return (undefined.numbered(result, None if numbers is None else numbers.amax(axis)),)
     combine = _combination(op.regions[0], values, run)
     while (size := values[0].shape[axis]) > 1:
         half = size // 2
