@@ -5,7 +5,7 @@ Nothing here raises: a figure that NVML cannot give is None, or is left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -39,10 +39,11 @@ class Reading:
 
 @dataclass(frozen=True)
 class Process:
-    """A program that computes on the GPU."""
+    """A program that computes on the GPU. `held` is its memory there in bytes, if known."""
 
     pid: int
     name: str
+    held: int | None = None
 
 
 def read(uuid: str) -> Reading | None:
@@ -60,19 +61,22 @@ def read(uuid: str) -> Reading | None:
     return _query(query)
 
 
-def others(uuid: str, own: Collection[int]) -> tuple[Process, ...]:
+def others(uuid: str, own: Set[int]) -> tuple[Process, ...]:
     """List the programs that compute on the GPU with this UUID and are not in `own`.
 
     In a container NVML may list the host's process numbers. A number that does not exist here is
     left out, because it may be one of our own processes.
     """
 
-    def query(pynvml: Any) -> set[int]:
+    def query(pynvml: Any) -> dict[int, int | None]:
         device = pynvml.nvmlDeviceGetHandleByUUID(uuid)
-        return {one.pid for one in pynvml.nvmlDeviceGetComputeRunningProcesses(device)}
+        running = pynvml.nvmlDeviceGetComputeRunningProcesses(device)
+        return {one.pid: one.usedGpuMemory for one in running}
 
-    pids = sorted((_query(query) or set()) - set(own))
-    return tuple(Process(pid, name) for pid in pids if (name := _name(pid)))
+    held = _query(query) or {}
+    return tuple(
+        Process(pid, name, held[pid]) for pid in sorted(held.keys() - own) if (name := _name(pid))
+    )
 
 
 def driver_version() -> str | None:

@@ -46,8 +46,10 @@ def library(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         nvmlDeviceGetEccMode=lambda device: [1, 0],
         nvmlDeviceGetTemperature=lambda device, sensor: 91,
         nvmlDeviceGetComputeRunningProcesses=lambda device: [
-            SimpleNamespace(pid=os.getpid()),
-            SimpleNamespace(pid=2**22 + 1),  # above what Linux gives: no process of this machine
+            SimpleNamespace(pid=os.getpid(), usedGpuMemory=5 << 20),
+            SimpleNamespace(
+                pid=2**22 + 1, usedGpuMemory=None
+            ),  # above what Linux gives: no process of this machine
         ],
     )
     monkeypatch.setitem(sys.modules, "pynvml", fake)
@@ -69,12 +71,12 @@ def test_a_card_without_a_sensor_gives_no_reading(library: SimpleNamespace):
 
 def test_an_unknown_gpu_gives_nothing(library: SimpleNamespace):
     assert nvml.read("GPU-2") is None
-    assert nvml.others("GPU-2", own=()) == ()
+    assert nvml.others("GPU-2", own=set()) == ()
 
 
 def test_others_are_those_that_exist_here_and_are_not_ours(library: SimpleNamespace):
-    (other,) = nvml.others("GPU-1", own=())
-    assert other.pid == os.getpid()
+    (other,) = nvml.others("GPU-1", own=set())
+    assert (other.pid, other.held) == (os.getpid(), 5 << 20)
     assert other.name
     assert nvml.others("GPU-1", own={os.getpid()}) == ()
 
@@ -115,7 +117,7 @@ def test_a_card_without_modes_has_none(library: SimpleNamespace):
 def test_without_the_library_nothing_is_known(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "pynvml", None)  # importing it fails then
     assert nvml.read("GPU-1") is None
-    assert nvml.others("GPU-1", own=()) == ()
+    assert nvml.others("GPU-1", own=set()) == ()
     assert nvml.driver_version() is None
     assert nvml.names() == ()
     assert nvml.mig("GPU-1") is None

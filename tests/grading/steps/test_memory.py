@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
@@ -32,6 +32,7 @@ from grader.grading.recording import run
 from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.grading.steps.memory import measure as memory
+from grader.machine import nvml
 from grader.model.exercise import ITEMSIZE, Case, a_hundredth
 from grader.model.messages import Launched
 from grader.model.outcomes import Outcome
@@ -55,6 +56,7 @@ ADD = catalog.find(ROOT, "01_vector_add")
 DOT = catalog.find(ROOT, "02_dot_reduction")
 ONLINE = catalog.find(ROOT, "04_online_softmax")
 MIB = 2**20
+BLENDER = nvml.Process(7, "blender", held=1 << 30)
 
 
 @pytest.fixture(scope="module")
@@ -466,8 +468,16 @@ def test_a_kernel_that_is_wrong_where_it_is_watched_fails(seen, monkeypatch: pyt
 def on_gpu(monkeypatch: pytest.MonkeyPatch):
     """The finding on a kernel that holds so many bytes at half the rows and at all of them."""
 
-    def found(half: int, whole: int, *, spilled: int = 0, others: str | None = None) -> Finding:
+    def found(
+        half: int,
+        whole: int,
+        *,
+        spilled: int = 0,
+        others: Sequence[nvml.Process] = (),
+        then: Sequence[nvml.Process] | None = None,
+    ) -> Finding:
         held = iter([half, whole])
+        listed = iter([others, others if then is None else then])
         asked = []
         link = SimpleNamespace(resources=lambda call: (), close=lambda: None)
         slots = SimpleNamespace(plan=lambda: SimpleNamespace(calls=[["call"]]))
@@ -480,8 +490,7 @@ def on_gpu(monkeypatch: pytest.MonkeyPatch):
         }.items():
             monkeypatch.setattr(memory, name, fake)
         monkeypatch.setattr(memory.gpu_lock, "exclusive_gpu", nullcontext)
-        monkeypatch.setattr(memory.gpu_lock, "others", list)
-        monkeypatch.setattr(memory.gpu_lock, "describe_others", lambda _: others)
+        monkeypatch.setattr(memory.gpu_lock, "others", lambda: next(listed))
         grading = SimpleNamespace(
             spec=ADD.spec,
             sizing=SimpleNamespace(rows=1 << 28),
@@ -524,9 +533,14 @@ def test_spilled_registers_have_room_of_their_own(on_gpu):
 
 
 def test_beside_another_program_too_much_is_noise(on_gpu):
-    found = on_gpu(0, 500 * MIB, others="another program uses the GPU")
+    found = on_gpu(0, 500 * MIB, others=[BLENDER])
     assert (found.outcome, found.failure.kind) == (Outcome.NOISY, "noisy")
-    assert on_gpu(0, 0, others="another program uses the GPU").outcome is Outcome.PASS
+    assert on_gpu(0, 0, others=[BLENDER]).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize("then", [[], [replace(BLENDER, held=1 << 20)]], ids=["ended", "gave back"])
+def test_what_another_program_gives_back_hides_nothing(on_gpu, then: list[nvml.Process]):
+    assert on_gpu(0, 0, others=[BLENDER], then=then).outcome is Outcome.NOISY
 
 
 def test_room_for_spilled_registers_is_what_the_worker_says_up_to_a_limit(
