@@ -32,6 +32,7 @@ class Access:
     site: Site
     order: str = "relaxed"  # or acquire, release, acq_rel
     exact: Exact | None = None  # the addresses without any wrap-around, where they differ
+    suspicion: str = "is the mask missing?"  # why lanes of this operation may lie outside
 
     @property
     def itemsize(self) -> int:

@@ -96,7 +96,7 @@ class Bounds:
             return f"{message}: {cause or 'is the address right?'}"
         return (
             f"{message}; {outside.size} of {active} active lanes are outside: "
-            f"{cause or 'is the mask missing?'}"
+            f"{cause or lanes.access.suspicion}"
         )
 
 

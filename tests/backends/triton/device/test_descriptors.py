@@ -11,7 +11,7 @@ import triton
 import triton.language as tl
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-from grader.backends.triton.device.faults import Misaligned
+from grader.backends.triton.device.faults import Misaligned, OutOfBounds
 
 from .launched import Gpu, simulated_gpu
 
@@ -63,6 +63,46 @@ def test_a_store_beyond_the_edge_writes_nothing_there(gpu: Gpu) -> None:
     expected[4:, 8:] = -1
     gpu.launch(fill, (1,), out, 10, 20, 4, 8, B=16)
     torch.testing.assert_close(out, expected)
+
+
+@triton.jit
+def ones(out_ptr, n, ADD: tl.constexpr, B: tl.constexpr):
+    out = tl.make_tensor_descriptor(out_ptr, [n], [1], [B])
+    if ADD:
+        out.atomic_add([0], tl.full((B,), 1, out_ptr.dtype.element_ty))
+    else:
+        out.store([0], tl.full((B,), 1, out_ptr.dtype.element_ty))
+
+
+# Elements that are written beyond the last axis, as on an H200 (driver 580.159.04, Triton 3.6.0).
+EDGES = [
+    *((torch.float32, 60, 0), (torch.float32, 61, 3), (torch.float32, 62, 2)),
+    *((torch.float16, 61, 3), (torch.float16, 64, 0), (torch.int8, 60, 4)),
+]
+
+
+@pytest.mark.parametrize(("dtype", "n", "beyond"), EDGES, ids=str)
+def test_a_store_ends_after_whole_16_bytes(
+    gpu: Gpu, dtype: torch.dtype, n: int, beyond: int
+) -> None:
+    out = aligned(128, dtype=dtype)
+    expected = out.clone()
+    expected[: n + beyond] = 1
+    gpu.launch(ones, (1,), out, n, ADD=False, B=128)
+    torch.testing.assert_close(out, expected)
+
+
+def test_an_atomic_ends_after_whole_16_bytes(gpu: Gpu) -> None:
+    out = aligned(128)
+    expected = out.clone()
+    expected[:64] += 1
+    gpu.launch(ones, (1,), out, 61, ADD=True, B=128)
+    torch.testing.assert_close(out, expected)
+
+
+def test_a_store_past_the_array_names_the_16_bytes(gpu: Gpu) -> None:
+    with pytest.raises(OutOfBounds, match=r"writes 3 elements past .* whole 16 bytes"):
+        gpu.launch(ones, (1,), aligned(61), 61, ADD=False, B=128)
 
 
 @triton.jit

@@ -34,7 +34,8 @@ def vector_add(x: torch.Tensor, y: torch.Tensor, out: torch.Tensor) -> None:
     n = out.numel()
     grid = (triton.cdiv(n, BLOCK),)
     aligned = all(each.data_ptr() % 16 == 0 for each in (x, y, out))
-    if aligned and n < 2**31 and torch.cuda.get_device_capability(x.device)[0] >= 9:
+    whole = n * out.itemsize % 16 == 0  # the hardware writes no part of 16 bytes
+    if aligned and whole and n < 2**31 and torch.cuda.get_device_capability(x.device)[0] >= 9:
         triton.set_allocator(allocate)
         add_by_descriptors[grid](x, y, out, n, BLOCK=BLOCK)
     else:

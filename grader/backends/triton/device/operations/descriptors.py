@@ -1,4 +1,4 @@
-"""Tensor descriptors: blocks of an array in memory; beyond its edges nothing is accessed."""
+"""Tensor descriptors: blocks of an array in memory, with what the hardware does at its edges."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from grader.backends.triton.device.ttir.records import Operation, Type
 from grader.backends.triton.device.values import DTYPES, Descriptor, Value, expanded
 
 _ALIGNED = 16  # bytes: CUDA driver API, cuTensorMapEncodeTiled
+_SUSPICION = "is the descriptor's shape right?"
+_GRANULES = f"What a descriptor writes ends after whole {_ALIGNED} bytes of the last axis"
 _PADDING = {1: "zero", 2: "nan"}
 _ZERO, _NAN = 0, float("nan")
 
@@ -126,16 +128,23 @@ def _row_places(op: Operation, descriptor: Descriptor, rows: Value, column: Valu
 def _access(
     op: Operation, kind: Kind, descriptor: Descriptor, places: Sequence[Tensor], run: Run
 ) -> Access:
-    """Return the access to the elements at these places, those beyond the edges masked off."""
+    """Return the access to the elements at these places, those beyond the edges masked off.
+
+    A load beyond them is padding, exactly. A store or an atomic ends only after whole 16 bytes of
+    the last axis, as it does on an H200.
+    """
     rank = len(places)
     dtype = _dtype(descriptor.block)
+    extents = [extent.long() for extent in descriptor.shape]
+    if kind != "load":
+        extents[-1] = _whole_granules(extents[-1], dtype.itemsize)
 
     def spread(scalar: Tensor) -> Tensor:
         return scalar.long().view(-1, *[1] * rank)
 
     addresses = spread(descriptor.base)
     inside = torch.ones(1, dtype=torch.bool).view([1] * (rank + 1))
-    for place, extent, stride in zip(places, descriptor.shape, descriptor.strides, strict=True):
+    for place, extent, stride in zip(places, extents, descriptor.strides, strict=True):
         addresses = addresses + place * spread(stride) * dtype.itemsize
         inside = inside & (place >= 0) & (place < spread(extent))
     shape = torch.broadcast_shapes(*(place.shape[1:] for place in places))
@@ -146,7 +155,13 @@ def _access(
         dtype=dtype,
         programs=run.programs,
         site=op.site,
+        suspicion=_SUSPICION if kind == "load" else f"{_SUSPICION} {_GRANULES}",
     )
+
+
+def _whole_granules(extent: Tensor, itemsize: int) -> Tensor:
+    granule = _ALIGNED // itemsize
+    return -(-extent // granule) * granule
 
 
 def _loaded(op: Operation, descriptor: Descriptor, places: Sequence[Tensor], run: Run) -> Tensor:
