@@ -5,8 +5,10 @@
 
 The kernels are solutions, wrong kernels and the honest corpus. Speed is left aside: only a GPU has
 it. A wrong kernel that says `On a GPU: may pass by luck` may pass there. The record is written
-after every batch, and a run with the same --out goes on where it ended; a kernel whose file or
-exercise has changed begins again. Exit code 1 when a verdict differs.
+after every batch, and a run with the same --out goes on where it ended. A kernel whose file or
+exercise has changed, or that could not be decided, begins again.
+
+Exit code 1 when a verdict differs.
 """
 
 from __future__ import annotations
@@ -104,6 +106,15 @@ def fingerprint(exercise: Exercise, kernel: Path) -> str:
     ).hexdigest()
 
 
+def is_settled(row: dict[str, Any] | None, exercise: Exercise, kernel: Path) -> bool:
+    """Report whether a row of the record decides on this kernel as it is now."""
+    return (
+        row is not None
+        and row["sum"] != "undecided"
+        and row["fingerprint"] == fingerprint(exercise, kernel)
+    )
+
+
 def judged(due: Sequence[tuple[Exercise, Path]], devices: Sequence[str], root: Path) -> list[Row]:
     """Judge the kernels of one batch on both devices, in one judge."""
     requests = [
@@ -149,8 +160,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         due = [
             (exercise, kernel)
             for exercise, kernel in wanted
-            if rows.get(kernel.relative_to(root).as_posix(), {}).get("fingerprint")
-            != fingerprint(exercise, kernel)
+            if not is_settled(rows.get(kernel.relative_to(root).as_posix()), exercise, kernel)
         ]
         batches = [due[i : i + BATCH] for i in range(0, len(due), BATCH)]
         with ThreadPoolExecutor(asked.at_once) as pool:

@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pytest
 
+from grader.course import catalog
 from grader.model.outcomes import Outcome
 from grader.model.results import Failure, Result, Step, parse_result
 
@@ -83,3 +84,17 @@ def test_two_verdicts(
 ) -> None:
     found = script.compared(script.Verdict(simulated), script.Verdict(gpu), may_be_lucky)
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "settled"),
+    [({}, True), ({"sum": "undecided"}, False), ({"fingerprint": "of another file"}, False)],
+    ids=["as it is", "undecided", "changed"],
+)
+def test_a_run_goes_on_where_it_ended(
+    script: ModuleType, change: dict[str, str], settled: bool
+) -> None:
+    exercise = catalog.find(ROOT, "p01_map")
+    row = {"sum": "same", "fingerprint": script.fingerprint(exercise, exercise.solution)}
+    assert script.is_settled(row | change, exercise, exercise.solution) is settled
+    assert not script.is_settled(None, exercise, exercise.solution)
