@@ -10,12 +10,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from one_step import one_step
 
 from grader.course import catalog
 from grader.grading import compiling, steps
 from grader.grading.compiling import Code, Job, Missing, Refusal, TooLong, Untried
 from grader.grading.options import Options
-from grader.grading.recording import run
 from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.grading.steps.compile import findings
@@ -261,13 +261,7 @@ def test_a_kernel_that_needs_too_much_shared_memory_fails(
 def compiled(
     fork_servers: ForkServers, exercise: catalog.Exercise, kernel: Path, **options: Any
 ) -> Step:
-    grading = Grading(exercise, kernel, Options(seed=1, **options), fork_servers)
-    try:
-        for earlier in ("load", "correctness"):
-            run(grading, replace(STEPS[earlier], run=lambda _: Finding("taken as passed")))
-        return run(grading, STEPS["compile"])
-    finally:
-        grading.close()
+    return one_step("compile", exercise, kernel, fork_servers, **options)
 
 
 MULTIPLIES = """

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from one_step import take_as_passed
 
 from grader import backends
 from grader.backends.numba import compile_llvm
@@ -17,7 +18,6 @@ from grader.grading.compiling import Job, Missing
 from grader.grading.options import Options
 from grader.grading.recording import run
 from grader.grading.session import Grading
-from grader.grading.step import Finding
 from grader.grading.steps.compile import findings
 from grader.model.messages import BuildOptions, Specialisation
 from grader.model.outcomes import Outcome
@@ -115,8 +115,7 @@ def compiled(fork_servers: ForkServers, kernel: Path, calls: int = 0) -> Step:
     try:
         for _ in range(calls):
             compiling.launched(grading)
-        for earlier in ("load", "correctness"):
-            run(grading, replace(STEPS[earlier], run=lambda _: Finding("taken as passed")))
+        take_as_passed(grading, ("load", "correctness"))
         return run(grading, STEPS["compile"])
     finally:
         grading.close()

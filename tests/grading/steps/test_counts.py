@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from messages import text_of
+from one_step import one_step
 from specs import with_spec
 from syrupy.assertion import SnapshotAssertion
 
@@ -17,9 +18,6 @@ from grader.course.catalog import Exercise
 from grader.grading import check, steps
 from grader.grading.check import Request
 from grader.grading.options import Options
-from grader.grading.recording import run
-from grader.grading.session import Grading
-from grader.grading.step import Finding
 from grader.grading.steps.counts.budgets import HINTS
 from grader.model.exercise import COUNTS, Budget
 from grader.model.outcomes import Outcome, Status
@@ -61,13 +59,7 @@ def counted(fork_servers: ForkServers, tmp_path: Path):
             text = text.replace(old, new)
         file = tmp_path / "kernel.py"
         file.write_text(text)
-        grading = Grading(TRANSPOSE, file, Options(seed=1), fork_servers)
-        try:
-            for earlier in ("load", "correctness", "properties", "traffic"):
-                run(grading, replace(STEPS[earlier], run=lambda _: Finding("taken as passed")))
-            return run(grading, STEPS["counts"])
-        finally:
-            grading.close()
+        return one_step("counts", TRANSPOSE, file, fork_servers)
 
     return counted_step
 
@@ -198,13 +190,7 @@ def added(fork_servers: ForkServers, tmp_path: Path) -> Callable[..., Step]:
         file = tmp_path / "kernel.py"
         file.write_text(text)
         exercise = with_spec(ADD, replace(ADD.spec, budgets=BUDGETS))
-        grading = Grading(exercise, file, Options(seed=1, device="cpu"), fork_servers)
-        try:
-            for earlier in ("load", "correctness", "properties", "traffic"):
-                run(grading, replace(STEPS[earlier], run=lambda _: Finding("taken as passed")))
-            return run(grading, STEPS["counts"])
-        finally:
-            grading.close()
+        return one_step("counts", exercise, file, fork_servers)
 
     return counted_step
 

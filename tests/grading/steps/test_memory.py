@@ -19,6 +19,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from messages import text_of
+from one_step import one_step
 from syrupy.assertion import SnapshotAssertion
 
 from grader.backends.numba import compiled as numba_compiled
@@ -28,8 +29,6 @@ from grader.course.catalog import Exercise
 from grader.grading import check, steps
 from grader.grading.options import Options
 from grader.grading.plan import with_step
-from grader.grading.recording import run
-from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.grading.steps.memory import measure as memory
 from grader.machine import nvml
@@ -70,14 +69,7 @@ def memory_step(
     fork_servers: ForkServers, file: Path, exercise: Exercise, **options: object
 ) -> Step:
     """The memory step alone, with all before it taken as passed."""
-    grading = Grading(exercise, file, Options(seed=1, **options), fork_servers)
-    try:
-        names = [step.name for step in grading.order]
-        for earlier in names[: names.index("memory")]:
-            run(grading, replace(STEPS[earlier], run=lambda _: Finding("taken as passed")))
-        return run(grading, STEPS["memory"])
-    finally:
-        grading.close()
+    return one_step("memory", exercise, file, fork_servers, **options)
 
 
 @pytest.fixture
