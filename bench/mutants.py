@@ -54,7 +54,7 @@ def summed(verified: Sequence[Verified]) -> dict[str, Any]:
     """One row for each exercise, and whatever did not come out as it must."""
     mutants = [one for one in verified if one.kind in KINDS]
     rows = []
-    for name in dict.fromkeys(one.exercise for one in mutants):
+    for name in sorted({one.exercise for one in mutants}):
         of_it = [one for one in mutants if one.exercise == name]
         kinds = Counter(one.kind for one in of_it)
         rejected = [one for one in of_it if one.kind == "mutant" and one.ok]
