@@ -86,12 +86,14 @@ class Region:
         self._unit = 0
         self._tracks: dict[Kind, Track] = {}
         self._noted: list[tuple[Lanes, int]] = []
+        self._noted_lanes = 0
         self._places_of_lanes: Numbers | None = None
 
     def note_read(self, lanes: Lanes, now: int) -> None:
         """Mark lanes as read: later, if nobody has written to the region so far."""
         self._noted.append((lanes, now))
-        if self._tracks or sum(each.count for each, _ in self._noted) > MOST_NOTED:
+        self._noted_lanes += lanes.count
+        if self._tracks or self._noted_lanes > MOST_NOTED:
             self._mark_noted()
 
     def track(self, kind: Kind) -> Track | None:
@@ -147,7 +149,7 @@ class Region:
             self._unit = unit
 
     def _mark_noted(self) -> None:
-        noted, self._noted = self._noted, []
+        noted, self._noted, self._noted_lanes = self._noted, [], 0
         for lanes, now in noted:
             for each in lanes.outermost() if lanes.shared else (lanes,):
                 self.mark("read", each, now)
