@@ -6,76 +6,22 @@ flow are not simulated. A launch that depends on the one before it begins after 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from grader.backends.triton.device import integers, rounding
-from grader.backends.triton.device.faults import Malformed, NotSimulated
+from grader.backends.triton.device.faults import NotSimulated
 from grader.backends.triton.device.libdevice import find
+from grader.backends.triton.device.ptx_text import Instruction, instructions
 
-MOST_INSTRUCTIONS = 2000
-
-# `tl.extra.cuda.gdc_wait` and `gdc_launch_dependents`: launches run one after the other anyway.
-_OF_LAUNCHES = ("griddepcontrol.wait", "griddepcontrol.launch_dependents")
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_INSTRUCTION = re.compile(r"(?:@(!?)(\S+)\s+)?([a-z][\w.]*)\s+(.+)", re.DOTALL)
-_REGISTERS = re.compile(r"\.reg(?:\s+\.\w+)+\s+[\w%$<>,\s]+")
 _FLOATS = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}
 _INTEGERS = {8: torch.int8, 16: torch.int16, 32: torch.int32, 64: torch.int64}
-_TYPE = re.compile(r"(f16x2|bf16x2|bf16|f16|f32|f64|[subf](?:8|16|32|64)|pred)")
-# Words of an instruction that change its precision or what it does with subnormal numbers.
-_IGNORED = frozenset({"approx", "full", "ftz", "rn", "rni", "sat", "lo", "satfinite", "relu"})
 
 Registers = dict[str, Tensor]
 Function = Callable[..., Tensor]
-
-
-@dataclass(frozen=True)
-class Instruction:
-    """One instruction: its words (`add`, `f32`), the operands, and the predicate that guards it."""
-
-    words: tuple[str, ...]
-    operands: tuple[str, ...]
-    guard: str = ""
-    negated: bool = False
-
-    @property
-    def text(self) -> str:
-        return ".".join(self.words)
-
-    @property
-    def types(self) -> tuple[str, ...]:
-        return tuple(word for word in self.words[1:] if _TYPE.fullmatch(word))
-
-
-def instructions(text: str) -> list[Instruction]:
-    """Return the instructions of a text; raise Malformed for what is none."""
-    found = []
-    for line in re.split(r"[;{}]", _COMMENT.sub(" ", _protected(text))):
-        line = line.strip()
-        if not line or line in _OF_LAUNCHES or _REGISTERS.fullmatch(line):
-            continue
-        match = _INSTRUCTION.fullmatch(line)
-        if match is None:
-            raise NotSimulated(f"the assembly {line[:80]!r}")
-        operands = tuple(each.strip() for each in match[4].split(","))
-        found.append(
-            Instruction(tuple(match[3].split(".")), operands, match[2] or "", match[1] == "!")
-        )
-        if len(found) > MOST_INSTRUCTIONS:
-            raise Malformed(f"more than {MOST_INSTRUCTIONS} instructions of assembly")
-    return found
-
-
-def _protected(text: str) -> str:
-    """Refuse vectors such as {$0, $1}, whose braces would look like a block's."""
-    if match := re.search(r"\{[^;{}]*,[^;{}]*\}", text):
-        raise NotSimulated(f"the vector {match[0][:80]} of registers in assembly")
-    return text
+Compute = Callable[[Instruction, Sequence[Tensor]], Tensor]
 
 
 def check(text: str) -> None:
@@ -84,18 +30,18 @@ def check(text: str) -> None:
         _function(instruction)
 
 
-def _function(instruction: Instruction) -> Function:
-    function = _FUNCTIONS.get(instruction.words[0])
-    if function is None or not instruction.types or _unknown(instruction):
-        raise NotSimulated(f"the PTX instruction {instruction.text}")
-    return function
+def run(text: Sequence[Instruction], registers: Registers) -> None:
+    """Carry out instructions: each changes the register that is its first operand."""
+    for instruction in text:
+        _carry_out(instruction, registers)
 
 
-def run(instruction: Instruction, registers: Registers) -> None:
-    """Carry out an instruction: change the register that is its first operand."""
+def _carry_out(instruction: Instruction, registers: Registers) -> None:
     function = _function(instruction)
     target, *sources = instruction.operands
     result = function(instruction, [_value(each, registers) for each in sources])
+    if "sat" in instruction.modifiers:
+        result = _saturated(result, instruction.types[0])
     if instruction.guard:
         guard = _value(instruction.guard, registers) != 0
         before = registers.get(target, torch.zeros(1, dtype=torch.int64))
@@ -103,9 +49,19 @@ def run(instruction: Instruction, registers: Registers) -> None:
     registers[target] = result
 
 
-def _unknown(instruction: Instruction) -> bool:
-    known = _IGNORED | _WORDS.get(instruction.words[0], frozenset())
-    return any(word not in known and not _TYPE.fullmatch(word) for word in instruction.words[1:])
+def _function(instruction: Instruction) -> Compute:
+    function = _FUNCTIONS.get(instruction.name)
+    known = _WITHOUT_EFFECT | _MODIFIERS.get(instruction.name, frozenset())
+    if function is None or not instruction.types or not instruction.modifiers <= known:
+        raise NotSimulated(f"the PTX instruction {instruction.text}")
+    if "sat" in instruction.modifiers and instruction.types[0] not in _FLOATS:
+        raise NotSimulated(f"the PTX instruction {instruction.text}")
+    return function
+
+
+def _saturated(bits: Tensor, type_: str) -> Tensor:
+    """Clamp floats to 0 and 1; a NaN becomes 0."""
+    return written(read(bits, type_).nan_to_num(nan=0.0).clamp(0.0, 1.0))
 
 
 def _value(text: str, registers: Registers) -> Tensor:
@@ -144,7 +100,7 @@ def _width(type_: str) -> int:
     return int(type_.lstrip("subf").removesuffix("x2")) if type_ != "pred" else 8
 
 
-def _same_type(name: str) -> Function:
+def _same_type(name: str) -> Compute:
     """Return the function of an instruction whose operands and result have one type."""
 
     def compute(instruction: Instruction, sources: Sequence[Tensor]) -> Tensor:
@@ -247,7 +203,7 @@ def _move(instruction: Instruction, sources: Sequence[Tensor]) -> Tensor:
 def _product(instruction: Instruction, sources: Sequence[Tensor]) -> Tensor:
     """Multiply: floats, or integers of which `lo`, `hi` or `wide` says what is kept."""
     type_ = instruction.types[-1]
-    words = instruction.words
+    words = instruction.modifiers
     if "hi" in words or "wide" in words:
         values = [read(each, type_) for each in sources[:2]]
         unsigned = type_.startswith("u")
@@ -260,32 +216,31 @@ def _product(instruction: Instruction, sources: Sequence[Tensor]) -> Tensor:
         if len(sources) > 2:
             product = product + sources[2]
         return product if "wide" in words else written(product.to(values[0].dtype))
-    return _same_type(words[0])(instruction, sources)
+    return _same_type(instruction.name)(instruction, sources)
 
 
 def _shift(instruction: Instruction, sources: Sequence[Tensor]) -> Tensor:
-    """Shift; by as many bits as there are, or more, to zero or the sign."""
+    """Shift; by as many bits as there are, or more, to zero or the sign, as torch does."""
     type_ = instruction.types[-1]
-    width = _width(type_)
     value = read(sources[0], type_)
     wide = value.long() if type_.startswith("s") else integers.widened(value)
-    by = integers.widened(read(sources[1], "u32")).clamp(max=63)
-    if instruction.words[0] == "shl":
-        shifted = torch.where(by >= width, 0, wide << by.clamp(max=width - 1))
-    elif width == 64 and not type_.startswith("s"):
-        shifted = integers.shift_right_unsigned(*torch.broadcast_tensors(wide, by))
-    else:
+    by = integers.widened(read(sources[1], "u32"))
+    if instruction.name == "shl":
+        shifted = wide << by
+    elif type_.startswith("s"):
         shifted = wide >> by
+    else:
+        shifted = integers.shift_right_unsigned(*torch.broadcast_tensors(wide, by))
     return written(shifted.to(value.dtype))
 
 
 def _compare(instruction: Instruction, sources: Sequence[Tensor]) -> Tensor:
     type_ = instruction.types[-1]
-    word = instruction.words[1]
+    [compare] = [_COMPARISONS[word] for word in instruction.words if word in _COMPARISONS]
     values = [read(each, type_) for each in sources]
     if type_.startswith("u"):
         values = [integers.ordered(each) for each in values]
-    return _COMPARISONS[word](*values).long()
+    return compare(*values).long()
 
 
 _COMPARISONS: Mapping[str, Function] = {
@@ -306,46 +261,53 @@ def _select(instruction: Instruction, sources: Sequence[Tensor]) -> Tensor:
 def _convert(instruction: Instruction, sources: Sequence[Tensor]) -> Tensor:
     """Convert; to a pair of floats (`f16x2`) from two, the first of which is the upper one."""
     target, source = instruction.types[-2:]
-    towards_zero = bool({"rz", "rzi"} & set(instruction.words))
+    values = [read(each, source) for each in sources]
     if target.endswith("x2"):
-        upper, lower = (
-            written(
-                rounding.to_float(
-                    read(each, source), _FLOATS[target[:-2]], towards_zero=towards_zero
-                )
-            )
-            for each in sources
-        )
+        upper, lower = (_as_float(instruction, each, source, target[:-2]) for each in values)
         return (upper & 0xFFFF) << 16 | (lower & 0xFFFF)
-    value = read(sources[0], source)
+    [value] = values
     if target in _FLOATS:
-        if source in _FLOATS:
-            converted = rounding.to_float(value, _FLOATS[target], towards_zero=towards_zero)
-        elif source.startswith("u"):
-            converted = integers.unsigned_to_float(value, _FLOATS[target])
-        else:
-            converted = value.to(_FLOATS[target])
-        return written(converted)
+        return _as_float(instruction, value, source, target)
     if source in _FLOATS:
-        whole = _whole(instruction, value)
+        whole = _whole(instruction, value, torch.trunc)
         dtype = _INTEGERS[_width(target)]
         return written(rounding.to_integer(whole, dtype, unsigned=target.startswith("u")))
     wide = value.long() if source.startswith("s") else integers.widened(value)
     return written(wide.to(_INTEGERS[_width(target)]))
 
 
-def _whole(instruction: Instruction, value: Tensor) -> Tensor:
-    roundings: Mapping[str, Function] = {
-        "rni": torch.round,
-        "rmi": torch.floor,
-        "rpi": torch.ceil,
-        "rzi": torch.trunc,
-    }
-    [round_] = [roundings[word] for word in instruction.words if word in roundings] or [torch.trunc]
+def _as_float(instruction: Instruction, value: Tensor, source: str, target: str) -> Tensor:
+    dtype = _FLOATS[target]
+    towards_zero = "rz" in instruction.modifiers
+    if source in _FLOATS:
+        whole = _whole(instruction, value, lambda x: x)
+        return written(rounding.to_float(whole, dtype, towards_zero=towards_zero))
+    if towards_zero:
+        if _width(source) == 64 or source.startswith("b"):
+            raise NotSimulated(f"the PTX instruction {instruction.text}")
+        exact = value.double() if source.startswith("s") else integers.widened(value).double()
+        return written(rounding.to_float(exact, dtype, towards_zero=True))
+    if source.startswith("u"):
+        return written(integers.unsigned_to_float(value, dtype))
+    return written(value.to(dtype))
+
+
+def _whole(instruction: Instruction, value: Tensor, otherwise: Function) -> Tensor:
+    """Round to whole numbers as an instruction says, or `otherwise` if it does not."""
+    modes = [_WHOLE_NUMBERS[word] for word in instruction.words if word in _WHOLE_NUMBERS]
+    [round_] = modes or [otherwise]
     return round_(value)
 
 
-def _bits(library: str) -> Function:
+_WHOLE_NUMBERS: Mapping[str, Function] = {
+    "rmi": torch.floor,
+    "rni": torch.round,
+    "rpi": torch.ceil,
+    "rzi": torch.trunc,
+}
+
+
+def _bits(library: str) -> Compute:
     def compute(instruction: Instruction, sources: Sequence[Tensor]) -> Tensor:
         type_ = instruction.types[-1]
         wide = "ll" if _width(type_) == 64 else ""
@@ -377,7 +339,7 @@ def _three_inputs(instruction: Instruction, sources: Sequence[Tensor]) -> Tensor
     return result & 0xFFFFFFFF
 
 
-_FUNCTIONS: Mapping[str, Callable[[Instruction, Sequence[Tensor]], Tensor]] = {
+_FUNCTIONS: Mapping[str, Compute] = {
     **dict.fromkeys(("mul", "mad"), _product),
     **{name: _same_type(name) for name in {*_ARITHMETIC, *_LIBRARY, *_WHOLE} - {"mul", "mad"}},
     "brev": _bits("brev"),
@@ -393,9 +355,11 @@ _FUNCTIONS: Mapping[str, Callable[[Instruction, Sequence[Tensor]], Tensor]] = {
     "shr": _shift,
 }
 NAMES = frozenset(_FUNCTIONS)
-_WORDS: Mapping[str, frozenset[str]] = {
-    "cvt": frozenset({"rz", "rmi", "rpi", "rzi"}),
-    "mad": frozenset({"hi", "wide"}),
-    "mul": frozenset({"hi", "wide"}),
+# Modifiers of the precision, and of what happens to subnormal numbers.
+_WITHOUT_EFFECT = frozenset({"approx", "ftz", "full", "rn"})
+_MODIFIERS: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(("add", "fma", "sub"), frozenset({"sat"})),
+    **dict.fromkeys(("mad", "mul"), frozenset({"hi", "lo", "sat", "wide"})),
+    "cvt": frozenset({"rz", "sat", *_WHOLE_NUMBERS}),
     "setp": frozenset(_COMPARISONS),
 }

@@ -13,6 +13,7 @@ import triton.language as tl
 
 from grader.backends.triton.device import ptx
 from grader.backends.triton.device.faults import Malformed, NotSimulated
+from grader.backends.triton.device.ptx_text import instructions
 
 from .launched import Gpu, simulated_gpu
 
@@ -33,8 +34,7 @@ def run(text: str, *operands: torch.Tensor | int) -> torch.Tensor:
         f"${i + 1}": torch.tensor([each]) if isinstance(each, int) else each
         for i, each in enumerate(operands)
     }
-    for instruction in ptx.instructions(text):
-        ptx.run(instruction, registers)
+    ptx.run(instructions(text), registers)
     return registers["$0"]
 
 
@@ -45,6 +45,14 @@ def run(text: str, *operands: torch.Tensor | int) -> torch.Tensor:
         ("sub.ftz.f32 $0, $1, $2;", (1.5, 2.0), -0.5),
         ("mul.rn.f32 $0, $1, 0f40000000;", (1.5,), 3.0),
         ("fma.rn.f32 $0, $1, $2, $3;", (2.0, 3.0, 1.0), 7.0),
+        ("add.sat.f32 $0, $1, $2;", (2.0, 3.0), 1.0),
+        ("fma.rn.sat.f32 $0, $1, $2, $3;", (2.0, -3.0, 1.0), 0.0),
+        ("mul.sat.f32 $0, $1, $2;", (math.inf, 0.0), 0.0),
+        ("cvt.sat.f32.f32 $0, $1;", (1.5,), 1.0),
+        ("cvt.rni.f32.f32 $0, $1;", (2.5,), 2.0),
+        ("cvt.rmi.f32.f32 $0, $1;", (-2.5,), -3.0),
+        ("cvt.rpi.f32.f32 $0, $1;", (2.25,), 3.0),
+        ("cvt.rzi.f32.f32 $0, $1;", (-2.75,), -2.0),
         ("div.full.f32 $0, $1, $2;", (3.0, 2.0), 1.5),
         ("min.f32 $0, $1, $2;", (3.0, math.nan), 3.0),
         ("max.f32 $0, $1, $2;", (3.0, 2.0), 3.0),
@@ -82,6 +90,11 @@ def test_instructions_of_floats(text: str, operands: tuple[float, ...], expected
         ("not.b32 $0, $1;", (0,), 2**32 - 1),
         ("shl.b32 $0, $1, $2;", (1, 32), 0),
         ("shl.b32 $0, $1, 4;", (1,), 16),
+        ("shl.b64 $0, $1, $2;", (3, 63), -(2**63)),
+        ("shl.b64 $0, $1, $2;", (1, 64), 0),
+        ("shr.u64 $0, $1, $2;", (-1, 64), 0),
+        ("shr.s64 $0, $1, $2;", (-5, 70), -1),
+        ("shr.u32 $0, $1, $2;", (2**31, 40), 0),
         ("shr.u32 $0, $1, $2;", (2**31, 31), 1),
         ("shr.s32 $0, $1, $2;", (2**31, 31), 2**32 - 1),
         ("popc.b32 $0, $1;", (0xFF,), 8),
@@ -101,6 +114,9 @@ def test_instructions_of_integers(text: str, operands: tuple[int, ...], expected
 def test_conversions() -> None:
     assert run("cvt.rni.s32.f32 $0, $1;", f32(2.5)).tolist() == [2]
     assert run("cvt.rzi.s32.f32 $0, $1;", f32(-2.5)).tolist() == [2**32 - 2]
+    assert run("cvt.rn.f32.s32 $0, $1;", 2**24 + 3).tolist() == f32(2.0**24 + 4).tolist()
+    assert run("cvt.rz.f32.s32 $0, $1;", 2**24 + 3).tolist() == f32(2.0**24 + 2).tolist()
+    assert run("cvt.rz.f32.u32 $0, $1;", 2**32 - 1).tolist() == f32(2.0**32 - 256).tolist()
     assert run("cvt.rn.f16.f32 $0, $1;", f32(1.0)).tolist() == [0x3C00]
     assert run("cvt.rn.bf16x2.f32 $0, $1, $2;", f32(1.0), f32(2.0)).tolist() == [0x3F804000]
     assert run("add.f16x2 $0, $1, $1;", 0x3C004000).tolist() == [0x40004400]
@@ -116,6 +132,12 @@ def test_conversions() -> None:
         "mov.b32 $0, {$1, $2};",
         "shfl.sync.bfly.b32 $0, $1, 16, 31, -1;",
         "add.rz.f32 $0, $1, $2;",
+        "add.sat.s32 $0, $1, $2;",
+        "cvt.sat.u8.s32 $0, $1;",
+        "cvt.rn.relu.f16.f32 $0, $1;",
+        "cvt.rz.f32.s64 $0, $1;",
+        "fma.rn.relu.f16 $0, $1, $2, $1;",
+        "setp.lo.u32 $0, $1, $2;",
         "griddepcontrol.other;",
         "nothing",
     ],
@@ -125,9 +147,15 @@ def test_other_assembly_is_not_simulated(text: str) -> None:
         run(text, 1, 2)
 
 
+def test_comments_are_no_instructions() -> None:
+    assert len(instructions("mov.b32 $0, $1; // {a, b}\n/* ld.global; */ mov.b32 $0, $1;")) == 2
+    with pytest.raises(Malformed):
+        instructions("mov.b32 $0, $1; /* mov.b32 $0, $2;")
+
+
 def test_assembly_has_a_limit() -> None:
     with pytest.raises(Malformed):
-        ptx.instructions("add.f32 $0, $1, $1;" * 3000)
+        instructions("add.f32 $0, $1, $1;" * 3000)
 
 
 @triton.jit

@@ -6,8 +6,9 @@ import torch
 from torch import Tensor
 
 from grader.backends.triton.device import ptx
-from grader.backends.triton.device.faults import Fault, Malformed, NotSimulated
+from grader.backends.triton.device.faults import Malformed, NotSimulated
 from grader.backends.triton.device.operations import Operands, operation
+from grader.backends.triton.device.ptx_text import instructions
 from grader.backends.triton.device.run import Run
 from grader.backends.triton.device.ttir.records import Operation
 from grader.backends.triton.device.values import dtype_of, expanded
@@ -34,15 +35,10 @@ def inline(op: Operation, operands: Operands, run: Run) -> tuple[Tensor, ...]:
         for register in _packed(value.expand(rows, *value.shape[1:]), pack):
             registers[f"${number}"] = register
             number += 1
-    try:
-        text = ptx.instructions(str(op.attributes["asm_string"]))
-        if not text and not operands:  # for an effect alone, and it has none here
-            registers = {f"${i}": torch.zeros(1, dtype=torch.int64) for i in range(number)}
-        for instruction in text:
-            ptx.run(instruction, registers)
-    except Fault as fault:
-        fault.site = fault.site or op.site
-        raise
+    text = instructions(str(op.attributes["asm_string"]))
+    if not text and not operands:  # for an effect alone, and it has none here
+        registers = {f"${i}": torch.zeros(1, dtype=torch.int64) for i in range(number)}
+    ptx.run(text, registers)
     found, first = [], 0
     for dtype, count in zip(results, counts, strict=True):
         names = [f"${i}" for i in range(first, first + count)]
