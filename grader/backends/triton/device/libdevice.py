@@ -48,12 +48,6 @@ def _of_floats(function: Function, dtype: torch.dtype) -> Function:
     return compute
 
 
-def _round(x: Tensor) -> Tensor:
-    """Round ties away from zero."""
-    whole = x.trunc()
-    return torch.where((x - whole).abs() >= 0.5, whole + x.sign(), whole)
-
-
 def _each(function: Callable[..., float]) -> Function:
     """Apply a function of Python's floats, which raises where C's returns NaN or infinity."""
 
@@ -222,7 +216,7 @@ FLOATS: Mapping[str, Function] = {
     "rint": torch.round,
     "rnorm3d": _inverse_of_norm,
     "rnorm4d": _inverse_of_norm,
-    "round": _round,
+    "round": rounding.ties_away,
     "rsqrt": torch.rsqrt,
     "saturate": lambda x: x.nan_to_num(nan=0.0).clamp(0.0, 1.0),
     "scalbn": _scaled,

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from grader.backends.triton.device import integers
+from grader.backends.triton.device import integers, rounding
 
 Function = Callable[..., Tensor]
 
@@ -95,11 +95,6 @@ def _to_whole(function: Function) -> Function:
     return lambda x: function(x.double()).clamp(-(2.0**63), 2.0**63 - 1024).long()
 
 
-def _round_away(x: Tensor) -> Tensor:
-    whole = x.trunc()
-    return torch.where((x - whole).abs() >= 0.5, whole + x.sign(), whole)
-
-
 BITS: Mapping[str, Function] = {
     "abs": torch.abs,
     "brev": _reversed,
@@ -126,8 +121,8 @@ BITS: Mapping[str, Function] = {
     "llabs": torch.abs,
     "llrint": _to_whole(torch.round),
     "llrintf": _to_whole(torch.round),
-    "llround": _to_whole(_round_away),
-    "llroundf": _to_whole(_round_away),
+    "llround": _to_whole(rounding.ties_away),
+    "llroundf": _to_whole(rounding.ties_away),
     "longlong_as_double": _as(torch.float64),
     "mul24": _of_wide(
         lambda x, y: _low_24(x, unsigned=False) * _low_24(y, unsigned=False), unsigned=False

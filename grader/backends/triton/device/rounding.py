@@ -59,6 +59,12 @@ def _stepped_back(value: Tensor, nearest: Tensor) -> Tensor:
     return torch.where(away, bits - 1, bits).view(nearest.dtype)
 
 
+def ties_away(value: Tensor) -> Tensor:
+    """Round to whole numbers, ties away from zero."""
+    whole = value.trunc()
+    return torch.where((value - whole).abs() >= 0.5, whole + value.sign(), whole)
+
+
 def square_root(value: Tensor) -> Tensor:
     """Return the root, rounded to the nearest: torch's is off by a bit in one case of five."""
     wide = value.double() if value.dtype == torch.bfloat16 else value

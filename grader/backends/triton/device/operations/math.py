@@ -41,19 +41,12 @@ _unary("math.erfc", torch.erfc)
 _unary("math.floor", torch.floor)
 _unary("math.ceil", torch.ceil)
 _unary("math.trunc", torch.trunc)
+_unary("math.round", rounding.ties_away)
 _unary("math.roundeven", torch.round)
 _unary("math.absf", torch.abs)
 _unary("math.absi", torch.abs)
 _unary("math.sqrt", rounding.square_root)
 _unary("tt.precise_sqrt", rounding.square_root)
-
-
-@operation("math.round")
-def round_(op: Operation, operands: Operands, run: Run) -> Tensor:
-    """Round to whole numbers, ties away from zero."""
-    [x] = operands
-    whole = x.trunc()
-    return torch.where((x - whole).abs() >= 0.5, whole + x.sign(), whole)
 
 
 @operation("math.atan2")
