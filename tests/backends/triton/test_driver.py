@@ -247,11 +247,18 @@ def test_a_descriptor_made_on_the_host(gpu: Gpu):
             "shape": [4, 16],
             "strides": [16, 1],
             "padding": "zero",
-            "round_to_tf32": False,
         }
     }
     assert rest == [*({"integer": n} for n in (4, 16, 16, 1)), {"pointer": x.data_ptr()}]
     assert "!tt.tensordesc<tensor<2x8xf32>>" in gpu.last["ttir"]
+
+
+def test_a_descriptor_that_rounds_is_not_simulated(gpu: Gpu):
+    x = gpu.tensor(4 * 16).view(4, 16)
+    descriptor = TensorDescriptor.from_tensor(x, [2, 8])
+    descriptor.round_f32_to_tf32 = True
+    with pytest.raises(NotSimulated, match="that round to TF32"):
+        of_descriptor[(1,)](descriptor, x, M=2, N=8)
 
 
 @triton.jit

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from grader.backends.triton.driver.errors import LaunchRefused
+from grader.backends.triton.driver.errors import LaunchRefused, NotSimulated
 
 Kind = str | tuple[Any, ...]
 _WORDS = 1 << 64
@@ -89,13 +89,14 @@ def _descriptor(name: str, value: Any) -> Iterator[Argument]:
     strides = [operator.index(stride) for stride in value.strides]
     if shape and max(shape) >= 1 << 32:
         raise LaunchRefused(f"a tensor descriptor has extents below 2^32, and {name} has {shape}")
+    if getattr(value, "round_f32_to_tf32", False):  # Triton 3.6 lacks it
+        raise NotSimulated("tensor descriptors that round to TF32")
     pointer = _pointer(name, value.base)
     record = {
         "base": pointer.value["pointer"],
         "shape": shape,
         "strides": strides,
         "padding": value.padding,
-        "round_to_tf32": bool(getattr(value, "round_f32_to_tf32", False)),
     }
     yield Argument({"descriptor": record}, name, pointer.storage, pointer.bare)
     yield from map(_integer, shape)

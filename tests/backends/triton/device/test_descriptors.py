@@ -11,9 +11,11 @@ import triton
 import triton.language as tl
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-from grader.backends.triton.device.faults import Misaligned, OutOfBounds
+from grader.backends.triton.device.faults import Misaligned, NotSimulated, OutOfBounds
+from grader.backends.triton.device.ttir.records import Type
 
 from .launched import Gpu, simulated_gpu
+from .single import execute
 
 
 @pytest.fixture
@@ -36,6 +38,13 @@ def copy(x_ptr, out_ptr, n, m, row, column, PADDING: tl.constexpr, B: tl.constex
     x = tl.make_tensor_descriptor(x_ptr, [n, m], [m, 1], [B, B], padding_option=PADDING)
     out = tl.make_tensor_descriptor(out_ptr, [B, B], [B, 1], [B, B])
     out.store([0, 0], x.load([row, column]))
+
+
+def test_a_padding_that_is_not_known_is_not_simulated() -> None:
+    base, size = torch.zeros(1, dtype=torch.int64), torch.ones(1, dtype=torch.int64)
+    type_ = Type("tensordesc", None, Type("f32", (16,)))
+    with pytest.raises(NotSimulated, match="the padding 3"):
+        execute("tt.make_tensor_descriptor", base, size, size, to=type_, padding=3)
 
 
 @pytest.mark.parametrize(("padding", "value"), [("zero", 0.0), ("nan", float("nan"))])

@@ -37,9 +37,10 @@ def test_the_device_has_every_function_that_the_language_offers(symbol: str) -> 
     assert libdevice.find(symbol, F32) is not None
 
 
-def test_another_library_is_not_simulated() -> None:
-    with pytest.raises(NotSimulated, match="my_function"):
-        execute("tt.extern_elementwise", torch.ones(1), symbol="my_function")
+@pytest.mark.parametrize("symbol", ["my_function", "__nv_frsqrt_rd"])
+def test_another_function_is_not_simulated(symbol: str) -> None:
+    with pytest.raises(NotSimulated, match=symbol):
+        execute("tt.extern_elementwise", torch.ones(1), symbol=symbol)
 
 
 def compute(symbol: str, *operands: torch.Tensor, to: torch.dtype = F64) -> list[Any]:
@@ -143,6 +144,8 @@ def test_functions_with_an_integer() -> None:
     for name, reference in (("jn", mpmath.besselj), ("yn", mpmath.bessely)):
         expected = [float(reference(order, each)) for order, each in rows]
         assert compute(name, n, x.double()) == pytest.approx(expected, rel=1e-8)
+    with pytest.raises(NotSimulated, match="an order above 1000"):
+        compute("yn", n + 1000, x.double())
     assert compute("ldexp", x.double(), n) == [math.ldexp(each, order) for order, each in rows]
     assert compute("powi", x.double(), n) == pytest.approx([each**order for order, each in rows])
     assert compute("norm4df", x, x, x, x, to=F32) == pytest.approx([2 * v for v in x.tolist()])

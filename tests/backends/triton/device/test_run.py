@@ -10,9 +10,10 @@ import torch
 import triton
 import triton.language as tl
 
-from grader.backends.triton.device.faults import Deadlock
+from grader.backends.triton.device.faults import Deadlock, NotSimulated
 
 from .launched import Gpu, simulated_gpu
+from .single import execute
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +35,11 @@ def collatz_steps(starts, steps):
             number += 1
         count += 1
     tl.store(steps + i, count)
+
+
+def test_unsigned_bounds_of_a_loop_are_not_simulated() -> None:
+    with pytest.raises(NotSimulated, match="unsigned bounds"):
+        execute("scf.for", *[torch.ones(1, dtype=torch.int32)] * 3, unsignedCmp=True)
 
 
 def test_loops_of_different_length(gpu: Gpu) -> None:

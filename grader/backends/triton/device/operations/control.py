@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from grader.backends.triton.device.faults import Deadlock, Malformed
+from grader.backends.triton.device.faults import Deadlock, Malformed, NotSimulated
 from grader.backends.triton.device.operations import Operands, Results, operation
 from grader.backends.triton.device.run import Run
 from grader.backends.triton.device.ttir.records import Operation
@@ -112,6 +112,8 @@ class _Loop:
 
 @operation("scf.for")
 def for_(op: Operation, operands: Operands, run: Run) -> Results:
+    if op.attributes.get("unsignedCmp"):
+        raise NotSimulated("a loop with unsigned bounds", op.site)
     lower, upper, step = operands[:3]
     bounds = [agreed(bound) for bound in (lower, upper, step)]
     if all(bound is not None for bound in bounds):

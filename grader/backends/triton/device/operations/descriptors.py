@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
 
 from grader.backends.triton.device.access import Access, Kind
-from grader.backends.triton.device.faults import Malformed, Misaligned
+from grader.backends.triton.device.faults import Malformed, Misaligned, NotSimulated
 from grader.backends.triton.device.operations import Results, operation
 from grader.backends.triton.device.operations.atomics import update
 from grader.backends.triton.device.run import Run
@@ -18,7 +18,7 @@ from grader.backends.triton.device.values import DTYPES, Descriptor, Value, expa
 _ALIGNED = 16  # bytes: CUDA driver API, cuTensorMapEncodeTiled
 _SUSPICION = "is the descriptor's shape right?"
 _GRANULES = f"What a descriptor writes ends after whole {_ALIGNED} bytes of the last axis"
-_PADDING = {1: "zero", 2: "nan"}
+_PADDING: Mapping[object, str] = {1: "zero", 2: "nan"}  # Triton's PaddingOption
 _ZERO, _NAN = 0, float("nan")
 
 
@@ -42,8 +42,10 @@ def make_tensor_descriptor(op: Operation, operands: list[Tensor], run: Run) -> V
         )
     if bool((strides[-1] != 1).any()):
         raise Misaligned("a tensor descriptor needs elements that are adjacent in the last axis")
-    padding = _PADDING.get(int(str(op.attributes.get("padding", 1))), "zero")
-    return Descriptor(base, shape, strides, block, padding)
+    padding = op.attributes.get("padding", 1)
+    if padding not in _PADDING:
+        raise NotSimulated(f"descriptors with the padding {padding}", op.site)
+    return Descriptor(base, shape, strides, block, _PADDING[padding])
 
 
 @operation("tt.descriptor_load")
