@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from grader.grading import requests
 from grader.grading.kinds import kind_of
 from grader.grading.requests import Request
-from grader.machine import devices, processes, put_off_meta_kernels
+from grader.machine import devices, processes
 from grader.model import CannotGrade, GraderError, Status
 from grader.sandbox import ForkServer
 
@@ -38,7 +38,6 @@ Send = Callable[["Answer"], None]
 def main(argv: list[str]) -> int:
     # Processes of a kernel that killed its parent become children of this one, which ends them.
     processes.adopt_orphans()
-    put_off_meta_kernels()
     # At first a Ctrl-C only sets a flag, or the fork server could get lost while it starts.
     interrupted = threading.Event()
     signal.signal(signal.SIGINT, lambda *_: interrupted.set())

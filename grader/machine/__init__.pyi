@@ -11,6 +11,5 @@ from .folders import empty_folder as empty_folder
 from .folders import remove_folder as remove_folder
 from .gpu_memory import DriverError as DriverError
 from .gpu_memory import SharedMemory as SharedMemory
-from .lean_torch import put_off_meta_kernels as put_off_meta_kernels
 from .limits import require_limits as require_limits
 from .versions import environment as environment
