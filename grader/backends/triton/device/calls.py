@@ -71,7 +71,7 @@ class Call:
             # A kernel may be hostile, and no text that it sends may end the device.
             self.not_simulated = (
                 "a launch needs more memory than the simulated GPU has"
-                if _is_out_of_memory(error)
+                if faults.is_out_of_memory(error)
                 else _cut(f"the simulated GPU failed ({type(error).__name__}: {error})")
             )
 
@@ -142,7 +142,3 @@ _ITEMSIZE |= {"uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8}
 def _cut(message: str) -> str:
     """Cut a message that quotes what a kernel says, to what the judge shows of it."""
     return message[:LONGEST_MESSAGE]
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    return isinstance(error, MemoryError) or "can't allocate memory" in str(error)

@@ -62,3 +62,8 @@ class NotSimulated(Fault):
     def __init__(self, what: str, site: Site | None = None) -> None:
         super().__init__(f"the simulated GPU does not have {what}", site)
         self.what = what
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Report whether Python or torch raised this because an allocation failed."""
+    return isinstance(error, MemoryError) or "can't allocate memory" in str(error)

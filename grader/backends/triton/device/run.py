@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from grader.backends.triton.device.blocks import run_blocks
-from grader.backends.triton.device.faults import Fault, Malformed, NotSimulated
+from grader.backends.triton.device.faults import Fault, Malformed, NotSimulated, is_out_of_memory
 from grader.backends.triton.device.memory import Memory
 from grader.backends.triton.device.plan import BlockPlan, Program
 from grader.backends.triton.device.printed import Printed
@@ -152,6 +152,8 @@ class Run:
                 fault.site = fault.site or op.site
                 raise
             except Exception as error:
+                if is_out_of_memory(error):
+                    raise
                 raise _unlike_triton(op, error) from error
             for name in step.dead:
                 values.pop(name, None)

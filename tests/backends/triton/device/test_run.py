@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 import torch
@@ -11,6 +12,9 @@ import triton
 import triton.language as tl
 
 from grader.backends.triton.device.faults import Deadlock, NotSimulated
+from grader.backends.triton.device.plan import BlockPlan, Step
+from grader.backends.triton.device.run import Launch, Run
+from grader.backends.triton.device.ttir.records import Operation
 
 from .launched import Gpu, simulated_gpu
 from .single import execute
@@ -20,6 +24,26 @@ from .single import execute
 def gpu(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gpu]:
     with simulated_gpu(Path(tmp_path_factory.mktemp("cache"))) as gpu:
         yield gpu
+
+
+NO_MEMORY = RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: 4 TB")
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [(KeyError("x"), NotSimulated), (MemoryError(), MemoryError), (NO_MEMORY, RuntimeError)],
+)
+def test_an_error_in_an_operation_is_not_simulated_unless_memory_ran_out(
+    error: Exception, raised: type[Exception]
+) -> None:
+    def fail(op: Operation, operands: object, run: object) -> None:
+        raise error
+
+    step = Step(Operation("tt.load"), fail, ())
+    plan = BlockPlan("bb0", (), {}, (step,), Operation("tt.return"), (), frozenset())
+    program, memory = cast(Any, None), cast(Any, None)
+    with pytest.raises(raised):
+        Run(Launch(program, (1, 1, 1), memory), torch.arange(1)).steps(plan, ())
 
 
 @triton.jit
