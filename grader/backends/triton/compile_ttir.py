@@ -7,10 +7,11 @@ sees.
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Any
 
 from grader.backends.triton.device.faults import Malformed, NotSimulated
 from grader.backends.triton.device.ttir.parse import parse
-from grader.backends.triton.device.ttir.records import Operation, Region
+from grader.backends.triton.device.ttir.records import Operation
 from grader.worker import ptxas
 from grader.worker.compile_jobs import Compiler, Refused, carry_out, said, text_of
 from grader.worker.ptxas import KERNEL
@@ -36,7 +37,7 @@ _CAPABILITY = re.compile(r"compute capability >= (\d+)(\d)")
 
 
 def _load() -> None:
-    from triton.backends.nvidia import compiler  # noqa: F401
+    importlib.import_module("triton.backends.nvidia.compiler")
 
 
 def _missing() -> str | None:
@@ -61,17 +62,8 @@ def check(text: str) -> None:
         module = parse(text)
     except Malformed as error:
         raise Refused(f"its TTIR is none that Triton prints: {error.message}") from None
-    for function in module.functions.values():
-        for operation in _operations(function.body):
-            _check_operation(operation)
-
-
-def _operations(region: Region) -> Iterator[Operation]:
-    for block in region.blocks:
-        for operation in block.operations:
-            yield operation
-            for inner in operation.regions:
-                yield from _operations(inner)
+    for operation in module.operations():
+        _check_operation(operation)
 
 
 def _check_operation(operation: Operation) -> None:
@@ -178,7 +170,7 @@ def _fatal(sentence: str, text: str = "") -> Refused:
     words = words.replace(LLVM_FLOAT8, "float8_e4m3fn")
     if LLVM_FLOAT8 not in sentence or not text:
         return Refused(words)
-    lines = (_line(one) for one in _operations(parse(text).entry.body) if _has(one, FLOAT8))
+    lines = (_line(one) for one in parse(text).operations() if _has(one, FLOAT8))
     return Refused(words, next(lines, None))
 
 

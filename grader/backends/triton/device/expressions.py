@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from grader.backends.triton.device.sites import Source
-from grader.backends.triton.device.ttir.records import Dense, Operation, Region, Site
+from grader.backends.triton.device.ttir.records import Dense, Operation, Site
 from grader.backends.triton.device.wide_indices import Cause
 
 _SYMBOLS = {"arith.addi": "+", "arith.muli": "*", "arith.subi": "-"}
@@ -39,15 +39,15 @@ def explain(cause: Cause, source: Source) -> str:
 
 
 class Words:
-    """The operations of the function that holds one of them, by the names of their results."""
+    """The arithmetic of one function: that in which an offset wrapped around."""
 
     def __init__(self, cause: Cause) -> None:
         self._arguments: frozenset[str] = frozenset()
         self._operations: Mapping[str, Operation] = {}
         for function in cause.module.functions.values():
-            made: dict[str, Operation] = {}
-            if _collect(function.body, made, cause.operation):
-                self._operations = made
+            operations = list(function.body.operations())
+            if any(op is cause.operation for op in operations):
+                self._operations = {name: op for op in operations for name in op.results}
                 self._arguments = frozenset(name for name, _ in function.arguments)
         self._left = MOST_OPERATIONS
 
@@ -83,18 +83,6 @@ class Words:
         if name in self._arguments:
             return name
         return "" if _UNNAMED.fullmatch(name) else _NUMBERED.sub("", name)
-
-
-def _collect(region: Region, made: dict[str, Operation], sought: Operation) -> bool:
-    """Collect a region's operations by their results; report whether one of them is sought."""
-    found = False
-    for block in region.blocks:
-        for op in block.operations:
-            made.update(dict.fromkeys(op.results, op))
-            found |= op is sought
-            for inner in op.regions:
-                found |= _collect(inner, made, sought)
-    return found
 
 
 def _number(op: Operation) -> str:

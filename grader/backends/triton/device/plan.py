@@ -94,8 +94,7 @@ class Program:
         return max(
             (
                 _elements(type_)
-                for function in self.module.functions.values()
-                for op in walk(function.body)
+                for op in self.module.operations()
                 for type_ in (*op.result_types, *op.operand_types)
             ),
             default=1,
@@ -106,35 +105,21 @@ class Program:
         """True if programs can find out in which order they make one access: by atomic ones."""
         return any(
             op.name.startswith("tt.atomic_") or op.name == "tt.descriptor_reduce"
-            for function in self.module.functions.values()
-            for op in walk(function.body)
+            for op in self.module.operations()
         )
 
     @cached_property
     def waiting_loops(self) -> frozenset[int]:
         """The ids of the while loops that may wait for what another program writes."""
-        operations = [op for each in self.module.functions.values() for op in walk(each.body)]
-        used = {name for op in operations for name in reads(op)}
-        looks = {id(op) for op in operations if _looks(op, used)}
-        calls = {id(op) for op in operations if looks and op.name == "tt.call"}
+        every = list(self.module.operations())
+        used = {name for op in every for name in _reads(op)}
+        looks = {id(op) for op in every if _looks(op, used)}
+        calls = {id(op) for op in every if looks and op.name == "tt.call"}
         return frozenset(
             id(op)
-            for op in operations
-            if op.name == "scf.while" and any(id(each) in looks | calls for each in _inside(op))
+            for op in every
+            if op.name == "scf.while" and any(id(each) in looks | calls for each in op.inside())
         )
-
-
-def walk(region: Region) -> Iterator[Operation]:
-    """Yield all operations of a region, nested ones after the one that holds them."""
-    for block in region.blocks:
-        for op in block.operations:
-            yield op
-            yield from _inside(op)
-
-
-def _inside(op: Operation) -> Iterator[Operation]:
-    for region in op.regions:
-        yield from walk(region)
 
 
 def _looks(op: Operation, used: set[str]) -> bool:
@@ -144,18 +129,18 @@ def _looks(op: Operation, used: set[str]) -> bool:
     return op.name.startswith("tt.atomic_") and not used.isdisjoint(op.results)
 
 
-def reads(op: Operation) -> Iterator[str]:
+def _reads(op: Operation) -> Iterator[str]:
     """Yield the names that an operation reads, in its regions too."""
     yield from op.operands
     for _, operands in op.successors:
         yield from operands
-    for inner in _inside(op):
+    for inner in op.inside():
         yield from inner.operands
 
 
 def _plans(region: Region, offsets: frozenset[str]) -> tuple[BlockPlan, ...]:
     used = [
-        frozenset(name for op in block.operations for name in reads(op)) for block in region.blocks
+        frozenset(name for op in block.operations for name in _reads(op)) for block in region.blocks
     ]
     plans = []
     if not region.blocks:
@@ -177,8 +162,8 @@ def _plan(
     constants = {op.results[0]: _constant(op) for op in body if op.name in _CONSTANTS}
     body = [op for op in body if op.name not in _CONSTANTS]
     last = {name: i for i, op in enumerate(body) for name in op.results}
-    last |= {name: i for i, op in enumerate(body) for name in reads(op)}
-    last |= dict.fromkeys(reads(end), len(body))
+    last |= {name: i for i, op in enumerate(body) for name in _reads(op)}
+    last |= dict.fromkeys(_reads(end), len(body))
     arguments = tuple(name for name, _ in block.arguments)
     defined = {*arguments, *(name for op in body for name in op.results)} - elsewhere
     dying: dict[int, list[str]] = {}

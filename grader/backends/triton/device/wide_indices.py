@@ -89,7 +89,7 @@ def offsets(module: Module) -> frozenset[str]:
     made_of: dict[str, set[str]] = defaultdict(set)
     waiting: list[str] = []
     for function in module.functions.values():
-        for op in _walk(function.body):
+        for op in function.body.operations():
             if op.name == "tt.addptr":
                 waiting += op.operands
             if op.name in _FOLLOWED or op.name in _ARITHMETIC:
@@ -186,17 +186,9 @@ def _bounds(value: Tensor) -> Interval:
     return known
 
 
-def _walk(region: Region) -> Iterator[Operation]:
-    for block in region.blocks:
-        for op in block.operations:
-            yield op
-            for inner in op.regions:
-                yield from _walk(inner)
-
-
 def _handed(module: Module, function: Function) -> Iterator[set[str]]:
     """Yield for each call in a function the names that it hands over, and takes back."""
-    for op in _walk(function.body):
+    for op in function.body.operations():
         callee = module.functions.get(str(op.attributes.get("callee")))
         if op.name == "tt.call" and callee is not None:
             ends = (each.operations[-1] for each in callee.body.blocks)

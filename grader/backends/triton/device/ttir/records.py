@@ -6,7 +6,7 @@ attributes by the names of the operation's definition, types, regions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -70,6 +70,11 @@ class Operation:
     successors: tuple[tuple[str, tuple[str, ...]], ...] = ()
     site: Site = field(default_factory=Site)
 
+    def inside(self) -> Iterator[Operation]:
+        """Yield the operations in its regions, each before those that are inside of it."""
+        for region in self.regions:
+            yield from region.operations()
+
 
 @dataclass(frozen=True)
 class Block:
@@ -83,6 +88,13 @@ class Region:
     """Blocks; all but those of a function with an early return have a single one."""
 
     blocks: tuple[Block, ...]
+
+    def operations(self) -> Iterator[Operation]:
+        """Yield all operations, each before those that are inside of it."""
+        for block in self.blocks:
+            for op in block.operations:
+                yield op
+                yield from op.inside()
 
 
 @dataclass(frozen=True)
@@ -99,6 +111,10 @@ class Function:
 @dataclass(frozen=True)
 class Module:
     functions: Mapping[str, Function]
+
+    def operations(self) -> Iterator[Operation]:
+        for function in self.functions.values():
+            yield from function.body.operations()
 
     @property
     def entry(self) -> Function:
