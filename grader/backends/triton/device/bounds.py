@@ -65,12 +65,6 @@ class Bounds:
         outside: NDArray[np.bool_] = (addresses >= stop) | (stop - addresses < size)
         return outside
 
-    def element(self, lanes: Lanes, lane: int) -> str:
-        """Name the element of an active lane, which lies in bounds."""
-        address = int(lanes.addresses[lane])
-        span = next(span for span in self.spans if span.start <= address < span.stop)
-        return f"element {(address - span.start) // lanes.access.itemsize} of {span.name}"
-
     def _explain(self, lanes: Lanes, wrong: NDArray[np.bool_], wrapped: Wrapped | None) -> str:
         """Explain the access of the first program that leaves the arrays."""
         verb = VERBS[lanes.access.kind]

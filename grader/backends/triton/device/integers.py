@@ -12,7 +12,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+OF_SIZE = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}  # by bytes
 _UNSIGNED = {torch.int8: np.uint8, torch.int16: np.uint16, torch.int32: np.uint32}
+
+
+def as_integers(value: Tensor) -> Tensor:
+    """Return the bits of a tensor's elements as integers of their size."""
+    return value.view(OF_SIZE[value.dtype.itemsize])
 
 
 def bits_of(dtype: torch.dtype) -> int:

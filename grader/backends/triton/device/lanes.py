@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,10 +13,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from grader.backends.triton.device.access import Access
+from grader.backends.triton.device.integers import as_integers
 from grader.backends.triton.device.mappings import Bits, Places
 from grader.backends.triton.device.values import poison
-
-_INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+from grader.worker.bounds import Span
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,12 @@ class Lanes:
         every = values.expand(self.shape).numpy().reshape(self.shape[0], -1)
         return every.reshape(-1) if self.active is None else every[self.active]
 
+    def element(self, lane: int, spans: Iterable[Span]) -> str:
+        """Name the element of an active lane by the first span that has it."""
+        address = int(self.addresses[lane])
+        span = next(span for span in spans if span.start <= address < span.stop)
+        return f"element {(address - span.start) // self.access.itemsize} of {span.name}"
+
     def value(self, bits: Bits, other: Tensor | None = None) -> Tensor:
         """Return the value of an operation whose lanes got these bits.
 
@@ -134,10 +141,6 @@ class Lanes:
         every = as_integers(other).expand(self.shape).numpy().reshape(self.shape[0], -1).copy()
         every[self.active] = bits
         return _from_integers(torch.from_numpy(every).view(self.shape), dtype)
-
-
-def as_integers(values: Tensor) -> Tensor:
-    return values.view(_INTEGERS[values.dtype.itemsize])
 
 
 def _from_integers(bits: Tensor, dtype: torch.dtype) -> Tensor:

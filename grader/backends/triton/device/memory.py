@@ -150,7 +150,7 @@ class Memory:
             return
         cause = explain(exact.cause, self._source)
         self._bounds.check(lanes, Wrapped(wrong, cause))
-        element = self._bounds.element(lanes, int(np.argmax(wrong)))
+        element = lanes.element(int(np.argmax(wrong)), self._bounds.spans)
         verb = VERBS[lanes.access.kind]
         raise WrappedOffset(
             f"{verb} {element}, which is not the element that was meant: {cause}", lanes.access.site

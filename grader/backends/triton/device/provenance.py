@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from grader.backends.triton.device.access import Access
+from grader.backends.triton.device.integers import OF_SIZE
 from grader.backends.triton.device.mappings import Bits, Places
 from grader.backends.triton.device.sites import Source
 from grader.backends.triton.device.ttir.records import Site
@@ -28,8 +29,6 @@ from grader.backends.triton.undefined import (
 )
 from grader.model import MOST_ORIGINS, Origin
 from grader.worker.bounds import Span
-
-_INTEGER = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 class Provenance:
@@ -47,7 +46,7 @@ class Provenance:
         if dtype not in NAN:
             return torch.tensor(poison(dtype), dtype=dtype)
         bits = numbered(dtype, self._number(site))
-        return torch.tensor(bits, dtype=_INTEGER[dtype.itemsize]).view(dtype)
+        return torch.tensor(bits, dtype=OF_SIZE[dtype.itemsize]).view(dtype)
 
     def unwritten(
         self, access: Access, addresses: Places, bits: Bits, scratch: Sequence[Span]

@@ -17,7 +17,6 @@ from grader.backends.triton.device.libdevice import find
 from grader.backends.triton.device.ptx_text import Instruction, instructions
 
 _FLOATS = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}
-_INTEGERS = {8: torch.int8, 16: torch.int16, 32: torch.int32, 64: torch.int64}
 
 Registers = dict[str, Tensor]
 Function = Callable[..., Tensor]
@@ -83,8 +82,7 @@ def _number(value: int) -> Tensor:
 
 def read(bits: Tensor, type_: str) -> Tensor:
     """Return the values that the low bits of registers mean as a type."""
-    width = _width(type_)
-    narrow = bits.to(_INTEGERS[width])
+    narrow = bits.to(_integer(type_))
     return narrow.view(_FLOATS[type_]) if type_ in _FLOATS else narrow
 
 
@@ -92,8 +90,11 @@ def written(value: Tensor) -> Tensor:
     """Return the bits of values, as registers hold them."""
     if value.dtype == torch.bool:
         return value.long()
-    whole = value.view(_INTEGERS[8 * value.dtype.itemsize])
-    return integers.widened(whole)
+    return integers.widened(integers.as_integers(value))
+
+
+def _integer(type_: str) -> torch.dtype:
+    return integers.OF_SIZE[_width(type_) // 8]
 
 
 def _width(type_: str) -> int:
@@ -270,10 +271,10 @@ def _convert(instruction: Instruction, sources: Sequence[Tensor]) -> Tensor:
         return _as_float(instruction, value, source, target)
     if source in _FLOATS:
         whole = _whole(instruction, value, torch.trunc)
-        dtype = _INTEGERS[_width(target)]
-        return written(rounding.to_integer(whole, dtype, unsigned=target.startswith("u")))
+        unsigned = target.startswith("u")
+        return written(rounding.to_integer(whole, _integer(target), unsigned=unsigned))
     wide = value.long() if source.startswith("s") else integers.widened(value)
-    return written(wide.to(_INTEGERS[_width(target)]))
+    return written(wide.to(_integer(target)))
 
 
 def _as_float(instruction: Instruction, value: Tensor, source: str, target: str) -> Tensor:

@@ -127,11 +127,11 @@ class Races:
             racing &= ~self._visible(lanes, before, racing)
         if racing.any():
             lane = int(np.argmax(racing))
+            who, other = self._program(lanes.programs[lane]), self._program(before.programs[lane])
+            past_line = self._source.quoted(self._sites[before.moments[lane]])
             raise Race(
-                f"{self._program(lanes.programs[lane])} {verb} {self._element(lanes, lane)}, which "
-                f"{self._program(before.programs[lane])} {kind} in "
-                f"{self._source.quoted(self._sites[before.moments[lane]])}: programs run in any "
-                "order, so it is left to chance who comes first",
+                f"{who} {verb} {lanes.element(lane, self._spans)}, which {other} {kind} in "
+                f"{past_line}: programs run in any order, so it is left to chance who comes first",
                 lanes.access.site,
             )
 
@@ -158,7 +158,7 @@ class Races:
         pair = int(np.flatnonzero(racing)[np.argmin(order[1:][racing])])
         first, second = int(order[pair]), int(order[pair + 1])
         who, other = self._program(lanes.programs[second]), self._program(lanes.programs[first])
-        element = self._element(lanes, second)
+        element = lanes.element(second, self._spans)
         if who == other:
             raise Race(
                 f"{who} writes two different values to {element} at once: it is left to chance "
@@ -177,11 +177,6 @@ class Races:
         x, y, _ = self._grid
         at = int(number) - 1
         return f"program {index_text((at % x, at // x % y, at // (x * y)), self._grid)}"
-
-    def _element(self, lanes: Lanes, lane: int) -> str:
-        address = int(lanes.addresses[lane])
-        span = next(span for span in self._spans if span.start <= address < span.stop)
-        return f"element {(address - span.start) // lanes.access.itemsize} of {span.name}"
 
 
 def _of_lanes(past: Past, pieces: int) -> Past:

@@ -6,9 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from grader.backends.triton.device.integers import as_integers
 from grader.backends.triton.device.values import FLOAT8
-
-_BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def to_float(value: Tensor, dtype: torch.dtype, *, towards_zero: bool = False) -> Tensor:
@@ -55,7 +54,7 @@ def _to_odd(value: Tensor) -> Tensor:
 def _stepped_back(value: Tensor, nearest: Tensor) -> Tensor:
     """Return the next number towards zero wherever `nearest` was rounded away from zero."""
     away = nearest.to(torch.float64).abs() > value.to(torch.float64).abs()
-    bits = nearest.view(_BITS[nearest.dtype.itemsize])
+    bits = as_integers(nearest)
     return torch.where(away, bits - 1, bits).view(nearest.dtype)
 
 

@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from grader.backends.triton.device.integers import OF_SIZE
 from grader.backends.triton.device.mappings import Bits
 from grader.backends.triton.device.ttir.records import Operation
 from grader.backends.triton.undefined import NAN, SPARE
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from grader.backends.triton.device.run import Run
 
 Execute = Callable[[Operation, Any, Any], Any]
-
-_INTEGER = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 # A processor passes on the bits of a NaN in 32 and 64 bits.
 _PASSED_ON = frozenset(
@@ -57,7 +56,7 @@ def numbered(result: Tensor, numbers: Tensor | None) -> Tensor:
     if numbers is None or result.dtype not in NAN:
         return result
     nan, place = NAN[result.dtype]
-    bits = nan | numbers.to(_INTEGER[result.dtype.itemsize]) << place
+    bits = nan | numbers.to(OF_SIZE[result.dtype.itemsize]) << place
     return torch.where(numbers > 0, bits.view(result.dtype), result)
 
 
@@ -94,7 +93,7 @@ def _numbers(value: Tensor, highest: int) -> Tensor | None:
     if not bool(value.amax().isnan()):  # many times faster than a look at each element
         return None
     nan, place = NAN[value.dtype]
-    integer = _INTEGER[value.dtype.itemsize]
+    integer = OF_SIZE[value.dtype.itemsize]
     bits = value.view(integer) & torch.iinfo(integer).max  # of either sign
     numbers = bits >> place & SPARE
     undefined = (bits & ~(SPARE << place) == nan) & (numbers > 0) & (numbers <= highest)

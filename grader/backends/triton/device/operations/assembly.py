@@ -7,6 +7,7 @@ from torch import Tensor
 
 from grader.backends.triton.device import ptx
 from grader.backends.triton.device.faults import Malformed, NotSimulated
+from grader.backends.triton.device.integers import OF_SIZE
 from grader.backends.triton.device.operations import Operands, operation
 from grader.backends.triton.device.ptx_text import instructions
 from grader.backends.triton.device.run import Run
@@ -91,5 +92,5 @@ def _unpacked(
     whole = torch.stack(parts, dim=-1).reshape(shape)
     if dtype == torch.bool:
         return whole & 1 != 0
-    narrow = whole.to(getattr(torch, f"int{width}"))
+    narrow = whole.to(OF_SIZE[dtype.itemsize])
     return narrow.view(dtype) if dtype.is_floating_point else narrow

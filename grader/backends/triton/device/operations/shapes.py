@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from grader.backends.triton.device.faults import Malformed
+from grader.backends.triton.device.integers import OF_SIZE
 from grader.backends.triton.device.operations import Operands, operation
 from grader.backends.triton.device.run import Run
 from grader.backends.triton.device.ttir.records import Dense, Operation
@@ -33,8 +34,7 @@ def constant(op: Operation, operands: Operands, run: Run | None) -> Tensor:
 def _elements(dense: Dense, dtype: torch.dtype) -> Tensor:
     if dtype.is_floating_point:
         if dense.bits is not None:
-            bits = getattr(torch, f"int{8 * dtype.itemsize}")
-            return _integers(dense.bits, bits).view(dtype)
+            return _integers(dense.bits, OF_SIZE[dtype.itemsize]).view(dtype)
         return torch.tensor(dense.elements, dtype=torch.float64).to(dtype)
     if dtype == torch.bool:
         return torch.tensor([bool(each) for each in dense.elements])
