@@ -82,7 +82,7 @@ class Device:
         is counted: there it is checked alone, or traffic could hide in it. Raises a Fault.
         """
         if math.prod(request.grid) > MOST_PROGRAMS:
-            raise NotSimulated(f"room for {math.prod(request.grid)} programs")
+            raise NotSimulated(f"grids of {math.prod(request.grid):,} programs")
         program = self._program(request.digest)
         values = _values(program.module.entry, request.arguments)
         memory = self._memory(request, call)
@@ -107,13 +107,17 @@ class Device:
     def _memory(self, request: Requested, call: Call) -> Memory:
         arena = Mapping(self.start, self._arena)
         own = [Mapping(each.address, self._data(each)) for each in request.storages]
-        scratch = [
-            Span(m.start, m.stop, s.name) for m, s in zip(own, request.storages, strict=True)
-        ]
+        scratch = [Span(s.address, s.address + s.size, s.name) for s in request.storages]
         spans = [*call.spans, *scratch]
-        races = Races(spans, request.grid, call.source)
-        observers = races, call.traffic, call.provenance, call.source
-        return Memory([arena, *own], spans, *observers, scratch)
+        return Memory(
+            [arena, *own],
+            spans,
+            races=Races(spans, request.grid, call.source),
+            traffic=call.traffic,
+            provenance=call.provenance,
+            source=call.source,
+            scratch=scratch,
+        )
 
     def _data(self, storage: Storage) -> Bytes:
         return self._scratch[storage.offset : storage.offset + storage.size]

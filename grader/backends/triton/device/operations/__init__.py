@@ -6,7 +6,8 @@ and the programs that execute it:
     @operation("arith.addi")
     def addi(op: Operation, operands: Operands, run: Run) -> Value: ...
 
-It returns the value of its result, a tuple for several, None for none.
+It returns the value of its result, a tuple for several, None for none. A Fault that it raises gets
+the place of the operation.
 """
 
 from __future__ import annotations
@@ -65,4 +66,4 @@ def _registered() -> dict[str, Execute]:
 
 
 def _missing(op: Operation, operands: Operands, run: Run) -> Results:
-    raise NotSimulated(op.name, op.site)
+    raise NotSimulated(op.name)

@@ -22,7 +22,7 @@ def inline(op: Operation, operands: Operands, run: Run) -> tuple[Tensor, ...]:
     """Run the text on registers `$0`, `$1`, ...: those of the results come first."""
     pack = op.attributes.get("packed_element")
     if not isinstance(pack, int) or not 1 <= pack <= 64:
-        raise Malformed(f"assembly for {pack} elements at a time", op.site)
+        raise Malformed(f"assembly for {pack} elements at a time")
     values = [
         expanded(value, type_) for value, type_ in zip(operands, op.operand_types, strict=True)
     ]
@@ -44,7 +44,7 @@ def inline(op: Operation, operands: Operands, run: Run) -> tuple[Tensor, ...]:
     for dtype, count in zip(results, counts, strict=True):
         names = [f"${i}" for i in range(first, first + count)]
         if missing := [name for name in names if name not in registers]:
-            raise NotSimulated(f"assembly that leaves {missing[0]} without a value", op.site)
+            raise NotSimulated(f"assembly that leaves {missing[0]} without a value")
         found.append(_unpacked([registers[name] for name in names], dtype, pack, (rows, *shape)))
         first += count
     return tuple(found)

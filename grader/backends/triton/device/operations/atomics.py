@@ -39,7 +39,7 @@ def atomic_rmw(op: Operation, operands: Operands, run: Run) -> Tensor:
     mask = masked[0] if masked else None
     here = access(op, "atomic", pointers, mask, op.operand_types[1], run)
     kind = str(op.attributes.get("atomic_rmw_op"))
-    return run.memory.atomic(here, update(op, kind, here.dtype, run), values)
+    return run.memory.atomic(here, update(kind, here.dtype, run), values)
 
 
 @operation("tt.atomic_cas")
@@ -54,19 +54,19 @@ def _swap(found: Bits, expected: Bits, values: Bits) -> Bits:
     return np.where(found == expected, values, found)
 
 
-def update(op: Operation, kind: str, dtype: torch.dtype, run: Run) -> partial[Bits]:
+def update(kind: str, dtype: torch.dtype, run: Run) -> partial[Bits]:
     """Return what changes elements as an atomic operation of a kind does."""
     if kind in ("exch", "xchg"):
         return partial(serial.update, combine=_exchange, chain=_exchanged)
     if kind not in _FUNCTIONS:
-        raise Malformed(f"no atomic {kind}", op.site)
+        raise Malformed(f"no atomic {kind}")
     if dtype == torch.bfloat16 and kind == "fadd":
         return partial(serial.update, combine=_add_bfloat16)
     if dtype == torch.bfloat16:
-        raise NotSimulated(f"an atomic {kind} of bfloat16", op.site)
+        raise NotSimulated(f"an atomic {kind} of bfloat16")
     letter = {"f": "f", "u": "u"}.get(kind[0], "i")
     if (letter == "f") != dtype.is_floating_point:
-        raise Malformed(f"an atomic {kind} of {dtype}", op.site)
+        raise Malformed(f"an atomic {kind} of {dtype}")
     function, numbers = _FUNCTIONS[kind], np.dtype(f"{letter}{dtype.itemsize}")
     change = partial(
         serial.update,

@@ -113,13 +113,13 @@ class _Loop:
 @operation("scf.for")
 def for_(op: Operation, operands: Operands, run: Run) -> Results:
     if op.attributes.get("unsignedCmp"):
-        raise NotSimulated("a loop with unsigned bounds", op.site)
+        raise NotSimulated("a loop with unsigned bounds")
     lower, upper, step = operands[:3]
     bounds = [agreed(bound) for bound in (lower, upper, step)]
     if all(bound is not None for bound in bounds):
         first, last, stride = (int(bound or 0) for bound in bounds)
         return _uniform_for(
-            op, operands[3:], run, range(first, last, _stride(op, stride, first < last))
+            op, operands[3:], run, range(first, last, _stride(stride, first < last))
         )
     return _parting_for(op, operands, run)
 
@@ -128,9 +128,9 @@ def _at(value: Tensor, rows: Tensor | None) -> Tensor:
     return value if rows is None or value.shape[0] == 1 else value[rows]
 
 
-def _stride(op: Operation, stride: int, enters: bool) -> int:
+def _stride(stride: int, enters: bool) -> int:
     if stride <= 0 and enters:
-        raise Deadlock(f"this loop never ends: its step is {stride}", op.site)
+        raise Deadlock(f"this loop never ends: its step is {stride}")
     return max(stride, 1)
 
 
@@ -146,7 +146,7 @@ def _parting_for(op: Operation, operands: Operands, run: Run) -> Results:
     """Execute a loop whose bounds differ from program to program."""
     lower, upper, step = (each.to(torch.int64) for each in operands[:3])
     enters = lower < upper
-    _stride(op, int(torch.where(enters, step, 1).min()), True)
+    _stride(int(torch.where(enters, step, 1).min()), True)
     counts = torch.where(enters, (upper - lower + step - 1) // step.clamp(min=1), 0)
     counts = counts.expand(run.count)
     loop = _Loop(run, operands[3:])

@@ -26,7 +26,7 @@ def assert_(op: Operation, operands: Operands, run: Run) -> None:
     row, *lane = (~condition).nonzero()[0].tolist()
     where = f"program {_place(run, row)}" + (f", element {_index(lane)}" if lane else "")
     message = str(op.attributes.get("message") or "its condition is false")
-    raise AssertFailed(f"tl.device_assert failed in {where}: {message}", op.site)
+    raise AssertFailed(f"tl.device_assert failed in {where}: {message}")
 
 
 @operation("tt.print")

@@ -29,7 +29,7 @@ def make_tensor_descriptor(op: Operation, operands: list[Tensor], run: Run) -> V
     base, *rest = operands
     rank = len(block.shape or ()) if block is not None else 0
     if block is None or len(rest) != 2 * rank:
-        raise Malformed(f"{op.name} of rank {rank} with {len(rest)} sizes", op.site)
+        raise Malformed(f"{op.name} of rank {rank} with {len(rest)} sizes")
     shape, strides = tuple(rest[:rank]), tuple(each.long() for each in rest[rank:])
     size = _dtype(block).itemsize
     if bool((base % _ALIGNED).any()) or any(
@@ -37,14 +37,13 @@ def make_tensor_descriptor(op: Operation, operands: list[Tensor], run: Run) -> V
     ):
         raise Misaligned(
             f"a tensor descriptor needs a base, and strides but the last, that are multiples of "
-            f"{_ALIGNED} bytes",
-            op.site,
+            f"{_ALIGNED} bytes"
         )
     if bool((strides[-1] != 1).any()):
         raise Misaligned("a tensor descriptor needs elements that are adjacent in the last axis")
     padding = op.attributes.get("padding", 1)
     if padding not in _PADDING:
-        raise NotSimulated(f"descriptors with the padding {padding}", op.site)
+        raise NotSimulated(f"descriptors with the padding {padding}")
     return Descriptor(base, shape, strides, block, _PADDING[padding])
 
 
@@ -86,12 +85,12 @@ def reduce(op: Operation, operands: list[Value], run: Run) -> None:
     element = here.block.element
     letter = "u" if element.startswith("ui") and kind in ("min", "max") else ""
     letter = "f" if access.dtype.is_floating_point else letter
-    run.memory.atomic(access, update(op, f"{letter}{kind}", access.dtype, run), whole)
+    run.memory.atomic(access, update(f"{letter}{kind}", access.dtype, run), whole)
 
 
 def _descriptor(op: Operation, value: Value) -> Descriptor:
     if not isinstance(value, Descriptor):
-        raise Malformed(f"{op.name} without a descriptor", op.site)
+        raise Malformed(f"{op.name} without a descriptor")
     return value
 
 
@@ -122,7 +121,7 @@ def _row_places(op: Operation, descriptor: Descriptor, rows: Value, column: Valu
     """Return the rows (programs or 1, n, 1) and the columns (programs or 1, 1, size)."""
     sizes = descriptor.block.shape or ()
     if len(sizes) != 2 or not isinstance(rows, Tensor) or not isinstance(column, Tensor):
-        raise Malformed(f"{op.name} of a descriptor of rank {len(sizes)}", op.site)
+        raise Malformed(f"{op.name} of a descriptor of rank {len(sizes)}")
     down = expanded(rows, op.operand_types[1]).long()[:, :, None]
     return [down, column.long()[:, None, None] + torch.arange(sizes[1])]
 

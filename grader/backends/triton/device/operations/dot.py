@@ -31,7 +31,7 @@ def dot(op: Operation, operands: Operands, run: Run) -> Tensor:
     if not dtype.is_floating_point:
         return c + _whole_product(a, b).to(dtype)
     if a.dtype == torch.float32 and precision not in _PRODUCTS:
-        raise NotSimulated(f"a product with the precision {precision}", op.site)
+        raise NotSimulated(f"a product with the precision {precision}")
     product = _PRODUCTS[precision if a.dtype == torch.float32 else "ieee"]
     wide = torch.float64 if dtype == torch.float64 else torch.float32
     total = product(_wide(a, wide), _wide(b, wide)) + c.to(wide)
@@ -100,7 +100,7 @@ def dot_scaled(op: Operation, operands: Operands, run: Run) -> Tensor:
     a, b, c, *scales = values
     segments = op.attributes.get("operandSegmentSizes")
     if not isinstance(segments, tuple) or len(segments) != 5:
-        raise Malformed(f"{op.name} without the counts of its operands", op.site)
+        raise Malformed(f"{op.name} without the counts of its operands")
     scale_of_a = scales.pop(0) if segments[3] else None
     scale_of_b = scales.pop(0) if segments[4] else None
     left = _unpacked(op, a, "a_elem_type", along=-1)
@@ -121,9 +121,9 @@ def _unpacked(op: Operation, value: Tensor, key: str, along: int) -> Tensor:
         return value.view(_PACKED[str(kind)]).float()
     side = "lhs_k_pack" if key.startswith("a") else "rhs_k_pack"
     if kind != "e2m1" or value.dtype != torch.int8 or not op.attributes.get(side, True):
-        raise NotSimulated(f"a scaled product of {kind}", op.site)
+        raise NotSimulated(f"a scaled product of {kind}")
     table = torch.tensor([*_E2M1, *(-each for each in _E2M1)])
-    codes = torch.stack([value & 15, (value >> 4) & 15], dim=along if along == -1 else -2)
+    codes = torch.stack([value & 15, (value >> 4) & 15], dim=along)
     numbers = table[codes.long()]
     shape = list(value.shape)
     shape[along] *= 2

@@ -17,5 +17,5 @@ def extern_elementwise(op: Operation, operands: Operands, run: Run) -> Tensor:
     symbol = str(op.attributes.get("symbol"))
     function = libdevice.find(symbol, dtype_of(op.result_types[0]))
     if function is None:
-        raise NotSimulated(f"the library function {symbol}", op.site)
+        raise NotSimulated(f"the library function {symbol}")
     return function(*operands)

@@ -41,9 +41,9 @@ def access(
     """Return the access to elements of the type `type_` by the programs of a run."""
     element = op.operand_types[0].pointee
     if element is not None and element.shape is not None:
-        raise NotSimulated(f"{op.name} of a block pointer", op.site)
+        raise NotSimulated(f"{op.name} of a block pointer")
     if pointers.dtype != torch.int64 or (mask is not None and mask.dtype != torch.bool):
-        raise Malformed(f"{op.name} takes no such pointers", op.site)
+        raise Malformed(f"{op.name} takes no such pointers")
     return Access(
         kind=kind,
         addresses=expanded(pointers, type_),
