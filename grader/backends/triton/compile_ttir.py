@@ -102,11 +102,31 @@ def _line(operation: Operation) -> int | None:
 def _built(path: Path, job: Mapping[str, Any]) -> dict[str, Any]:
     check(text_of(path))
     from triton import knobs
+
+    knobs.nvidia.dump_ptxas_log = True
+    cubin, metadata, log = _machine_code(path, job)
+    listing = ""
+    if job["sass"]:
+        file = path.with_suffix(f".{job['target']}.cubin")
+        file.write_bytes(cubin)
+        listing = ptxas.listing(knobs.nvidia.nvdisasm.path, file)
+    return {
+        **ptxas.figures(log, listing),
+        "shared": metadata["shared"],
+        "tensor": metadata.get("tmem_size", 0),
+        "threads": 32 * metadata.get("num_warps", 1),
+    }
+
+
+def _machine_code(path: Path, job: Mapping[str, Any]) -> tuple[bytes, dict[str, Any], str]:
+    """Return a text's cubin, what Triton notes of it, and the log of ptxas.
+
+    Raises Refused for what ptxas refuses.
+    """
     from triton._C.libtriton import ir
     from triton.backends.compiler import GPUTarget, Language
     from triton.backends.nvidia.compiler import CUDABackend
 
-    knobs.nvidia.dump_ptxas_log = True
     target = job["target"]
     backend = CUDABackend(GPUTarget("cuda", target, 32))
     stages: dict[str, Any] = {}
@@ -116,30 +136,20 @@ def _built(path: Path, job: Mapping[str, Any]) -> dict[str, Any]:
     context = ir.context()
     ir.load_dialects(context)
     backend.load_dialects(context)
-    module = ir.parse_mlir_module(str(path), context)
-    module.context = context
+    form: Any = ir.parse_mlir_module(str(path), context)
+    form.context = context
     metadata: dict[str, Any] = {}
     printed = StringIO()
     before: Any = None
     try:
         with redirect_stdout(printed):
             for stage in stages.values():
-                before, module = module, stage(module, metadata)
+                before, form = form, stage(form, metadata)
     except Exception:
         if refused := ptxas.refusal(printed.getvalue(), before):
             raise refused from None
         raise
-    listing = ""
-    if job["sass"]:
-        cubin = path.with_suffix(f".{target}.cubin")
-        cubin.write_bytes(module)
-        listing = ptxas.listing(knobs.nvidia.nvdisasm.path, cubin)
-    return {
-        **ptxas.figures(printed.getvalue(), listing),
-        "shared": metadata["shared"],
-        "tensor": metadata.get("tmem_size", 0),
-        "threads": 32 * metadata.get("num_warps", 1),
-    }
+    return form, metadata, printed.getvalue()
 
 
 # -- what the compiler says
