@@ -8,6 +8,7 @@ from grader.worker.requirements import Library, touchpoints
 
 (TRITON,) = BACKEND.packages
 _DRIVER = "backends/triton/driver"
+_COMPILE = "backends/triton/compile_ttir.py"
 
 COMPILED = Library(
     TRITON,
@@ -93,6 +94,36 @@ DRIVER = Library(
         *touchpoints("triton.language", f"{_DRIVER}/preload.py", "standard"),
         *touchpoints(
             "triton.runtime.jit", "backends/triton/compile_errors.py", "JITCallable.cache_key"
+        ),
+    ),
+)
+
+# What the step `compile` uses in a process of the judge's.
+MACHINE_CODE = Library(
+    TRITON,
+    (
+        *touchpoints(
+            "triton.backends.nvidia.compiler",
+            _COMPILE,
+            *("CUDABackend(target)", "CUDABackend.parse_options(self, opts)"),
+            "CUDABackend.add_stages(self, stages, options, language)",
+            "CUDABackend.load_dialects(self, ctx)",
+        ),
+        *touchpoints(
+            "triton.backends.compiler",
+            _COMPILE,
+            "GPUTarget(backend, arch, warp_size)",
+            "Language.TRITON",
+        ),
+        *touchpoints(
+            "triton._C.libtriton",
+            _COMPILE,
+            "ir.context",
+            "ir.load_dialects",
+            "ir.parse_mlir_module",
+        ),
+        *touchpoints(
+            "triton", _COMPILE, "knobs.nvidia.dump_ptxas_log", "knobs.nvidia.nvdisasm.path"
         ),
     ),
 )

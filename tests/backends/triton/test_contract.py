@@ -26,6 +26,7 @@ ROWS = rows(
     contract.PRELOADED,
     contract.DRIVER,
     contract.DRIVER_OF_TORCH,
+    contract.MACHINE_CODE,
 )
 
 
