@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
+import select
 import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -153,32 +154,62 @@ def test_a_home_that_a_kernel_file_replaced_is_made_again(
     assert [path.name for path in outside.iterdir()] == ["kept"]
 
 
+class Births:
+    """The lock around a process's start; notices a thread that has to wait for it."""
+
+    def __init__(self) -> None:
+        self.waited_for = threading.Event()
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            self.waited_for.set()
+            self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+def named_pipe(path: Path) -> io.FileIO:
+    """Make a named pipe, and open it so that no other side has to be there."""
+    os.mkfifo(path)
+    return open(path, "r+b", buffering=0)
+
+
 def test_a_command_on_a_thread_and_a_fork_server_leave_each_other_alone(
     temporary: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """A command ends while a fork server begins, and a fork server while a command runs."""
     processes.adopt_orphans()
     started, commands = subprocess.Popen, []
+    printed: list[str] = []
+    births = Births()
 
     def popen(argv: list[str], **options: object) -> subprocess.Popen[bytes]:
         process = started(argv, **options)
         if "grader.worker" in argv:
-            commands.append(threading.Thread(target=run, args=(["true"],)))
-            commands[-1].start()
-            commands[-1].join(2)  # unless it has to wait until the fork server is known
+            begin("echo first")
+            assert births.waited_for.wait(60), "the command neither ends nor waits"
         return process
 
-    def run(argv: list[str]) -> None:
-        ends.append(fork_server_module.run_once(argv, temporary, 60).status)
-
-    ends: list[int | None] = []
-    monkeypatch.setattr(fork_server_module.subprocess, "Popen", popen)
-    with closing(ForkServer("numba", "cpu")) as fork_server:
-        fork_server.start()
-        assert fork_server._process.poll() is None
-        commands.append(threading.Thread(target=run, args=(["sleep", "3"],)))
+    def begin(script: str) -> None:
+        commands.append(threading.Thread(target=run, args=(script,)))
         commands[-1].start()
-        time.sleep(0.5)
-    for command in commands:
-        command.join()
-    assert ends == [0, 0]
+
+    def run(script: str) -> None:
+        # A command that another thread killed has no status that shows it.
+        printed.append(fork_server_module.run_once(["sh", "-c", script], temporary, 60).output)
+        births.waited_for.set()
+
+    monkeypatch.setattr(fork_server_module, "_births", births)
+    monkeypatch.setattr(fork_server_module.subprocess, "Popen", popen)
+    with named_pipe(temporary / "began") as began, named_pipe(temporary / "goes_on") as goes_on:
+        with closing(ForkServer("numba", "cpu")) as fork_server:
+            fork_server.start()
+            assert fork_server._process.poll() is None
+            begin("echo > began; read line < goes_on; echo second")
+            assert select.select([began], [], [], 60)[0]
+        goes_on.write(b"\n")
+        for command in commands:
+            command.join()
+    assert printed == ["first\n", "second\n"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -146,7 +146,7 @@ def test_a_compiler_does_not_outlive_the_judge(tmp_path: Path, without: str) -> 
     program = (
         f"import time; from pathlib import Path; import {compile_ttir.__name__} as c; "
         "from dataclasses import replace; "
-        "build = lambda path, job: path.with_name('began').touch() or time.sleep(60); "
+        "build = lambda path, job: print('began', flush=True) or time.sleep(60); "
         "compiler = replace(c.COMPILER, build=build); "
         f"c.carry_out(compiler, Path({str(tmp_path)!r}), 600, {without!r})"
     )
@@ -156,18 +156,19 @@ def test_a_compiler_does_not_outlive_the_judge(tmp_path: Path, without: str) -> 
     )
     processes.adopt_orphans()
     before = processes.descendants()
-    with subprocess.Popen([sys.executable, "-c", judge]) as running:
-        until = time.monotonic() + 30
-        while not (tmp_path / "began").exists() and time.monotonic() < until:
-            time.sleep(0.05)
+    with subprocess.Popen([sys.executable, "-c", judge], stdout=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == b"began\n"
         below = processes.descendants() - before
         assert len(below) >= 3  # the judge, the compiler's process, and that of its job
         running.kill()
-    while (left := processes.descendants() & below) and time.monotonic() < until + 10:
-        for pid in left:
-            with suppress(ChildProcessError):
-                os.waitpid(pid, os.WNOHANG)
-    assert not left
+        # All of them hold this pipe: it ends with the last.
+        assert select.select([running.stdout], [], [], 30)[0]
+        assert running.stdout.read() == b""
+    for pid in sorted(below):  # parents first: their ends leave their children to this process
+        with suppress(ChildProcessError):
+            os.waitpid(pid, 0)
+    assert not processes.descendants() & below
 
 
 def test_triton_s_own_operations_and_libdevice_are_let_through() -> None:
