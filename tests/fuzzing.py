@@ -1,4 +1,4 @@
-"""What Hypothesis draws to test the judge's edges: JSON of any form, and mutations of it."""
+"""Values for Hypothesis to draw at the judge's edges: JSON of any form, and mutations of it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ JSON = st.recursive(
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where in a JSON value there is something."""
+    """Yield the path of a JSON value, and of each value inside it."""
     yield path
     if isinstance(value, dict | list):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
@@ -44,7 +44,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def changed(value: Any, path: tuple[Any, ...], other: Any) -> Any:
-    """A copy with another value at one place, or with none there when `other` is `...`."""
+    """Return a copy with another value at one place, or with none there if `other` is `...`."""
     if not path:
         return other
     copy = value.copy()
@@ -57,7 +57,7 @@ def changed(value: Any, path: tuple[Any, ...], other: Any) -> Any:
 
 @st.composite
 def mutated(draw: st.DrawFn, value: Any) -> Any:
-    """A JSON value with a few places changed, removed, or taken from elsewhere in it."""
+    """Draw a JSON value with a few places changed or removed."""
     for _ in range(draw(st.integers(0, 4))):
         paths = list(places(value))[1:]
         if not paths:
@@ -68,5 +68,5 @@ def mutated(draw: st.DrawFn, value: Any) -> Any:
 
 
 def as_bytes(value: Any) -> bytes:
-    """As Python's json writes it: with NaN, and half characters as escapes."""
+    """Encode as Python's json does: with NaN, and half characters as escapes."""
     return json.dumps(value).encode()

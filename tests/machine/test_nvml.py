@@ -10,6 +10,8 @@ import pytest
 
 from grader.machine import nvml
 
+NOBODY = 2**22 + 1  # above the process numbers that Linux gives
+
 
 class NotFound(Exception):
     """Stands for NVMLError."""
@@ -47,9 +49,7 @@ def library(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         nvmlDeviceGetTemperature=lambda device, sensor: 91,
         nvmlDeviceGetComputeRunningProcesses=lambda device: [
             SimpleNamespace(pid=os.getpid(), usedGpuMemory=5 << 20),
-            SimpleNamespace(
-                pid=2**22 + 1, usedGpuMemory=None
-            ),  # above what Linux gives: no process of this machine
+            SimpleNamespace(pid=NOBODY, usedGpuMemory=None),
         ],
     )
     monkeypatch.setitem(sys.modules, "pynvml", fake)

@@ -113,7 +113,7 @@ WRONG = wrong_kernels()
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[Wrong, Result]:
-    """What one judge makes of all of them."""
+    """Have one judge grade all of them."""
     folder = tmp_path_factory.mktemp("wrong")
     options = Options(device="cpu", seed=1, shrink=False)
     requests = [

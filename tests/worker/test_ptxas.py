@@ -54,7 +54,7 @@ def test_a_log_without_a_kernel_is_no_result():
 
 
 def test_a_line_of_ptx_leads_to_the_line_of_the_kernel_file():
-    said = "ptxas /tmp/a.ptx, line 4; error   : Feature 'cvt.e4m3x2' requires .target sm_89"
+    said = "ptxas /folder/a.ptx, line 4; error   : Feature 'cvt.e4m3x2' requires .target sm_89"
     ptx = '.file 1 "/home/kernel-1/kernel.py"\n.loc 1 21 0\n.loc 1 33 5\ncvt.e4m3x2;\n.loc 1 40 0'
     found = ptxas.refusal(said, ptx)
     assert found is not None

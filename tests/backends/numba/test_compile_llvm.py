@@ -15,14 +15,11 @@ import pytest
 from fuzzing import JSON, as_bytes, fuzz, mutated
 from hypothesis import given
 from hypothesis import strategies as st
+from needs_nvvm import NEEDS_NVVM
 
-from grader.backends.numba import BACKEND, compile_llvm
+from grader.backends.numba import compile_llvm
 from grader.worker.compile_jobs import Refused
 
-NEEDS_NVVM = pytest.mark.skipif(
-    compile_llvm._missing() is not None,
-    reason=f"needs pip install {BACKEND.compiler_needs['NVVM']}",
-)
 OPTIONS = {"num_warps": 3, "maxnreg": None, "shared": 0}
 JOB = {"file": "0.text", "options": OPTIONS, "target": 90, "limit_s": 120, "sass": True}
 HEADER = """; ModuleID = "double" asm

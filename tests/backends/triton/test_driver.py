@@ -496,7 +496,7 @@ def test_a_copy_to_the_host_is_a_copy(gpu: Gpu):
 def test_a_device_without_memory_is_torchs_own(gpu: Gpu):
     shape_only = torch.empty(16, device="meta")
     assert shape_only.is_meta
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor"):
         gpu.tensor().copy_(shape_only)
 
 

@@ -8,10 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from needs_nvvm import NEEDS_NVVM
 from one_step import take_as_passed
 
-from grader import backends
-from grader.backends.numba import compile_llvm
 from grader.course import catalog
 from grader.grading import compiling, plan, steps
 from grader.grading.compiling import Job, Missing
@@ -24,10 +23,6 @@ from grader.model.outcomes import Outcome
 from grader.model.results import Step
 from grader.sandbox.fork_servers import ForkServers
 
-NEEDS_NVVM = pytest.mark.skipif(
-    compile_llvm._missing() is not None,
-    reason=f"needs pip install {backends.find('numba').compiler_needs['NVVM']}",
-)
 STEPS = steps.every()
 ROOT = Path(__file__).parents[3]
 DOT = catalog.find(ROOT, "02_dot_reduction")

@@ -7,7 +7,7 @@ import pytest
 from grader.backends.triton.device.sites import Source
 from grader.backends.triton.device.ttir.records import Site
 
-HOME = "/tmp/grader-worker-1/home"
+HOME = "/worker-1/home"
 SOURCE = Source(f"{HOME}/kernel-b/kernel.py", ["", "x = tl.load(p)"])
 LIBRARY = Site("/lib/triton/language/standard.py", 2)
 
@@ -20,7 +20,7 @@ def test_a_line_of_the_file(folder: str) -> None:
 
 @pytest.mark.parametrize(
     "file",
-    ["/tmp/grader-worker-2/home/kernel-b/kernel.py", f"{HOME}/kernel-b/other.py", LIBRARY.file],
+    ["/worker-2/home/kernel-b/kernel.py", f"{HOME}/kernel-b/other.py", LIBRARY.file],
 )
 def test_a_line_of_another_file(file: str) -> None:
     assert SOURCE.quoted(Site(file, 2)) == "another file"
