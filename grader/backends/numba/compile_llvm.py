@@ -28,10 +28,13 @@ from grader.worker.compile_jobs import Compiler, Refused, carry_out, said, text_
 PTXAS, NVDISASM, LIBDEVICE = "ptxas-blackwell", "nvdisasm", "libdevice.10.bc"
 MOST_MODULES = 256  # a kernel's own, and one for each function that it calls
 
+# As LLVM reads it: \r ends a comment, too, and i32asm, 1.0asm and %0asm end in a keyword.
 _LEXEME = re.compile(
-    r';[^\n]*|"(?P<text>[^"]*)"|@(?:"(?P<quoted>[^"]*)"|(?P<bare>[-\w.$]+))'
-    r"|[%$!#][-\w.$]+|(?P<word>[-\w.$]+)(?P<label>:?)"
+    r';[^\n\r]*|"(?P<text>[^"]*)"|@(?:"(?P<quoted>[^"]*)"|(?P<bare>\d+|[-\w.$]+))'
+    r"|[%$!#](?:\d+|[-\w.$]+)|(?P<word>[-\w.$]+)(?P<label>:?)|(?P<slash>/)",
+    re.ASCII,
 )
+_KEYWORD = re.compile(r"(?:.*[\d.])?(?P<keyword>asm|declare|define)", re.ASCII)
 # The instructions that numba itself writes as assembly.
 _ASSEMBLY = re.compile(
     r"activemask\.b32 \$0;|mov\.u32 \$0, %(?:lanemask_lt|dynamic_smem_size);|brkpt;"
@@ -90,10 +93,17 @@ def _are_texts(modules: Any) -> bool:
 
 
 def _lexemes(module: str) -> Iterator[tuple[str, str]]:
-    """Yield the keywords, texts and global names of LLVM's code, without its comments."""
+    """Yield the keywords, texts and global names of LLVM's code, without its comments.
+
+    Keywords are those of `_KEYWORD`. Raises Refused for a comment between /* and */, which only
+    newer versions of LLVM read.
+    """
     for found in _LEXEME.finditer(module):
+        if found["slash"]:
+            raise Refused("its code is none that numba writes")
         if found["word"] is not None and not found["label"]:
-            yield "word", found["word"]
+            if keyword := _KEYWORD.fullmatch(found["word"]):
+                yield "keyword", keyword["keyword"]
         elif found["text"] is not None:
             yield "text", found["text"]
         elif (name := found["quoted"] or found["bare"]) is not None:
@@ -105,13 +115,13 @@ def _sort_functions(
 ) -> None:
     """Add the module's functions to either set. Raises Refused for assembly that is not numba's."""
     for kind, text in lexemes:
-        if kind != "word":
+        if kind != "keyword":
             continue
         if text == "asm":
             template = next((given for of, given in lexemes if of == "text"), "")
             if not _ASSEMBLY.fullmatch(template):
                 raise Refused("inline assembly is not compiled here")
-        elif text in ("declare", "define"):
+        else:
             name = next((given for of, given in lexemes if of == "name"), "")
             (declared if text == "declare" else defined).add(name)
 
