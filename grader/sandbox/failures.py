@@ -73,13 +73,9 @@ def switched_off(failure: Failure) -> Failure:
     return failure.model_copy(update={"message": message})
 
 
-def too_many_kernels(listed: int, more: int) -> Failure:
-    return Failure(
-        kind="compile",
-        message=f"one call launches more kernels than are compiled: {listed}, and {more} more",
-        hint="Each value of a tl.constexpr makes another kernel: make what changes from launch to "
-        "launch an ordinary argument.",
-    )
+def too_many_kernels(listed: int, more: int, backend: str) -> Failure:
+    message = f"one call launches more kernels than are compiled: {listed}, and {more} more"
+    return from_fault(Fault("compile", message), backend)
 
 
 UNSTOPPABLE = Failure(

@@ -331,21 +331,26 @@ class WorkerLink:
         except WireError as error:
             raise self._device_died(error) from None
         if report.unlisted:
-            raise KernelFailure(failures.too_many_kernels(len(report.kernels), report.unlisted))
+            raise self._too_many_kernels(len(report.kernels), report.unlisted)
         return report.kernels
 
     def _sent_kernels(self) -> Sequence[Specialisation]:
         """Return the kernels that the worker itself names, over several messages."""
         self._make_ready()
         found: list[Specialisation] = []
-        while len(found) < MOST_SPECIALISATIONS:
+        while True:
             reply = self._exchange("kernels", REPORT_S, start=len(found))
             found += reply.kernels
+            more = len(found) + reply.unlisted - MOST_SPECIALISATIONS
+            if more > 0:
+                raise self._too_many_kernels(MOST_SPECIALISATIONS, more)
             if not reply.unlisted:
                 return found
             if not reply.kernels:
                 raise NotSimulated("the code of one of its kernels is longer than a message")
-        return found[:MOST_SPECIALISATIONS]
+
+    def _too_many_kernels(self, listed: int, more: int) -> KernelFailure:
+        return KernelFailure(failures.too_many_kernels(listed, more, self._fork_server.backend))
 
     def origins(self) -> Sequence[Origin]:
         return self._origins

@@ -27,7 +27,11 @@ ASSERT = "RuntimeError: CUDA error: device-side assert triggered"
 
 @pytest.fixture
 def link() -> WorkerLink:
-    return WorkerLink(Entry("double", ("x", "out")), b"", SimpleNamespace(backend="triton"), None)
+    return linked("triton")
+
+
+def linked(backend: str) -> WorkerLink:
+    return WorkerLink(Entry("double", ("x", "out")), b"", SimpleNamespace(backend=backend), None)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +100,15 @@ def test_kernels_come_in_as_many_messages_as_they_need(
 ):
     assert sent(link, monkeypatch, 0, 250) == []
     assert sent(link, monkeypatch, 5, 250) == [f"kernel{one}" for one in range(5)]
-    assert len(sent(link, monkeypatch, 99, 350)) == MOST_SPECIALISATIONS
+    most = MOST_SPECIALISATIONS
+    assert len(sent(link, monkeypatch, most, 350)) == most
+
+
+@pytest.mark.parametrize("room", [350, 1 << 20], ids=["few a message", "many a message"])
+def test_more_kernels_than_are_compiled_do_not_pass(monkeypatch: pytest.MonkeyPatch, room: int):
+    with pytest.raises(KernelFailure, match="than are compiled: 64, and 1 more") as caught:
+        sent(linked("numba"), monkeypatch, MOST_SPECIALISATIONS + 1, room)
+    assert "launch all blocks with the same" in caught.value.failure.hint
 
 
 def test_a_kernel_longer_than_a_message_is_not_simulated(

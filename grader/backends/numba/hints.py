@@ -87,6 +87,8 @@ EXCEPTIONS = {
 }
 # By a part of what numba's compiler refuses.
 REFUSED = {
+    "more kernels than are compiled": "Other types of arguments make another kernel, and so does "
+    "another number of threads in a block: launch all blocks with the same.",
     "takes no (bool)": "A vote takes a whole number here: write 1 if x > 0 else 0 for x > 0.",
     "cuda.atomic.inc": "cuda.atomic.inc and dec take arrays of uint32 and uint64; "
     "cuda.atomic.add takes others, too.",

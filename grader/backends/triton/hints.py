@@ -38,6 +38,8 @@ _WHAT_A_LAUNCH_TAKES = (
 
 # The first part that the sentence contains decides.
 COMPILER = {
+    "more kernels than are compiled": "Each value of a tl.constexpr makes another kernel: make "
+    "what changes from launch to launch an ordinary argument.",
     "Boolean value of Tensor": _EACH_ELEMENT,
     "must be 1-bit signless integer": _EACH_ELEMENT,
     "Ternary expression with dynamic condition": "`a if condition else b` decides once for a whole "
