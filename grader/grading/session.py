@@ -122,6 +122,12 @@ class Grading:
         found: T = self._done[work]
         return found
 
+    def forget(self, *works: Callable[[Grading], object]) -> None:
+        """Have `once` do this work again."""
+        for work in works:
+            self._done.pop(work, None)
+            self._begun.pop(work, None)
+
     def finish_begun(self) -> None:
         wait(self._begun.values())
 

@@ -86,6 +86,11 @@ class Workers:
             executor = WorkerLink(entry_of(spec), self._kernel, fork_server, arena)
         return Bench(arena, executor, RemoteKernel(spec, executor, arena))
 
+    def renew(self, device: str) -> None:
+        """End the worker on this device; the next call gets a new one."""
+        if device in self.benches:
+            self.benches[device].executor.close()
+
     def close(self) -> None:
         for bench in self.benches.values():
             self.printed = printable(self.printed + bench.executor.close())

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from grader.course import catalog
 from grader.grading import compiling
-from grader.grading.compiling import Built, Code, Job, Refusal
+from grader.grading.compiling import Built, Code, Job, Refusal, TooLong
 from grader.grading.options import Options
 from grader.grading.session import Grading
 from grader.grading.step import Finding
@@ -75,15 +75,48 @@ def test_other_gpus_get_one_form_of_those_that_were_tried(monkeypatch: pytest.Mo
     assert [job.kernel for job in every if job.target == 75] == [kernels[0], kernels[2]]
 
 
-@pytest.mark.slow
-def test_forms_that_a_file_s_tuner_tries_are_known_as_such():
+@pytest.fixture
+def tuned() -> Iterator[Grading]:
+    """A grading of a file whose tuner tries several forms, and chooses the first in simulation."""
     file = ROOT / "tests" / "redteam" / "honest" / "01_vector_add" / "autotuned.py"
     fork_servers = ForkServers()
     grading = Grading(ADD, file, Options(seed=1), fork_servers)
     try:
-        tuned = compiling.launched(grading)["float32"]
+        yield grading
     finally:
         grading.close()
         fork_servers.close()
-    assert len(tuned) > 1
-    assert all(form.trial for form in tuned)
+
+
+@pytest.mark.slow
+def test_forms_that_a_file_s_tuner_tries_are_known_as_such(tuned: Grading):
+    forms = compiling.launched(tuned)["float32"]
+    assert len(forms) > 1
+    assert all(form.trial for form in forms)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("fitting", "outcome"), [(8, Outcome.PASS), (16, Outcome.FAIL)])
+def test_a_choice_of_an_earlier_call_stands_for_all_forms(
+    tuned: Grading, monkeypatch: pytest.MonkeyPatch, fitting: int, outcome: Outcome
+):
+    """The GPU of this test refuses the chosen form, of 4 warps, and all of less than `fitting`."""
+    seen: list[set[int]] = []
+
+    def built(backend: str, every: Sequence[Job]) -> list[Built]:
+        warps = [job.kernel.options.num_warps for job in every]
+        seen.append(set(warps))
+        return [CODE if number >= fitting else LARGE for number in warps]
+
+    monkeypatch.setattr(compiling, "build", built)
+    compiling.launched(tuned)
+    assert findings.compiled(tuned).outcome is outcome
+    assert seen == [{4}, {4, 8}]
+
+
+def test_a_form_that_takes_too_long_is_not_asked_for_again(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(Grading, "forget", None)
+    finding = judge((form(4, trial=False), TooLong(120.0)))
+    assert finding.outcome is Outcome.FAIL

@@ -37,6 +37,27 @@ def compiled(grading: Grading) -> Finding:
 
     Raises KernelFailure where a simulated call goes wrong.
     """
+    found = _judged(grading)
+    if found.outcome is not Outcome.FAIL or not _may_have_chosen(grading):
+        return found
+    # A new worker has not tuned anything: its call launches every form.
+    grading.workers.renew("cpu")
+    grading.forget(jobs, build)
+    return _judged(grading)
+
+
+def _may_have_chosen(grading: Grading) -> bool:
+    """Report whether a tuner may have launched its choice alone, because it chose in another call.
+
+    A GPU that refuses this form would have chosen another one. It does not refuse one that merely
+    takes too long to compile.
+    """
+    every = zip(grading.once(jobs), grading.once(build), strict=True)
+    too_long = any(job.required and isinstance(one, TooLong) for job, one in every)
+    return backends.find(grading.spec.backend).can.tune and not too_long
+
+
+def _judged(grading: Grading) -> Finding:
     try:
         every = grading.once(jobs)
     except (NotSimulated, KernelFailure) as error:
