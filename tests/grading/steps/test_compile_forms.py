@@ -61,6 +61,13 @@ def test_each_form_that_a_file_chose_itself_must_compile(judge: Judge):
     assert finding.outcome is Outcome.FAIL
 
 
+def test_a_benchmark_does_not_stand_for_a_form_that_the_file_chose_itself(judge: Judge):
+    tried, own = form(4, trial=True), form(8, trial=False)
+    assert judge((tried, CODE), (own, LARGE)).outcome is Outcome.FAIL
+    assert judge((tried, LARGE), (own, CODE)).outcome is Outcome.FAIL
+    assert judge((tried, CODE), (own, CODE)).outcome is Outcome.PASS
+
+
 def test_a_form_of_one_kernel_does_not_stand_for_another_kernel(judge: Judge):
     other = form(8, trial=True, kernel="other")
     assert judge((form(4, trial=True), LARGE), (other, CODE)).outcome is Outcome.FAIL

@@ -88,15 +88,15 @@ def _failed(every: Sequence[Job], rows: Sequence[Compiled]) -> Compiled | None:
     A benchmark on a GPU passes over forms of a kernel that the GPU refuses: one that compiles is
     enough of those that it tries.
     """
-    forms: dict[tuple[str, str], list[tuple[Job, Compiled]]] = {}
+    tried: dict[tuple[str, str], list[Compiled]] = {}
     for job, row in zip(every, rows, strict=True):
-        if job.required:
-            forms.setdefault((job.dtype, job.kernel.kernel), []).append((job, row))
-    for same in forms.values():
-        refused = [row for _, row in same if row.registers is None]
-        chosen = any(job.kernel.trial for job, _ in same) and len(refused) < len(same)
-        if refused and not chosen:
-            return refused[0]
+        if job.required and job.kernel.trial:
+            tried.setdefault((job.dtype, job.kernel.kernel), []).append(row)
+        elif job.required and row.registers is None:
+            return row
+    for forms in tried.values():
+        if all(form.registers is None for form in forms):
+            return forms[0]
     return None
 
 
