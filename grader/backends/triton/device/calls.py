@@ -39,7 +39,7 @@ class Call:
     held: int = 0
     fault: Fault | None = None
     not_simulated: str | None = None
-    late: bool = False  # whether the last launch came after the end
+    after_end: bool = False  # whether the last launch came after the end of the call
 
     @classmethod
     def begun(cls, message: Mapping[str, Any], arena: int) -> Call:
@@ -57,8 +57,8 @@ class Call:
 
     def attempt(self, launch: Callable[[], None]) -> None:
         """Carry out a launch, and record the first thing that goes wrong in the call."""
-        self.late = self.ended
-        if self.late:
+        self.after_end = self.ended
+        if self.after_end:
             return
         try:
             launch()
@@ -96,8 +96,9 @@ class Call:
 
         A later launch is not to blame: it gets an error of another kind.
         """
-        if self.fault is not None and self.late:
-            return {"kind": "late", "message": f"an earlier launch failed: {self.fault.message}"}
+        if self.fault is not None and self.after_end:
+            message = f"an earlier launch failed: {self.fault.message}"
+            return {"kind": "earlier_launch", "message": message}
         if self.fault is not None:
             return {"kind": self.fault.kind, "message": self.fault.message}
         if self.not_simulated is not None:

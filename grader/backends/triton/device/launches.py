@@ -20,9 +20,9 @@ from grader.backends.triton.device.requests import (
     Described,
     Given,
     Mapped,
-    Misspoken,
     Requested,
     Storage,
+    UnexpectedMessage,
 )
 from grader.backends.triton.device.run import Launch, execute
 from grader.backends.triton.device.ttir.parse import parse
@@ -48,32 +48,32 @@ class Device:
         self.start = 0  # the worker's address of the arena, once it has mapped that
 
     def map(self, mapped: Mapped) -> None:
-        """Take the worker's address of the arena. Raises Misspoken if it changes.
+        """Take the worker's address of the arena. Raises UnexpectedMessage if it changes.
 
         With another one, an argument's address could name the memory of another argument.
         """
         if self.start not in (0, mapped.arena):
-            raise Misspoken("the memory of the arguments at another address than before")
+            raise UnexpectedMessage("the memory of the arguments at another address than before")
         self.start = mapped.arena
 
     def receive(self, request: Requested) -> None:
-        """Take in the text of a request. Raises Misspoken for what our driver never sends."""
+        """Take in the text of a request. Raises UnexpectedMessage if our driver sends no such."""
         if request.text is not None:
             if sum(map(len, self._texts.values())) + len(request.text) > MOST_TEXT:
-                raise Misspoken("more kernels than any file has")
+                raise UnexpectedMessage("more kernels than any file has")
             self._texts[request.digest] = request.text
         if request.digest not in self._texts:
-            raise Misspoken("a kernel that was not sent")
+            raise UnexpectedMessage("a kernel that was not sent")
         for storage in request.storages:
             if storage.offset + storage.size > self._scratch.size:
-                raise Misspoken("memory outside of the scratch memory")
+                raise UnexpectedMessage("memory outside of the scratch memory")
             if storage.address < self.start + self._arena.size and (
                 self.start < storage.address + storage.size
             ):
-                raise Misspoken("memory of the judge's as the file's own")
+                raise UnexpectedMessage("memory of the judge's as the file's own")
         used = sorted((each.offset, each.offset + each.size) for each in request.storages)
         if any(stop > start for (_, stop), (start, _) in pairwise(used)):
-            raise Misspoken("one piece of memory at two addresses, which could hide a race")
+            raise UnexpectedMessage("one piece of memory at two addresses, which could hide a race")
 
     def launch(self, request: Requested, call: Call) -> None:
         """Check a launch, and execute its programs unless the call withholds them.

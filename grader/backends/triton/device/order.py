@@ -1,9 +1,9 @@
 """Order between accesses: those of others that a program may rely on, because it acquired them.
 
-A program that updates an element atomically releases there all that it did before. Whoever updates
-that element later, or looks at it, acquires this, and all that the first had acquired (release and
-acquire: PTX ISA, "Memory Consistency Model"). Therefore "the last block adds up what the others
-left", and locks, are no races.
+A program that updates an element atomically releases there all that it did before. A program that
+updates that element later, or looks at it, acquires this, and all that the first had acquired
+(release and acquire: PTX ISA, "Memory Consistency Model"). Therefore "the last block adds up what
+the others left", and locks, are no races.
 
 Most launches never ask. So the exchanges are only kept as they come, and indexed at a question.
 """

@@ -1,4 +1,4 @@
-"""The device's process: it answers the judge about calls, and carries out a worker's launches."""
+"""The device's process: it carries out a worker's launches, and reports on calls to the judge."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from grader.backends.triton.device import preload as first_launch
 from grader.backends.triton.device.calls import Call
 from grader.backends.triton.device.launches import Device
-from grader.backends.triton.device.requests import Misspoken, mapped, requested
+from grader.backends.triton.device.requests import UnexpectedMessage, mapped, requested
 from grader.model import Channel, Closed, DeviceReport, WireError, listed
 
 MOST_TEXT = 6 << 20  # bytes of kernels in one report, of the 8 MiB that it may have
@@ -84,7 +84,7 @@ class Session:
             request = requested(message)
             self._device.receive(request)
             call.attempt(lambda: self._device.launch(request, call))
-        except Misspoken as error:
+        except UnexpectedMessage as error:
             call.distrust(str(error))
         printed, seq = self._device.printed.take(), message.get("seq")
         # Of another form it may nest deeper than JSON can be written.

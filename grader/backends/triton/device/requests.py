@@ -23,7 +23,7 @@ MOST_AXES = 5  # of a descriptor
 LONGEST_NAME = 200  # characters
 
 
-class Misspoken(Exception):
+class UnexpectedMessage(Exception):
     """The worker sent a message that our driver never sends."""
 
 
@@ -80,15 +80,15 @@ class Mapped:
 
 
 def mapped(message: Mapping[str, Any]) -> Mapped:
-    """Read a `map`. Raises Misspoken."""
+    """Read a `map`. Raises UnexpectedMessage."""
     try:
         return Mapped(_address(message["arena"]), _address(message["scratch"]))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise Misspoken(f"a map of another form: {error}") from None
+        raise UnexpectedMessage(f"a map of another form: {error}") from None
 
 
 def requested(message: Mapping[str, Any]) -> Requested:
-    """Read a `launch`. Raises Misspoken."""
+    """Read a `launch`. Raises UnexpectedMessage."""
     try:
         text = message.get("ttir")
         digest = _text(message["digest"])
@@ -105,7 +105,7 @@ def requested(message: Mapping[str, Any]) -> Requested:
             trial=message.get("trial") is True,
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise Misspoken(f"a launch of another form: {error}") from None
+        raise UnexpectedMessage(f"a launch of another form: {error}") from None
 
 
 def _argument(value: Any) -> Given:
