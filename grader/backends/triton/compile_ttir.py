@@ -41,16 +41,16 @@ def _load() -> None:
 
 
 def _missing() -> str | None:
+    return next((program for name, program in TOOLS.items() if not _is_installed(name)), None)
+
+
+def _is_installed(tool: str) -> bool:
     from triton import knobs
 
-    for name, program in TOOLS.items():
-        try:
-            if os.access(getattr(knobs.nvidia, name).path, os.X_OK):
-                continue
-        except RuntimeError:
-            pass
-        return program
-    return None
+    try:
+        return os.access(getattr(knobs.nvidia, tool).path, os.X_OK)
+    except RuntimeError:  # Triton does not find it
+        return False
 
 
 # -- before LLVM sees it

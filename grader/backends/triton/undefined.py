@@ -1,7 +1,7 @@
 """Bits that stand for undefined values, so that their origin shows wherever they get.
 
-A NaN has bits to spare. They hold a number: that of a load, or
-UNWRITTEN in memory that a kernel file allocated and nothing has written to.
+A NaN has bits to spare. They hold a number: that of a load, or UNWRITTEN in memory that a kernel
+file allocated and nothing has written to.
 """
 
 from __future__ import annotations

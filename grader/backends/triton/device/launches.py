@@ -78,8 +78,8 @@ class Device:
     def launch(self, request: Requested, call: Call) -> None:
         """Check a launch, and execute its programs unless the call withholds them.
 
-        A trial is that of a benchmark. It has its effect, as on a GPU, but in a call whose traffic
-        is counted: there it is checked alone, or traffic could hide in it. Raises a Fault.
+        A benchmark's trial executes, as on a GPU. In a call whose traffic is counted it is only
+        checked, or traffic could hide in it. Raises a Fault.
         """
         if math.prod(request.grid) > MOST_PROGRAMS:
             raise NotSimulated(f"grids of {math.prod(request.grid):,} programs")

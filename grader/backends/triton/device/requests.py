@@ -54,7 +54,7 @@ Given = int | float | bool | Described
 class Requested:
     """One launch. `text` is None where the worker has sent the text of this digest before.
 
-    A `trial` is that of a benchmark.
+    A `trial` is a launch of a benchmark.
     """
 
     kernel: str

@@ -1,6 +1,6 @@
 """The requests of a call's launches to memory: elements of each argument, counts for budgets.
 
-Counted is what the compiled kernel asks for, lane by lane. A GPU moves memory in sectors of 32
+The counts are what the compiled kernel asks for, lane by lane. A GPU moves memory in sectors of 32
 bytes. Here 32 lanes that follow each other make one request of a warp, and its sectors are the
 transactions; in a block of several axes the lanes follow the axis along which elements are adjacent
 in memory, as the compiler lays them out.

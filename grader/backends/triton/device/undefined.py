@@ -1,8 +1,8 @@
 """Undefined values, passed on by operations that would drop a NaN.
 
-`tl.maximum` takes the number where the other operand is NaN. A NaN of the inputs has a right to
-that; one that stands for an undefined value would vanish, and with it the fault: on a GPU such a
-lane holds a number. So what is computed from an undefined float is undefined, by the same bits.
+`tl.maximum` takes the number where the other operand is NaN. For a NaN of the inputs that is right.
+One that stands for an undefined value would vanish, and with it the fault: on a GPU such a lane
+holds a number. So what is computed from an undefined float is undefined, by the same bits.
 Of two branches, an undefined one is dropped only by a condition that is defined.
 """
 

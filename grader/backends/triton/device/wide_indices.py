@@ -204,13 +204,10 @@ def _groups(region: Region) -> Iterator[set[str]]:
             for _, operands in block.operations[-1].successors:
                 handed.update(operands)
         yield handed
-    for block in region.blocks:
-        for op in block.operations:
-            if op.regions:
-                group = {*op.results, *op.operands}
-                for inner in op.regions:
-                    for each in inner.blocks:
-                        group.update(name for name, _ in each.arguments)
-                        group.update(each.operations[-1].operands)
-                    yield from _groups(inner)
-                yield group
+    for op in (op for block in region.blocks for op in block.operations if op.regions):
+        inside = [block for inner in op.regions for block in inner.blocks]
+        taken = {name for block in inside for name, _ in block.arguments}
+        left = {name for block in inside for name in block.operations[-1].operands}
+        yield {*op.results, *op.operands, *taken, *left}
+        for inner in op.regions:
+            yield from _groups(inner)

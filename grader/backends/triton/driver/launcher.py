@@ -13,13 +13,12 @@ from typing import Any
 
 import torch
 
+from grader.backends.triton.device.requests import LARGEST_GRID
 from grader.backends.triton.driver.arguments import Argument, flattened
 from grader.backends.triton.driver.errors import DeviceError, LaunchRefused, NotSimulated
 from grader.backends.triton.driver.scratch import Place, Scratch
 from grader.model import Channel
 
-# CUDA C++ Programming Guide, table of technical specifications per compute capability.
-LARGEST_GRID = (2**31 - 1, 65535, 65535)
 CPU_TENSOR = "Pointer argument cannot be accessed from Triton (cpu tensor?)"
 LONGEST_TEXT = 6 << 20  # characters of TTIR in one message; JSON adds some
 _INT = 1 << 32  # Triton's launcher multiplies the sizes of a grid as C's `int`

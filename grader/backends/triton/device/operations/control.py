@@ -118,9 +118,8 @@ def for_(op: Operation, operands: Operands, run: Run) -> Results:
     bounds = [agreed(bound) for bound in (lower, upper, step)]
     if all(bound is not None for bound in bounds):
         first, last, stride = (int(bound or 0) for bound in bounds)
-        return _uniform_for(
-            op, operands[3:], run, range(first, last, _stride(stride, first < last))
-        )
+        turns = range(first, last, _stride(stride, first < last))
+        return _uniform_for(op, operands[3:], run, turns)
     return _parting_for(op, operands, run)
 
 
