@@ -59,9 +59,8 @@ def access(
 @operation("tt.addptr")
 def addptr(op: Operation, operands: Operands, run: Run) -> Tensor:
     pointers, offsets = operands
-    size = _pointee_size(op.result_types[0])
-    wide = offsets.to(torch.int64)
-    return pointers + (wide if size == 1 else wide * size)
+    # In one pass, and in 64 bits whatever the width of the offsets.
+    return torch.add(pointers, offsets, alpha=_pointee_size(op.result_types[0]))
 
 
 def _pointee_size(pointer: Type) -> int:
