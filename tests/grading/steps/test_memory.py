@@ -535,6 +535,13 @@ def test_what_another_program_gives_back_hides_nothing(on_gpu, then: list[nvml.P
     assert on_gpu(0, 0, others=[BLENDER], then=then).outcome is Outcome.NOISY
 
 
+@pytest.mark.parametrize("held", [0, 500 * MIB])
+def test_a_program_that_comes_during_the_measurement_makes_it_uncertain(on_gpu, held: int):
+    found = on_gpu(0, held, then=[BLENDER])
+    assert found.outcome is Outcome.NOISY
+    assert "another program uses the GPU: blender (process 7)" in found.failure.message
+
+
 def test_room_for_spilled_registers_is_what_the_worker_says_up_to_a_limit(
     monkeypatch: pytest.MonkeyPatch,
 ):

@@ -102,9 +102,10 @@ def _measured(grading: Grading) -> Finding:
     if peak > growing_bytes(half, whole):
         beyond = f"beyond its arguments and a fixed {_mib(allowance)}"
     found = _finding(case, peak, spec.memory_budget(case) + GRANULARITY, beyond, whole)
-    cause = gpu_lock.describe_others(others)
+    now = gpu_lock.others()
+    cause = gpu_lock.describe_others(others or now)
     # What others took would count against the kernel, and what they gave back would hide its own.
-    uncertain = found.failure is not None or gpu_lock.others() != others
+    uncertain = found.failure is not None or now != others
     if uncertain and cause is not None:
         return Finding(found.summary, _noisy(cause), Outcome.NOISY, memory=found.memory)
     return found
