@@ -32,8 +32,8 @@ from grader.course import catalog
 from grader.course.catalog import Exercise
 from grader.grading import check
 from grader.grading.options import Options
-from grader.model.errors import GraderError
-from grader.model.outcomes import Outcome
+from grader.model.errors import GraderError, UsageError
+from grader.model.outcomes import Outcome, Status
 from grader.model.results import Result
 
 SEED = 1
@@ -66,7 +66,7 @@ class Row:
 
 
 def verdict(result: Result) -> Verdict:
-    """Return the verdict of the first step that did not pass."""
+    """Return the verdict of the first step that did not pass, or else that of the check."""
     for step in result.steps:
         if step.outcome in (Outcome.PASS, Outcome.SKIP, Outcome.NOT_RUN):
             continue
@@ -75,7 +75,7 @@ def verdict(result: Result) -> Verdict:
         return Verdict(
             fate, step.name, failure and failure.kind, failure.message if failure else step.summary
         )
-    return Verdict("pass" if result.steps else "undecided")
+    return Verdict("pass" if result.status is Status.PASS else "undecided")
 
 
 def compared(simulated: Verdict, gpu: Verdict, may_be_lucky: bool) -> str:
@@ -113,6 +113,19 @@ def is_settled(row: dict[str, Any] | None, exercise: Exercise, kernel: Path) -> 
         and row["sum"] != "undecided"
         and row["fingerprint"] == fingerprint(exercise, kernel)
     )
+
+
+def recorded(out: Path | None, devices: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return the rows of a record to go on with. Raises UsageError for one of other devices."""
+    if out is None or not out.exists():
+        return {}
+    record = json.loads(out.read_text())
+    if record["devices"] != list(devices):
+        raise UsageError(
+            f"{out.name} compares {' and '.join(record['devices'])}.",
+            "Name another file with --out, or these devices with --devices.",
+        )
+    return {row["kernel"]: row for row in record["kernels"]}
 
 
 def judged(due: Sequence[tuple[Exercise, Path]], devices: Sequence[str], root: Path) -> list[Row]:
@@ -153,9 +166,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     out = asked.out and asked.out.resolve()
     os.chdir(root)  # so that the paths in the results are the course's own
     devices = asked.devices.split(",")
-    kept = json.loads(out.read_text()) if out and out.exists() else {"kernels": []}
-    rows = {row["kernel"]: row for row in kept["kernels"]}
     try:
+        rows = recorded(out, devices)
         wanted = list(kernels(root, asked.names))
         due = [
             (exercise, kernel)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -10,10 +11,12 @@ from types import ModuleType
 import pytest
 
 from grader.course import catalog
-from grader.model.outcomes import Outcome
+from grader.model.errors import UsageError
+from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Result, Step, parse_result
 
 ROOT = Path(__file__).parents[2]
+UNFINISHED = {"status": Status.UNFINISHED}
 PASSED = parse_result((Path(__file__).parents[1] / "courses" / "result.json").read_bytes())
 
 
@@ -57,9 +60,10 @@ def ended(**outcomes: Outcome) -> Result:
         (ended(correctness=Outcome.FAIL, traffic=Outcome.NOT_RUN), "rejected", "correctness"),
         (ended(correctness=Outcome.PASS, compile=Outcome.FAIL), "rejected", "compile"),
         (ended(correctness=Outcome.CANNOT_GRADE), "undecided", "correctness"),
-        (ended(), "undecided", None),
+        (ended(load=Outcome.PASS).model_copy(update=UNFINISHED), "undecided", None),
+        (ended().model_copy(update=UNFINISHED), "undecided", None),
     ],
-    ids=["passed", "wrong", "does not compile", "not simulated", "no step at all"],
+    ids=["passed", "wrong", "does not compile", "not simulated", "cut short", "no step at all"],
 )
 def test_a_verdict_is_that_of_the_first_step_that_did_not_pass(
     script: ModuleType, result: Result, fate: str, step: str | None
@@ -84,6 +88,14 @@ def test_two_verdicts(
 ) -> None:
     found = script.compared(script.Verdict(simulated), script.Verdict(gpu), may_be_lucky)
     assert found == expected
+
+
+def test_a_record_of_other_devices_is_not_gone_on_with(script: ModuleType, tmp_path: Path) -> None:
+    out = tmp_path / "record.json"
+    out.write_text(json.dumps({"devices": ["cpu", "cuda"], "kernels": [{"kernel": "a.py"}]}))
+    assert script.recorded(out, ["cpu", "cuda"]) == {"a.py": {"kernel": "a.py"}}
+    with pytest.raises(UsageError, match="compares cpu and cuda"):
+        script.recorded(out, ["cpu", "cpu"])
 
 
 @pytest.mark.parametrize(
