@@ -14,6 +14,7 @@ import resource
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import traceback
 from collections.abc import Callable, Iterator
@@ -319,12 +320,12 @@ BUILT = st.sampled_from(
 @fuzz(150)
 @given(st.lists(BUILT.map(as_bytes) | st.binary(max_size=40), max_size=3))
 def test_any_lines_of_the_compiler_are_results_or_none(lines: list[bytes]):
-    folder = Path(os.environ.get("TMPDIR", "/tmp"), f"built-{os.getpid()}.jsonl")
-    folder.write_bytes(b"\n".join(lines))
-    try:
-        assert all(not isinstance(one, compiling.Untried) for one in compiling._results(folder))
-    finally:
-        folder.unlink()
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(b"\n".join(lines))
+        file.flush()
+        built = compiling._results(Path(file.name))
+        assert all(isinstance(one, compiling.Built) for one in built)
+        assert not any(isinstance(one, compiling.Untried) for one in built)
 
 
 # -- the lines of a device: from any worker, and to the judge
