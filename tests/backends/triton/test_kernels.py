@@ -543,17 +543,17 @@ MESSAGES = {
     "another value": (
         "program 1 writes another value to element 0 of out, which program 0 "
         "wrote in line NN (tl.store(out + at, tl.zeros([BLOCK], tl.float32) + tl.program_id(0))  "
-        "# all write there): programs run in any order, so it is left to chance who comes first"
+        "# all write there): programs run in any order, so it is left to chance which comes first"
     ),
     "read, then written": (
         "program 1 writes element 1 of x, which program 0 read in line NN "
         "(v = tl.load(x + at + 1)  # the neighbour's): programs run in any order, so it is left to "
-        "chance who comes first"
+        "chance which comes first"
     ),
     "written, then read": (
         "program 1 reads element 1 of x, which program 0 wrote in line NN "
         "(tl.store(x + at + 1, 1.0)  # for the next program): programs run in any order, so it is "
-        "left to chance who comes first"
+        "left to chance which comes first"
     ),
     "lanes of one store": (
         "program 0 writes two different values to element 0 of out at once: it is "
@@ -561,18 +561,18 @@ MESSAGES = {
     ),
     "cleared and added to": (
         "program 1 updates element 0 of out, which program 0 wrote in line "
-        "NN (tl.store(out, 0.0)): programs run in any order, so it is left to chance who comes "
+        "NN (tl.store(out, 0.0)): programs run in any order, so it is left to chance which comes "
         "first"
     ),
     "added to and read": (
         "program 0 reads element 0 of total, which program 1 updated in line "
         "NN (tl.atomic_add(total, 1.0)): programs run in any order, so it is left to chance "
-        "who comes first"
+        "which comes first"
     ),
     "parts": (
         "program 1 writes another value to element 1 of out, which program 0 "
         "wrote in line NN (tl.store(wide, 1)): programs run in any order, so it is left to chance "
-        "who comes first"
+        "which comes first"
     ),
 }
 

@@ -127,11 +127,11 @@ class Races:
             racing &= ~self._visible(lanes, before, racing)
         if racing.any():
             lane = int(np.argmax(racing))
-            who, other = self._program(lanes.programs[lane]), self._program(before.programs[lane])
-            past_line = self._source.quoted(self._sites[before.moments[lane]])
+            this, other = self._program(lanes.programs[lane]), self._program(before.programs[lane])
+            line = self._source.quoted(self._sites[before.moments[lane]])
             raise Race(
-                f"{who} {verb} {lanes.element(lane, self._spans)}, which {other} {kind} in "
-                f"{past_line}: programs run in any order, so it is left to chance who comes first",
+                f"{this} {verb} {lanes.element(lane, self._spans)}, which {other} {kind} in "
+                f"{line}: programs run in any order, so it is left to chance which comes first",
                 lanes.access.site,
             )
 
@@ -157,18 +157,18 @@ class Races:
         racing = same & (bits[order][1:] != bits[order][:-1])
         pair = int(np.flatnonzero(racing)[np.argmin(order[1:][racing])])
         first, second = int(order[pair]), int(order[pair + 1])
-        who, other = self._program(lanes.programs[second]), self._program(lanes.programs[first])
+        this, other = self._program(lanes.programs[second]), self._program(lanes.programs[first])
         element = lanes.element(second, self._spans)
-        if who == other:
+        if this == other:
             raise Race(
-                f"{who} writes two different values to {element} at once: it is left to chance "
+                f"{this} writes two different values to {element} at once: it is left to chance "
                 "which of them stays",
                 lanes.access.site,
             )
         raise Race(
-            f"{who} writes another value to {element}, which {other} wrote in "
+            f"{this} writes another value to {element}, which {other} wrote in "
             f"{self._source.quoted(lanes.access.site)}: programs run in any order, so it is left "
-            "to chance who comes first",
+            "to chance which comes first",
             lanes.access.site,
         )
 

@@ -1,4 +1,4 @@
-"""A shadow of memory: for each element, who used it last, and when."""
+"""A shadow of memory: for each element, the program that used it last, and when."""
 
 from __future__ import annotations
 
@@ -37,41 +37,41 @@ class Track:
         self._other, self._other_at = np.zeros(units, np.int32), np.zeros(units, np.int32)
         self._shared = False  # whether any unit has another
 
-    def others(self, at: Where, who: Numbers) -> Past | None:
-        """Return each place's last access by another program than `who`; None: there is none."""
+    def others(self, at: Where, programs: Numbers) -> Past | None:
+        """Return each place's last access by another program, or None if there is none."""
         last = self._last[at]
-        own = last == who
+        own = last == programs
         if not self._shared:
-            return self.latest(at, who)
+            return self.latest(at, programs)
         found = np.where(own, self._other[at], last)
         if not found.any():
             return None
         return Past(found, np.where(own, self._other_at[at], self._last_at[at]))
 
-    def latest(self, at: Where, who: Numbers) -> Past | None:
-        """Return each place's last access, or 0 where `who` made it.
+    def latest(self, at: Where, programs: Numbers) -> Past | None:
+        """Return each place's last access, or 0 where `programs` made it.
 
         Atomic updates of one element come one after the other: what is after the last is after all.
         """
         last = self._last[at]
-        found = np.where(last == who, 0, last)
+        found = np.where(last == programs, 0, last)
         return Past(found, self._last_at[at]) if found.any() else None
 
-    def mark(self, at: Where, who: Numbers, now: int) -> None:
+    def mark(self, at: Where, programs: Numbers, now: int) -> None:
         """Note an access; of several to a place the last stays, and one of another program."""
         before, before_at = self._last[at].copy(), self._last_at[at]
-        self._keep(at, (before != who) & (before != 0), before, before_at)
-        self._last[at] = who
+        self._keep(at, (before != programs) & (before != 0), before, before_at)
+        self._last[at] = programs
         if not isinstance(at, slice):
-            lost = self._last[at] != who
-            self._keep(at, lost, who, np.full(who.size, now, np.int32))
+            lost = self._last[at] != programs
+            self._keep(at, lost, programs, np.full(programs.size, now, np.int32))
         self._last_at[at] = now
 
-    def _keep(self, at: Where, chosen: NDArray[np.bool_], who: Numbers, when: Numbers) -> None:
+    def _keep(self, at: Where, chosen: NDArray[np.bool_], programs: Numbers, when: Numbers) -> None:
         if chosen.any():
             self._shared = True
             places = np.arange(at.start, at.stop)[chosen] if isinstance(at, slice) else at[chosen]
-            self._other[places], self._other_at[places] = who[chosen], when[chosen]
+            self._other[places], self._other_at[places] = programs[chosen], when[chosen]
 
     def refine(self, factor: int) -> None:
         self._last, self._last_at = self._last.repeat(factor), self._last_at.repeat(factor)
@@ -107,10 +107,10 @@ class Region:
         return not self._tracks.keys() - {"read"}
 
     def mark(self, kind: Kind, lanes: Lanes, now: int) -> None:
-        at, who = self.at(lanes), self.programs(lanes)
+        at, programs = self.at(lanes), self.programs(lanes)
         if kind not in self._tracks:
             self._tracks[kind] = Track(self._units)
-        self._tracks[kind].mark(at, who, now)
+        self._tracks[kind].mark(at, programs, now)
 
     def at(self, lanes: Lanes) -> Where:
         """Return the places of the lanes' elements: `pieces` of each, in a row."""

@@ -145,7 +145,7 @@ def halves_of_one(out, wide):
         tl.store(out + 1, 7)
 
 
-CHANCE = "programs run in any order, so it is left to chance who comes first"
+CHANCE = "programs run in any order, so it is left to chance which comes first"
 
 
 def racing() -> dict[str, tuple[object, ...]]:

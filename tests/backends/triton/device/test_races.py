@@ -21,7 +21,7 @@ from grader.backends.triton.device.sites import Source
 from .memories import access, mapping_of, span_of
 
 LINES = tuple(f"text {line}" for line in range(1, 10))
-CHANCE = "programs run in any order, so it is left to chance who comes first"
+CHANCE = "programs run in any order, so it is left to chance which comes first"
 
 
 def add(held: np.ndarray, places: np.ndarray, by: np.ndarray) -> np.ndarray:
