@@ -18,8 +18,9 @@ from grader.correctness.acceptance import (
     shares_right,
     ulp,
 )
+from grader.correctness.distributions import DISTRIBUTIONS
 from grader.correctness.dtypes import DTYPES, bits, is_whole, rounded, smallest, widened
-from grader.correctness.inputs import DISTRIBUTIONS, CaseDraw, LargeDraw, NumberDraw
+from grader.correctness.inputs import CaseDraw, LargeDraw, NumberDraw
 from grader.course.backend_fit import misfit
 from grader.model.errors import BrokenExercise
 from grader.model.exercise import (

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.correctness.acceptance import expect, limits
+from grader.correctness.distributions import DISTRIBUTIONS
 from grader.correctness.dtypes import DTYPES
 from grader.correctness.inputs import (
-    DISTRIBUTIONS,
     SPIKES,
     CaseDraw,
     LargeDraw,
