@@ -26,7 +26,8 @@ from grader.backends.triton.driver.driver import activate
 from grader.backends.triton.driver.errors import DeviceError
 from grader.backends.triton.driver.launcher import Line
 from grader.backends.triton.driver.scratch import Scratch
-from grader.model.messages import LONGEST_LAUNCH, Channel, DeviceReport
+from grader.model.channel import LONGEST_LAUNCH, Channel
+from grader.model.messages import DeviceReport
 from grader.worker.device_link import SCRATCH, scratch_memory
 from grader.worker.races import runs_backwards
 

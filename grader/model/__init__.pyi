@@ -17,6 +17,12 @@ from .backend import ThreadNames as ThreadNames
 from .backend import Trial as Trial
 from .base_spec import BaseSpec as BaseSpec
 from .base_spec import Limits as Limits
+from .channel import LONGEST_LAUNCH as LONGEST_LAUNCH
+from .channel import LONGEST_LINE as LONGEST_LINE
+from .channel import Channel as Channel
+from .channel import Closed as Closed
+from .channel import TimedOut as TimedOut
+from .channel import WireError as WireError
 from .compiled import compiled_words as compiled_words
 from .discovery import discover as discover
 from .errors import BrokenExercise as BrokenExercise
@@ -40,8 +46,6 @@ from .files import staged_files as staged_files
 from .files import write_file as write_file
 from .messages import FROM_END as FROM_END
 from .messages import LARGEST_COUNT as LARGEST_COUNT
-from .messages import LONGEST_LAUNCH as LONGEST_LAUNCH
-from .messages import LONGEST_LINE as LONGEST_LINE
 from .messages import LONGEST_NAME as LONGEST_NAME
 from .messages import MOST_ACCESSES as MOST_ACCESSES
 from .messages import MOST_ARRAYS as MOST_ARRAYS
@@ -52,8 +56,6 @@ from .messages import MOST_ORIGINS as MOST_ORIGINS
 from .messages import MOST_SPECIALISATIONS as MOST_SPECIALISATIONS
 from .messages import ArrayRef as ArrayRef
 from .messages import BuildOptions as BuildOptions
-from .messages import Channel as Channel
-from .messages import Closed as Closed
 from .messages import DeviceReport as DeviceReport
 from .messages import Fault as Fault
 from .messages import Launched as Launched
@@ -62,9 +64,7 @@ from .messages import Origin as Origin
 from .messages import Reply as Reply
 from .messages import Specialisation as Specialisation
 from .messages import TensorRef as TensorRef
-from .messages import TimedOut as TimedOut
 from .messages import Traced as Traced
-from .messages import WireError as WireError
 from .messages import WithoutKernels as WithoutKernels
 from .messages import listed as listed
 from .outcomes import Limit as Limit

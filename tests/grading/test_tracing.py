@@ -17,11 +17,11 @@ from grader.grading.check import Request
 from grader.grading.options import Options
 from grader.grading.session import Grading
 from grader.grading.tracing import pictured, trace_of
+from grader.model.channel import LONGEST_LINE, WireError
 from grader.model.errors import UsageError
 from grader.model.exercise import Case
 from grader.model.messages import (
     LARGEST_COUNT,
-    LONGEST_LINE,
     LONGEST_NAME,
     MOST_ACCESSES,
     MOST_ARRAYS,
@@ -31,7 +31,6 @@ from grader.model.messages import (
     LaunchRef,
     Reply,
     Traced,
-    WireError,
 )
 from grader.model.trace import Trace, accesses_by_element
 from grader.sandbox.fork_servers import ForkServers

@@ -19,16 +19,9 @@ import pytest
 
 from grader.machine import processes
 from grader.model.base_spec import Limits
+from grader.model.channel import Channel
 from grader.model.errors import GraderError
-from grader.model.messages import (
-    Channel,
-    DeviceReport,
-    Fault,
-    Origin,
-    Reply,
-    TensorRef,
-    WithoutKernels,
-)
+from grader.model.messages import DeviceReport, Fault, Origin, Reply, TensorRef, WithoutKernels
 from grader.sandbox.arena import HostArena
 from grader.sandbox.fork_server import ForkServer
 from grader.sandbox.worker_link import Entry, KernelFailure, NotSimulated, WorkerLink

@@ -18,8 +18,9 @@ from torch import tensor
 
 from grader.course import catalog
 from grader.machine import processes
+from grader.model.channel import Closed
 from grader.model.errors import CannotGrade
-from grader.model.messages import Closed, TensorRef
+from grader.model.messages import TensorRef
 from grader.sandbox.arena import HostArena, view
 from grader.sandbox.fork_server import ForkServer
 from grader.sandbox.worker_link import Entry, KernelFailure, WorkerLink, entry_of

@@ -38,12 +38,10 @@ from grader.grading.steps.correctness.compare import without_kernels
 from grader.grading.trials import try_case
 from grader.grading.workers import Bench
 from grader.model.base_spec import Limits
+from grader.model.channel import LONGEST_LINE, Channel, Closed, WireError
 from grader.model.errors import BrokenExercise
 from grader.model.exercise import Case
 from grader.model.messages import (
-    LONGEST_LINE,
-    Channel,
-    Closed,
     DeviceReport,
     Fault,
     Launched,
@@ -51,7 +49,6 @@ from grader.model.messages import (
     Reply,
     Specialisation,
     TensorRef,
-    WireError,
     printable,
 )
 from grader.model.outcomes import Outcome

@@ -35,13 +35,8 @@ from grader.backends.triton.device.process import Session
 from grader.backends.triton.device.ttir.parse import parse
 from grader.backends.triton.device.ttir.records import Type
 from grader.grading import compiling
-from grader.model.messages import (
-    LONGEST_LAUNCH,
-    Channel,
-    DeviceReport,
-    Specialisation,
-    WireError,
-)
+from grader.model.channel import LONGEST_LAUNCH, Channel, WireError
+from grader.model.messages import DeviceReport, Specialisation
 from grader.sandbox.device_line import DeviceLine
 
 pytestmark = [

@@ -7,7 +7,8 @@ from contextlib import nullcontext
 import pytest
 import torch
 
-from grader.model.messages import LARGEST_COUNT, MOST_KERNELS, Launched, Reply, WireError
+from grader.model.channel import WireError
+from grader.model.messages import LARGEST_COUNT, MOST_KERNELS, Launched, Reply
 from grader.worker.launches import Launches, Withheld, graphs_withheld, replaced
 from grader.worker.loop import Worker
 
