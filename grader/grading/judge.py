@@ -140,7 +140,9 @@ def _import_all(early: ForkServer | None, interrupted: bool) -> None:
     import grader.grading.plugin
     import grader.grading.result
     import grader.grading.steps.correctness.compare  # noqa: F401
+    from grader.grading.seeded_draws import draw_by_seed_alone
 
+    draw_by_seed_alone()
     gc.freeze()
     gc.enable()
 
