@@ -246,7 +246,7 @@ class World:
         self.scratch = np.frombuffer(mmap.mmap(-1, SIZE), np.uint8)
         self._before = self.arena.copy()
         self.session = Session(self.arena, self.scratch)
-        self.session.answer_worker({"op": "map", "arena": ARENA, "scratch": SCRATCH})
+        self.session.answer_worker({"op": "map", "arena": ARENA})
         self.session.answer_judge(BEGIN)
 
     def untouched(self) -> bool:

@@ -61,7 +61,6 @@ class NotSimulated(Fault):
 
     def __init__(self, what: str, site: Site | None = None) -> None:
         super().__init__(f"the simulated GPU does not have {what}", site)
-        self.what = what
 
 
 def is_out_of_memory(error: Exception) -> bool:

@@ -19,7 +19,6 @@ from grader.backends.triton.device.races import Races
 from grader.backends.triton.device.requests import (
     Described,
     Given,
-    Mapped,
     Requested,
     Storage,
     UnexpectedMessage,
@@ -47,14 +46,14 @@ class Device:
         self.printed = Printed()
         self.start = 0  # the worker's address of the arena, once it has mapped that
 
-    def map(self, mapped: Mapped) -> None:
+    def map(self, start: int) -> None:
         """Take the worker's address of the arena. Raises UnexpectedMessage if it changes.
 
         With another one, an argument's address could name the memory of another argument.
         """
-        if self.start not in (0, mapped.arena):
+        if self.start not in (0, start):
             raise UnexpectedMessage("the memory of the arguments at another address than before")
-        self.start = mapped.arena
+        self.start = start
 
     def receive(self, request: Requested) -> None:
         """Take in the text of a request. Raises UnexpectedMessage if our driver sends no such."""

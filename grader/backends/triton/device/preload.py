@@ -13,7 +13,7 @@ import numpy as np
 from grader.backends.triton.device.calls import Call
 from grader.backends.triton.device.launches import Device
 from grader.backends.triton.device.provenance import Provenance
-from grader.backends.triton.device.requests import Mapped, Requested
+from grader.backends.triton.device.requests import Requested
 from grader.backends.triton.device.traffic import Traffic
 from grader.model import BuildOptions
 from grader.worker.bounds import Span
@@ -71,7 +71,7 @@ def _call() -> Call:
 def _launch(call: Call) -> None:
     memory = np.zeros(8 * _ELEMENTS, np.uint8)
     device = Device(memory, memory[:0])
-    device.map(Mapped(arena=_ADDRESS, scratch=0))
+    device.map(_ADDRESS)
     request = Requested(
         kernel="sums",
         digest=hashlib.sha256(_KERNEL.encode()).hexdigest(),

@@ -71,18 +71,10 @@ class Requested:
         return self.options.num_warps
 
 
-@dataclass(frozen=True)
-class Mapped:
-    """The addresses at which the worker has mapped the memory that it shares with the device."""
-
-    arena: int
-    scratch: int
-
-
-def mapped(message: Mapping[str, Any]) -> Mapped:
-    """Read a `map`. Raises UnexpectedMessage."""
+def mapped(message: Mapping[str, Any]) -> int:
+    """Return where the worker has mapped the arena. Raises UnexpectedMessage."""
     try:
-        return Mapped(_address(message["arena"]), _address(message["scratch"]))
+        return _between(1, message["arena"], HIGHEST_ADDRESS)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UnexpectedMessage(f"a map of another form: {error}") from None
 

@@ -68,15 +68,9 @@ class Line:
         self._tried: set[str] = set()
 
     def map(self, arena: torch.Tensor) -> None:
-        """Report where this process has mapped the arena and the scratch memory."""
+        """Report where this process has mapped the arena."""
         self.arena = range(arena.data_ptr(), arena.data_ptr() + arena.nbytes)
-        self._channel.send(
-            {
-                "op": "map",
-                "arena": arena.data_ptr(),
-                "scratch": self._scratch.address,
-            }
-        )
+        self._channel.send({"op": "map", "arena": arena.data_ptr()})
 
     def begin(self) -> None:
         """Begin a call of the entry: its trials are its own."""

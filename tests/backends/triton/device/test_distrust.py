@@ -13,7 +13,7 @@ from grader.backends.triton.device.process import Session
 from grader.backends.triton.device.ttir.parse import parse
 from grader.model.messages import MOST_SPECIALISATIONS
 
-ARENA, SCRATCH = 1 << 20, 1 << 30  # addresses in the worker
+ARENA = 1 << 20  # its address in the worker
 SIZE = 4096  # bytes of each
 TTIR = """module {
   tt.func public @nothing() attributes {noinline = false} {
@@ -54,7 +54,7 @@ def launch(body: str, *lines: str) -> dict[str, Any]:
 @pytest.fixture
 def session() -> Session:
     session = Session(np.zeros(SIZE, np.uint8), np.zeros(SIZE, np.uint8))
-    assert session.answer_worker({"op": "map", "arena": ARENA, "scratch": SCRATCH}) is None
+    assert session.answer_worker({"op": "map", "arena": ARENA}) is None
     session.answer_judge(BEGIN)
     return session
 
@@ -70,10 +70,17 @@ def test_an_honest_launch_is_none_of_them(session: Session):
     assert kind_after(session, LAUNCH | {"storages": [OWN, beside]}) is None
 
 
+def test_the_arena_has_an_address() -> None:
+    memory = np.zeros(64, np.uint8)
+    answer = Session(memory, memory[:0]).answer_worker({"op": "map", "arena": 0})
+    assert answer is not None
+    assert answer["fault"]["kind"] == "protocol"
+
+
 @pytest.mark.parametrize(
     "message",
     [
-        pytest.param({"op": "map", "arena": ARENA + 64, "scratch": SCRATCH}, id="maps again"),
+        pytest.param({"op": "map", "arena": ARENA + 64}, id="maps again"),
         pytest.param({"op": "nonsense"}, id="no such operation"),
         pytest.param(LAUNCH | {"ttir": None}, id="a text that was never sent"),
         pytest.param(LAUNCH | {"ttir": TTIR + " "}, id="a text of another digest"),

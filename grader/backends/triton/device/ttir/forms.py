@@ -59,10 +59,8 @@ class FunctionForm:
     name: str
     public: bool
     arguments: Arguments
-    argument_attributes: tuple[Mapping[str, Attribute], ...]
     result_types: tuple[Type, ...]
     body: RegionText
-    location: str
 
 
 def form_of(line: Line) -> Form:
@@ -221,27 +219,22 @@ def function_form(line: Line) -> FunctionForm:
     """Read a function's line; raise Malformed if it is no function with a body."""
     names: list[str] = []
     types: list[Type] = []
-    attributes: list[Mapping[str, Attribute]] = []
     results: list[Type] = []
     words: list[Token] = []
-    body, location, arrow = None, "", False
+    body, arrow = None, False
     for item in line.items:
         if isinstance(item, RegionText):
             body = item
         elif not isinstance(item, Token):
-            if len(words) < 3 and names and not arrow:  # the third word is `attributes`
-                attributes[-1] = item
+            continue  # attributes, of which none changes what a function does
         elif item.type == "SSA":
             names.append(item[1:])
-            attributes.append({})
         elif item.type == "TYPE":
             (results if arrow else types).append(type_of(item))
         elif item.type == "ARROW":
             arrow = True
         elif item.type in ("WORD", "SYMBOL"):
             words.append(item)
-        elif item.type == "LOCATION":
-            location = item
     symbols = [word for word in words if word.type == "SYMBOL"]
     if line.name != "tt.func" or body is None or len(names) != len(types) or len(symbols) != 1:
         raise Malformed(f"{line.name} where a function with a body is expected")
@@ -249,10 +242,8 @@ def function_form(line: Line) -> FunctionForm:
         name=symbol(symbols[0]),
         public="private" not in words,
         arguments=tuple(zip(names, types, strict=True)),
-        argument_attributes=tuple(attributes),
         result_types=tuple(results),
         body=body,
-        location=location,
     )
 
 

@@ -54,10 +54,8 @@ def _function(line: Line, sites: locations.Sites) -> Function:
     return Function(
         name=form.name,
         arguments=form.arguments,
-        argument_attributes=form.argument_attributes,
         result_types=form.result_types,
         body=build.region(form.body, form.arguments, ""),
-        site=sites.of(form.location) if form.location else Site(),
         public=form.public,
     )
 

@@ -101,10 +101,8 @@ class Region:
 class Function:
     name: str
     arguments: tuple[tuple[str, Type], ...]
-    argument_attributes: tuple[Mapping[str, Attribute], ...]
     result_types: tuple[Type, ...]
     body: Region
-    site: Site
     public: bool
 
 
