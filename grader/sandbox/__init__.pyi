@@ -7,6 +7,10 @@ from .arena import HostArena as HostArena
 from .arena import Placed as Placed
 from .arena import place as place
 from .arena import view as view
+from .executor import Call as Call
+from .executor import Executor as Executor
+from .executor import KernelFailure as KernelFailure
+from .executor import NotSimulated as NotSimulated
 from .fork_server import ForkServer as ForkServer
 from .fork_server import NoWorker as NoWorker
 from .fork_server import describe_end as describe_end
@@ -17,10 +21,6 @@ from .pretender import Pretender as Pretender
 from .remote_kernel import RemoteKernel as RemoteKernel
 from .remote_kernel import check_scalars as check_scalars
 from .remote_kernel import destinations as destinations
-from .worker_link import Call as Call
 from .worker_link import Entry as Entry
-from .worker_link import Executor as Executor
-from .worker_link import KernelFailure as KernelFailure
-from .worker_link import NotSimulated as NotSimulated
 from .worker_link import WorkerLink as WorkerLink
 from .worker_link import entry_of as entry_of

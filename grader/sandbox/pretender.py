@@ -14,7 +14,7 @@ from torch import Tensor
 from grader.correctness import is_whole, widened
 from grader.model import Failure, Inputs, Origin, Spec, Specialisation, TensorRef, Traced
 from grader.sandbox.arena import Arena, view
-from grader.sandbox.worker_link import Call, Counts
+from grader.sandbox.executor import Call, Counts
 
 # Bits of significand that survive in the next lower precision: float32 through float16, float16
 # through bfloat16, others through about half of their own.

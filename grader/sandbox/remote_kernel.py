@@ -16,8 +16,8 @@ from torch import Tensor
 from grader.correctness import CaseDraw, bits, output_dtype, with_layout
 from grader.model import Argument, BrokenExercise, Case, Failure, Inputs, Origin, Spec, Traced
 from grader.sandbox.arena import Arena, Placed, place, view
+from grader.sandbox.executor import Call, Counts, Executor, KernelFailure
 from grader.sandbox.poison import Poison
-from grader.sandbox.worker_link import Call, Counts, Executor, KernelFailure
 
 T = TypeVar("T")
 

@@ -7,7 +7,6 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Protocol
 
 from grader.model import (
     MOST_SPECIALISATIONS,
@@ -34,9 +33,9 @@ from grader.model import (
 from grader.sandbox import failures
 from grader.sandbox.arena import Arena
 from grader.sandbox.device_line import DeviceLine
+from grader.sandbox.executor import Call, Counts, KernelFailure, NotSimulated
 from grader.sandbox.fork_server import START_S, ForkServer, Worker
 
-Call = Sequence[TensorRef | float]
 REPORT_S = 5.0  # beyond a call's limit, for a worker that stops the call itself to report on it
 LAST_REPORT_S = 1.0  # for a device to report on a call that went wrong; it may be in a launch
 MOVED = ("reads.", "writes.")
@@ -63,78 +62,6 @@ def entry_of(spec: Spec) -> Entry:
     names = tuple(argument.name for argument in spec.arguments)
     roles = tuple(argument.role for argument in spec.arguments)
     return Entry(spec.entry, names, roles, spec.limits, threads=bool(spec.budgets))
-
-
-class NotSimulated(CannotGrade):
-    """The kernel uses a part of a GPU that no simulator has: no failure, and no pass either."""
-
-    def __init__(self, what: str) -> None:
-        super().__init__(
-            f"The kernel cannot be simulated: {what}.",
-            "This is no fault of the kernel. A machine with a GPU can grade it.",
-        )
-        self.what = what
-
-
-class KernelFailure(Exception):
-    """The learner's kernel failed; `failure` says how, in words for the learner."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
-
-
-@dataclass(frozen=True)
-class Counts:
-    """The counts of one simulated call, and the memory that the kernel file held.
-
-    `counts` has `reads.x`, `writes.out` and so on, in elements; and for an entry with `threads`
-    `counts.transactions` and so on (`grader.model.exercise.COUNTS`). `peak` is the most bytes held
-    beside the arena since the file was loaded.
-    """
-
-    counts: Mapping[str, int]
-    peak: int
-
-
-class Executor(Protocol):
-    """Something that carries out calls on the arena's memory."""
-
-    def load(self) -> None:
-        """Make ready. Raises KernelFailure when the kernel file is at fault."""
-
-    def call(self, calls: Sequence[Call]) -> None:
-        """Call the entry with each argument list in turn, and wait for all the work."""
-
-    def without_kernels(self, call: Call) -> bool:
-        """Call the entry once, with every kernel launch disabled; return whether it finished.
-
-        If not, the file's own code failed without its kernels, and its outputs hold anything.
-        Raises KernelFailure when the call failed for another reason, GraderError when the
-        grader's own part did.
-        """
-
-    def count(self, call: Call) -> Counts:
-        """Call the entry once in simulation, and count.
-
-        Raises GraderError when nothing was counted: nothing passes by default.
-        """
-
-    def trace(self, call: Call) -> tuple[Traced, Failure | None]:
-        """Call the entry once in simulation; return each thread's work, and any failure.
-
-        Raises KernelFailure when nothing is known of the call, GraderError when the worker does not
-        report the threads' work.
-        """
-
-    def kernels(self) -> Sequence[Specialisation]:
-        """Return the kernels that the last call launched in simulation."""
-
-    def origins(self) -> Sequence[Origin]:
-        """Return those of undefined values that the last call used, where a device saw them."""
-
-    def close(self) -> str:
-        """End; return the start of the printed output."""
 
 
 class WorkerLink:

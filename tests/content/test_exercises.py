@@ -25,10 +25,10 @@ from grader.grading.steps.correctness.compare import correctness
 from grader.model.exercise import Case
 from grader.model.outcomes import Outcome
 from grader.sandbox.arena import HostArena
+from grader.sandbox.executor import KernelFailure
 from grader.sandbox.fork_servers import ForkServers
 from grader.sandbox.pretender import ANSWERS, Pretender
 from grader.sandbox.remote_kernel import RemoteKernel
-from grader.sandbox.worker_link import KernelFailure
 
 pytestmark = pytest.mark.slow
 

@@ -42,8 +42,8 @@ from grader.model.errors import CannotGrade
 from grader.model.results import Failure, Wall
 from grader.reports import doctor as render
 from grader.sandbox import walls
+from grader.sandbox.executor import KernelFailure
 from grader.sandbox.fork_server import NoWorker
-from grader.sandbox.worker_link import KernelFailure
 from grader.speed.mixes import STREAMS
 from grader.worker.contract import TORCH
 

@@ -45,9 +45,9 @@ from grader.model.exercise import Inputs, Spec
 from grader.model.messages import TensorRef
 from grader.model.results import Environment, Failure
 from grader.reports import bench as rendered
+from grader.sandbox.executor import Call, KernelFailure
 from grader.sandbox.pretender import Pretender
 from grader.sandbox.remote_kernel import destinations
-from grader.sandbox.worker_link import Call, KernelFailure
 from grader.speed.clock import BatchTime
 from grader.speed.profile import Profile, Stall
 from grader.speed.scored_case import arena_bytes, rounds, scored_case

@@ -23,8 +23,9 @@ from grader.model.channel import Channel
 from grader.model.errors import GraderError
 from grader.model.messages import DeviceReport, Fault, Origin, Reply, TensorRef, WithoutKernels
 from grader.sandbox.arena import HostArena
+from grader.sandbox.executor import KernelFailure, NotSimulated
 from grader.sandbox.fork_server import ForkServer
-from grader.sandbox.worker_link import Entry, KernelFailure, NotSimulated, WorkerLink
+from grader.sandbox.worker_link import Entry, WorkerLink
 
 pytestmark = pytest.mark.slow
 

@@ -20,9 +20,9 @@ from grader.model.exercise import Case, Spec
 from grader.model.messages import TensorRef
 from grader.model.results import Failure
 from grader.sandbox.arena import HostArena, view
+from grader.sandbox.executor import Call, KernelFailure
 from grader.sandbox.poison import Poison
 from grader.sandbox.remote_kernel import RemoteKernel, destinations
-from grader.sandbox.worker_link import Call, KernelFailure
 
 pytestmark = pytest.mark.slow
 

@@ -17,7 +17,8 @@ from grader.model.messages import (
     WithoutKernels,
     listed,
 )
-from grader.sandbox.worker_link import Entry, KernelFailure, NotSimulated, WorkerLink
+from grader.sandbox.executor import KernelFailure, NotSimulated
+from grader.sandbox.worker_link import Entry, WorkerLink
 
 pytestmark = pytest.mark.slow
 

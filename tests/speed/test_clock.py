@@ -22,8 +22,9 @@ from grader.model.channel import Closed
 from grader.model.errors import CannotGrade
 from grader.model.messages import TensorRef
 from grader.sandbox.arena import HostArena, view
+from grader.sandbox.executor import KernelFailure
 from grader.sandbox.fork_server import ForkServer
-from grader.sandbox.worker_link import Entry, KernelFailure, WorkerLink, entry_of
+from grader.sandbox.worker_link import Entry, WorkerLink, entry_of
 from grader.speed import clock
 from grader.speed.clock import (
     BUSY_S,

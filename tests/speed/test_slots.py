@@ -40,9 +40,9 @@ from grader.model.exercise import (
 )
 from grader.model.messages import TensorRef
 from grader.sandbox.arena import view
+from grader.sandbox.executor import Call
 from grader.sandbox.poison import Poison
 from grader.sandbox.pretender import Pretender
-from grader.sandbox.worker_link import Call
 from grader.speed import withheld_inputs
 from grader.speed.clock import wrong_output
 from grader.speed.mixes import STREAMS, Mix, flat_stream, stream_bytes

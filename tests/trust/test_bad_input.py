@@ -42,9 +42,9 @@ from grader.model.verdict import exit_code, status_of
 from grader.reports import terminal
 from grader.sandbox import fork_server
 from grader.sandbox.arena import Arena, HostArena, view
+from grader.sandbox.executor import Call, KernelFailure
 from grader.sandbox.fork_servers import ForkServers
 from grader.sandbox.remote_kernel import RemoteKernel
-from grader.sandbox.worker_link import Call, KernelFailure
 from grader.worker import confine
 
 pytestmark = pytest.mark.slow

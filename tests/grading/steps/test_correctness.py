@@ -35,9 +35,9 @@ from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure
 from grader.model.verdict import exit_code
 from grader.sandbox.arena import HostArena, view
+from grader.sandbox.executor import Call, KernelFailure
 from grader.sandbox.fork_servers import ForkServers
 from grader.sandbox.remote_kernel import RemoteKernel
-from grader.sandbox.worker_link import Call, KernelFailure
 
 pytestmark = pytest.mark.slow
 

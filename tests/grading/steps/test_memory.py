@@ -37,8 +37,9 @@ from grader.model.messages import Launched
 from grader.model.outcomes import Outcome
 from grader.model.results import Failure, Step
 from grader.sandbox.arena import HostArena
+from grader.sandbox.executor import Counts, KernelFailure
 from grader.sandbox.fork_servers import ForkServers
-from grader.sandbox.worker_link import Counts, KernelFailure, WorkerLink, entry_of
+from grader.sandbox.worker_link import WorkerLink, entry_of
 from grader.speed import clock, reserved_memory
 from grader.speed.scored_case import bytes_per_row, scored_case
 from grader.worker.allocations import Allocations

@@ -23,7 +23,7 @@ from grader.model.exercise import Case, Gates
 from grader.model.outcomes import Limit, Outcome
 from grader.model.results import Failure, Memory, Speed
 from grader.sandbox.arena import view
-from grader.sandbox.worker_link import Call, KernelFailure
+from grader.sandbox.executor import Call, KernelFailure
 from grader.speed import alternation, ceilings, noise
 from grader.speed.alternation import Samples, _enough_cycles
 from grader.speed.bounds.bandwidth import BOUND
