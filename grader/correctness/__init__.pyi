@@ -1,14 +1,11 @@
 from . import mistakes as mistakes
 from .acceptance import Expected as Expected
-from .acceptance import Mismatch as Mismatch
 from .acceptance import expect as expect
-from .acceptance import expected_text as expected_text
 from .acceptance import first_mismatch as first_mismatch
 from .acceptance import flushed_below as flushed_below
 from .acceptance import is_nearest as is_nearest
 from .acceptance import limits as limits
 from .acceptance import mismatches as mismatches
-from .acceptance import number_text as number_text
 from .acceptance import output_dtype as output_dtype
 from .acceptance import right_elements as right_elements
 from .acceptance import right_of as right_of
@@ -25,6 +22,9 @@ from .inputs import LargeDraw as LargeDraw
 from .inputs import NumberDraw as NumberDraw
 from .inputs import reseeded as reseeded
 from .inputs import with_layout as with_layout
+from .mismatch import Mismatch as Mismatch
+from .mismatch import expected_text as expected_text
+from .mismatch import number_text as number_text
 from .no_kernel import no_kernel_failure as no_kernel_failure
 from .properties import SCOPE as SCOPE
 from .properties import Scope as Scope

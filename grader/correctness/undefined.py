@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from grader.correctness.acceptance import Mismatch
+from grader.correctness.mismatch import Mismatch
 from grader.model import Origin, printable
 
 

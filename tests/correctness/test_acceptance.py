@@ -17,9 +17,7 @@ from torch import Tensor
 
 from grader.correctness.acceptance import (
     Expected,
-    Mismatch,
     compare,
-    describe_where,
     expect,
     first_mismatch,
     shares_right,
@@ -27,6 +25,7 @@ from grader.correctness.acceptance import (
 )
 from grader.correctness.acceptance import eps as spacing_at_one
 from grader.correctness.inputs import DTYPES, CaseDraw
+from grader.correctness.mismatch import Mismatch
 from grader.correctness.properties import cases
 from grader.course import catalog
 from grader.grading.plan import with_step
@@ -604,34 +603,3 @@ def test_eps_is_the_spacing_at_one(dtype: str):
     # A bfloat16 is the upper half of a float32, so that the next one has the next bits.
     bits = one.view(torch.int32 if dtype == "float32" else torch.int16) + 1
     assert spacing_at_one(dtype) == (bits.view(DTYPES[dtype]).double() - 1).item()
-
-
-# -- where it is wrong, in words
-
-
-@pytest.mark.parametrize(
-    ("shape", "wrong", "words"),
-    [
-        ((5,), np.s_[:], "every element"),
-        ((5,), np.s_[3], "element 3"),
-        ((5,), np.s_[1:4], "elements 1 to 3"),
-        ((9,), np.s_[::4], "3 elements between 0 and 8"),
-        ((), np.s_[...], "every element"),
-        ((3, 2048), np.s_[:, 1024:], "columns 1024 to 2047 of every row"),
-        ((1, 2048), np.s_[:, 1024:], "columns 1024 to 2047 of row 0"),
-        ((3, 9), np.s_[1, 8], "column 8 of row 1"),
-        ((3, 9), np.s_[1:, 8], "column 8 of rows 1 to 2"),
-        ((4, 9), np.s_[::2, ::4], "3 columns between 0 and 8 of 2 rows between 0 and 2"),
-        ((3, 9), np.s_[2], "row 2"),
-        ((4, 9), np.s_[1:3], "rows 1 to 2"),
-        ((4, 1), np.s_[3:], "row 3"),
-        ((2, 2), np.s_[[0, 1], [0, 1]], "columns all over, in every row"),
-        ((2, 3, 4), np.s_[1, 2, 3], "column 3 of row 5"),
-    ],
-)
-def test_where_an_answer_is_wrong_reads_like_this(
-    shape: tuple[int, ...], wrong: object, words: str
-):
-    marked = np.zeros(shape, bool)
-    marked[wrong] = True
-    assert describe_where(torch.from_numpy(marked)) == words

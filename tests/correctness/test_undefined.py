@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from grader.correctness.acceptance import Mismatch
+from grader.correctness.mismatch import Mismatch
 from grader.correctness.undefined import name_origin
 from grader.model.messages import Origin
 
