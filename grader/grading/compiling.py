@@ -82,11 +82,18 @@ class Missing:
 
 
 @dataclass(frozen=True)
+class Fault:
+    """The compilation failed by what is no answer of a compiler's: not the kernel's fault."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Untried:
     """Not compiled, because others took too long or the compiler's process ended."""
 
 
-Built = Code | Refusal | TooLong | Missing | Untried
+Built = Code | Refusal | TooLong | Missing | Fault | Untried
 
 # By the content of a job. A judge grades many files, and one file twice.
 _built: dict[str, Code | Refusal] = {}
@@ -132,14 +139,21 @@ def _case(grading: Grading, dtype: str) -> Case:
 
 
 def build(backend: str, jobs: Sequence[Job]) -> list[Built]:
-    """Compile all jobs, the required ones first. Raises GraderError when the process fails."""
+    """Compile all jobs, the required ones first.
+
+    Raises GraderError when the compiler's process fails, or one of its required jobs.
+    """
     keys = [_key(backend, job) for job in jobs]
     waiting = {key: job for key, job in zip(keys, jobs, strict=True) if key not in _built}
     first = sorted(waiting.items(), key=lambda item: not item[1].required)
     built = _run(backend, [job for _, job in first])
     done = dict(zip((key for key, _ in first), built, strict=False))  # a timeout ends them early
     _built.update({key: one for key, one in done.items() if isinstance(one, Code | Refusal)})
-    return [_built.get(key) or done.get(key) or Untried() for key in keys]
+    results = [_built.get(key) or done.get(key) or Untried() for key in keys]
+    for job, result in zip(jobs, results, strict=True):
+        if job.required and isinstance(result, Fault):
+            raise GraderError(f"The compiler's process failed: {result.text}")
+    return results
 
 
 def _key(backend: str, job: Job) -> str:
@@ -205,6 +219,8 @@ def _result(value: Mapping[str, Any]) -> Built:
     """Read one line. Raises ValueError, KeyError or TypeError for one of another form."""
     if "missing" in value:
         return Missing(_sentence(value["missing"]))
+    if "fault" in value:
+        return Fault(_sentence(value["fault"]))
     if "timed_out" in value:
         return TooLong(float(value["timed_out"]))
     if "error" in value:

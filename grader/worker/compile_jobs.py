@@ -8,6 +8,7 @@ After `all_s` seconds no further job begins. A line of JSON is appended to built
     {"error", "line"}    the compiler refuses the kernel; at a line of the kernel file, or null
     {"timed_out"}        seconds; the jobs behind it are not tried
     {"missing"}          a tool that is not installed
+    {"fault"}            the job failed by what is no answer of a compiler's
 
 Loads and stores are counted with `sass`, for nvdisasm takes longer than the compiler. The texts
 come from strangers: all of this happens behind a worker's walls, and each job has a process of its
@@ -22,6 +23,7 @@ import random
 import resource
 import select
 import signal
+import subprocess
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -44,6 +46,7 @@ LIMITS = {
 }
 MOST_SAID = 1 << 20  # characters of what the compiler prints
 MOST_ANSWER = 1 << 16  # bytes
+FAULTS = (AttributeError, ImportError, NameError, OSError, subprocess.SubprocessError)
 AT_ONCE = min(4, os.cpu_count() or 1)
 
 
@@ -64,8 +67,9 @@ class Compiler:
 
     `load` imports once what all jobs need, and `missing` returns the name of a tool that is not
     installed, or None. `build(path, job)` returns the figures of the kernel in the file; it may
-    raise Refused, and other errors, which `diagnosed(log, error, text)` explains. After a crash
-    `crashed(log)` does. In the file `log` is what the compiler printed to stderr.
+    raise Refused, and other errors, which `diagnosed(log, error, text)` explains, but those that no
+    compiler raises (FAULTS). After a crash `crashed(log)` does. In the file `log` is what the
+    compiler printed to stderr.
     """
 
     load: Callable[[], None]
@@ -187,6 +191,8 @@ def _answer(compiler: Compiler, path: Path, job: Mapping[str, Any], log: Path) -
         return compiler.build(path, job)
     except Refused as error:
         return error.dump()
+    except FAULTS as error:
+        return {"fault": f"{type(error).__name__}: {error}"[:LONGEST_ERROR]}
     except Exception as error:
         return compiler.diagnosed(log, error, text_of(path)).dump()
 

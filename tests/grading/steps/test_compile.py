@@ -14,11 +14,12 @@ from one_step import one_step
 
 from grader.course import catalog
 from grader.grading import compiling, steps
-from grader.grading.compiling import Code, Job, Missing, Refusal, TooLong, Untried
+from grader.grading.compiling import Code, Fault, Job, Missing, Refusal, TooLong, Untried
 from grader.grading.options import Options
 from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.grading.steps.compile import findings
+from grader.model import GraderError
 from grader.model.compiled import compiled_words
 from grader.model.messages import BuildOptions, Specialisation
 from grader.model.outcomes import Outcome
@@ -125,6 +126,14 @@ def test_what_cannot_start_or_ends_late_fails(
     assert said in finding.failure.message
 
 
+def test_a_fault_for_another_gpu_is_reported_as_the_graders(
+    grading: Grading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finding = judged(grading, monkeypatch, CODE, Fault("OSError: no room"))
+    assert finding.outcome is Outcome.PASS
+    assert "no fault of the kernel" in finding.compiled[1].error
+
+
 def test_without_a_tool_the_step_is_skipped_with_the_command_that_helps(
     grading: Grading, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,6 +172,8 @@ def tool(monkeypatch: pytest.MonkeyPatch) -> list[list[dict[str, object]]]:
         lines = [code | {"loads": {"128": 1}, "stores": {}} for _ in jobs]
         if any("late" in (home / str(job["file"])).read_text() for job in jobs):
             lines = [{"timed_out": 120.0}]
+        if any("broken" in (home / str(job["file"])).read_text() for job in jobs):
+            lines = [{"fault": "OSError: tool"}]
         (home / "built.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
         return Done(0, "")
 
@@ -198,6 +209,15 @@ def test_a_timeout_is_not_remembered(tool: list[list[dict[str, object]]]) -> Non
     assert compiling.build("triton", [late, other]) == [TooLong(120.0), Untried()]
     compiling.build("triton", [late])
     assert len(tool) == 2
+
+
+def test_a_fault_for_the_required_gpu_is_the_graders(
+    tool: list[list[dict[str, object]]],
+) -> None:
+    broken = Job("float32", replace(KERNEL, text="broken"), 90, True)
+    assert compiling.build("triton", [replace(broken, required=False)]) == [Fault("OSError: tool")]
+    with pytest.raises(GraderError, match="The compiler's process failed: OSError: tool"):
+        compiling.build("triton", [broken])
 
 
 @pytest.mark.parametrize(

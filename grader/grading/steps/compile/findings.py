@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from grader import backends
 from grader.course import settings
 from grader.grading import compiling
-from grader.grading.compiling import Built, Code, Job, Missing, Refusal, TooLong
+from grader.grading.compiling import Built, Code, Fault, Job, Missing, Refusal, TooLong
 from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.model import (
@@ -168,6 +168,8 @@ def _row(job: Job, built: Built) -> Compiled:
 def _why(built: Built) -> str:
     if isinstance(built, Refusal):
         return built.error
+    if isinstance(built, Fault):
+        return "the compiler's process failed, which is no fault of the kernel"
     if isinstance(built, TooLong):
         return f"it did not compile within {built.seconds:.0f} s"
     return "not tried: other compilations took too long"
