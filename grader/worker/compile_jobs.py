@@ -144,12 +144,14 @@ def _begin(compiler: Compiler, folder: Path, job: Mapping[str, Any]) -> _Running
     with suppress(OSError):  # both do it, for neither knows which comes first
         os.setpgid(child, 0)
     if child == 0:
-        processes.die_with_parent(signal.SIGKILL)
-        os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), 2)
-        os.close(ours)
-        built = _answer(compiler, path, job, log)
-        os.write(theirs, json.dumps(built).encode())
-        os._exit(0)
+        try:
+            processes.die_with_parent(signal.SIGKILL)
+            os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), 2)
+            os.close(ours)
+            built = _answer(compiler, path, job, log)
+            os.write(theirs, json.dumps(built).encode())
+        finally:
+            os._exit(0)  # whatever happens: the rest of this program is the parent's
     os.close(theirs)
     return _Running(child, ours, log, job["limit_s"], time.monotonic() + job["limit_s"])
 

@@ -1,8 +1,11 @@
-"""The answer to one compilation: whose fault is it when it fails?"""
+"""One compilation: whose fault is it when it fails, and does it leave the others alone?"""
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,33 @@ from typing import Any
 import pytest
 
 from grader.worker.compile_jobs import Compiler, Refused, _answer
+
+# The first job waits for the end of the second, whose error nothing explains.
+PROGRAM = """
+import json, sys
+from pathlib import Path
+
+from grader.worker import compile_jobs
+from grader.worker.compile_jobs import Compiler, Refused
+
+
+def build(path, job):
+    if path.name == "waits":
+        return {"read": path.with_name("pipe").read_text()}
+    build.pipe = path.with_name("pipe").open("w")
+    raise ValueError
+
+
+def diagnosed(log, error, text):
+    raise error
+
+
+compile_jobs.AT_ONCE = 2
+compiler = Compiler(lambda: None, lambda: None, build, diagnosed, lambda log: Refused("crashed"))
+jobs = [{"file": name, "target": 90, "limit_s": 60} for name in ("waits", "fails")]
+built = compile_jobs._in_order(compiler, Path(sys.argv[1]), jobs, float("inf"))
+print(json.dumps(list(built)))
+"""
 
 REFUSED = {"error": "in the compiler's words", "line": 3}
 
@@ -50,3 +80,14 @@ def test_only_a_compilers_errors_are_the_kernels_fault(
     text = tmp_path / "0.text"
     text.write_text("kernel")
     assert _answer(compiler, text, {}, tmp_path / "0.errors") == answer
+
+
+@pytest.mark.slow
+def test_a_job_that_fails_in_an_unknown_way_ends_no_other(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("waits", "fails"):
+        (tmp_path / name).touch()
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout) == [{"read": ""}, {"error": "crashed", "line": None}]
