@@ -52,13 +52,6 @@ def add(x, acc, out, shift, keep):
 """
 
 
-@pytest.fixture(scope="module")
-def fork_servers() -> Iterator[ForkServers]:
-    made = ForkServers()
-    yield made
-    made.close()
-
-
 @pytest.fixture
 def grading_of(fork_servers: ForkServers, tmp_path: Path) -> Iterator[Callable[..., Grading]]:
     """Makes a grading of an exercise's own kernel, or of one in which a text is replaced."""

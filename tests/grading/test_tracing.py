@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -42,13 +41,6 @@ ROOT = Path(__file__).parents[2]
 TRANSPOSE = Exercise(
     Path(__file__).parents[1] / "courses" / "counted" / "puzzles" / "p01_transpose"
 )
-
-
-@pytest.fixture(scope="module")
-def fork_servers() -> Iterator[ForkServers]:
-    made = ForkServers()
-    yield made
-    made.close()
 
 
 @pytest.fixture

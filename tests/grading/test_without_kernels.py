@@ -41,14 +41,6 @@ HAS_GPU = torch.cuda.is_available()
 Try = Callable[..., Failure | None]
 
 
-@pytest.fixture(scope="module")
-def fork_servers() -> Iterator[ForkServers]:
-    """One parent of workers for each library."""
-    made = ForkServers()
-    yield made
-    made.close()
-
-
 @pytest.fixture
 def graded(fork_servers: ForkServers, tmp_path: Path) -> Iterator[Callable[..., Grading]]:
     """Makes a grading of a kernel file, or of its text."""

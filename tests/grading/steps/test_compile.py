@@ -43,13 +43,6 @@ CODE = Code(
 )
 
 
-@pytest.fixture(scope="module")
-def fork_servers() -> Iterator[ForkServers]:
-    made = ForkServers()
-    yield made
-    made.close()
-
-
 @pytest.fixture
 def grading(fork_servers: ForkServers, tmp_path: Path) -> Iterator[Grading]:
     """A grading of the solution of 01, of which nothing has run."""

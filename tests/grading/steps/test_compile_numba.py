@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -88,13 +87,6 @@ def others(a, out):
     for threads in (32, 50, 64):
         debugged[1, threads](a, out)
 """
-
-
-@pytest.fixture(scope="module")
-def fork_servers() -> Iterator[ForkServers]:
-    made = ForkServers()
-    yield made
-    made.close()
 
 
 @pytest.fixture

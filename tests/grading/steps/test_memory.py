@@ -59,13 +59,6 @@ MIB = 2**20
 BLENDER = nvml.Process(7, "blender", held=1 << 30)
 
 
-@pytest.fixture(scope="module")
-def fork_servers() -> Iterator[ForkServers]:
-    made = ForkServers()
-    yield made
-    made.close()
-
-
 def memory_step(
     fork_servers: ForkServers, file: Path, exercise: Exercise, **options: object
 ) -> Step:

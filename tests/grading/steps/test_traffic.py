@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,13 +33,6 @@ THREE_PASS = catalog.find(ROOT, "03_three_pass_softmax")
 ONLINE = catalog.find(ROOT, "04_online_softmax")
 HISTOGRAM = catalog.find(ROOT, "p17_histogram")
 DOUBLE = catalog.find(Path(__file__).parents[2] / "courses" / "small", "01_double")
-
-
-@pytest.fixture(scope="module")
-def fork_servers() -> Iterator[ForkServers]:
-    made = ForkServers()
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -97,13 +97,6 @@ RIGHT = {"other": ', other=float("-inf")', "kept": "x", "factor": 1}
 DROPPED = {"other": "", "kept": 'tl.where(at < columns, x, float("-inf"))', "factor": 1}
 
 
-@pytest.fixture(scope="module")
-def fork_servers() -> Iterator[ForkServers]:
-    made = ForkServers()
-    yield made
-    made.close()
-
-
 @pytest.fixture
 def checked(fork_servers: ForkServers, tmp_path: Path) -> Iterator[Callable[[str], Finding]]:
     made: list[Grading] = []
