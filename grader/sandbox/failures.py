@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -54,8 +55,7 @@ def ended(operation: str, status: int | None, server_runs: bool) -> Failure:
     return Failure(
         kind="crash",
         message=f"the kernel's process {describe_end(status)} {doing}",
-        hint="Most crashes are accesses out of bounds: check each index, and the mask or `if` "
-        "that guards it.",
+        hint=HINTS["own_memory" if os.WTERMSIG(status) in _OWN_MEMORY else "crash"],
     )
 
 
@@ -135,10 +135,16 @@ def _importable() -> str:
     )
 
 
+_OWN_MEMORY = (signal.SIGSEGV, signal.SIGBUS)  # what a kernel touches wrongly, a GPU reports
 HINTS = {
     "not_started": "This part is yours to write: the lesson in README.md says what it should do.",
     "syntax": "Python stops at the first line that it cannot read; look at the line before, too.",
     "exit": "A kernel returns; it does not end the process. Ending it counts as a failure.",
+    "crash": "Most crashes are accesses out of bounds: check each index, and the mask or `if` "
+    "that guards it.",
+    "own_memory": "Look at the code beside the kernel: an argument's address lies on the GPU, "
+    "where neither numpy nor ctypes reaches it. Use a kernel or a torch operation, or copy the "
+    "argument to the host first.",
     "uninitialised": "Shared memory starts with arbitrary contents. Some thread must write an "
     "element, and all must meet at a barrier, before a thread reads it.",
     "out_of_memory": "The kernel may allocate only a little beyond its arguments.",

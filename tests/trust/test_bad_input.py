@@ -154,6 +154,7 @@ TRITON = (
     Bad("loops.py", CORRECTNESS, "timeout"),
     Bad("stops_itself.py", CORRECTNESS, "timeout"),
     Bad("reads_address_0.py", CORRECTNESS, "crash"),
+    Bad("reads_by_address.py", CORRECTNESS, "crash"),
     Bad("aborts.py", CORRECTNESS, "crash"),
     Bad("ends_process.py", CORRECTNESS, "exit"),
     Bad("exits.py", CORRECTNESS, "exit", lines=(7,)),
@@ -187,7 +188,7 @@ NUMBA = (
 RIGHT = (
     *("copies.py", "prints_megabytes.py", "prints_part_of_a_line.py", "writes_files.py"),
     *("leaves_threads.py", "leaves_child.py", "leaves_daemon.py", "launches_by_data.py"),
-    "nests_folders.py",
+    *("nests_folders.py", "looks_at_tensors.py"),
 )
 
 

@@ -13,6 +13,7 @@ from grader.backends.triton.driver import compiler
 from grader.backends.triton.driver import preload as first_compilation
 from grader.backends.triton.driver.driver import activate, imitate_host
 from grader.backends.triton.driver.launcher import Line
+from grader.backends.triton.driver.protected import Opening, Protected
 from grader.backends.triton.driver.scratch import Scratch
 from grader.backends.triton.driver.unwritten import Marking
 from grader.model import Specialisation
@@ -42,8 +43,11 @@ class Simulated:
         arena = Span(start, start + self._memory.numel(), "arena")
         # For as long as the worker lives: a kernel may reach what the file allocates at any time
         # by its bare address.
-        self._seen = ExitStack()
-        self._seen.enter_context(Marking(self.allocations, arena, self._line.see))
+        self._modes = ExitStack()
+        protected = Protected(self._memory)
+        self._line.opened = protected.opened
+        self._modes.enter_context(Opening(protected))
+        self._modes.enter_context(Marking(self.allocations, arena, self._line.see))
 
     def argument(self, ref: Mapping[str, Any]) -> object:
         return tensor_at(self._memory, ref)

@@ -1,8 +1,6 @@
 """Has numpy find maximum and sum where no access is counted; the kernel only divides."""
 # attacks: 04_online_softmax
 # stopped: correctness crash
-# passes: in simulation an argument lies in the processor's memory, which numpy reads uncounted at
-# its address; on a GPU there is nothing for numpy to read
 
 import ctypes
 

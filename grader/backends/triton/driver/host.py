@@ -27,14 +27,19 @@ TO_NUMPY = (
 )
 _NUMPY: set[Any] = {torch.Tensor.numpy, torch.Tensor.__array__}
 _MOVES: set[Any] = {torch.Tensor.to, torch.Tensor.cpu}
+# Torch switches all modes off for these, and reads memory.
+_PRINTS: set[Any] = {torch.Tensor.__repr__, torch.Tensor.__format__}
 
 
 class Host(TorchFunctionMode):
     """Answers for tensors which device they are on, and makes those for "cuda" in host memory."""
 
-    def __init__(self, arena: Callable[[], range]) -> None:
+    def __init__(
+        self, arena: Callable[[], range], opened: Callable[[], AbstractContextManager[None]]
+    ) -> None:
         super().__init__()
         self._arena = arena  # the addresses of the entry's arguments, once they are mapped
+        self._opened = opened  # lets this process read and write them meanwhile
         self._host: dict[int, StorageWeakRef] = {}
         self._answers: dict[Any, Callable[[torch.Tensor], object]] = {
             vars(torch._C.TensorBase)["device"].__get__: self.device_of,
@@ -63,6 +68,11 @@ class Host(TorchFunctionMode):
             return self._answers[func](args[0])
         if func in _NUMPY and self.is_on_gpu(args[0]):
             raise TypeError(TO_NUMPY)
+        if func in _PRINTS:
+            with self._opened():
+                return func(*args, **kwargs)
+        if func is torch.Tensor.tolist and self.is_on_gpu(args[0]):
+            args = (args[0].clone(),)  # as from a GPU; torch reads the host's without an operation
         if func is torch.Tensor.cuda:
             func, args, kwargs = torch.Tensor.to, (args[0], GPU), {}
         given = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]

@@ -6,7 +6,7 @@ import hashlib
 import operator
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -65,6 +65,8 @@ class Line:
         self._trying = False
         # Tells memory of the host's from the GPU's; a worker without torch's imitation has none.
         self.unreachable: Callable[[torch.UntypedStorage], bool] = lambda storage: False
+        # Lets this process touch the arena meanwhile, where it is closed.
+        self.opened: Callable[[], AbstractContextManager[None]] = nullcontext
         self._tried: set[str] = set()
 
     def map(self, arena: torch.Tensor) -> None:

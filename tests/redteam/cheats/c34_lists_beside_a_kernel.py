@@ -1,0 +1,31 @@
+"""Has numpy find maximum and sum in lists of its input's elements; the kernel only divides."""
+# attacks: 04_online_softmax
+# stopped: memory memory
+#   (by the copy that the list is made of; its read is counted, and the second one permitted)
+
+import numpy as np
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def _divide(x_ptr, out_ptr, facts_ptr, x_stride, out_stride, columns, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    highest, total = tl.load(facts_ptr + 2 * row), tl.load(facts_ptr + 2 * row + 1)
+    lanes = tl.arange(0, BLOCK)
+    for start in range(0, columns, BLOCK):
+        inside = start + lanes < columns
+        x = tl.load(x_ptr + row * x_stride + start + lanes, mask=inside).to(tl.float32)
+        y = tl.exp(x - highest) / total
+        out = out_ptr + row * out_stride + start + lanes
+        tl.store(out, y.to(out_ptr.dtype.element_ty), mask=inside)
+
+
+def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
+    values = np.array(x.tolist(), np.float64)
+    highest = values.max(-1, keepdims=True)
+    facts = np.concatenate((highest, np.exp(values - highest).sum(-1, keepdims=True)), axis=-1)
+    both = torch.from_numpy(facts.astype(np.float32)).to(x.device)
+    strides = x.stride(0), out.stride(0)
+    _divide[(x.shape[0],)](x, out, both, *strides, x.shape[1], BLOCK=4096)
