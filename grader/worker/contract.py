@@ -20,6 +20,12 @@ SIMULATED = Library(
             "TorchDispatchMode.__torch_dispatch__(self, func, types, args, kwargs)",
         ),
         *touchpoints("torch.utils._pytree", _OPERATIONS, "tree_leaves(tree)"),
+        *touchpoints("torch", _OPERATIONS, "_C.DispatchKey.CompositeImplicitAutograd"),
+        *touchpoints(
+            "torch._ops",
+            _OPERATIONS,
+            *("OpOverload.has_kernel_for_dispatch_key(self, k)", "OpOverload.decompose(self)"),
+        ),
         *touchpoints(
             "torch.multiprocessing.reductions",
             _OPERATIONS,

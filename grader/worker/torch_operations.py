@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch._C import DispatchKey
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
@@ -16,13 +17,27 @@ from grader.worker.traffic_counter import Ledger
 
 
 class Dispatched(TorchDispatchMode):
-    """A mode that torch's compiler need not leave out.
+    """A mode that sees torch's operations one by one, each as `operate`.
 
-    To mark it for that, torch would import its compiler, which takes a second of every check.
+    In inference mode torch sends compositions such as `to` and `contiguous`, of which nothing says
+    whether they copy: they are taken apart.
+
+    Torch's compiler need not leave the mode out. To mark it for that, torch would import its
+    compiler, which takes a second of every check.
     """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func.has_kernel_for_dispatch_key(DispatchKey.CompositeImplicitAutograd):
+            with self:
+                return func.decompose(*args, **(kwargs or {}))
+        return self.operate(func, args, kwargs or {})
+
+    def operate(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """Carry one operation out."""
+        raise NotImplementedError
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -47,8 +62,8 @@ class Allocating(Dispatched):
         self._arena = arena
         self._also = also
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
+    def operate(self, func: Any, args: Any, kwargs: Any) -> Any:
+        result = func(*args, **kwargs)
         for leaf in tree_leaves(result):
             if isinstance(leaf, torch.Tensor):
                 self.see(leaf.untyped_storage())
@@ -75,11 +90,10 @@ class Moving(Dispatched):
         super().__init__()
         self._ledger = ledger
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
+    def operate(self, func: Any, args: Any, kwargs: Any) -> Any:
         result = func(*args, **kwargs)
         schema = func._schema
-        if _moves(schema):
+        if moves(schema):
             given = dict(zip((p.name for p in schema.arguments), args, strict=False)) | kwargs
             for parameter in schema.arguments:
                 for leaf in tree_leaves(given.get(parameter.name)):
@@ -92,7 +106,7 @@ class Moving(Dispatched):
 _OVERWRITES = ("aten::copy_", "aten::fill_", "aten::zero_")  # in place, without reading old values
 
 
-def _moves(schema: Any) -> bool:
+def moves(schema: Any) -> bool:
     """Report whether an operation touches memory: views and operations on shapes do not."""
     takes_shape = schema.name.startswith("aten::new_") or schema.name.endswith("_like")
     views = any(p.alias_info and not p.alias_info.is_write for p in schema.arguments)

@@ -43,7 +43,7 @@ def counted(work: Callable[[Tensor, Tensor], object]) -> dict[str, int]:
         (lambda x, out: x[:2].sum(), {"reads_x": 8}),
         (lambda x, out: x * x, {"reads_x": 24}),
         (lambda x, out: x.clone(), {"reads_x": 12}),
-        (lambda x, out: x.tolist(), {"reads_x": 0}),  # no operation: see test_traffic.py
+        (lambda x, out: x.tolist(), {"reads_x": 0}),  # no operation: see test_protected.py
         (lambda x, out: torch.cat([x, x]), {"reads_x": 24}),
         (lambda x, out: out.copy_(x), {"reads_x": 12, "writes_out": 12}),
         (lambda x, out: out.fill_(1.0), {"writes_out": 12}),
@@ -77,6 +77,26 @@ def test_an_operation_touches_every_element_of_what_it_gets(
 )
 def test_a_view_moves_nothing(work: Callable[[Tensor, Tensor], object]):
     assert counted(work) == facts()
+
+
+@pytest.mark.parametrize(
+    ("work", "counts"),
+    [
+        (lambda x, out: x.to(torch.float64), {"reads_x": 12}),
+        (lambda x, out: x.t().contiguous(), {"reads_x": 12}),
+        (lambda x, out: x.t().reshape(12), {"reads_x": 12}),
+        (lambda x, out: x[0, 0].item(), {"reads_x": 1}),
+        (lambda x, out: (x.contiguous(), x.to(x.dtype), x.reshape(12), x.flatten(), x.T), {}),
+    ],
+)
+def test_inference_mode_hides_no_copy_and_invents_none(
+    work: Callable[[Tensor, Tensor], object], counts: dict[str, int]
+):
+    def inferred(x: Tensor, out: Tensor) -> object:
+        with torch.inference_mode():
+            return work(x, out)
+
+    assert counted(inferred) == facts(**counts)
 
 
 def test_tensors_of_the_entrys_own_are_not_counted():

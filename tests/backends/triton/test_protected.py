@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from grader.backends.triton.driver import protected as protected_memory
 from grader.backends.triton.driver.host import Host, imitate
 from grader.backends.triton.driver.protected import Opening, Protected
 from grader.worker.bounds import Span
@@ -50,8 +51,8 @@ def x(memory: torch.Tensor, protected: Protected) -> Iterator[torch.Tensor]:
 
 def test_memory_is_open_while_anything_holds_it_open(memory: torch.Tensor, protected: Protected):
     assert access(memory) == CLOSED
-    with protected.opened():
-        with pytest.raises(ZeroDivisionError), protected.opened():
+    with protected.opened(memory):
+        with pytest.raises(ZeroDivisionError), protected.opened(memory):
             raise ZeroDivisionError
         assert access(memory) == OPEN
     assert access(memory) == CLOSED
@@ -87,3 +88,42 @@ def test_a_list_of_an_argument_is_counted(x: torch.Tensor):
     with Moving(ledger):
         x.tolist()
     assert ledger.facts()["reads.x"] == x.numel()
+
+
+def test_only_the_pages_that_an_operation_takes_are_open(memory: torch.Tensor):
+    protected = Protected(memory)
+    first, *_, last = memory.split(mmap.PAGESIZE)
+    with protected.opened([first[100:101]]):
+        assert (access(first), access(last)) == (OPEN, CLOSED)
+        with protected.opened({"out": last[-1:]}):
+            assert (access(first), access(last)) == (OPEN, OPEN)
+    assert (access(first), access(last)) == (CLOSED, CLOSED)
+
+
+def test_a_tensor_across_pages_is_open_to_its_end(memory: torch.Tensor):
+    protected = Protected(memory)
+    rows = memory.as_strided((2, 1), (mmap.PAGESIZE, 1), 8)
+    with protected.opened(rows):
+        assert access(rows[1:]) == OPEN
+
+
+def test_what_hides_its_parts_opens_everything(memory: torch.Tensor):
+    class Own(torch.Tensor):
+        pass
+
+    with Protected(memory).opened(memory[:4].as_subclass(Own)):
+        assert access(memory[-1:]) == OPEN
+
+
+def test_a_view_opens_nothing(x: torch.Tensor, monkeypatch: pytest.MonkeyPatch):
+    opened: list[range] = []
+    monkeypatch.setattr(protected_memory, "_allow", lambda pages, access: opened.append(pages))
+    x[1:].t().unsqueeze(0)
+    assert opened == []
+
+
+def test_inference_mode_changes_nothing(x: torch.Tensor):
+    with torch.inference_mode():
+        assert x.to(torch.float64).sum() == x.t().contiguous().reshape(-1)[0].item() == 0
+        assert x.tolist() == x.cpu().tolist()
+    assert access(x) == CLOSED

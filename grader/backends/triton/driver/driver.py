@@ -89,6 +89,6 @@ def activate(line: Line) -> None:
 
 def imitate_host(line: Line) -> ExitStack:
     """Let torch answer as on a machine with this GPU, until what is returned is closed."""
-    seen = host.Host(lambda: line.arena, lambda: line.opened())
+    seen = host.Host(lambda: line.arena, lambda given: line.opened(given))
     line.unreachable = seen.holds
     return host.imitate(seen)

@@ -35,11 +35,11 @@ class Host(TorchFunctionMode):
     """Answers for tensors which device they are on, and makes those for "cuda" in host memory."""
 
     def __init__(
-        self, arena: Callable[[], range], opened: Callable[[], AbstractContextManager[None]]
+        self, arena: Callable[[], range], opened: Callable[[object], AbstractContextManager[object]]
     ) -> None:
         super().__init__()
         self._arena = arena  # the addresses of the entry's arguments, once they are mapped
-        self._opened = opened  # lets this process read and write them meanwhile
+        self._opened = opened  # lets this process reach those among what it is given
         self._host: dict[int, StorageWeakRef] = {}
         self._answers: dict[Any, Callable[[torch.Tensor], object]] = {
             vars(torch._C.TensorBase)["device"].__get__: self.device_of,
@@ -69,7 +69,7 @@ class Host(TorchFunctionMode):
         if func in _NUMPY and self.is_on_gpu(args[0]):
             raise TypeError(TO_NUMPY)
         if func in _PRINTS:
-            with self._opened():
+            with self._opened(args):
                 return func(*args, **kwargs)
         if func is torch.Tensor.tolist and self.is_on_gpu(args[0]):
             args = (args[0].clone(),)  # as from a GPU; torch reads the host's without an operation

@@ -65,8 +65,8 @@ class Line:
         self._trying = False
         # Tells memory of the host's from the GPU's; a worker without torch's imitation has none.
         self.unreachable: Callable[[torch.UntypedStorage], bool] = lambda storage: False
-        # Lets this process touch the arena meanwhile, where it is closed.
-        self.opened: Callable[[], AbstractContextManager[None]] = nullcontext
+        # Lets this process reach given tensors meanwhile, where the arena is closed.
+        self.opened: Callable[[object], AbstractContextManager[object]] = nullcontext
         self._tried: set[str] = set()
 
     def map(self, arena: torch.Tensor) -> None:

@@ -1,4 +1,4 @@
-"""The arguments' memory, closed to the worker but while torch carries an operation out.
+"""The arguments' memory, closed to the worker but while torch carries an operation out on it.
 
 On a GPU neither numpy nor ctypes reaches an argument. Here they would, and nothing would count it.
 A file that opens the memory itself, by the C library's mprotect, still reads it.
@@ -9,48 +9,74 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
-from mmap import PROT_READ, PROT_WRITE
+from mmap import PAGESIZE, PROT_READ, PROT_WRITE
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from grader.worker.linux import LIBC, must
-from grader.worker.torch_operations import Dispatched
+from grader.worker.torch_operations import Dispatched, moves
 
 PROT_NONE = 0  # sys/mman.h; Python's mmap has no name for it, and no mprotect
 
 
 class Protected:
-    """Memory of whole pages that nothing reads or writes but within `opened`."""
+    """Memory of whole pages, of which a tensor's are reached only while it is `opened`."""
 
     def __init__(self, memory: torch.Tensor) -> None:
-        self._start, self._size = memory.data_ptr(), memory.nbytes
+        self._memory = range(memory.data_ptr(), memory.data_ptr() + memory.nbytes)
+        self._open: list[range] = []
         self._users = 0
-        self._allow(PROT_NONE)
+        _allow(self._memory, PROT_NONE)
 
     @contextmanager
-    def opened(self) -> Iterator[None]:
-        if not self._users:
-            self._allow(PROT_READ | PROT_WRITE)
+    def opened(self, given: object) -> Iterator[None]:
+        """Open the memory of the tensors in `given` until the outermost such block ends.
+
+        Their pages alone, for Linux walks through all that are in use.
+        """
+        for leaf in tree_leaves(given):
+            if isinstance(leaf, torch.Tensor) and (pages := self._pages(leaf)):
+                _allow(pages, PROT_READ | PROT_WRITE)
+                self._open.append(pages)
         self._users += 1
         try:
             yield
         finally:
             self._users -= 1
-            if not self._users:
-                self._allow(PROT_NONE)
+            while self._open and not self._users:
+                _allow(self._open.pop(), PROT_NONE)
 
-    def _allow(self, access: int) -> None:
-        must(LIBC.mprotect(ctypes.c_void_p(self._start), ctypes.c_size_t(self._size), access))
+    def _pages(self, tensor: torch.Tensor) -> range:
+        if not _is_plain(tensor):
+            return self._memory  # which parts it has is not seen from here
+        start = tensor.data_ptr()
+        if start not in self._memory or not tensor.numel():
+            return range(0)
+        steps = zip(tensor.shape, tensor.stride(), strict=True)
+        stop = start + (1 + sum((n - 1) * step for n, step in steps)) * tensor.element_size()
+        return range(
+            start // PAGESIZE * PAGESIZE,
+            min(-(-stop // PAGESIZE) * PAGESIZE, self._memory.stop),
+        )
+
+
+def _is_plain(tensor: torch.Tensor) -> bool:
+    return type(tensor) in (torch.Tensor, torch.nn.Parameter) and tensor.layout is torch.strided
+
+
+def _allow(pages: range, access: int) -> None:
+    must(LIBC.mprotect(ctypes.c_void_p(pages.start), ctypes.c_size_t(len(pages)), access))
 
 
 class Opening(Dispatched):
-    """Opens memory for each torch operation: those are counted, where a count is asked for."""
+    """Opens what each torch operation takes: those are counted, where a count is asked for."""
 
     def __init__(self, protected: Protected) -> None:
         super().__init__()
         self._protected = protected
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        with self._protected.opened():
-            return func(*args, **(kwargs or {}))
+    def operate(self, func: Any, args: Any, kwargs: Any) -> Any:
+        with self._protected.opened((args, kwargs) if moves(func._schema) else ()):
+            return func(*args, **kwargs)

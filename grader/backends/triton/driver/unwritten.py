@@ -24,8 +24,8 @@ _EMPTY = frozenset(
 class Marking(Allocating):
     """Records the memory of tensors, and marks what torch leaves without contents."""
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = super().__torch_dispatch__(func, types, args, kwargs)
+    def operate(self, func: Any, args: Any, kwargs: Any) -> Any:
+        result = super().operate(func, args, kwargs)
         if func in _EMPTY:
             mark(result)
         return result
