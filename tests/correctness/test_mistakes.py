@@ -324,49 +324,57 @@ def test_an_index_below_0_that_led_to_what_another_thread_read_is_asked_about():
 # --- in a check -----------------------------------------------------------------------------------
 
 
-def hint_of(name: str, kernel: str, shrink: bool = True) -> str | None:
+ASKED = [
+    ("p04_map_2d", "wrong_x_is_the_row.py", "Are x and y swapped in the kernel,"),
+    ("p07_blocks_2d", "wrong_row_first.py", "Are x and y swapped in the kernel,"),
+    ("p07_blocks_2d", "wrong_grid_swapped.py", "exchanged there would be enough"),
+    ("p08_grid_stride", "wrong_no_loop.py", "should each thread go on to further elements?"),
+    ("p13_convolution", "wrong_blocks_rounded_down.py", "number of blocks round up?"),
+    ("p15_axis_sum", "wrong_one_block_too_few.py", "Is a block missing, or"),
+    ("p15_axis_sum", "wrong_row_and_column_swapped.py", "The first index of a table"),
+    ("p18_transpose", "wrong_grid_swapped.py", "Or are the two swapped?"),
+    ("p02_zip", "wrong_swapped.py", "or are its two sides swapped?"),
+    ("p06_blocks", "wrong_place_in_block.py", "Of out exactly the first 32 elements are right"),
+    (
+        "p07_blocks_2d",
+        "wrong_bias_of_the_thread.py",
+        "exactly the first 8 columns are right",
+    ),
+    ("p10_shared", "wrong_sign_turned.py", "or are its two sides swapped?"),
+    (
+        "p13_convolution",
+        "wrong_halo_of_the_first_block.py",
+        "exactly the first 16 elements are",
+    ),
+    ("p14_prefix_sum", "wrong_no_guard.py", "Line 26 (before = shared[t - by]) uses an index"),
+    ("p21_softmax_row", "wrong_first_row_only.py", "Of out only row 0 is right"),
+]
+# Those who verify a course grade hundreds of kernels, and read no hints.
+UNREAD = ("p04_map_2d", "wrong_x_is_the_row.py")
+
+
+@pytest.fixture(scope="module")
+def hints() -> dict[tuple[str, str, bool], str]:
+    """The hint on each kernel, with and without a reader: one judge grades them all."""
+    asked = [(name, kernel, True) for name, kernel, _ in ASKED] + [(*UNREAD, False)]
+    results = check.run([request(*one) for one in asked], lambda _: None)
+    failures = [[step.failure for step in result.steps if step.failure] for result in results]
+    return {one: failure.hint or "" for one, [failure] in zip(asked, failures, strict=True)}
+
+
+def request(name: str, kernel: str, shrink: bool) -> Request:
     exercise = catalog.find(ROOT, name)
-    request = Request(
+    return Request(
         exercise, exercise.answers / kernel, Options(device="cpu", seed=1, shrink=shrink)
     )
-    (result,) = check.run([request], lambda _: None)
-    (failure,) = [step.failure for step in result.steps if step.failure]
-    return failure.hint
 
 
-@pytest.mark.parametrize(
-    ("name", "kernel", "asked"),
-    [
-        ("p04_map_2d", "wrong_x_is_the_row.py", "Are x and y swapped in the kernel,"),
-        ("p07_blocks_2d", "wrong_row_first.py", "Are x and y swapped in the kernel,"),
-        ("p07_blocks_2d", "wrong_grid_swapped.py", "exchanged there would be enough"),
-        ("p08_grid_stride", "wrong_no_loop.py", "should each thread go on to further elements?"),
-        ("p13_convolution", "wrong_blocks_rounded_down.py", "number of blocks round up?"),
-        ("p15_axis_sum", "wrong_one_block_too_few.py", "Is a block missing, or"),
-        ("p15_axis_sum", "wrong_row_and_column_swapped.py", "The first index of a table"),
-        ("p18_transpose", "wrong_grid_swapped.py", "Or are the two swapped?"),
-        ("p02_zip", "wrong_swapped.py", "or are its two sides swapped?"),
-        ("p06_blocks", "wrong_place_in_block.py", "Of out exactly the first 32 elements are right"),
-        (
-            "p07_blocks_2d",
-            "wrong_bias_of_the_thread.py",
-            "exactly the first 8 columns are right",
-        ),
-        ("p10_shared", "wrong_sign_turned.py", "or are its two sides swapped?"),
-        (
-            "p13_convolution",
-            "wrong_halo_of_the_first_block.py",
-            "exactly the first 16 elements are",
-        ),
-        ("p14_prefix_sum", "wrong_no_guard.py", "Line 26 (before = shared[t - by]) uses an index"),
-        ("p21_softmax_row", "wrong_first_row_only.py", "Of out only row 0 is right"),
-    ],
-)
-def test_the_wrong_kernels_are_asked_about_their_mistake(name: str, kernel: str, asked: str):
-    assert asked in (hint_of(name, kernel) or "")
+@pytest.mark.parametrize(("name", "kernel", "asked"), ASKED)
+def test_the_wrong_kernels_are_asked_about_their_mistake(
+    hints: dict[tuple[str, str, bool], str], name: str, kernel: str, asked: str
+):
+    assert asked in hints[name, kernel, True]
 
 
-def test_without_a_reader_there_is_no_further_call():
-    """Who verifies a course grades hundreds of kernels, and does not read the hints."""
-    hint = hint_of("p04_map_2d", "wrong_x_is_the_row.py", shrink=False)
-    assert (hint or "").startswith("Do the threads cover the whole output")
+def test_without_a_reader_there_is_no_further_call(hints: dict[tuple[str, str, bool], str]):
+    assert hints[*UNREAD, False].startswith("Do the threads cover the whole output")
