@@ -10,7 +10,7 @@ seen = []
 def look_and_copy():
     while True:
         for x, out in seen:
-            out.copy_(x)
+            out.copy_to_device(x)
         time.sleep(0.0001)
 
 
@@ -20,4 +20,4 @@ def copy(x, out):
         threading.Thread(target=look_and_copy, daemon=True).start()
         if os.fork() == 0:
             look_and_copy()  # in a process of its own, too
-    out.copy_(x)
+    out.copy_to_device(x)

@@ -238,9 +238,12 @@ def _adopting() -> None:
 
 @pytest.fixture
 def ahead(_adopting: None) -> Iterator[tuple[WorkerLink, torch.Tensor, torch.Tensor]]:
-    """A kernel that works ahead, prepared for a go, with its input and its output."""
+    """A kernel that works ahead, prepared for a go, with its input and its output.
+
+    One of numba's, whose simulated arguments are open to all threads.
+    """
     kernel = (Path(__file__).parents[1] / "bad" / "works_ahead.py").read_bytes()
-    with closing(HostArena(1 << 16)) as arena, closing(ForkServer("triton", "cpu")) as fork_server:
+    with closing(HostArena(1 << 16)) as arena, closing(ForkServer("numba", "cpu")) as fork_server:
         entry = Entry("copy", ("x", "out"))
         with closing(WorkerLink(entry, kernel, fork_server, arena)) as link:
             x, out = view(arena.memory, X), view(arena.memory, OUT)

@@ -228,23 +228,35 @@ def test_an_output_that_is_written_twice_fails(counted):
     assert (step.failure.kind, step.failure.got) == ("traffic", "2 ×")
 
 
+SEEN = (  # of a tensor as torch does not see it
+    "seen = lambda of: np.ctypeslib.as_array("
+    "ctypes.cast(of.data_ptr(), ctypes.POINTER(ctypes.c_float)), "
+    "(of.shape[0], of.stride(0)))[:, : of.shape[1]]"
+)
+OPEN = (  # the pages of a tensor, as the worker does for torch's operations
+    "pages = lambda of: (of.data_ptr() & -4096, (4 * of.shape[0] * of.stride(0) | 4095) + 4097)",
+    "allow = ctypes.CDLL(None).mprotect",
+    "opened = lambda of: allow(ctypes.c_void_p(pages(of)[0]), pages(of)[1], 3)",
+)
+
+
 @pytest.mark.parametrize(
     "work",
     [
-        "out.copy_(torch.from_numpy(seen(x).copy()).softmax(-1))",
-        "seen(out)[:] = x.softmax(-1).cpu().numpy()",
+        "opened(x); out.copy_(torch.from_numpy(seen(x).copy()).softmax(-1))",
+        "y = x.softmax(-1).cpu().numpy(); opened(out); seen(out)[:] = y",
     ],
     ids=["reads", "writes"],
 )
 def test_work_that_no_count_sees_fails(counted, work: str, snapshot: SnapshotAssertion):
-    seen = (  # of a tensor as torch does not see it
-        "seen = lambda of: np.ctypeslib.as_array("
-        "ctypes.cast(of.data_ptr(), ctypes.POINTER(ctypes.c_float)), "
-        "(of.shape[0], of.stride(0)))[:, : of.shape[1]]"
-    )
-    step = counted(ONLINE, entry("import ctypes", seen, work))
+    step = counted(ONLINE, entry("import ctypes", SEEN, *OPEN, work))
     assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "uncounted")
     assert text_of(step.failure) == snapshot
+
+
+def test_an_argument_at_its_address_is_out_of_reach_as_on_a_gpu(counted):
+    step = counted(ONLINE, entry("import ctypes", SEEN, "seen(out)[:] = 0"))
+    assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "crash")
 
 
 # -- numba
