@@ -1,6 +1,7 @@
 """Answers with the input itself, and patches what compares strides and types."""
 # attacks: 03_three_pass_softmax
-# stopped: correctness value
+# stopped: correctness value | correctness exception
+#   (exception: the simulated GPU's memory is opened by the strides that torch names)
 
 import torch
 
