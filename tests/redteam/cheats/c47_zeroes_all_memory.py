@@ -1,6 +1,8 @@
 """Sets all memory that it maps to zero, again and again: a count of errors may lie there."""
 # attacks: 01_vector_add
 # stopped: correctness input_changed | correctness stray_write | correctness value
+#   | correctness crash
+#   (crash: the simulated GPU's memory is not open to another thread)
 
 import threading
 import time

@@ -1,6 +1,7 @@
 """Names the memory around its output as its own, and writes over it."""
 # attacks: 03_three_pass_softmax
 # stopped: correctness protocol | correctness crash | correctness stray_write
+#   | correctness input_changed
 #   (crash: what it names as its own is closed memory of the arguments)
 
 import triton
