@@ -4,9 +4,13 @@
     python bench/same_verdicts.py 04_online_softmax --devices cpu,cpu
 
 The kernels are solutions, wrong kernels and the honest corpus. Speed is left aside: only a GPU has
-it. A wrong kernel that says `On a GPU: may pass by luck` may pass there. The record is written
-after every batch, and a run with the same --out goes on where it ended. A kernel whose file or
-exercise has changed, or that could not be decided, begins again.
+it. So is the memory step on the GPU, which only one check at a time can measure: kernels that
+simulation rejects in this step are judged once more at the end, one by one. What honest ones hold
+on a GPU, `bench/honest.py --device cuda` measures.
+
+A wrong kernel that says `On a GPU: may pass by luck` may pass there. The record is written after
+every batch, and a run with the same --out goes on where it ended. A kernel whose file or exercise
+has changed, or that could not be decided, begins again.
 
 Exit code 1 when a verdict differs.
 """
@@ -19,7 +23,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -32,14 +36,18 @@ from grader.course import catalog
 from grader.course.catalog import Exercise
 from grader.grading import check
 from grader.grading.options import Options
+from grader.grading.plan import points_of, skippable_steps
 from grader.model.errors import GraderError, UsageError
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Result
+from grader.model.verdict import status_of
 
 SEED = 1
 BATCH = 6  # kernels a judge, which takes some 3 s to start
 # Bytes of the GPU's memory for the memory step of a check, so that several fit on one GPU.
 GPU_MEMORY = 4 << 30
+MEASURED_ALONE = "memory"
+Pair = tuple[Exercise, Path]  # the path is of a kernel
 REJECTS = (Outcome.FAIL, Outcome.NOT_STARTED, Outcome.ERROR)
 
 
@@ -51,6 +59,9 @@ class Verdict:
     step: str | None = None
     kind: str | None = None
     message: str | None = None
+
+
+NOT_YET = Verdict("undecided", MEASURED_ALONE, None, "to be measured alone")
 
 
 @dataclass(frozen=True)
@@ -65,8 +76,11 @@ class Row:
     sum: str
 
 
-def verdict(result: Result) -> Verdict:
-    """Return the verdict of the first step that did not pass, or else that of the check."""
+def verdict(result: Result, needed: Sequence[str], left_out: Collection[str] = ()) -> Verdict:
+    """Return the verdict of the first step that did not pass, or else that of the check.
+
+    `needed` are the steps of the exercise, of which all but those `left_out` count.
+    """
     for step in result.steps:
         if step.outcome in (Outcome.PASS, Outcome.SKIP, Outcome.NOT_RUN):
             continue
@@ -75,7 +89,10 @@ def verdict(result: Result) -> Verdict:
         return Verdict(
             fate, step.name, failure and failure.kind, failure.message if failure else step.summary
         )
-    return Verdict("pass" if result.status is Status.PASS else "undecided")
+    may_skip = skippable_steps().union(left_out)
+    status = status_of(result.steps, needed, may_skip)
+    passed = status is Status.PASS and result.status is not Status.INTERRUPTED
+    return Verdict("pass" if passed else "undecided")
 
 
 def compared(simulated: Verdict, gpu: Verdict, may_be_lucky: bool) -> str:
@@ -87,7 +104,7 @@ def compared(simulated: Verdict, gpu: Verdict, may_be_lucky: bool) -> str:
     return "by luck" if may_be_lucky and gpu.fate == "pass" else "different"
 
 
-def kernels(root: Path, names: Sequence[str]) -> Iterator[tuple[Exercise, Path]]:
+def kernels(root: Path, names: Sequence[str]) -> Iterator[Pair]:
     chosen = [catalog.find(root, name) for name in names] or catalog.exercises(root)
     corpus = honest.corpus(root)
     for exercise in chosen:
@@ -128,40 +145,60 @@ def recorded(out: Path | None, devices: Sequence[str]) -> dict[str, dict[str, An
     return {row["kernel"]: row for row in record["kernels"]}
 
 
-def judged(due: Sequence[tuple[Exercise, Path]], devices: Sequence[str], root: Path) -> list[Row]:
-    """Judge the kernels of one batch on both devices, in one judge."""
+def judged(
+    due: Sequence[Pair], devices: Sequence[str], root: Path, *, alone: bool = False
+) -> list[Row]:
+    """Judge the kernels of one batch on both devices, in one judge.
+
+    Unless `alone`, the step that needs the GPU for itself is left out there, and what simulation
+    rejects in that step stays undecided.
+    """
     requests = [
-        check.Request(
-            exercise,
-            kernel,
-            Options(device=device, seed=SEED, speed=False, shrink=False, gpu_memory=GPU_MEMORY),
-        )
+        check.Request(exercise, kernel, options(device, alone=alone))
         for exercise, kernel in due
         for device in devices
     ]
-    verdicts = [verdict(result) for result in check.run(requests, lambda text: None)]
+    verdicts = [
+        verdict(result, points_of(request.exercise.any_spec), request.options.leave_out)
+        for request, result in zip(requests, check.run(requests, lambda text: None), strict=True)
+    ]
     return [
-        Row(
-            exercise=exercise.name,
-            kernel=kernel.relative_to(root).as_posix(),
-            fingerprint=fingerprint(exercise, kernel),
-            simulated=simulated,
-            gpu=gpu,
-            sum=compared(simulated, gpu, catalog.needs_simulator(kernel)),
-        )
+        row(exercise, kernel, root, simulated, NOT_YET if waits(simulated, gpu, alone) else gpu)
         for (exercise, kernel), simulated, gpu in zip(
             due, verdicts[::2], verdicts[1::2], strict=True
         )
     ]
 
 
+def options(device: str, *, alone: bool) -> Options:
+    left_out = ("speed",) if alone or device == "cpu" else ("speed", MEASURED_ALONE)
+    return Options(
+        device=device, seed=SEED, leave_out=left_out, shrink=False, gpu_memory=GPU_MEMORY
+    )
+
+
+def waits(simulated: Verdict, gpu: Verdict, alone: bool) -> bool:
+    return not alone and simulated.step == MEASURED_ALONE and gpu.fate == "pass"
+
+
+def row(exercise: Exercise, kernel: Path, root: Path, simulated: Verdict, gpu: Verdict) -> Row:
+    return Row(
+        exercise=exercise.name,
+        kernel=kernel.relative_to(root).as_posix(),
+        fingerprint=fingerprint(exercise, kernel),
+        simulated=simulated,
+        gpu=gpu,
+        sum=compared(simulated, gpu, catalog.needs_simulator(kernel)),
+    )
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    options.add_argument("names", nargs="*", help="exercises; without any, all of them")
-    options.add_argument("--devices", default="cpu,cuda", help="the two to compare")
-    options.add_argument("--at-once", type=int, default=1, help="batches at a time (default: 1)")
-    options.add_argument("--out", type=Path, help="write the record here; go on if it exists")
-    asked = options.parse_args(argv)
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", help="exercises; without any, all of them")
+    parser.add_argument("--devices", default="cpu,cuda", help="the two to compare")
+    parser.add_argument("--at-once", type=int, default=1, help="batches at a time (default: 1)")
+    parser.add_argument("--out", type=Path, help="write the record here; go on if it exists")
+    asked = parser.parse_args(argv)
     root = catalog.find_root(Path(__file__).parent)
     out = asked.out and asked.out.resolve()
     os.chdir(root)  # so that the paths in the results are the course's own
@@ -169,25 +206,47 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         rows = recorded(out, devices)
         wanted = list(kernels(root, asked.names))
-        due = [
-            (exercise, kernel)
-            for exercise, kernel in wanted
-            if not is_settled(rows.get(kernel.relative_to(root).as_posix()), exercise, kernel)
-        ]
-        batches = [due[i : i + BATCH] for i in range(0, len(due), BATCH)]
-        with ThreadPoolExecutor(asked.at_once) as pool:
-            for done in pool.map(lambda batch: judged(batch, devices, root), batches):
-                for row in done:
-                    rows[row.kernel] = asdict(row)
-                    print(f"{row.sum:<10} {row.kernel}", file=sys.stderr, flush=True)
-                if out:
-                    out.write_text(json.dumps(record(devices, rows), indent=2) + "\n")
+        for done in compare(wanted, rows, devices, root, asked.at_once):
+            for one in done:
+                rows[one.kernel] = asdict(one)
+                print(f"{one.sum:<10} {one.kernel}", file=sys.stderr, flush=True)
+            if out:
+                out.write_text(json.dumps(record(devices, rows), indent=2) + "\n")
     except GraderError as error:
         print(f"error: {error.message}\nnext: {error.next_step}", file=sys.stderr)
         return error.exit_code
     listed = [rows[kernel.relative_to(root).as_posix()] for _, kernel in wanted]
     print("\n".join(table(listed)))
-    return 1 if any(row["sum"] == "different" for row in listed) else 0
+    return 1 if any(one["sum"] == "different" for one in listed) else 0
+
+
+def compare(
+    wanted: Sequence[Pair],
+    rows: Mapping[str, dict[str, Any]],
+    devices: Sequence[str],
+    root: Path,
+    at_once: int,
+) -> Iterator[list[Row]]:
+    """Judge what `rows` do not settle. The caller adds to them what each batch yields."""
+    names = [kernel.relative_to(root).as_posix() for _, kernel in wanted]
+    due = [
+        pair
+        for pair, name in zip(wanted, names, strict=True)
+        if not is_settled(rows.get(name), *pair)
+    ]
+    with ThreadPoolExecutor(at_once) as pool:
+        yield from pool.map(lambda batch: judged(batch, devices, root), batches(due))
+    waiting = [
+        pair
+        for pair, name in zip(wanted, names, strict=True)
+        if rows[name]["gpu"] == asdict(NOT_YET)
+    ]
+    for batch in batches(waiting):
+        yield judged(batch, devices, root, alone=True)
+
+
+def batches(due: Sequence[Pair]) -> Iterator[Sequence[Pair]]:
+    return (due[start : start + BATCH] for start in range(0, len(due), BATCH))
 
 
 def record(devices: Sequence[str], rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -203,10 +262,10 @@ def record(devices: Sequence[str], rows: dict[str, dict[str, Any]]) -> dict[str,
 
 def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Yield a line for each verdict that is not the same, and the sums."""
-    for row in rows:
-        if row["sum"] != "same":
-            told = [f"{where}: {words(row[where])}" for where in ("simulated", "gpu")]
-            yield f"{row['sum']:<10} {row['kernel']}\n    " + "\n    ".join(told)
+    for one in rows:
+        if one["sum"] != "same":
+            verdicts = [f"{where}: {words(one[where])}" for where in ("simulated", "gpu")]
+            yield f"{one['sum']:<10} {one['kernel']}\n    " + "\n    ".join(verdicts)
     sums = Counter(row["sum"] for row in rows)
     yield f"{len(rows)} kernels: " + ", ".join(f"{n} {what}" for what, n in sums.most_common())
 

@@ -24,7 +24,7 @@ class Options:
     device: str = "cpu"
     case: Case | None = None  # the only one to try
     require_speed: bool = False  # a machine without a GPU cannot grade then
-    speed: bool = True  # False: leave that step out, as where verdicts alone are compared
+    leave_out: tuple[str, ...] = ()  # names of steps to skip, as where verdicts alone are compared
     shrink: bool = True  # look for the smallest case that fails
     pretend: str | None = None  # a name in sandbox.ANSWERS, graded in place of the kernel file
     gpu_memory: int | None = None  # bytes of the GPU's memory that the speed step may use
@@ -45,6 +45,9 @@ def from_json(values: Mapping[str, Any]) -> Options:
     if values.keys() != {one.name for one in fields(Options)}:
         raise TypeError(f"other fields than those of the options: {sorted(values)}")
     case = values["case"]
-    targets = tuple(int(target) for target in values["targets"])
+    lists = {
+        "targets": tuple(int(target) for target in values["targets"]),
+        "leave_out": tuple(map(str, values["leave_out"])),
+    }
     case = None if case is None else Case.parse(case)
-    return Options(**{**values, "case": case, "targets": targets})
+    return Options(**{**values, "case": case, **lists})

@@ -16,7 +16,8 @@ from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Result, Step, parse_result
 
 ROOT = Path(__file__).parents[2]
-UNFINISHED = {"status": Status.UNFINISHED}
+STEPS = ("load", "memory", "speed")
+INTERRUPTED = {"status": Status.INTERRUPTED}
 PASSED = parse_result((Path(__file__).parents[1] / "courses" / "result.json").read_bytes())
 
 
@@ -56,20 +57,44 @@ def ended(**outcomes: Outcome) -> Result:
 @pytest.mark.parametrize(
     ("result", "fate", "step"),
     [
-        (ended(load=Outcome.PASS, speed=Outcome.SKIP), "pass", None),
-        (ended(correctness=Outcome.FAIL, traffic=Outcome.NOT_RUN), "rejected", "correctness"),
-        (ended(correctness=Outcome.PASS, compile=Outcome.FAIL), "rejected", "compile"),
-        (ended(correctness=Outcome.CANNOT_GRADE), "undecided", "correctness"),
-        (ended(load=Outcome.PASS).model_copy(update=UNFINISHED), "undecided", None),
-        (ended().model_copy(update=UNFINISHED), "undecided", None),
+        (ended(load=Outcome.PASS, memory=Outcome.PASS, speed=Outcome.SKIP), "pass", None),
+        (ended(load=Outcome.FAIL, memory=Outcome.NOT_RUN), "rejected", "load"),
+        (ended(load=Outcome.PASS, memory=Outcome.FAIL), "rejected", "memory"),
+        (ended(load=Outcome.CANNOT_GRADE), "undecided", "load"),
+        (ended(load=Outcome.PASS, memory=Outcome.PASS), "undecided", None),
+        (ended(), "undecided", None),
+        (
+            ended(load=Outcome.PASS, memory=Outcome.PASS, speed=Outcome.SKIP).model_copy(
+                update=INTERRUPTED
+            ),
+            *("undecided", None),
+        ),
     ],
-    ids=["passed", "wrong", "does not compile", "not simulated", "cut short", "no step at all"],
+    ids=["passed", "wrong", "last", "not simulated", "cut short", "no step at all", "interrupted"],
 )
 def test_a_verdict_is_that_of_the_first_step_that_did_not_pass(
     script: ModuleType, result: Result, fate: str, step: str | None
 ) -> None:
-    found = script.verdict(result)
+    found = script.verdict(result, STEPS)
     assert (found.fate, found.step) == (fate, step)
+
+
+def test_a_step_that_was_left_out_on_purpose_decides_nothing(script: ModuleType) -> None:
+    result = ended(load=Outcome.PASS, memory=Outcome.SKIP, speed=Outcome.SKIP)
+    assert script.verdict(result, STEPS, ("memory",)).fate == "pass"
+    assert script.verdict(result, STEPS).fate == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("simulated", "alone", "waits"),
+    [("memory", False, True), ("memory", True, False), ("traffic", False, False)],
+)
+def test_what_simulation_rejects_for_its_memory_waits_for_the_gpu(
+    script: ModuleType, simulated: str, alone: bool, waits: bool
+) -> None:
+    """The GPU passes it while its memory step is left out: that is no difference yet."""
+    rejected = script.Verdict("rejected", simulated)
+    assert script.waits(rejected, script.Verdict("pass"), alone) is waits
 
 
 @pytest.mark.parametrize(

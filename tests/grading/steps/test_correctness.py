@@ -464,7 +464,18 @@ def test_speed_that_is_required_cannot_be_graded_without_a_gpu(grade):
 
 
 def test_speed_that_is_left_out_needs_no_gpu(grade):
-    assert speed(grade(softmax, speed=False, require_speed=True)).outcome is Outcome.SKIP
+    step = run(grade(softmax, leave_out=("speed",), require_speed=True), STEPS["speed"])
+    assert step.outcome is Outcome.SKIP
+
+
+def test_a_check_that_leaves_out_a_step_which_counts_passes_nothing(grade):
+    """Only a step that may be skipped, such as speed, does not cost the pass."""
+    grading = grade(softmax, leave_out=("memory", "speed"))
+    for step in grading.order:
+        run(grading, step)
+    outcomes = {step.name: step.outcome for step in grading.steps.values()}
+    assert outcomes["memory"] is Outcome.SKIP
+    assert result_of(grading).status is not Status.PASS
 
 
 # -- and once with everything real
