@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
@@ -17,9 +18,10 @@ Numbers = NDArray[np.int32]
 Where = slice | Places
 Kind = Literal["read", "wrote", "updated"]  # plainly the first two, atomically the third
 
-# Reads of so many elements are noted before they are marked: most arrays are only read, and a
-# shadow of them would be made for nothing.
+# Accesses are noted before they are marked, up to so many numbers: most programs keep to elements
+# of their own, and a shadow of these would be made for nothing.
 MOST_NOTED = 1 << 22
+_LEAST = 1 << 8  # what each costs, however few its lanes
 
 
 class Past(NamedTuple):
@@ -27,6 +29,20 @@ class Past(NamedTuple):
 
     programs: Numbers
     moments: Numbers
+
+
+class Extent:
+    """The bytes of a region between the lowest and the highest that were touched."""
+
+    def __init__(self) -> None:
+        self._low, self._stop = sys.maxsize, 0
+
+    def meets(self, lanes: Lanes) -> bool:
+        return lanes.low < self._stop and self._low <= lanes.high + lanes.access.itemsize - 1
+
+    def widen(self, lanes: Lanes) -> None:
+        self._low = min(self._low, lanes.low)
+        self._stop = max(self._stop, lanes.high + lanes.access.itemsize)
 
 
 class Track:
@@ -39,10 +55,10 @@ class Track:
 
     def others(self, at: Where, programs: Numbers) -> Past | None:
         """Return each place's last access by another program, or None if there is none."""
-        last = self._last[at]
-        own = last == programs
         if not self._shared:
             return self.latest(at, programs)
+        last = self._last[at]
+        own = last == programs
         found = np.where(own, self._other[at], last)
         if not found.any():
             return None
@@ -85,37 +101,33 @@ class Region:
         self.start, self.stop = start, stop
         self._unit = 0
         self._tracks: dict[Kind, Track] = {}
-        self._noted: list[tuple[Lanes, int]] = []
-        self._noted_lanes = 0
+        self._noted: dict[Kind, list[tuple[Lanes, int]]] = {}
+        self._cost = 0  # of what is noted
+        self._extents: dict[Kind, Extent] = {}  # of all that was noted
         self._places_of_lanes: Numbers | None = None
 
-    def note_read(self, lanes: Lanes, now: int) -> None:
-        """Mark lanes as read: later, if nobody has written to the region so far."""
-        self._noted.append((lanes, now))
-        self._noted_lanes += lanes.count
-        if self._tracks or self._noted_lanes > MOST_NOTED:
+    def note(self, kind: Kind, lanes: Lanes, now: int) -> None:
+        """Note an access; it is marked once another one comes near."""
+        self._noted.setdefault(kind, []).append((lanes, now))
+        self._extents.setdefault(kind, Extent()).widen(lanes)
+        self._cost += lanes.cost + _LEAST
+        if self._cost > MOST_NOTED:
             self._mark_noted()
 
-    def track(self, kind: Kind) -> Track | None:
-        """Return the accesses of one kind, or None before the first."""
-        if kind == "read":
-            self._mark_noted()
-        return self._tracks.get(kind)
+    def track(self, kind: Kind, lanes: Lanes) -> Track | None:
+        """Return the accesses of one kind, or None if none of them came near these lanes."""
+        if kind not in self._extents or not self._extents[kind].meets(lanes):
+            return None
+        self._mark_noted()
+        return self._tracks[kind]
 
     @property
     def only_read(self) -> bool:
-        return not self._tracks.keys() - {"read"}
-
-    def mark(self, kind: Kind, lanes: Lanes, now: int) -> None:
-        at, programs = self.at(lanes), self.programs(lanes)
-        if kind not in self._tracks:
-            self._tracks[kind] = Track(self._units)
-        self._tracks[kind].mark(at, programs, now)
+        return not self._extents.keys() - {"read"}
 
     def at(self, lanes: Lanes) -> Where:
         """Return the places of the lanes' elements: `pieces` of each, in a row."""
-        first = int(lanes.addresses[0]) - self.start
-        self._refine(math.gcd(self._unit, lanes.access.itemsize, first))
+        first = self._fit(lanes)
         pieces = self.pieces(lanes)
         if lanes.adjacent:
             return slice(first // self._unit, first // self._unit + pieces * lanes.count)
@@ -128,10 +140,12 @@ class Region:
         return lanes.access.itemsize // self._unit
 
     def programs(self, lanes: Lanes) -> Numbers:
-        return np.repeat(lanes.programs, self.pieces(lanes))
+        pieces = self.pieces(lanes)
+        return lanes.programs if pieces == 1 else np.repeat(lanes.programs, pieces)
 
     def last_lanes(self, lanes: Lanes) -> Places:
         """Return, for each lane, the last of the lanes that have its address."""
+        self._fit(lanes)
         at = (lanes.addresses - self.start) // self._unit
         if self._places_of_lanes is None or self._places_of_lanes.size != self._units:
             self._places_of_lanes = np.zeros(self._units, np.int32)
@@ -142,6 +156,12 @@ class Region:
     def _units(self) -> int:
         return -(-(self.stop - self.start) // self._unit)
 
+    def _fit(self, lanes: Lanes) -> int:
+        """Make units of which each lane's element is a whole number; return the first's offset."""
+        first = int(lanes.starts[0]) - self.start
+        self._refine(math.gcd(self._unit, lanes.access.itemsize, first))
+        return first
+
     def _refine(self, unit: int) -> None:
         if unit != self._unit:
             for track in self._tracks.values():
@@ -149,10 +169,17 @@ class Region:
             self._unit = unit
 
     def _mark_noted(self) -> None:
-        noted, self._noted, self._noted_lanes = self._noted, [], 0
-        for lanes, now in noted:
-            for each in lanes.outermost() if lanes.shared else (lanes,):
-                self.mark("read", each, now)
+        noted, self._noted, self._cost = self._noted, {}, 0
+        for kind, accesses in noted.items():
+            for lanes, now in accesses:
+                for each in lanes.outermost() if lanes.shared else (lanes,):
+                    self._mark(kind, each, now)
+
+    def _mark(self, kind: Kind, lanes: Lanes, now: int) -> None:
+        at, programs = self.at(lanes), self.programs(lanes)
+        if kind not in self._tracks:
+            self._tracks[kind] = Track(self._units)
+        self._tracks[kind].mark(at, programs, now)
 
 
 def regions(spans: Iterable[Span]) -> Iterator[Region]:
