@@ -99,11 +99,14 @@ class Lanes:
     @cached_property
     def low(self) -> int:
         """A bound of the addresses, mostly the lowest one; `high` is mostly the highest one."""
-        return sum(int(np.minimum.reduce(term, axis=None)) for term in self._terms)
+        firsts = self._terms if self.run == 1 else (self.starts,)
+        return sum(int(np.minimum.reduce(each, axis=None)) for each in firsts)
 
     @cached_property
     def high(self) -> int:
-        return sum(int(np.maximum.reduce(term, axis=None)) for term in self._terms)
+        firsts = self._terms if self.run == 1 else (self.starts,)
+        beyond = (self.run - 1) * self.access.itemsize
+        return sum(int(np.maximum.reduce(each, axis=None)) for each in firsts) + beyond
 
     @property
     def cost(self) -> int:
@@ -153,12 +156,14 @@ class Lanes:
         parts = addresses.parts if isinstance(addresses, Sum) else (_narrowed(addresses),)
         if self.active is None:
             return tuple(part.numpy() for part in parts)
-        return tuple(
-            part.expand(-1, *self.shape[1:]).numpy().reshape(part.shape[0], -1)[:, self._columns]
-            if part[0].numel() > 1
-            else part.numpy().reshape(-1, 1)
-            for part in parts
-        )
+        return tuple(map(self._of_columns, parts))
+
+    def _of_columns(self, part: Tensor) -> Places:
+        """Return what a part adds to the active lanes of a block, (programs or 1, lanes or 1)."""
+        if part[0].numel() == 1:
+            return part.numpy().reshape(-1, 1)
+        every = part.expand(-1, *self.shape[1:]).numpy().reshape(part.shape[0], -1)
+        return every[:, self._columns]
 
     @cached_property
     def _run(self) -> tuple[int, int]:
