@@ -70,12 +70,15 @@ class Lanes:
         return np.repeat(np.arange(self.shape[0]), self.counts)
 
     @cached_property
+    def numbers(self) -> NDArray[np.int32]:
+        """The programs, counted from 1; the lanes are not shared."""
+        numbers: NDArray[np.int32] = (self.access.programs.numpy() + 1).astype(np.int32)
+        return numbers
+
+    @cached_property
     def programs(self) -> NDArray[np.int32]:
         """Each lane's program, counted from 1; the lanes are not shared."""
-        numbers: NDArray[np.int32] = (self.access.programs.numpy() + 1).astype(np.int32)
-        if not self._alike:
-            return np.repeat(numbers, self.counts)
-        return np.broadcast_to(numbers[:, None], self._rectangle).reshape(-1)
+        return repeated(self.numbers, self.counts)
 
     @cached_property
     def addresses(self) -> Places:
@@ -107,11 +110,6 @@ class Lanes:
         firsts = self._terms if self.run == 1 else (self.starts,)
         beyond = (self.run - 1) * self.access.itemsize
         return sum(int(np.maximum.reduce(each, axis=None)) for each in firsts) + beyond
-
-    @property
-    def cost(self) -> int:
-        """The numbers that are kept to know the addresses."""
-        return sum(term.size for term in self._terms)
 
     @property
     def adjacent(self) -> bool:
@@ -239,10 +237,20 @@ class Lanes:
             return _from_integers(torch.from_numpy(bits).view(self.shape), dtype)
         if other is None:
             other = torch.tensor(poison(dtype), dtype=dtype)
-        every = np.empty(self.shape, bits.dtype)
-        every[...] = as_integers(other).numpy()
-        self.place(bits, every.reshape(self.shape[0], -1))
-        return _from_integers(torch.from_numpy(every), dtype)
+        every = np.empty((self.shape[0], self.block), bits.dtype)
+        if self._alike and isinstance(self._columns, slice) and other.numel() == 1:
+            every[:, self._columns.stop :] = as_integers(other).item()
+        else:
+            every.reshape(self.shape)[...] = as_integers(other).numpy()
+        self.place(bits, every)
+        return _from_integers(torch.from_numpy(every).view(self.shape), dtype)
+
+
+def repeated(numbers: NDArray[Any], counts: NDArray[np.intp]) -> NDArray[Any]:
+    """Repeat each number so many times."""
+    if (counts == counts[:1]).all():
+        return np.broadcast_to(numbers[:, None], (numbers.size, counts[0])).reshape(-1)
+    return np.repeat(numbers, counts)
 
 
 def _total(terms: Sequence[Places]) -> Places:

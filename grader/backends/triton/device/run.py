@@ -21,7 +21,7 @@ from grader.backends.triton.device.values import Value, taken
 # Programs execute together in chunks. Above the first limit a launch might need more memory than
 # the machine has; above the second its arrays leave the processor's cache.
 CHUNK_BYTES = 1 << 30
-CHUNK_ELEMENTS = 1 << 18
+CHUNK_ELEMENTS = 1 << 19
 
 MOST_CALLS = 32
 

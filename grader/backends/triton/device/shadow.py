@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.backends.triton.device.lanes import Lanes
+from grader.backends.triton.device.lanes import Lanes, repeated
 from grader.backends.triton.device.mappings import Places
 from grader.worker.bounds import Span
 
@@ -21,7 +21,6 @@ Kind = Literal["read", "wrote", "updated"]  # plainly the first two, atomically 
 # Accesses are noted before they are marked, up to so many numbers: most programs keep to elements
 # of their own, and a shadow of these would be made for nothing.
 MOST_NOTED = 1 << 22
-_LEAST = 1 << 8  # what each costs, however few its lanes
 
 
 class Past(NamedTuple):
@@ -43,6 +42,38 @@ class Extent:
     def widen(self, lanes: Lanes) -> None:
         self._low = min(self._low, lanes.low)
         self._stop = max(self._stop, lanes.high + lanes.access.itemsize)
+
+
+class Note(NamedTuple):
+    """An access; its numbers are those of `Kept`, at these places."""
+
+    kind: Kind
+    now: int
+    itemsize: int
+    run: int
+    starts: slice
+    programs: slice
+    counts: slice  # of each program's lanes
+
+
+class Kept:
+    """Numbers in one array: many small ones would part the free memory between large ones."""
+
+    def __init__(self) -> None:
+        self._numbers = np.empty(1 << 10, np.int64)
+        self.size = 0
+
+    def put(self, numbers: NDArray[Any]) -> slice:
+        place = slice(self.size, self.size + numbers.size)
+        if place.stop > self._numbers.size:
+            more = np.empty(max(place.stop, self._numbers.size), np.int64)
+            self._numbers = np.concatenate([self._numbers, more])
+        self._numbers[place] = numbers
+        self.size = place.stop
+        return place
+
+    def __getitem__(self, place: slice) -> Places:
+        return self._numbers[place]
 
 
 class Track:
@@ -101,24 +132,26 @@ class Region:
         self.start, self.stop = start, stop
         self._unit = 0
         self._tracks: dict[Kind, Track] = {}
-        self._noted: dict[Kind, list[tuple[Lanes, int]]] = {}
-        self._cost = 0  # of what is noted
+        self._notes: list[Note] = []
+        self._kept = Kept()
         self._extents: dict[Kind, Extent] = {}  # of all that was noted
         self._places_of_lanes: Numbers | None = None
 
     def note(self, kind: Kind, lanes: Lanes, now: int) -> None:
         """Note an access; it is marked once another one comes near."""
-        self._noted.setdefault(kind, []).append((lanes, now))
         self._extents.setdefault(kind, Extent()).widen(lanes)
-        self._cost += lanes.cost + _LEAST
-        if self._cost > MOST_NOTED:
-            self._mark_noted()
+        for each in lanes.outermost() if lanes.shared else (lanes,):
+            put = self._kept.put
+            places = put(each.starts), put(each.numbers), put(each.counts)
+            self._notes.append(Note(kind, now, each.access.itemsize, each.run, *places))
+        if self._kept.size + len(self._notes) * len(Note._fields) > MOST_NOTED:
+            self._mark_notes()
 
     def track(self, kind: Kind, lanes: Lanes) -> Track | None:
         """Return the accesses of one kind, or None if none of them came near these lanes."""
         if kind not in self._extents or not self._extents[kind].meets(lanes):
             return None
-        self._mark_noted()
+        self._mark_notes()
         return self._tracks[kind]
 
     @property
@@ -127,14 +160,7 @@ class Region:
 
     def at(self, lanes: Lanes) -> Where:
         """Return the places of the lanes' elements: `pieces` of each, in a row."""
-        first = self._fit(lanes)
-        pieces = self.pieces(lanes)
-        if lanes.adjacent:
-            return slice(first // self._unit, first // self._unit + pieces * lanes.count)
-        places = (lanes.addresses - self.start) // self._unit
-        if pieces == 1:
-            return places
-        return (places[:, None] + np.arange(pieces)).ravel()
+        return self._at(lanes.starts, lanes.run, lanes.access.itemsize)
 
     def pieces(self, lanes: Lanes) -> int:
         return lanes.access.itemsize // self._unit
@@ -143,9 +169,16 @@ class Region:
         pieces = self.pieces(lanes)
         return lanes.programs if pieces == 1 else np.repeat(lanes.programs, pieces)
 
+    def _at(self, starts: Places, run: int, itemsize: int) -> Where:
+        self._fit(starts, itemsize)
+        places, length = (starts - self.start) // self._unit, run * itemsize // self._unit
+        if starts.size == 1:
+            return slice(int(places[0]), int(places[0]) + length)
+        return places if length == 1 else (places[:, None] + np.arange(length)).reshape(-1)
+
     def last_lanes(self, lanes: Lanes) -> Places:
         """Return, for each lane, the last of the lanes that have its address."""
-        self._fit(lanes)
+        self._fit(lanes.starts, lanes.access.itemsize)
         at = (lanes.addresses - self.start) // self._unit
         if self._places_of_lanes is None or self._places_of_lanes.size != self._units:
             self._places_of_lanes = np.zeros(self._units, np.int32)
@@ -156,11 +189,9 @@ class Region:
     def _units(self) -> int:
         return -(-(self.stop - self.start) // self._unit)
 
-    def _fit(self, lanes: Lanes) -> int:
-        """Make units of which each lane's element is a whole number; return the first's offset."""
-        first = int(lanes.starts[0]) - self.start
-        self._refine(math.gcd(self._unit, lanes.access.itemsize, first))
-        return first
+    def _fit(self, starts: Places, itemsize: int) -> None:
+        """Make units of which each element of an access is a whole number."""
+        self._refine(math.gcd(self._unit, itemsize, int(starts[0]) - self.start))
 
     def _refine(self, unit: int) -> None:
         if unit != self._unit:
@@ -168,18 +199,16 @@ class Region:
                 track.refine(self._unit // unit)
             self._unit = unit
 
-    def _mark_noted(self) -> None:
-        noted, self._noted, self._cost = self._noted, {}, 0
-        for kind, accesses in noted.items():
-            for lanes, now in accesses:
-                for each in lanes.outermost() if lanes.shared else (lanes,):
-                    self._mark(kind, each, now)
-
-    def _mark(self, kind: Kind, lanes: Lanes, now: int) -> None:
-        at, programs = self.at(lanes), self.programs(lanes)
-        if kind not in self._tracks:
-            self._tracks[kind] = Track(self._units)
-        self._tracks[kind].mark(at, programs, now)
+    def _mark_notes(self) -> None:
+        notes, kept = self._notes, self._kept
+        self._notes, self._kept = [], Kept()
+        for note in notes:
+            at = self._at(kept[note.starts], note.run, note.itemsize)
+            counts = kept[note.counts] * (note.itemsize // self._unit)
+            programs = repeated(kept[note.programs].astype(np.int32), counts)
+            if note.kind not in self._tracks:
+                self._tracks[note.kind] = Track(self._units)
+            self._tracks[note.kind].mark(at, programs, note.now)
 
 
 def regions(spans: Iterable[Span]) -> Iterator[Region]:
