@@ -57,12 +57,12 @@ class Lanes:
         """The lanes of one program, active or not."""
         return math.prod(self.shape[1:])
 
-    @cached_property
+    @property
     def counts(self) -> NDArray[np.intp]:
-        """The active lanes of each program; of one of them, where lanes are shared."""
-        if self.active is None:
-            return np.full(self.shape[0], self.block)
-        return np.broadcast_to(np.count_nonzero(self.active, axis=1), self.shape[:1])
+        """The active lanes of each program, or a single number where all have as many."""
+        if self.active is not None and not self._alike:
+            return np.asarray(np.count_nonzero(self.active, axis=1))
+        return np.array([self._rectangle[1]])
 
     @cached_property
     def rows(self) -> NDArray[np.intp]:
@@ -70,15 +70,10 @@ class Lanes:
         return np.repeat(np.arange(self.shape[0]), self.counts)
 
     @cached_property
-    def numbers(self) -> NDArray[np.int32]:
-        """The programs, counted from 1; the lanes are not shared."""
-        numbers: NDArray[np.int32] = (self.access.programs.numpy() + 1).astype(np.int32)
-        return numbers
-
-    @cached_property
     def programs(self) -> NDArray[np.int32]:
         """Each lane's program, counted from 1; the lanes are not shared."""
-        return repeated(self.numbers, self.counts)
+        numbers = self.access.programs.numpy() + 1
+        return repeated(numbers.astype(np.int32), self.counts)
 
     @cached_property
     def addresses(self) -> Places:
@@ -91,32 +86,38 @@ class Lanes:
     def starts(self) -> Places:
         """The address of each run's first element."""
         _, axes = self._run
-        total = _total([term[(...,) + (0,) * axes] for term in self._terms])
-        shape = self._extent[: len(self._extent) - axes]
+        firsts = (slice(None),) * (len(self._extent) - axes) + (slice(1),) * axes
+        total = _total([term[firsts] for term in self._terms])
+        shape = self._extent[: len(self._extent) - axes] + (1,) * axes
         return (total if total.shape == shape else np.broadcast_to(total, shape)).reshape(-1)
 
     @property
     def run(self) -> int:
         return self._run[0]
 
-    @cached_property
+    @property
     def low(self) -> int:
         """A bound of the addresses, mostly the lowest one; `high` is mostly the highest one."""
-        firsts = self._terms if self.run == 1 else (self.starts,)
-        return sum(int(np.minimum.reduce(each, axis=None)) for each in firsts)
+        return self._ends[0]
+
+    @property
+    def high(self) -> int:
+        return self._ends[1]
 
     @cached_property
-    def high(self) -> int:
+    def _ends(self) -> tuple[int, int]:
         firsts = self._terms if self.run == 1 else (self.starts,)
         beyond = (self.run - 1) * self.access.itemsize
-        return sum(int(np.maximum.reduce(each, axis=None)) for each in firsts) + beyond
+        low = sum(each.item() if each.size == 1 else int(each.min()) for each in firsts)
+        high = sum(each.item() if each.size == 1 else int(each.max()) for each in firsts)
+        return low, high + beyond
 
     @property
     def adjacent(self) -> bool:
         """Say if the element of each lane follows that of the lane before."""
         return self.run == self.count
 
-    @cached_property
+    @property
     def _alike(self) -> bool:
         """Say if the same lanes of all programs are active."""
         return self.active is None or self.active.shape[0] == 1
@@ -158,10 +159,10 @@ class Lanes:
 
     def _of_columns(self, part: Tensor) -> Places:
         """Return what a part adds to the active lanes of a block, (programs or 1, lanes or 1)."""
-        if part[0].numel() == 1:
-            return part.numpy().reshape(-1, 1)
-        every = part.expand(-1, *self.shape[1:]).numpy().reshape(part.shape[0], -1)
-        return every[:, self._columns]
+        if part.numel() > part.shape[0]:
+            part = part.expand(-1, *self.shape[1:])
+            return part.numpy().reshape(part.shape[0], -1)[:, self._columns]
+        return part.numpy().reshape(-1, 1)
 
     @cached_property
     def _run(self) -> tuple[int, int]:
@@ -182,8 +183,8 @@ class Lanes:
         if not growing:
             return False
         along = _total(growing).swapaxes(axis, -1)
-        whole_way = int(along[..., -1].flat[0]) - int(along.flat[0])
-        if whole_way != (along.shape[-1] - 1) * step:  # most that are not adjacent are found here
+        last = along.shape[-1] - 1
+        if along.item(last) - along.item(0) != last * step:  # most that are not adjacent end here
             return False
         return bool((along[..., 1:] - along[..., :-1] == step).all())
 
@@ -247,10 +248,10 @@ class Lanes:
 
 
 def repeated(numbers: NDArray[Any], counts: NDArray[np.intp]) -> NDArray[Any]:
-    """Repeat each number so many times."""
-    if (counts == counts[:1]).all():
-        return np.broadcast_to(numbers[:, None], (numbers.size, counts[0])).reshape(-1)
-    return np.repeat(numbers, counts)
+    """Repeat each number so many times; a single count is that of all."""
+    if counts.size > 1:
+        return np.repeat(numbers, counts)
+    return np.broadcast_to(numbers[:, None], (numbers.size, counts[0])).reshape(-1)
 
 
 def _total(terms: Sequence[Places]) -> Places:
@@ -262,10 +263,10 @@ def _total(terms: Sequence[Places]) -> Places:
 
 def _narrowed(value: Tensor) -> Tensor:
     """Undo an expansion: return a view with one element in each axis along which all are equal."""
-    for axis, step in enumerate(value.stride()):
-        if step == 0:
-            value = value.narrow(axis, 0, 1)
-    return value
+    strides = value.stride()
+    if 0 not in strides:
+        return value
+    return value[tuple(slice(None if stride else 1) for stride in strides)]
 
 
 def _from_integers(bits: Tensor, dtype: torch.dtype) -> Tensor:

@@ -139,10 +139,12 @@ class Region:
 
     def note(self, kind: Kind, lanes: Lanes, now: int) -> None:
         """Note an access; it is marked once another one comes near."""
-        self._extents.setdefault(kind, Extent()).widen(lanes)
+        if kind not in self._extents:
+            self._extents[kind] = Extent()
+        self._extents[kind].widen(lanes)
         for each in lanes.outermost() if lanes.shared else (lanes,):
             put = self._kept.put
-            places = put(each.starts), put(each.numbers), put(each.counts)
+            places = put(each.starts), put(each.access.programs.numpy()), put(each.counts)
             self._notes.append(Note(kind, now, each.access.itemsize, each.run, *places))
         if self._kept.size + len(self._notes) * len(Note._fields) > MOST_NOTED:
             self._mark_notes()
@@ -205,7 +207,7 @@ class Region:
         for note in notes:
             at = self._at(kept[note.starts], note.run, note.itemsize)
             counts = kept[note.counts] * (note.itemsize // self._unit)
-            programs = repeated(kept[note.programs].astype(np.int32), counts)
+            programs = repeated((kept[note.programs] + 1).astype(np.int32), counts)
             if note.kind not in self._tracks:
                 self._tracks[note.kind] = Track(self._units)
             self._tracks[note.kind].mark(at, programs, note.now)

@@ -139,7 +139,7 @@ def lanes_of(addresses: Tensor | Sum, mask: Tensor | None, apart: bool) -> Lanes
 
 def same(one: Lanes, other: Lanes) -> None:
     assert one.count == other.count
-    assert one.counts.tolist() == other.counts.tolist()
+    assert (one.counts == other.counts).all()
     assert one.addresses.tolist() == other.addresses.tolist()
     assert one.rows.tolist() == other.rows.tolist()
     if one.count:
