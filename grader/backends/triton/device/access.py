@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from grader.backends.triton.device.sums import Sum
 from grader.backends.triton.device.ttir.records import Site
 from grader.backends.triton.device.wide_indices import Exact
 
@@ -25,7 +26,7 @@ class Access:
     """
 
     kind: Kind
-    addresses: Tensor
+    addresses: Tensor | Sum
     mask: Tensor | None
     dtype: torch.dtype
     programs: Tensor

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,7 +16,8 @@ from torch import Tensor
 from grader.backends.triton.device.access import Access
 from grader.backends.triton.device.integers import as_integers
 from grader.backends.triton.device.mappings import Bits, Places
-from grader.backends.triton.device.values import poison
+from grader.backends.triton.device.sums import Sum
+from grader.backends.triton.device.values import poison, whole
 from grader.worker.bounds import Span
 
 
@@ -23,30 +25,28 @@ from grader.worker.bounds import Span
 class Lanes:
     """The lanes that an access's mask lets take part: program after program, in row-major order.
 
-    A `shared` access is the same for all programs, and the lanes are those of one of them.
+    A `shared` access is the same for all programs, and the lanes are those of one of them. In
+    memory the lanes are runs of `run` elements that follow each other, from each of `starts` on.
     """
 
     access: Access
-    addresses: Places  # of the active lanes
-    active: NDArray[np.bool_] | None  # of all lanes, (programs or 1, lanes of a block); None: all
     shape: tuple[int, ...]  # (programs or 1, *block)
+    active: NDArray[np.bool_] | None  # (programs, or 1: all do alike; block); None: all lanes
 
     @classmethod
     def of(cls, access: Access, apart: bool = False) -> Lanes:
         """Return the lanes of an access; with `apart` those of every program, equal or not."""
-        addresses, mask = access.addresses, access.mask
+        mask, addresses = access.mask, access.addresses
         rows = max(addresses.shape[0], 1 if mask is None else mask.shape[0])
         shape = (access.programs.shape[0] if apart else rows, *addresses.shape[1:])
-        every = addresses.expand(shape).numpy().reshape(shape[0], -1)
-        active = None if mask is None else mask.expand(shape).numpy().reshape(shape[0], -1)
-        if active is not None and active.all():
-            active = None
-        chosen = every.reshape(-1) if active is None else every[active]
-        return cls(access, chosen, active, shape)
+        if mask is None or mask.numpy().all():
+            return cls(access, shape, None)
+        active = mask.expand(-1, *shape[1:]).numpy().reshape(mask.shape[0], -1)
+        return cls(access, shape, active)
 
-    @property
+    @cached_property
     def count(self) -> int:
-        return self.addresses.size
+        return math.prod(self._extent)
 
     @property
     def shared(self) -> bool:
@@ -55,14 +55,14 @@ class Lanes:
     @cached_property
     def block(self) -> int:
         """The lanes of one program, active or not."""
-        return int(np.prod(self.shape[1:], dtype=np.int64))
+        return math.prod(self.shape[1:])
 
-    @cached_property
+    @property
     def counts(self) -> NDArray[np.intp]:
-        """The active lanes of each program; of one of them, where lanes are shared."""
-        if self.active is None:
-            return np.full(self.shape[0], self.block)
-        return np.asarray(np.count_nonzero(self.active, axis=1))
+        """The active lanes of each program, or a single number where all have as many."""
+        if self.active is not None and not self._alike:
+            return np.asarray(np.count_nonzero(self.active, axis=1))
+        return np.array([self._rectangle[1]])
 
     @cached_property
     def rows(self) -> NDArray[np.intp]:
@@ -72,41 +72,131 @@ class Lanes:
     @cached_property
     def programs(self) -> NDArray[np.int32]:
         """Each lane's program, counted from 1; the lanes are not shared."""
-        numbers: NDArray[np.int32] = (self.access.programs.numpy() + 1).astype(np.int32)
-        return np.repeat(numbers, self.counts)
+        numbers = self.access.programs.numpy() + 1
+        return repeated(numbers.astype(np.int32), self.counts)
 
     @cached_property
+    def addresses(self) -> Places:
+        if self.run == 1:
+            return self.starts
+        inside = np.arange(0, self.run * self.access.itemsize, self.access.itemsize)
+        return (self.starts[:, None] + inside).reshape(-1)
+
+    @cached_property
+    def starts(self) -> Places:
+        """The address of each run's first element."""
+        _, axes = self._run
+        firsts = (slice(None),) * (len(self._extent) - axes) + (slice(1),) * axes
+        total = _total([term[firsts] for term in self._terms])
+        shape = self._extent[: len(self._extent) - axes] + (1,) * axes
+        return (total if total.shape == shape else np.broadcast_to(total, shape)).reshape(-1)
+
+    @property
+    def run(self) -> int:
+        return self._run[0]
+
+    @property
     def low(self) -> int:
-        return int(self.addresses[0] if self.adjacent else self.addresses.min())
+        """A bound of the addresses, mostly the lowest one; `high` is mostly the highest one."""
+        return self._ends[0]
 
-    @cached_property
+    @property
     def high(self) -> int:
-        return int(self.addresses[-1] if self.adjacent else self.addresses.max())
+        return self._ends[1]
 
     @cached_property
+    def _ends(self) -> tuple[int, int]:
+        firsts = self._terms if self.run == 1 else (self.starts,)
+        beyond = (self.run - 1) * self.access.itemsize
+        low = sum(each.item() if each.size == 1 else int(each.min()) for each in firsts)
+        high = sum(each.item() if each.size == 1 else int(each.max()) for each in firsts)
+        return low, high + beyond
+
+    @property
     def adjacent(self) -> bool:
         """Say if the element of each lane follows that of the lane before."""
-        size = self.access.itemsize
-        whole = int(self.addresses[-1]) - int(self.addresses[0])
-        if whole != (self.addresses.size - 1) * size:  # most that are not are found here
+        return self.run == self.count
+
+    @property
+    def _alike(self) -> bool:
+        """Say if the same lanes of all programs are active."""
+        return self.active is None or self.active.shape[0] == 1
+
+    @property
+    def _rectangle(self) -> tuple[int, int]:
+        """The programs and the active lanes of each, where all programs have as many."""
+        return self.shape[0], self.count // self.shape[0]
+
+    @cached_property
+    def _columns(self) -> slice | Places:
+        """The active lanes of each program's block, where all programs have the same."""
+        if self.active is None:
+            return slice(None)
+        count = np.count_nonzero(self.active)
+        if self.active[0, :count].all():
+            return slice(count)
+        return np.flatnonzero(self.active[0])
+
+    @cached_property
+    def _extent(self) -> tuple[int, ...]:
+        """The axes of the active lanes."""
+        if self.active is None:
+            return self.shape
+        active = int(np.count_nonzero(self.active))
+        return (self.shape[0], active) if self._alike else (active,)
+
+    @cached_property
+    def _terms(self) -> tuple[Places, ...]:
+        """Arrays whose sum, broadcast to the axes of the active lanes, has their addresses."""
+        addresses = self.access.addresses
+        if not self._alike:
+            every = whole(addresses).expand(self.shape).numpy()
+            return (every.reshape(self.shape[0], -1)[self.active],)
+        parts = addresses.parts if isinstance(addresses, Sum) else (_narrowed(addresses),)
+        if self.active is None:
+            return tuple(part.numpy() for part in parts)
+        return tuple(map(self._of_columns, parts))
+
+    def _of_columns(self, part: Tensor) -> Places:
+        """Return what a part adds to the active lanes of a block, (programs or 1, lanes or 1)."""
+        if part.numel() > part.shape[0]:
+            part = part.expand(-1, *self.shape[1:])
+            return part.numpy().reshape(part.shape[0], -1)[:, self._columns]
+        return part.numpy().reshape(-1, 1)
+
+    @cached_property
+    def _run(self) -> tuple[int, int]:
+        """The elements of a run, and the axes, counted from the last one, that it fills."""
+        length = 1
+        if not self.count:
+            return length, 0
+        for axes, extent in enumerate(reversed(self._extent)):
+            step = length * self.access.itemsize
+            if extent > 1 and not self._rises(len(self._extent) - 1 - axes, step):
+                return length, axes
+            length *= extent
+        return length, len(self._extent)
+
+    def _rises(self, axis: int, step: int) -> bool:
+        """Say if the addresses grow by so many bytes along an axis."""
+        growing = [term for term in self._terms if term.shape[axis] > 1]
+        if not growing:
             return False
-        return bool((self.addresses[1:] - self.addresses[:-1] == size).all())
+        along = _total(growing).swapaxes(axis, -1)
+        last = along.shape[-1] - 1
+        if along.item(last) - along.item(0) != last * step:  # most that are not adjacent end here
+            return False
+        return bool((along[..., 1:] - along[..., :-1] == step).all())
 
     def only(self, inside: NDArray[np.bool_]) -> Lanes:
         """Return some of the lanes."""
         active = np.zeros((self.shape[0], self.block), np.bool_)
-        active[... if self.active is None else self.active] = (
-            inside.reshape(active.shape) if self.active is None else inside
-        )
-        return Lanes(self.access, self.addresses[inside], active, self.shape)
+        self.place(inside, active)
+        return Lanes(self.access, self.shape, active)
 
     def apart(self) -> Lanes:
         """Return the lanes of each program, where they are those of all."""
-        if not self.shared:
-            return self
-        count = self.access.programs.shape[0]
-        active = None if self.active is None else np.repeat(self.active, count, axis=0)
-        return Lanes(self.access, np.tile(self.addresses, count), active, (count, *self.shape[1:]))
+        return replace(self, shape=(self.access.programs.shape[0], *self.shape[1:]))
 
     def outermost(self) -> list[Lanes]:
         """Return shared lanes as those of the first program, and as those of the last."""
@@ -123,7 +213,14 @@ class Lanes:
     def of_active(self, values: Tensor) -> NDArray[Any]:
         """Return those elements of `values` (any axis may be 1) that are active lanes'."""
         every = values.expand(self.shape).numpy().reshape(self.shape[0], -1)
-        return every.reshape(-1) if self.active is None else every[self.active]
+        return (every[:, self._columns] if self._alike else every[self.active]).reshape(-1)
+
+    def place(self, elements: NDArray[Any], every: NDArray[Any]) -> None:
+        """Put the elements of active lanes at their places in `every`, (programs or 1, block)."""
+        if self._alike:
+            every[:, self._columns] = elements.reshape(self._rectangle)
+        else:
+            every[self.active] = elements
 
     def element(self, lane: int, spans: Iterable[Span]) -> str:
         """Name the element of an active lane by the first span that has it."""
@@ -141,9 +238,35 @@ class Lanes:
             return _from_integers(torch.from_numpy(bits).view(self.shape), dtype)
         if other is None:
             other = torch.tensor(poison(dtype), dtype=dtype)
-        every = as_integers(other).expand(self.shape).numpy().reshape(self.shape[0], -1).copy()
-        every[self.active] = bits
+        every = np.empty((self.shape[0], self.block), bits.dtype)
+        if self._alike and isinstance(self._columns, slice) and other.numel() == 1:
+            every[:, self._columns.stop :] = as_integers(other).item()
+        else:
+            every.reshape(self.shape)[...] = as_integers(other).numpy()
+        self.place(bits, every)
         return _from_integers(torch.from_numpy(every).view(self.shape), dtype)
+
+
+def repeated(numbers: NDArray[Any], counts: NDArray[np.intp]) -> NDArray[Any]:
+    """Repeat each number so many times; a single count is that of all."""
+    if counts.size > 1:
+        return np.repeat(numbers, counts)
+    return np.broadcast_to(numbers[:, None], (numbers.size, counts[0])).reshape(-1)
+
+
+def _total(terms: Sequence[Places]) -> Places:
+    first, *others = terms
+    for term in others:
+        first = first + term
+    return first
+
+
+def _narrowed(value: Tensor) -> Tensor:
+    """Undo an expansion: return a view with one element in each axis along which all are equal."""
+    strides = value.stride()
+    if 0 not in strides:
+        return value
+    return value[tuple(slice(None if stride else 1) for stride in strides)]
 
 
 def _from_integers(bits: Tensor, dtype: torch.dtype) -> Tensor:

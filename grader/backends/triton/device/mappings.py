@@ -30,6 +30,14 @@ class Mapping:
         """Return the bytes as integers of a size; bytes at the end that make none are left out."""
         return self.data[: self.data.size // size * size].view(f"i{size}")
 
+    def runs(self, size: int, run: int) -> Bits:
+        """Return for each element a view of the run of elements that begins there."""
+        elements = self.elements(size)
+        if run == 1:
+            return elements
+        shape = (max(0, elements.size - run + 1), run)
+        return np.ndarray(shape, elements.dtype, elements, strides=(size, size))
+
 
 class Mappings:
     """All memory that a launch may name; its callers have checked the bounds."""
@@ -52,33 +60,32 @@ class Mappings:
                 return True
         return False
 
-    def read(self, addresses: Places, size: int, adjacent: bool = False) -> Bits:
-        """Return a copy of the elements; those of `adjacent` addresses follow each other."""
-        if adjacent:
-            return self._window(addresses, size).copy()
-        bits = np.empty(addresses.size, f"i{size}")
-        for mapping, chosen in self._parts(addresses):
-            places = (addresses[chosen] - mapping.start) >> _shift(size)
-            bits[chosen] = mapping.elements(size)[places]
-        return bits
+    def read(self, starts: Places, size: int, run: int = 1) -> Bits:
+        """Return a copy of the elements: from each of `starts` on, a run that follow each other."""
+        shape = starts.size if run == 1 else (starts.size, run)
+        bits = np.empty(shape, f"i{size}")
+        for mapping, chosen in self._parts(starts):
+            places = (starts[chosen] - mapping.start) >> _shift(size)
+            found: Bits = mapping.runs(size, run)[places]
+            if len(found) == len(bits):
+                bits = found
+                break
+            bits[chosen] = found
+        return bits.reshape(-1)
 
-    def write(self, addresses: Places, bits: Bits, adjacent: bool = False) -> None:
+    def write(self, starts: Places, bits: Bits, run: int = 1) -> None:
+        """Set the elements of such runs."""
         size = bits.itemsize
-        if adjacent:
-            self._window(addresses, size)[:] = bits
-            return
-        for mapping, chosen in self._parts(addresses):
-            places = (addresses[chosen] - mapping.start) >> _shift(size)
-            mapping.elements(size)[places] = bits[chosen]
-
-    def _window(self, addresses: Places, size: int) -> Bits:
-        first = int(addresses[0])
-        mapping = next(each for each in self._mappings if each.start <= first < each.stop)
-        place = (first - mapping.start) >> _shift(size)
-        return mapping.elements(size)[place : place + addresses.size]
+        rows = bits if run == 1 else bits.reshape(-1, run)
+        for mapping, chosen in self._parts(starts):
+            places = (starts[chosen] - mapping.start) >> _shift(size)
+            mapping.runs(size, run)[places] = rows[chosen]
 
     def _parts(self, addresses: Places) -> Iterator[tuple[Mapping, slice | NDArray[np.bool_]]]:
         """Yield each mapping that some addresses are in, and which these are."""
+        if len(self._mappings) == 1:
+            yield self._mappings[0], slice(None)
+            return
         low, high = addresses.min(), addresses.max()
         for mapping in self._mappings:
             if mapping.start <= low and high < mapping.stop:

@@ -21,6 +21,7 @@ from grader.backends.triton.device.races import Races
 from grader.backends.triton.device.sites import Source
 from grader.backends.triton.device.traffic import Traffic
 from grader.backends.triton.device.undefined import float_like
+from grader.backends.triton.device.values import whole
 from grader.backends.triton.device.wide_indices import Exact
 from grader.worker.bounds import Span
 
@@ -71,7 +72,7 @@ class Memory:
             other = self._provenance.undefined(access.dtype, access.site)
         bits = self._held(lanes)
         if self._scratch and self._provenance is not None:
-            self._provenance.unwritten(access, lanes.addresses, bits, self._scratch)
+            self._provenance.unwritten(access, lambda: lanes.addresses, bits, self._scratch)
         return lanes.value(bits, other)
 
     def store(self, access: Access, values: Tensor) -> None:
@@ -84,11 +85,11 @@ class Memory:
         if self._races is not None:
             self._races.write(lanes, bits, self._held)
         if self._provenance is not None:
-            self._provenance.follow(access.dtype, lanes.addresses, bits)
+            self._provenance.follow(access.dtype, lambda: lanes.addresses, bits)
         # Where programs take turns, one that stores what is there already has changed nothing.
         if access.programs.shape[0] > 1 or not np.array_equal(self._held(lanes), bits):
             self.changes += 1
-        self._mappings.write(lanes.addresses, bits, lanes.adjacent)
+        self._mappings.write(lanes.starts, bits, lanes.run)
 
     @property
     def undefined_loads(self) -> int:
@@ -105,20 +106,20 @@ class Memory:
         held = self._mappings.read(distinct, access.itemsize) if lanes.count else self._held(lanes)
         before = held.copy()
         if self._scratch and self._provenance is not None:
-            self._provenance.unwritten(access, distinct, held, self._scratch)
+            self._provenance.unwritten(access, lambda: distinct, held, self._scratch)
         found = update(held, places.reshape(-1), *map(lanes.bits, operands))
         if not np.array_equal(before, held):
             self.changes += 1
             self._mappings.write(distinct, held)
             if self._provenance is not None:
-                self._provenance.follow(float_like(access.dtype), distinct, held)
+                self._provenance.follow(float_like(access.dtype), lambda: distinct, held)
         return lanes.value(found)
 
     def _held(self, lanes: Lanes) -> Bits:
         size = lanes.access.itemsize
         if not lanes.count:
             return np.empty(0, f"i{size}")
-        return self._mappings.read(lanes.addresses, size, lanes.adjacent)
+        return self._mappings.read(lanes.starts, size, lanes.run)
 
     def _check(self, lanes: Lanes) -> None:
         """Raise OutOfBounds or Misaligned; count an access that is neither."""
@@ -129,8 +130,7 @@ class Memory:
         else:
             self._check_wrapped(lanes, lanes.access.exact)
         size = lanes.access.itemsize
-        ends = lanes.addresses[:1] if lanes.adjacent else lanes.addresses
-        if size > 1 and self._mappings.misaligned(ends, size):
+        if size > 1 and self._mappings.misaligned(lanes.starts, size):
             raise Misaligned(
                 f"an access of {size} bytes begins at an address that is no multiple of {size}: a "
                 "GPU stops the kernel here",
@@ -144,7 +144,7 @@ class Memory:
 
         The elements of such lanes are wrong on a GPU as well, whatever they hold here.
         """
-        wrong = lanes.of_active(lanes.access.addresses != exact.values)
+        wrong = lanes.of_active(whole(lanes.access.addresses) != exact.values)
         if not wrong.any():
             self._bounds.check(lanes)
             return

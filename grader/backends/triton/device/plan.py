@@ -11,6 +11,7 @@ from torch import Tensor
 
 from grader.backends.triton.device import operations, undefined, wide_indices
 from grader.backends.triton.device.faults import Malformed
+from grader.backends.triton.device.lazy import lazily
 from grader.backends.triton.device.ttir.records import Block, Module, Operation, Region, Type
 from grader.backends.triton.device.values import DTYPES, Value
 
@@ -185,7 +186,7 @@ def _plan(
 
 def _function(op: Operation, offsets: frozenset[str]) -> operations.Execute:
     watched = wide_indices.watched(op, operations.find(op.name), offsets)
-    return undefined.followed(op, watched)
+    return lazily(op, undefined.followed(op, watched))
 
 
 def _ends(block: Block) -> bool:

@@ -8,7 +8,7 @@ Integers are not followed: of them only the loads of memory that nothing has wri
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -49,7 +49,11 @@ class Provenance:
         return torch.tensor(bits, dtype=OF_SIZE[dtype.itemsize]).view(dtype)
 
     def unwritten(
-        self, access: Access, addresses: Places, bits: Bits, scratch: Sequence[Span]
+        self,
+        access: Access,
+        addresses: Callable[[], Places],
+        bits: Bits,
+        scratch: Sequence[Span],
     ) -> None:
         """Give those bits that were read in scratch, and were never written, the access's number.
 
@@ -61,7 +65,7 @@ class Provenance:
         places = np.flatnonzero(bits == pattern)
         if not places.size:
             return
-        address = int(addresses[places[0]])
+        address = int(addresses()[places[0]])
         for span in scratch:
             if span.start <= address < span.stop:
                 element = (address - span.start) // access.itemsize
@@ -69,7 +73,7 @@ class Provenance:
                 if access.dtype in NAN:
                     bits[places] = numbered(access.dtype, self._number(access.site))
 
-    def follow(self, dtype: torch.dtype, addresses: Places, bits: Bits) -> None:
+    def follow(self, dtype: torch.dtype, addresses: Callable[[], Places], bits: Bits) -> None:
         """Note the origins of undefined values that are stored to an argument."""
         if not self._numbers or dtype not in NAN:
             return
@@ -80,7 +84,7 @@ class Provenance:
         numbers, first = np.unique(bits[undefined] >> place & SPARE, return_index=True)
         sites = {number: site for site, number in self._numbers.items()}
         for number, lane in zip(numbers.tolist(), undefined[first], strict=True):
-            address = int(addresses[lane])
+            address = int(addresses()[lane])
             for span in self._arguments:
                 if number in sites and span.start <= address < span.stop:
                     self._reached.setdefault((span.name, number), sites[number])

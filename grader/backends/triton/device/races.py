@@ -51,7 +51,7 @@ class Races:
                 each = part.apart()
                 self._refuse(region, "wrote", each, "reads")
                 self._refuse(region, "updated", each, "reads")
-            region.note_read(part, self._now)
+            region.note("read", part, self._now)
 
     def look(self, lanes: Lanes) -> None:
         """Note a volatile load: it races with no atomic update, and acquires what is released."""
@@ -68,14 +68,14 @@ class Races:
             self._refuse(region, "updated", part, "writes")
             self._refuse(region, "wrote", part, "writes another value to", (chosen, held))
             self._refuse_lanes(region, part, chosen)
-            region.mark("wrote", part, self._now)
+            region.note("wrote", part, self._now)
 
     def update(self, lanes: Lanes) -> None:
         """Note atomic updates; one of a single element orders programs, if it orders memory."""
         for region, part in self._touched(lanes):
             self._refuse(region, "wrote", part, "updates")
             self._refuse(region, "read", part, "updates")
-            region.mark("updated", part, self._now)
+            region.note("updated", part, self._now)
         self._meet(lanes, lanes.access.releases, lanes.access.acquires)
 
     @property
@@ -111,10 +111,10 @@ class Races:
 
         Lanes that store the bits that are there already do not matter.
         """
-        at = region.at(lanes)
-        track = region.track(kind)
+        track = region.track(kind, lanes)
         if track is None:
             return
+        at = region.at(lanes)
         past = (track.latest if kind == "updated" else track.others)(at, region.programs(lanes))
         if past is None:
             return
@@ -146,9 +146,9 @@ class Races:
 
     def _refuse_lanes(self, region: Region, lanes: Lanes, bits: Bits) -> None:
         """Raise Race if two lanes of one store have different values for one address."""
-        addresses = lanes.addresses
-        if lanes.adjacent or (addresses[1:] > addresses[:-1]).all():
+        if (np.diff(lanes.starts) > (lanes.run - 1) * lanes.access.itemsize).all():
             return
+        addresses = lanes.addresses
         last = region.last_lanes(lanes)
         if np.array_equal(bits, bits[last]):
             return

@@ -19,9 +19,10 @@ from grader.backends.triton.device.turns import Turns
 from grader.backends.triton.device.values import Value, taken
 
 # Programs execute together in chunks. Above the first limit a launch might need more memory than
-# the machine has; above the second its arrays leave the processor's cache.
+# the machine has; above the second its arrays leave the processor's caches. Far below it, what an
+# operation costs beside its elements, some 10 µs, takes most of the time.
 CHUNK_BYTES = 1 << 30
-CHUNK_ELEMENTS = 1 << 17
+CHUNK_ELEMENTS = 1 << 19
 
 MOST_CALLS = 32
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from grader.backends.triton.device.lanes import Lanes
 from grader.backends.triton.device.ttir.records import Site
+from grader.backends.triton.device.values import whole
 from grader.worker.bounds import Span
 
 WARP = 32  # lanes, as on every CUDA GPU
@@ -142,15 +143,12 @@ def _sectors(lanes: Lanes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the sectors that each request of a warp touches, and its active lanes."""
     size, block = lanes.access.itemsize, lanes.block
     width = min(WARP, block)
-    if lanes.active is None and lanes.adjacent and block % width == 0:
-        first = lanes.addresses[::width]
+    if lanes.active is None and lanes.run % width == 0:
+        first = (lanes.starts[:, None] + np.arange(0, lanes.run, width) * size).reshape(-1)
         touched = ((first + (width * size - 1)) >> SECTOR_BITS) - (first >> SECTOR_BITS) + 1
         return touched, np.full(touched.size, width)
     sectors = np.full((lanes.shape[0], block), _NOWHERE)
-    if lanes.active is None:
-        sectors[:] = (lanes.addresses >> SECTOR_BITS).reshape(sectors.shape)
-    else:
-        sectors[lanes.active] = lanes.addresses >> SECTOR_BITS
+    lanes.place(lanes.addresses >> SECTOR_BITS, sectors)
     sectors = _in_order_of_memory(lanes, sectors)
     short = -block % width
     if short:
@@ -168,7 +166,7 @@ def _in_order_of_memory(lanes: Lanes, sectors: NDArray[np.int64]) -> NDArray[np.
     block = lanes.shape[1:]
     if len(block) < 2:
         return sectors
-    first = lanes.access.addresses[0]
+    first = whole(lanes.access.addresses)[0]
     for axis in reversed(range(len(block))):
         if block[axis] > 1:
             start, after = first.select(axis, 0), first.select(axis, 1)

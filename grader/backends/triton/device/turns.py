@@ -12,7 +12,7 @@ from torch import Tensor
 
 from grader.backends.triton.device.faults import Deadlock
 from grader.backends.triton.device.ttir.records import Operation
-from grader.backends.triton.device.values import Value
+from grader.backends.triton.device.values import Value, whole
 
 
 class Turns:
@@ -78,7 +78,7 @@ def _sentence(waiting: int, later: int) -> str:
 
 
 def _equal(before: Sequence[Value], now: Sequence[Value]) -> bool:
+    pairs = zip(map(whole, before), map(whole, now), strict=True)
     return all(
-        isinstance(a, Tensor) and isinstance(b, Tensor) and torch.equal(a, b)
-        for a, b in zip(before, now, strict=True)
+        isinstance(a, Tensor) and isinstance(b, Tensor) and torch.equal(a, b) for a, b in pairs
     )

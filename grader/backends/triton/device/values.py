@@ -11,11 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from grader.backends.triton.device.faults import NotSimulated
+from grader.backends.triton.device.faults import Malformed, NotSimulated
+from grader.backends.triton.device.sums import Sum
 from grader.backends.triton.device.ttir.records import Type
 from grader.backends.triton.device.wide_indices import carried
 
@@ -56,7 +58,7 @@ class Descriptor:
     padding: str = "zero"
 
 
-Value = Tensor | Descriptor
+Value = Tensor | Sum | Descriptor
 
 
 def dtype_of(type_: Type) -> torch.dtype:
@@ -67,6 +69,21 @@ def dtype_of(type_: Type) -> torch.dtype:
         raise NotSimulated(f"the type {type_.element}") from None
 
 
+def pointee_size(pointer: Type) -> int:
+    """Return the bytes of the element behind a pointer, or behind each pointer of a block."""
+    pointee = pointer.pointee
+    if pointee is None:
+        raise Malformed("an offset is added to what is no pointer")
+    if pointee.element not in DTYPES:
+        raise NotSimulated(f"the type {pointee.element}")
+    return DTYPES[pointee.element].itemsize
+
+
+def whole(value: Any) -> Any:
+    """Return a value with all its elements, if it is a sum; others as they are."""
+    return value.tensor if isinstance(value, Sum) else value
+
+
 def expanded(value: Tensor, type_: Type) -> Tensor:
     """Return a view with all elements of its type; the axis of programs may still be 1."""
     return value.expand(-1, *(type_.shape or ()))
@@ -74,10 +91,14 @@ def expanded(value: Tensor, type_: Type) -> Tensor:
 
 def agreed(value: Tensor) -> int | float | bool | None:
     """Return the number that a scalar is in all programs, or None where programs differ."""
+    number: int | float | bool
+    if value.shape[0] == 1:
+        number = value.item()
+        return number
     first = value[0]
-    if value.shape[0] > 1 and not bool((value == first).all()):
+    if not bool((value == first).all()):
         return None
-    number: int | float | bool = first.item()
+    number = first.item()
     return number
 
 
@@ -93,6 +114,8 @@ def poison(dtype: torch.dtype) -> int | float | bool:
 
 def taken(value: Value, rows: Tensor) -> Value:
     """Return a value of the programs at `rows`; a uniform one as it is."""
+    if isinstance(value, Sum):
+        return value.each(lambda part: _rows(part, rows))
     return _each([value], lambda parts: _rows(parts[0], rows))
 
 
@@ -133,6 +156,7 @@ def _scattered(rows: Sequence[Tensor], parts: Sequence[Tensor], count: int) -> T
 
 def _each(values: Sequence[Value], function: Callable[[Sequence[Tensor]], Tensor]) -> Value:
     """Apply a function of tensors; of descriptors, to each tensor that they consist of."""
+    values = list(map(whole, values))
     tensors = [value for value in values if isinstance(value, Tensor)]
     if len(tensors) == len(values):
         return function(tensors)

@@ -23,6 +23,7 @@ from grader.backends.triton.device.ttir.records import Function, Module, Operati
 
 if TYPE_CHECKING:
     from grader.backends.triton.device.run import Run
+    from grader.backends.triton.device.sums import Sum
 
 Interval = tuple[int, int]
 Execute = Callable[[Operation, Any, Any], Any]
@@ -70,7 +71,7 @@ class Exact:
     cause: Cause
 
 
-def exact_of(value: Tensor) -> Exact | None:
+def exact_of(value: Tensor | Sum) -> Exact | None:
     """Return what a value should be, where it differs."""
     exact: Exact | None = vars(value).get("exact")
     return exact
@@ -82,6 +83,21 @@ def carried(source: Tensor, result: Tensor, function: Callable[[Tensor], Tensor]
     if exact is not None:
         vars(result)["exact"] = Exact(function(exact.values), exact.cause)
     return result
+
+
+def bounds(value: Tensor | Sum) -> Interval:
+    """Return bounds of all elements."""
+    known: Interval | None = vars(value).get("interval")
+    if known is None:
+        assert isinstance(value, Tensor)
+        if value.numel() < 2:
+            number = int(value.item()) if value.numel() else 0
+            known = number, number
+        else:
+            low, high = value.aminmax()
+            known = int(low), int(high)
+        vars(value)["interval"] = known
+    return known
 
 
 def offsets(module: Module) -> frozenset[str]:
@@ -163,7 +179,7 @@ def _exact_values(value: Tensor) -> Tensor:
 
 def _interval(op: Operation, operands: list[Tensor], exactly: Callable[..., Any]) -> Interval:
     """Return bounds of a result; exact arithmetic on the bounds of operands costs little."""
-    first, *rest = map(_bounds, operands)
+    first, *rest = map(bounds, operands)
     if not rest:
         return first
     [second] = rest
@@ -171,19 +187,6 @@ def _interval(op: Operation, operands: list[Tensor], exactly: Callable[..., Any]
         return first[0] + second[0], first[1] + second[1]
     corners = [exactly(a, b) for a in first for b in second]
     return min(corners), max(corners)
-
-
-def _bounds(value: Tensor) -> Interval:
-    known: Interval | None = vars(value).get("interval")
-    if known is None:
-        if value.numel() < 2:
-            number = int(value.item()) if value.numel() else 0
-            known = number, number
-        else:
-            low, high = value.aminmax()
-            known = int(low), int(high)
-        vars(value)["interval"] = known
-    return known
 
 
 def _handed(module: Module, function: Function) -> Iterator[set[str]]:

@@ -12,6 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from grader.backends.triton.device import rounding
+
 from .single import execute
 
 # Each with the numbers that it is tried on.
@@ -55,6 +57,14 @@ def test_functions_of_one_number(name: str, dtype: torch.dtype) -> None:
     torch.testing.assert_close(
         result.double(), function(x.double()), rtol=4 * torch.finfo(dtype).eps, atol=1e-6
     )
+
+
+def test_exponentials_are_rounded_once_wherever_they_lie() -> None:
+    """Also where they become subnormal, 0 or infinite."""
+    x = torch.cat([torch.linspace(-110, 90, 20_001), torch.tensor([-math.inf, math.inf])])
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        exact = torch.exp(x.to(dtype).double())
+        assert torch.equal(execute("math.exp", x.to(dtype)), rounding.to_float(exact, dtype))
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

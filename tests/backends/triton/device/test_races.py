@@ -69,6 +69,33 @@ def integers(count: int) -> Tensor:
     return torch.zeros(count, dtype=torch.int32)
 
 
+def test_rows_of_one_store_that_overlap() -> None:
+    x = torch.zeros(8)
+    rows = [[0, 1, 2, 3], [2, 3, 4, 5]]
+    Launch(x=x).store(1, x, [0, 1], rows, [[5, 6, 7, 8], [7, 8, 9, 10]])
+    with pytest.raises(Race, match="program 1 writes another value to element 2 of x, which"):
+        Launch(x=x).store(2, x, [0, 1], rows, [[5, 6, 7, 8], [5, 6, 7, 8]])
+
+
+def test_elements_of_two_sizes() -> None:
+    x = torch.zeros(8)
+    launch = Launch(x=x)
+    launch.store(1, x, [0], [[7]], [[1]])
+    launch.store(2, x.view(torch.float64), [1, 2], [[0], [1]], [[1], [2]])
+    assert launch.load(3, x, [1], [[1]]).tolist() == [[1.875]]
+    with pytest.raises(Race, match=r"program 4 reads element 3 of x, which program 2 wrote"):
+        launch.load(4, x, [4], [[3]])
+
+
+def test_the_first_of_many_accesses() -> None:
+    x = torch.zeros(2000)
+    launch = Launch(x=x)
+    for i in range(2000):
+        launch.store(1, x, [i % 3], [[i]], [[1]])
+    with pytest.raises(Race, match="program 4 reads element 1 of x, which program 1 wrote"):
+        launch.load(2, x, [4], [[1]])
+
+
 def test_another_value_in_one_store() -> None:
     out = torch.zeros(4)
     launch = Launch(out=out)

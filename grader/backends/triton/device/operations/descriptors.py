@@ -169,7 +169,7 @@ def _loaded(op: Operation, descriptor: Descriptor, places: Sequence[Tensor], run
     access = _access(op, "load", descriptor, places, run)
     nan = descriptor.padding == "nan" and access.dtype.is_floating_point
     padding = torch.tensor(_NAN if nan else _ZERO, dtype=torch.float32).to(access.dtype)
-    loaded = run.memory.load(access, padding.view([1] * access.addresses.dim()))
+    loaded = run.memory.load(access, padding.view([1] * len(access.addresses.shape)))
     return loaded.reshape(-1, *(op.result_types[0].shape or ()))
 
 

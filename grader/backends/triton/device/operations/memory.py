@@ -9,8 +9,9 @@ from grader.backends.triton.device.access import Access, Kind
 from grader.backends.triton.device.faults import Malformed, NotSimulated
 from grader.backends.triton.device.operations import Operands, operation
 from grader.backends.triton.device.run import Run
+from grader.backends.triton.device.sums import Sum
 from grader.backends.triton.device.ttir.records import Operation, Type
-from grader.backends.triton.device.values import DTYPES, dtype_of, expanded
+from grader.backends.triton.device.values import dtype_of, expanded, pointee_size
 from grader.backends.triton.device.wide_indices import exact_of
 
 
@@ -33,7 +34,7 @@ def store(op: Operation, operands: Operands, run: Run) -> None:
 def access(
     op: Operation,
     kind: Kind,
-    pointers: Tensor,
+    pointers: Tensor | Sum,
     mask: Tensor | None,
     type_: Type,
     run: Run,
@@ -46,7 +47,9 @@ def access(
         raise Malformed(f"{op.name} takes no such pointers")
     return Access(
         kind=kind,
-        addresses=expanded(pointers, type_),
+        addresses=(
+            pointers.expanded(type_) if isinstance(pointers, Sum) else expanded(pointers, type_)
+        ),
         mask=mask,
         dtype=dtype_of(type_),
         programs=run.programs,
@@ -60,14 +63,4 @@ def access(
 def addptr(op: Operation, operands: Operands, run: Run) -> Tensor:
     pointers, offsets = operands
     # In one pass, and in 64 bits whatever the width of the offsets.
-    return torch.add(pointers, offsets, alpha=_pointee_size(op.result_types[0]))
-
-
-def _pointee_size(pointer: Type) -> int:
-    """Return the bytes of the element behind a pointer, or behind each pointer of a block."""
-    pointee = pointer.pointee
-    if pointee is None:
-        raise Malformed("an offset is added to what is no pointer")
-    if pointee.element not in DTYPES:
-        raise NotSimulated(f"the type {pointee.element}")
-    return DTYPES[pointee.element].itemsize
+    return torch.add(pointers, offsets, alpha=pointee_size(op.result_types[0]))

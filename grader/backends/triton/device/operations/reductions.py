@@ -104,7 +104,7 @@ def _complete(op: Operation, operands: Operands) -> list[Tensor]:
     values = [
         expanded(value, type_) for value, type_ in zip(operands, op.operand_types, strict=True)
     ]
-    return list(torch.broadcast_tensors(*values))
+    return values if len(values) == 1 else list(torch.broadcast_tensors(*values))
 
 
 def _combination(region: Region, values: Sequence[Tensor], run: Run) -> Combine:
