@@ -1,5 +1,6 @@
 from . import ceilings as ceilings
 from . import clock as clock
+from . import ncu as ncu
 from . import profile as profile
 from . import reserved_memory as reserved_memory
 from .alternation import Samples as Samples
