@@ -83,6 +83,7 @@ from .results import Environment as Environment
 from .results import Failure as Failure
 from .results import Frame as Frame
 from .results import Kernel as Kernel
+from .results import MeasuredTraffic as MeasuredTraffic
 from .results import Memory as Memory
 from .results import Record as Record
 from .results import Resources as Resources
