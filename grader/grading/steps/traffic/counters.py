@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from grader.grading.session import Grading
 from grader.grading.step import Finding
-from grader.grading.steps.traffic.failures import AGAIN, SLACK
+from grader.grading.steps.traffic.allowance import AGAIN, SLACK
 from grader.grading.trials import with_case
 from grader.machine import gpu_lock
 from grader.model import Argument, Failure, MeasuredTraffic, Outcome, Spec

@@ -15,7 +15,7 @@ from grader.grading.counting import counted
 from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.grading.steps.traffic import counters
-from grader.grading.steps.traffic.failures import AGAIN, SLACK
+from grader.grading.steps.traffic.allowance import AGAIN, SLACK
 from grader.grading.trials import with_case
 from grader.model import Failure, GraderError, Outcome, Spec, Traffic
 

@@ -1,4 +1,4 @@
-"""What the step `traffic` allows beyond its limits, and its advice, however bytes are counted."""
+"""Slack beyond the limits of the step `traffic`, and its advice, however bytes are counted."""
 
 from __future__ import annotations
 
