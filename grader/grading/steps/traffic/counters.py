@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.grading.steps.traffic.allowance import AGAIN, SLACK
-from grader.grading.trials import with_case
 from grader.machine import gpu_lock
 from grader.model import Argument, Failure, MeasuredTraffic, Outcome, Spec
 from grader.speed import Moved, NotCounted, find_ncu, moved
@@ -72,7 +71,7 @@ def _held_against_budget(grading: Grading, why: str) -> Finding:
         return Finding(summary, measured=measured)
     if others is not None:  # their bytes count, too
         return Finding(summary, _noisy(others), Outcome.NOISY, measured=measured)
-    return Finding(summary, with_case(failure, grading, one.case), Outcome.FAIL, measured=measured)
+    return Finding(summary, failure, Outcome.FAIL, measured=measured)
 
 
 def _counted(grading: Grading) -> tuple[Moved, str | None]:
@@ -128,6 +127,7 @@ def fault(measured: MeasuredTraffic) -> Failure | None:
                 "hardware counters",
                 expected=f"at most {_gb(most)}",
                 got=_gb(moved_bytes),
+                case=measured.case,
                 hint=f"{AGAIN[done]} Registers that the compiler spills count as well.",
             )
     return None
