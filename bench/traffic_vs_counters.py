@@ -30,7 +30,7 @@ from grader.grading.options import Options
 from grader.machine.versions import environment
 from grader.model.outcomes import Status
 from grader.model.results import Result
-from grader.speed import profile
+from grader.speed import ncu, profile
 from grader.speed.scored_case import bytes_per_row
 
 ROOT = Path(__file__).parents[1]
@@ -74,8 +74,7 @@ def compared(exercise: Exercise, result: Result) -> dict[str, Any]:
         return {"exercise": exercise.name, "problem": problem, "ok": False}
     rows = -(-LEAST_HELD // bytes_per_row(spec))
     kernel = exercise.solution.read_bytes()
-    metrics = (profile.DRAM_READ, profile.DRAM_WRITTEN, profile.TIME)  # one pass: nothing is redone
-    found = profile.profiled(spec, kernel, rows, metrics)
+    found = profile.profiled(spec, kernel, rows, ncu.REQUIRED)  # one pass: nothing is redone
     sizes = profile.sizes(spec, rows)
     read, written = predicted(result, sizes)
     problem = found.problem or ("" if read and written else "the traffic step counted nothing")

@@ -135,6 +135,7 @@ def _record(grading: Grading, step: Step, finding: Finding, duration_s: float) -
         speed=finding.speed,
         memory=finding.memory,
         traffic=finding.traffic,
+        measured=finding.measured,
         counts=finding.counts,
         compiled=finding.compiled,
     )

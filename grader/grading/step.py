@@ -13,7 +13,16 @@ from grader.model import Outcome
 
 if TYPE_CHECKING:
     from grader.grading.session import Grading
-    from grader.model import BaseSpec, Compiled, Count, Failure, Memory, Speed, Traffic
+    from grader.model import (
+        BaseSpec,
+        Compiled,
+        Count,
+        Failure,
+        MeasuredTraffic,
+        Memory,
+        Speed,
+        Traffic,
+    )
 
 
 @dataclass(frozen=True)
@@ -29,6 +38,7 @@ class Finding:
     speed: Speed | None = None
     memory: Memory | None = None
     traffic: tuple[Traffic, ...] = ()
+    measured: MeasuredTraffic | None = None
     counts: tuple[Count, ...] = ()
     compiled: tuple[Compiled, ...] = ()
     earlier_s: float = 0.0

@@ -11,5 +11,6 @@ from .folders import empty_folder as empty_folder
 from .folders import remove_folder as remove_folder
 from .gpu_memory import DriverError as DriverError
 from .gpu_memory import SharedMemory as SharedMemory
+from .gpu_memory import driver_result as driver_result
 from .limits import require_limits as require_limits
 from .versions import environment as environment

@@ -17,7 +17,8 @@ class DriverError(Exception):
     """A call of the CUDA driver failed; the message is its name and the driver's error name."""
 
 
-def _done(result: tuple[Any, ...], call: str) -> Any:
+def driver_result(result: tuple[Any, ...], call: str) -> Any:
+    """Return what a call of the driver returned beside its error. Raises DriverError."""
     error, *values = result
     if error != driver.CUresult.CUDA_SUCCESS:
         raise DriverError(f"{call}: {error.name}")
@@ -46,18 +47,20 @@ class SharedMemory:
     def __init__(self, size: int, device: int, handle: Any, fd: int | None) -> None:
         self.size, self.fd = size, fd
         self._handle = handle
-        self.pointer = int(_done(driver.cuMemAddressReserve(size, 0, 0, 0), "cuMemAddressReserve"))
-        _done(driver.cuMemMap(self.pointer, size, 0, handle, 0), "cuMemMap")
+        self.pointer = int(
+            driver_result(driver.cuMemAddressReserve(size, 0, 0, 0), "cuMemAddressReserve")
+        )
+        driver_result(driver.cuMemMap(self.pointer, size, 0, handle, 0), "cuMemMap")
         access = driver.CUmemAccessDesc()
         access.location.type = driver.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
         access.location.id = device
         access.flags = driver.CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-        _done(driver.cuMemSetAccess(self.pointer, size, [access], 1), "cuMemSetAccess")
+        driver_result(driver.cuMemSetAccess(self.pointer, size, [access], 1), "cuMemSetAccess")
 
     @classmethod
     def create(cls, size: int, device: int = 0) -> SharedMemory:
         properties = _properties(device)
-        granularity = _done(
+        granularity = driver_result(
             driver.cuMemGetAllocationGranularity(
                 properties,
                 driver.CUmemAllocationGranularity_flags.CU_MEM_ALLOC_GRANULARITY_RECOMMENDED,
@@ -65,14 +68,14 @@ class SharedMemory:
             "cuMemGetAllocationGranularity",
         )
         size = -(-size // granularity) * granularity
-        handle = _done(driver.cuMemCreate(size, properties, 0), "cuMemCreate")
-        fd = _done(driver.cuMemExportToShareableHandle(handle, POSIX_FD, 0), "cuMemExport")
+        handle = driver_result(driver.cuMemCreate(size, properties, 0), "cuMemCreate")
+        fd = driver_result(driver.cuMemExportToShareableHandle(handle, POSIX_FD, 0), "cuMemExport")
         return cls(size, device, handle, int(fd))
 
     @classmethod
     def open(cls, fd: int, size: int, device: int = 0) -> SharedMemory:
         """Map the memory that another process created with this size."""
-        handle = _done(driver.cuMemImportFromShareableHandle(fd, POSIX_FD), "cuMemImport")
+        handle = driver_result(driver.cuMemImportFromShareableHandle(fd, POSIX_FD), "cuMemImport")
         return cls(size, device, handle, None)
 
     @property
@@ -86,6 +89,6 @@ class SharedMemory:
 
     def close(self) -> None:
         """Unmap and release; the memory is free once every process has done so or ended."""
-        _done(driver.cuMemUnmap(self.pointer, self.size), "cuMemUnmap")
-        _done(driver.cuMemAddressFree(self.pointer, self.size), "cuMemAddressFree")
-        _done(driver.cuMemRelease(self._handle), "cuMemRelease")
+        driver_result(driver.cuMemUnmap(self.pointer, self.size), "cuMemUnmap")
+        driver_result(driver.cuMemAddressFree(self.pointer, self.size), "cuMemAddressFree")
+        driver_result(driver.cuMemRelease(self._handle), "cuMemRelease")

@@ -49,10 +49,12 @@ from .messages import LARGEST_COUNT as LARGEST_COUNT
 from .messages import LONGEST_NAME as LONGEST_NAME
 from .messages import MOST_ACCESSES as MOST_ACCESSES
 from .messages import MOST_ARRAYS as MOST_ARRAYS
+from .messages import MOST_CODE as MOST_CODE
 from .messages import MOST_FRAMES as MOST_FRAMES
 from .messages import MOST_KERNELS as MOST_KERNELS
 from .messages import MOST_LAUNCHES as MOST_LAUNCHES
 from .messages import MOST_ORIGINS as MOST_ORIGINS
+from .messages import MOST_RECORDED as MOST_RECORDED
 from .messages import MOST_SPECIALISATIONS as MOST_SPECIALISATIONS
 from .messages import ArrayRef as ArrayRef
 from .messages import BuildOptions as BuildOptions
@@ -61,6 +63,8 @@ from .messages import Fault as Fault
 from .messages import Launched as Launched
 from .messages import LaunchRef as LaunchRef
 from .messages import Origin as Origin
+from .messages import RecordedLaunch as RecordedLaunch
+from .messages import Recording as Recording
 from .messages import Reply as Reply
 from .messages import Specialisation as Specialisation
 from .messages import TensorRef as TensorRef
@@ -79,6 +83,7 @@ from .results import Environment as Environment
 from .results import Failure as Failure
 from .results import Frame as Frame
 from .results import Kernel as Kernel
+from .results import MeasuredTraffic as MeasuredTraffic
 from .results import Memory as Memory
 from .results import Record as Record
 from .results import Resources as Resources

@@ -6,6 +6,7 @@ known types and cuts every text. `DeviceReport.parse` reads a device as strictly
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -22,8 +23,15 @@ MOST_ORIGINS = 16  # of undefined values, in one report
 MOST_KERNELS = 8  # different kernels that one call launches
 MOST_ACCESSES = 8000  # of one traced call; at 60 bytes each, half of what a line may hold
 MOST_LAUNCHES, MOST_ARRAYS, MOST_AXES = 256, 64, 8  # of a traced call, and of one array
+MOST_RECORDED, MOST_CODE = 64, 16  # launches and compiled kernels of a recorded call
+MOST_PARAMETERS = 256  # of one launch
 LONGEST_NAME = 200  # characters of a kernel's or an array's
 FROM_END = 4  # the fault of an access by an index below 0
+# Types of the parameters of a recorded launch.
+PARAMETERS = (
+    *("i1", "i8", "i16", "i32", "i64", "u1", "u8", "u16", "u32", "u64", "fp32", "fp64"),
+    *("arena", "scratch"),
+)
 SPACES = ("argument", "scratch", "shared")  # global memory that the entry gets, or makes; a block's
 LARGEST_COUNT = 2**31 - 1  # of registers, bytes, threads or launches
 LARGEST_INTEGER = 2**63 - 1  # the judge calculates with what a worker counts, also as floats
@@ -109,6 +117,37 @@ class Traced:
 
 
 @dataclass(frozen=True)
+class RecordedLaunch:
+    """One launch of a compiled kernel: all that the GPU's driver needs to make it again.
+
+    `code` is an index into the call's `Recording.code`. `threads` are those of a block, `shared`
+    is its dynamic shared memory in bytes. A parameter is a type and a value: `i1` to `u64`, `fp32`
+    or `fp64` and a number; `arena` or `scratch` and an offset in bytes, for a pointer into either.
+    """
+
+    kernel: str
+    code: int
+    grid: tuple[int, int, int]
+    threads: int
+    shared: int
+    parameters: tuple[tuple[str, int | float], ...]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The launches of one call, in their order; `scratch` is the bytes of memory beside the arena.
+
+    `code` holds machine code in base64. `refused` says why the call cannot be repeated by these
+    launches, if it cannot.
+    """
+
+    launches: tuple[RecordedLaunch, ...] = ()
+    code: tuple[str, ...] = ()
+    scratch: int = 0
+    refused: str = ""
+
+
+@dataclass(frozen=True)
 class WithoutKernels:
     """A call whose launches had no effect: their number, and the fault that ended it early.
 
@@ -128,8 +167,8 @@ class Reply:
     `peak` is the most bytes that the kernel file held beside the arena, in simulation. `seconds`
     are those of each call of the last batch by the worker's own clock, where it has one. `walls`
     maps each wall that was tested, before a kernel file was read, to whether it holds. `traced`,
-    `without_kernels` and `kernels` are there where the judge asked for them, `unlisted` is the
-    number of further kernels.
+    `without_kernels`, `recording` and `kernels` are there where the judge asked for them,
+    `unlisted` is the number of further kernels.
     """
 
     seq: int
@@ -141,6 +180,7 @@ class Reply:
     walls: Mapping[str, bool] = field(default_factory=dict)
     traced: Traced | None = None
     without_kernels: WithoutKernels | None = None
+    recording: Recording | None = None
     kernels: tuple[Specialisation, ...] = ()
     unlisted: int = 0
 
@@ -152,6 +192,7 @@ class Reply:
         """Build a reply from a message. Raises WireError when the message has another form."""
         try:
             fault, without = message.get("fault"), message.get("without_kernels")
+            recorded = message.get("recording")
             return cls(
                 seq=_integer(message["seq"]),
                 fault=None if fault is None else _fault(fault),
@@ -162,6 +203,7 @@ class Reply:
                 walls={_text(k): v is True for k, v in dict(message.get("walls", {})).items()},
                 traced=None if message.get("traced") is None else _traced(message["traced"]),
                 without_kernels=None if without is None else _without_kernels(without),
+                recording=None if recorded is None else _recording(recorded),
                 kernels=tuple(map(_specialisation, _at_most(message.get("kernels", [])))),
                 unlisted=_total(message.get("unlisted", 0)),
             )
@@ -384,6 +426,37 @@ def _without_kernels(value: Mapping[str, Any]) -> WithoutKernels:
         launches=_count(value["launches"], LARGEST_INTEGER),
         fault=None if fault is None else _fault(fault),
         broken=_text(value["broken"]),
+    )
+
+
+def _recording(value: Mapping[str, Any]) -> Recording:
+    code, launches = list(value["code"]), list(value["launches"])
+    if len(code) > MOST_CODE or len(launches) > MOST_RECORDED:
+        raise ValueError("more launches than asked for")
+    for text in code:
+        base64.b64decode(text, validate=True)
+    return Recording(
+        launches=tuple(_recorded_launch(one, len(code)) for one in launches),
+        code=tuple(code),
+        scratch=_total(value["scratch"]),
+        refused=_text(value["refused"]),
+    )
+
+
+def _recorded_launch(value: Mapping[str, Any], codes: int) -> RecordedLaunch:
+    parameters = [(kind, number) for kind, number in value["parameters"]]
+    if len(parameters) > MOST_PARAMETERS:
+        raise ValueError(f"{len(parameters)} parameters")
+    for kind, number in parameters:
+        if type(number) is not (float if _one_of(PARAMETERS, kind).startswith("fp") else int):
+            raise TypeError(f"{number!r} is no {kind}")
+    return RecordedLaunch(
+        kernel=_text(value["kernel"]),
+        code=_count(value["code"], codes - 1),
+        grid=_three(value["grid"]),
+        threads=_count(value["threads"]),
+        shared=_count(value["shared"]),
+        parameters=tuple(parameters),
     )
 
 

@@ -71,6 +71,20 @@ class Traffic(Record):
     most_writes: int | None
 
 
+class MeasuredTraffic(Record):
+    """Bytes that one call moved between the GPU and its memory, by hardware counters.
+
+    All arguments together: taken where the kernel cannot be simulated.
+    """
+
+    case: str
+    launches: int
+    read_bytes: int
+    written_bytes: int
+    most_read_bytes: int = Field(description="what the limits of all arguments add up to")
+    most_written_bytes: int
+
+
 class Count(Record):
     """One count of the work of threads and warps in one simulated call, with its budget."""
 
@@ -201,6 +215,9 @@ class Step(Record):
     speed: Speed | None = None
     memory: Memory | None = None
     traffic: tuple[Traffic, ...] = ()
+    measured: MeasuredTraffic | None = Field(
+        default=None, description="traffic by hardware counters, where none was counted"
+    )
     counts: tuple[Count, ...] = ()
     compiled: tuple[Compiled, ...] = ()
 

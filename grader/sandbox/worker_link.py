@@ -19,6 +19,7 @@ from grader.model import (
     Launched,
     Limits,
     Origin,
+    Recording,
     Reply,
     Spec,
     Specialisation,
@@ -245,6 +246,17 @@ class WorkerLink:
             return self._exchange("resources", self._entry.limits.call_s, call=_sent(call)).launched
         except KernelFailure:
             return ()
+
+    def record(self, call: Call) -> Recording:
+        """Call the entry once on a GPU; return its launches, which are the worker's word.
+
+        Raises KernelFailure when the call goes wrong.
+        """
+        self._make_ready()
+        recording = self._exchange("record", self._limit_s(1), call=_sent(call)).recording
+        if recording is None:
+            raise KernelFailure(failures.broke_protocol("an answer to another message"))
+        return recording
 
     def _make_ready(self) -> None:
         if self._worker is None or not self._loaded:

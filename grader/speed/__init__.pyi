@@ -1,5 +1,6 @@
 from . import ceilings as ceilings
 from . import clock as clock
+from . import ncu as ncu
 from . import profile as profile
 from . import reserved_memory as reserved_memory
 from .alternation import Samples as Samples
@@ -17,6 +18,10 @@ from .clock import corrected_s as corrected_s
 from .clock import correction as correction
 from .clock import time_batch as time_batch
 from .clock import time_calls as time_calls
+from .memory_traffic import Moved as Moved
+from .memory_traffic import moved as moved
+from .ncu import NotCounted as NotCounted
+from .ncu import find_ncu as find_ncu
 from .noise import excess_memory as excess_memory
 from .noise import noise_cause as noise_cause
 from .occupancy import MULTIPROCESSORS as MULTIPROCESSORS

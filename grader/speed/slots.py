@@ -99,6 +99,15 @@ class Slots:
         random.SystemRandom().shuffle(calls)
         return Plan(calls, seeds)
 
+    def again(self, plan: Plan) -> Plan:
+        """Plan the same calls with other inputs; with the same ones where numbers belong to them.
+
+        Numbers are drawn with the inputs, and are a part of a call.
+        """
+        if any(argument.role == "scalar" for argument in self.spec.arguments):
+            return plan
+        return Plan(plan.calls, [random.SystemRandom().getrandbits(62) for _ in plan.seeds])
+
     def _call(self, case: Case, slot: list[Placed], seed: int) -> Call:
         refs = {p.argument.name: p.ref for p in slot}
         numbers: dict[str, float] = {}

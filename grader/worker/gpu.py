@@ -11,6 +11,7 @@ import torch
 from grader.model import Specialisation
 from grader.worker.allocations import Allocations
 from grader.worker.arena_mapping import Views, map_arena
+from grader.worker.recorder import Recorder
 from grader.worker.traffic_counter import Ledger
 
 
@@ -24,7 +25,9 @@ class OnGpu:
         self._wrap = wrap
 
     def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
-        self._views = Views(map_arena(ticket, fd), self._wrap)
+        memory = map_arena(ticket, fd)
+        self._arena = range(memory.data_ptr(), memory.data_ptr() + memory.nbytes)
+        self._views = Views(memory, self._wrap)
         self.allocations = Allocations()
 
     def argument(self, ref: Mapping[str, Any]) -> object:
@@ -41,6 +44,11 @@ class OnGpu:
 
     def logging(self) -> AbstractContextManager[None]:
         return nullcontext()
+
+    def recording(self) -> AbstractContextManager[Recorder]:
+        recorder = Recorder(self._arena)
+        recorder.refuse("its language records no launches")
+        return nullcontext(recorder)
 
     def mark(self) -> torch.cuda.Event:
         """Mark a point in time on the stream that kernels are launched on by default."""

@@ -36,6 +36,7 @@ from grader.worker.backend import backend_module, has
 from grader.worker.deadline import stopped_after
 from grader.worker.launches import Withheld
 from grader.worker.load import LoadError, load_entry
+from grader.worker.recorder import Recorder
 
 if TYPE_CHECKING:
     from grader.worker.allocations import Allocations
@@ -88,6 +89,9 @@ class Kernels(Protocol):
 
         Empty where a device knows them, and on a GPU.
         """
+
+    def recording(self) -> AbstractContextManager[Recorder]:
+        """Record the launches made meanwhile, so that another process can make them; on a GPU."""
 
     def without_kernels(self) -> AbstractContextManager[Withheld]:
         """Disable every kernel launch meanwhile, and count them."""
@@ -234,6 +238,7 @@ class Worker:
             "kernels": self._launched,
             "resources": self._resources,
             "without_kernels": self._without_kernels,
+            "record": self._record,
         }
 
     def fault(self, error: BaseException) -> Fault:
@@ -337,6 +342,12 @@ class Worker:
         with self._kernels.observing() as launches:
             self._call_once(message)
         return {"launched": () if launches is None else launches.most_launched()}
+
+    def _record(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Call the entry once; report its launches, for a process that repeats only these."""
+        with self._kernels.recording() as recorder:
+            self._call_once(message)
+        return {"recording": recorder.recording()}
 
     def _launched(self, message: Mapping[str, Any]) -> dict[str, Any]:
         kernels, unlisted = listed(self._kernels.launched()[message["start"] :], MOST_TEXT)

@@ -38,6 +38,15 @@ def test_a_reply_needs_only_its_number_and_ignores_unknown_fields():
 
 
 FAULT = {"kind": "exception", "message": "boom"}
+LAUNCH = {
+    "kernel": "k",
+    "code": 0,
+    "grid": [1, 1, 1],
+    "threads": 32,
+    "shared": 0,
+    "parameters": [["i32", 1]],
+}
+RECORDING = {"launches": [LAUNCH], "code": ["aGk="], "scratch": 0, "refused": ""}
 
 
 @pytest.mark.parametrize(
@@ -48,6 +57,19 @@ FAULT = {"kind": "exception", "message": "boom"}
         {"seq": "1"},
         {"seq": 1.0},
         {"seq": True},
+        {"seq": 1, "recording": {}},
+        {"seq": 1, "recording": RECORDING | {"code": ["not base64"]}},
+        {"seq": 1, "recording": RECORDING | {"code": [3]}},
+        {"seq": 1, "recording": RECORDING | {"code": ["aGk="] * 17}},
+        {"seq": 1, "recording": RECORDING | {"launches": [LAUNCH] * 65}},
+        {"seq": 1, "recording": RECORDING | {"scratch": -1}},
+        {"seq": 1, "recording": RECORDING | {"launches": [LAUNCH | {"code": 1}]}},
+        {"seq": 1, "recording": RECORDING | {"launches": [LAUNCH | {"grid": [0, 1, 1]}]}},
+        {"seq": 1, "recording": RECORDING | {"launches": [LAUNCH | {"threads": "32"}]}},
+        *(
+            {"seq": 1, "recording": RECORDING | {"launches": [LAUNCH | {"parameters": wrong}]}}
+            for wrong in ([["i32", 1.0]], [["fp32", 1]], [["f16", 1]], [[[], 1]], [["i32"]], [3])
+        ),
         {"seq": 1, "fault": "boom"},
         {"seq": 1, "fault": []},
         {"seq": 1, "fault": {}},

@@ -7,12 +7,13 @@ from contextlib import AbstractContextManager
 import torch
 import triton  # noqa: F401  imported once, before the workers are forked
 
-from grader.backends.triton import contract, launches
+from grader.backends.triton import contract, launches, recording
 from grader.backends.triton.compile_errors import root_cause
 from grader.backends.triton.preload import preload
 from grader.worker import contract as of_torch
 from grader.worker.gpu import OnGpu
 from grader.worker.launches import Launches, Withheld
+from grader.worker.recorder import Recorder
 from grader.worker.requirements import require
 
 __all__ = ["Compiled", "install", "preload"]
@@ -26,6 +27,9 @@ class Compiled(OnGpu):
 
     def observing(self) -> AbstractContextManager[Launches]:
         return launches.observed()
+
+    def recording(self) -> AbstractContextManager[Recorder]:
+        return recording.recorded(self._arena)
 
     def without_kernels(self) -> AbstractContextManager[Withheld]:
         return launches.withheld()

@@ -12,11 +12,19 @@ _COMPILE = "backends/triton/compile_ttir.py"
 
 COMPILED = Library(
     TRITON,
-    touchpoints(
-        "triton.compiler",
-        "backends/triton/launches.py",
-        "CompiledKernel.run.fget(self)",  # a property, whose value starts the kernel
-        "CompiledKernel.launch_metadata(self, grid, stream, args)",
+    (
+        *touchpoints(
+            "triton.compiler",
+            "backends/triton/launches.py",
+            "CompiledKernel.run.fget(self)",  # a property, whose value starts the kernel
+            "CompiledKernel.launch_metadata(self, grid, stream, args)",
+        ),
+        # A recorded launch has the parameters that this launcher takes, and passes on.
+        *touchpoints(
+            "triton.backends.nvidia.driver",
+            "backends/triton/recording.py",
+            "CudaLauncher.__call__",
+        ),
     ),
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +15,7 @@ from contracts import is_used, rows
 from triton.backends.compiler import GPUTarget
 
 from grader import backends
-from grader.backends.triton import contract, launches
+from grader.backends.triton import contract, launches, recording
 from grader.sandbox.failures import from_fault
 from grader.worker import faults
 from grader.worker.requirements import Touchpoint
@@ -100,6 +101,37 @@ def test_contract_each_launch_passes_where_it_is_observed(driver: Driver):
     (found,) = seen.most_launched()
     assert (found.kernel, found.launches, found.threads) == ("twice", 2, 256)
     assert (found.registers, found.spills, found.shared_bytes) == (40, 12, 0)
+
+
+def test_contract_a_launch_is_recorded_as_the_driver_takes_it(driver: Driver):
+    arena, own = torch.zeros(300), torch.zeros(200)
+    addresses = range(arena.data_ptr(), arena.data_ptr() + arena.nbytes)
+    with recording.recorded(addresses) as recorder:
+        twice[(3,)](arena[4:], own[8:], 300, BLOCK=128, num_warps=8)
+        twice[(1, 2)](own, own, 1, BLOCK=128, num_warps=8)  # 1 is compiled in, as a constexpr is
+    assert driver.started == [(3, 1, 1), (1, 2, 1)]
+    found = recorder.recording()
+    assert (found.refused, found.scratch) == ("", 1024)  # 800 bytes, rounded up
+    first, second = found.launches
+    assert (first.kernel, first.grid, first.threads, first.shared) == ("twice", (3, 1, 1), 256, 0)
+    ends = ("u64", 0), ("u64", 0)
+    assert first.parameters == (("arena", 16), ("scratch", 32), ("i32", 300), *ends)
+    assert second.parameters == (("scratch", 0), ("scratch", 0), *ends)
+    assert (first.code, second.code) == (0, 1)
+    for text in found.code:
+        assert base64.b64decode(text).startswith(b"\x7fELF")
+
+
+@triton.jit
+def of_numbers(out_ptr, flag, small, wide, factor):
+    tl.store(out_ptr, flag * small + wide + factor)
+
+
+def test_contract_numbers_are_recorded_with_their_types(driver: Driver):
+    with recording.recorded(range(0)) as recorder:
+        of_numbers[(1,)](torch.zeros(1), True, -7, 1 << 40, 0.5)
+    (launch,) = recorder.recording().launches
+    assert launch.parameters[1:5] == (("u1", 1), ("i32", -7), ("i64", 1 << 40), ("fp32", 0.5))
 
 
 def test_contract_a_withheld_launch_does_not_start(driver: Driver):

@@ -18,6 +18,7 @@ from grader.grading.check import Request
 from grader.grading.options import Options
 from grader.grading.recording import run
 from grader.grading.session import Grading
+from grader.machine import toolkit
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Result, Step
 from grader.model.verdict import exit_code
@@ -317,8 +318,9 @@ def double(x, out):
 
 
 def test_what_only_a_gpu_can_run_is_skipped_where_there_is_one(
-    counted, snapshot: SnapshotAssertion
+    counted, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ):
+    monkeypatch.setattr(toolkit, "find", lambda name: None)
     step = counted(DOUBLE, INLINE_ASSEMBLY, device="cuda")
     assert (step.outcome, step.points) == (Outcome.SKIP, 0)
     assert step.summary == snapshot

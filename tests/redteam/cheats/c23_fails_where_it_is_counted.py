@@ -1,8 +1,8 @@
 """Fails in simulation, where its traffic is counted, and adds in two passes on the GPU."""
 # attacks: 01_vector_add
-# stopped: speed too_slow
-# passes: an honest kernel may use what no simulator has, so that the traffic of a GPU's kernel is
-# not counted then: it earns no points for that step, and its speed is still held against the gate
+# stopped: traffic traffic | speed too_slow
+# passes: an honest kernel may use what no simulator has; hardware counters show two passes then.
+# Where they cannot be read, it earns no points for traffic, and its speed is held against the gate
 # GPU only: in simulation it fails
 
 import triton

@@ -14,19 +14,20 @@ from torch import Tensor
 from grader.grading.counting import counted
 from grader.grading.session import Grading
 from grader.grading.step import Finding
+from grader.grading.steps.traffic import counters
+from grader.grading.steps.traffic.allowance import AGAIN, SLACK
 from grader.grading.trials import with_case
 from grader.model import Failure, GraderError, Outcome, Spec, Traffic
 
-# Allowed beyond the limit. A last block that is shifted back to be full reads up to a block twice,
-# 13 % of the counted rows with blocks of 4096. A third pass instead of two would be 50 %.
-SLACK = 1.2
-
 
 def traffic(grading: Grading) -> Finding:
-    """Count one call on the spec's counted case and hold it against the most that it allows."""
+    """Count one call on the spec's counted case and hold it against the most that it allows.
+
+    On a GPU, the hardware counts for a kernel that cannot be simulated.
+    """
     spec, one = grading.spec, counted(grading)
     if isinstance(one, Finding):
-        return one
+        return counters.traffic(grading, one.summary) if one.outcome is Outcome.SKIP else one
     rows = _per_element(grading, {**one.inputs, **one.outputs}, one.counts)
     summary = f"{one.case.headline}: " + ", ".join(map(_in_words, rows))
     fault = next(filter(None, (_fault(spec, count) for count in rows)), None)
@@ -65,14 +66,6 @@ def _in_words(count: Traffic) -> str:
     parts = [f"read {count.reads:.3g} ×"] if count.reads else []
     parts += [f"written {count.writes:.3g} ×"] if count.writes else []
     return f"{count.argument} {' and '.join(parts) or 'untouched'}"
-
-
-AGAIN = {
-    "read": "Each further pass over the data costs the time of that pass: what could be kept from "
-    "an earlier one? Or do several threads do the same work?",
-    "written": "Each further write costs the time of the first: keep a value in a variable until "
-    "it is final, and let only one thread store it.",
-}
 
 
 def _fault(spec: Spec, count: Traffic) -> Failure | None:
