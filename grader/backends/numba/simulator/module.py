@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, NoReturn
 
 import numpy as np
 from numba import cuda as numba_cuda
@@ -53,7 +54,6 @@ class Cuda:
         self.running = thread
         self.threadIdx = thread.index
         self.laneid = thread.lane
-        self.names.move()
 
     def grid(self, ndim: int) -> Any:
         at, of, block = self.threadIdx, self.blockDim, self.blockIdx
@@ -117,16 +117,12 @@ class Cuda:
     def selp(self, a: Any, b: Any, c: Any) -> Any:
         return b if a else c
 
-    def __getattr__(self, name: str) -> Any:
-        found = vectors.TYPES.get(name, getattr(numba_cuda, name, None))
-        if isinstance(found, Type) or name in vectors.TYPES:
-            setattr(self, name, found)
-            return found
-        if hasattr(numba_cuda, name):
-            raise NotSimulated(f"cuda.{name} is not simulated")
-        close = difflib.get_close_matches(name, [*NAMES, *vectors.TYPES], n=1)
-        meant = f": did you mean cuda.{close[0]}?" if close else ""
-        raise AttributeError(f"cuda has no {name}{meant}")
+
+def unknown(name: str) -> str:
+    """Return the message for a name that cuda lacks."""
+    close = difflib.get_close_matches(name, [*NAMES, *vectors.TYPES], n=1)
+    meant = f": did you mean cuda.{close[0]}?" if close else ""
+    return f"cuda has no {name}{meant}"
 
 
 def _axes(ndim: Any) -> int:
@@ -201,6 +197,18 @@ NAMES = tuple(
     for name in (*vars(Cuda), "gridDim", "blockDim", "shared", "local", "const", "atomic", "cg")
     if not name.startswith("_") and name not in ("enter_block", "turn_to", "names")
 )
+
+
+def _refuse(name: str, cuda: Cuda) -> NoReturn:
+    raise NotSimulated(f"cuda.{name} is not simulated")
+
+
+# numba's other names. With __getattr__, which would find them too, all attributes would be slow.
+for _name, _value in {**vars(numba_cuda), **vectors.TYPES}.items():
+    if isinstance(_value, Type) or _name in vectors.TYPES:
+        setattr(Cuda, _name, _value)
+    elif not _name.startswith("__") and _name not in NAMES:
+        setattr(Cuda, _name, property(partial(_refuse, _name)))
 call_in_errors("cuda", Cuda)
 call_in_errors("cuda.atomic", Atomic)
 call_in_errors("cuda.local", Local)
