@@ -130,8 +130,8 @@ class Block:
 
     def _resume(self, thread: Thread, handed: Any) -> None:
         """Let a thread run to its next barrier or shuffle, or its end."""
-        acting = self._acting
-        self._cuda.turn_to(thread)
+        cuda, acting = self._cuda, self._acting
+        cuda.running, cuda.threadIdx = thread, thread.index
         if self._names.moving:
             self._names.move()
         if thread.paused is None:

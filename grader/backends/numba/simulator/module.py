@@ -28,13 +28,13 @@ from grader.worker import races
 
 
 class Cuda:
-    """The `cuda` of one launch; it acts for the running thread."""
+    """The `cuda` of one launch; it acts for the running thread, which its block sets."""
 
+    running: Thread
     warpsize = LANES
     libdevice = LIBDEVICE
     threadIdx: Any = None
     blockIdx: Any = None
-    laneid = 0
     shared: Any = None
 
     def __init__(self, grid: races.Index, block: races.Index, dynamic_bytes: int) -> None:
@@ -50,10 +50,9 @@ class Cuda:
         self.blockIdx = index
         self.shared = shared
 
-    def turn_to(self, thread: Thread) -> None:
-        self.running = thread
-        self.threadIdx = thread.index
-        self.laneid = thread.lane
+    @property
+    def laneid(self) -> int:
+        return self.running.lane
 
     def grid(self, ndim: int) -> Any:
         at, of, block = self.threadIdx, self.blockDim, self.blockIdx
@@ -195,7 +194,7 @@ class _Groups:
 NAMES = tuple(
     name
     for name in (*vars(Cuda), "gridDim", "blockDim", "shared", "local", "const", "atomic", "cg")
-    if not name.startswith("_") and name not in ("enter_block", "turn_to", "names")
+    if not name.startswith("_") and name not in ("enter_block", "names")
 )
 
 

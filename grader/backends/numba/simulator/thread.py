@@ -100,21 +100,24 @@ class Thread(greenlet):
 
         Call it, like `meet`, directly from the function that the learner's code calls.
         """
-        self.barrier, self.vote = self._here(of_grid), vote
+        frame = sys._getframe(2)  # the caller of the barrier: no frame of ours
+        if frame is not self._frame:
+            self._enter(frame)
+        self.barrier, self.vote = (frame.f_code, frame.f_lasti, of_grid, self._callers), vote
         verdict: tuple[int, int] = self.parent.switch()
         return verdict
 
     def meet(self, name: str, mask: Any, value: Any, by: Any = 0) -> Any:
         """Return what a shuffle, vote or match gives, once all threads of the mask have come."""
-        self.barrier, self.vote = self._here(False), False
+        frame = sys._getframe(2)
+        self._enter(frame)
+        self.barrier, self.vote = (frame.f_code, frame.f_lasti, False, self._callers), False
         self.exchange = Exchange.of(name, self, mask, value, by)
         return self.parent.switch()
 
-    def _here(self, of_grid: bool) -> Barrier:
-        frame = sys._getframe(3)  # the caller of the barrier: no frame of ours
-        if frame is not self._frame:  # else its callers are still where they were
-            self._frame, self._callers = frame, _callers(frame)
-        return frame.f_code, frame.f_lasti, of_grid, self._callers
+    def _enter(self, frame: FrameType) -> None:
+        """Note the calls that led to this frame: as long as it lives, they stay where they are."""
+        self._frame, self._callers = frame, _callers(frame)
 
     def waits_with(self, other: Thread) -> bool:
         if self.of_grid != other.of_grid:
