@@ -10,7 +10,7 @@ After `all_s` seconds no further job begins. A line of JSON is appended to built
     {"missing"}          a tool that is not installed
     {"fault"}            the job failed by what is no answer of a compiler's
 
-Loads and stores are counted with `sass`, for nvdisasm takes longer than the compiler. The texts
+Loads and stores are counted with `sass`, for nvdisasm may take longer than the compiler. The texts
 come from strangers: all of this happens behind a worker's walls, and each job has a process of its
 own, in which the compiler may crash. A few of these run at once.
 """
@@ -89,10 +89,10 @@ def carry_out(compiler: Compiler, folder: Path, all_s: float, walls: str) -> Non
     confine.build(Place(folder, "cpu", random.choice(UNUSED_USERS)), without)
     compiler.load()
     jobs = json.loads(text_of(folder / "jobs.json"))
-    with (
-        (folder / "built.jsonl").open("a") as results,
-        closing(_in_order(compiler, folder, jobs, time.monotonic() + all_s)) as every,
-    ):
+    built_in_order = _in_order(compiler, folder, jobs, time.monotonic() + all_s)
+    if missing := compiler.missing():
+        built_in_order = ({"missing": missing} for _ in jobs)
+    with (folder / "built.jsonl").open("a") as results, closing(built_in_order) as every:
         for built in every:
             results.write(json.dumps(built) + "\n")
             results.flush()
@@ -187,8 +187,6 @@ def _read(pipe: int, deadline: float) -> bytes | None:
 
 
 def _answer(compiler: Compiler, path: Path, job: Mapping[str, Any], log: Path) -> dict[str, Any]:
-    if missing := compiler.missing():
-        return {"missing": missing}
     try:
         return compiler.build(path, job)
     except Refused as error:

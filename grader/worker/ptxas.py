@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
 from grader.worker.compile_jobs import Refused
-from grader.worker.sass import widths
+from grader.worker.sass import Widths
 
 KERNEL = "kernel.py"  # the name of every kernel file
 
@@ -38,8 +37,8 @@ def _place(ptx: str, line: int) -> int | None:
     return None
 
 
-def figures(log: str, listing: str) -> dict[str, Any]:
-    """Return the registers and spills that `ptxas -v` reports, and the widths of a listing.
+def figures(log: str, widths: Widths | None) -> dict[str, Any]:
+    """Return the registers and spills that `ptxas -v` reports, and the widths if they are known.
 
     Functions that a kernel calls spill for themselves: the most of all is reported.
     Raises Refused for a log without a kernel.
@@ -47,7 +46,7 @@ def figures(log: str, listing: str) -> dict[str, Any]:
     used, spilled = _USED.search(log), _SPILLED.findall(log)
     if used is None or not spilled:
         raise Refused("ptxas does not report the registers that it used")
-    found = widths(listing)
+    found = widths or Widths()
     return {
         "registers": int(used["registers"]),
         "spills": max(int(size) for sizes in spilled for size in sizes),
@@ -60,10 +59,3 @@ def static_shared(log: str) -> int:
     """Return the bytes of shared memory that a kernel's code itself names."""
     found = _SHARED.search(log)
     return 0 if found is None else int(found["bytes"])
-
-
-def listing(nvdisasm: str, cubin: Path) -> str:
-    done = subprocess.run(
-        [nvdisasm, "-c", "-ndf", str(cubin)], capture_output=True, text=True, check=True
-    )
-    return done.stdout

@@ -14,7 +14,6 @@ began, so the moment of an older access shows whose it was.
 from __future__ import annotations
 
 import zlib
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 from grader.worker.refusals import Refused
@@ -59,28 +58,6 @@ def mirrored(index: Index, extents: Index) -> Index:
     """Return the index of a block or program counted from the last of the launch."""
     x, y, z = (extent - 1 - at for at, extent in zip(index, extents, strict=True))
     return x, y, z
-
-
-class Moments:
-    """The moments of one launch, and the party that each belongs to."""
-
-    def __init__(self) -> None:
-        self.now = 1
-        self._begins: list[int] = []
-        self._parties: list[object] = []
-
-    def begin(self, party: object) -> int:
-        """Let `party` act from now on, under the name `str(party)`; return its first moment."""
-        self.now += 1
-        self._begins.append(self.now)
-        self._parties.append(party)
-        return self.now
-
-    def number(self, moment: int) -> int:
-        return bisect_right(self._begins, moment) - 1
-
-    def party(self, moment: int) -> object:
-        return self._parties[self.number(moment)]
 
 
 VectorClock = dict[int, int]  # for each party, the moment up to which its writes are visible

@@ -25,7 +25,7 @@ def line_of(text: str) -> int:
 
 def logged(kernel, grid, block, *arrays: np.ndarray, error=None) -> Log:
     named = zip("xyz", arrays, strict=False)
-    given = [device_array(array, lambda *_: None, name) for name, array in named]
+    given = [device_array(array, lambda: None, name) for name, array in named]
     with setup.logging() as log:
         if error is None:
             kernel[grid, block](*given)
@@ -120,7 +120,7 @@ def second(left, y):
 
 def test_scratch_has_the_name_that_a_kernel_first_gives_it():
     scratch = cuda.device_array(4, np.float32)
-    x, y = (device_array(zeros(4), lambda *_: None, name) for name in "xy")
+    x, y = (device_array(zeros(4), lambda: None, name) for name in "xy")
     with setup.logging() as log:
         first[1, 4](x, scratch)
         second[1, 4](scratch, y)
@@ -190,7 +190,7 @@ def test_nothing_is_logged_unless_somebody_asks():
     x, y = zeros(4), zeros(4)
     log = logged(reverse, 1, 2, x, y)
     before = len(log.accesses)
-    reverse[2, 2](*(device_array(a, lambda *_: None, n) for a, n in ((x, "x"), (y, "y"))))
+    reverse[2, 2](*(device_array(a, lambda: None, n) for a, n in ((x, "x"), (y, "y"))))
     assert len(log.accesses) == before
 
 

@@ -7,6 +7,8 @@ import linecache
 import re
 import sys
 import traceback
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +36,7 @@ NOTED: list[tuple[int, str]] = []  # accesses since the last launch: bytes, and 
 
 
 def observed(array: np.ndarray):
-    return device_array(array, lambda size, what: NOTED.append((size, what)), "x")
+    return device_array(array, lambda: lambda size, what: NOTED.append((size, what)), "x")
 
 
 def run(kernel, grid, block, *arrays, dynamic_bytes=0):
@@ -1585,3 +1587,30 @@ def overwrites_what_others_read(x, out):
 def test_a_read_before_a_shuffle_is_remembered_behind_a_later_one_of_the_same_thread():
     with pytest.raises(Race, match=r"thread 1 of block 0 writes element 0 of x, which thread 0 of"):
         run(overwrites_what_others_read, 1, 2, filled(1), filled(1))
+
+
+# --- the greenlets of threads, which serve later launches, too -----------------------------------
+
+
+def test_launches_of_several_threads_of_the_process_follow_one_another():
+    given, outs = np.arange(2 * THREADS, dtype=np.float32), [filled(2), filled(2)]
+    run(tree, 2, THREADS, given, outs[0])
+    with ThreadPoolExecutor() as pool:
+        pool.submit(run, tree, 2, THREADS, given, outs[1]).result()
+    assert [out.tolist() for out in outs] == [[2016.0, 6112.0]] * 2
+
+
+def test_nothing_of_a_launch_stays_alive():
+    given = np.arange(THREADS, dtype=np.float32)
+    alive = weakref.ref(given)
+    run(tree, 1, THREADS, given, filled(1))
+    del given
+    assert alive() is None
+
+
+def test_a_block_that_failed_leaves_the_next_ones_right():
+    with pytest.raises(OutOfBounds):
+        run(tree, 2, THREADS, filled(THREADS + 1), filled(2))
+    out = filled(1)
+    run(tree, 1, THREADS, filled(THREADS, value=1.0), out)
+    assert out[0] == THREADS

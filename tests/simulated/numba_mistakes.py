@@ -18,7 +18,7 @@ setup.install()
 
 WIDTH = 4
 PAIR = (4, 5)
-SOME = device_array(np.zeros(4, np.float32), lambda size, what: None, "a")
+SOME = device_array(np.zeros(4, np.float32), lambda: None, "a")
 
 
 @cuda.jit
@@ -186,7 +186,7 @@ def nothing(x):
     ],
 )
 def test_a_common_mistake_has_a_hint(kernel, grid, block, hint):
-    array = device_array(np.zeros(4, np.float32), lambda size, what: None, "x")
+    array = device_array(np.zeros(4, np.float32), lambda: None, "x")
     with pytest.raises((TypeError, ValueError, IndexError, LaunchRefused)) as caught:
         kernel[grid, block](array)
     failure = from_fault(describe(caught.value, __file__), "numba")
@@ -232,7 +232,7 @@ def misspells_an_operation(x):
 )
 def test_what_is_wrongly_called_has_the_name_by_which_it_was_called(kernel, message, hint):
     """And not one of the simulator's inside, which no file and no lesson mentions."""
-    array = device_array(np.zeros(4, np.float32), lambda size, what: None, "x")
+    array = device_array(np.zeros(4, np.float32), lambda: None, "x")
     with pytest.raises((TypeError, AttributeError)) as caught:
         kernel[1, 1](array)
     failure = from_fault(describe(caught.value, __file__), "numba")
@@ -284,7 +284,7 @@ BARRIER = "put a barrier that all threads come to between the two"
     ],
 )
 def test_a_barrier_is_advised_only_where_one_can_help(kernel, blocks, hint):
-    array = device_array(np.zeros(4, np.float32), lambda size, what: None, "x")
+    array = device_array(np.zeros(4, np.float32), lambda: None, "x")
     with pytest.raises(Race) as caught:
         kernel[blocks, 2](array)
     given = from_fault(describe(caught.value, __file__), "numba").hint
@@ -307,7 +307,7 @@ def asks_for_what_is_known(x):
 
 def test_a_constant_of_the_file_is_known_before_the_kernel_runs():
     held = np.zeros(4, np.float32)
-    asks_for_what_is_known[1, 1](device_array(held, lambda size, what: None, "x"))
+    asks_for_what_is_known[1, 1](device_array(held, lambda: None, "x"))
     assert held[0] == 7
     assert held[1] == 4 * 5 + 4 * 2 + 4
 
@@ -346,7 +346,7 @@ def knows_its_array(x):
 )
 def test_a_kernel_works_on_elements(kernel, what):
     """On a GPU none of these compiles; here numpy would do all the work, on one thread."""
-    array = device_array(np.zeros(4, np.float32), lambda size, what: None, "x")
+    array = device_array(np.zeros(4, np.float32), lambda: None, "x")
     with pytest.raises(TypeError) as caught:
         kernel[1, 1](array)
     assert str(caught.value).startswith(f"{what} cannot be used on an array in a kernel: ")
@@ -354,5 +354,5 @@ def test_a_kernel_works_on_elements(kernel, what):
 
 def test_a_kernel_may_ask_what_its_array_is_like():
     held = np.array([0, 9], np.float32)
-    knows_its_array[1, 1](device_array(held, lambda size, what: None, "x"))
+    knows_its_array[1, 1](device_array(held, lambda: None, "x"))
     assert held[0] == 1 + 4 + 8 + 4 + 3

@@ -41,7 +41,7 @@ def test_each_width_of_global_loads_and_stores_is_counted():
 
 
 def test_the_log_has_a_kernel_s_registers_spills_and_shared_memory():
-    found = ptxas.figures(LOG, LISTING)
+    found = ptxas.figures(LOG, sass.widths(LISTING))
     assert (found["registers"], found["spills"]) == (30, 16)
     assert found["stores"] == {8: 1, 128: 1}
     assert ptxas.static_shared(LOG) == 1024
@@ -50,7 +50,7 @@ def test_the_log_has_a_kernel_s_registers_spills_and_shared_memory():
 
 def test_a_log_without_a_kernel_is_no_result():
     with pytest.raises(Refused, match="does not report the registers"):
-        ptxas.figures("ptxas info    : 0 bytes gmem", "")
+        ptxas.figures("ptxas info    : 0 bytes gmem", None)
 
 
 def test_a_line_of_ptx_leads_to_the_line_of_the_kernel_file():

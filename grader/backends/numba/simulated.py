@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from grader.backends.numba.simulator import counts, device_arrays, launched, setup
 from grader.backends.numba.simulator.access_log import Log
+from grader.backends.numba.simulator.arrays import Note
 from grader.backends.numba.simulator.parent_arrays import address_of
 from grader.model import Specialisation, Traced
 from grader.worker import refusals
 from grader.worker.allocations import Allocations
-from grader.worker.bounds import Access, Span
+from grader.worker.bounds import Span
 from grader.worker.launches import Withheld
 from grader.worker.races import runs_backwards
 from grader.worker.traffic_counter import Ledger
@@ -52,8 +53,8 @@ class Simulated:
         self.allocations = Allocations()
 
     def argument(self, ref: Mapping[str, Any]) -> object:
-        note = partial(self._note, ref["name"])
-        return device_arrays.device_array(self._array(ref), note, ref["name"])
+        noting = partial(self._noting, ref["name"])
+        return device_arrays.device_array(self._array(ref), noting, ref["name"])
 
     def _array(self, ref: Mapping[str, Any]) -> NDArray[Any]:
         dtype = np.dtype(ref["dtype"])
@@ -66,9 +67,8 @@ class Simulated:
         start, size = address_of(array), array.itemsize
         return Span.of(ref["name"], start, ref["shape"], ref["strides"], size), size
 
-    def _note(self, name: str, size: int, what: Access) -> None:
-        if self._ledger is not None:
-            self._ledger.add(name, size, what)
+    def _noting(self, name: str) -> Note | None:
+        return None if self._ledger is None else partial(self._ledger.add, name)
 
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
         """Begin a call; the simulator itself checks every index against its array."""

@@ -18,11 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from grader.backends.triton.device.faults import Malformed, NotSimulated
+from grader.backends.triton.device.ttir.lines import grammar
 from grader.backends.triton.device.ttir.parse import parse
 from grader.backends.triton.device.ttir.records import Operation
 from grader.worker import ptxas
 from grader.worker.compile_jobs import Compiler, Refused, carry_out, said, text_of
 from grader.worker.ptxas import KERNEL
+from grader.worker.sass import widths_of
 
 WRITES_DESCRIPTORS = 90  # the capability for which the driver makes TTIR
 DIALECTS = ("tt", "arith", "math", "scf", "cf", "ub")
@@ -38,6 +40,7 @@ _CAPABILITY = re.compile(r"compute capability >= (\d+)(\d)")
 
 def _load() -> None:
     importlib.import_module("triton.backends.nvidia.compiler")
+    grammar()
 
 
 def _missing() -> str | None:
@@ -105,13 +108,13 @@ def _built(path: Path, job: Mapping[str, Any]) -> dict[str, Any]:
 
     knobs.nvidia.dump_ptxas_log = True
     cubin, metadata, log = _machine_code(path, job)
-    listing = ""
+    widths = None
     if job["sass"]:
         file = path.with_suffix(f".{job['target']}.cubin")
         file.write_bytes(cubin)
-        listing = ptxas.listing(knobs.nvidia.nvdisasm.path, file)
+        widths = widths_of(file, job["target"], knobs.nvidia.nvdisasm.path)
     return {
-        **ptxas.figures(log, listing),
+        **ptxas.figures(log, widths),
         "shared": metadata["shared"],
         "tensor": metadata.get("tmem_size", 0),
         "threads": 32 * metadata.get("num_warps", 1),

@@ -40,6 +40,10 @@ class Array:
         self._note = note
         self._start = address_of(array)
         self._strides = array.strides
+        # What each access needs, in one attribute, because __getattr__ makes all of them slow. The
+        # last two are for the only axis: the distance between elements, and their number.
+        axis = (array.strides[0], array.size) if array.ndim == 1 else (0, 0)
+        self._access = array, memory, note, array.itemsize, self._start, *axis
         # Plain attributes, because kernels read them all the time.
         self.shape = array.shape
         self.size = array.size
@@ -68,8 +72,6 @@ class Array:
 
     def _address(self, index: Any) -> int:
         """Return the address of an element; a negative index counts from the end."""
-        if type(index) is int and index >= 0:
-            return self._start + index * self._strides[0]
         if type(index) is tuple and len(index) == 2:  # a faster path for the usual case
             row, column = index
             if type(row) is int and type(column) is int and row >= 0 and column >= 0:
@@ -89,67 +91,22 @@ class Array:
 
     def __getitem__(self, index: Any) -> Any:
         frame = sys._getframe(1)
-        try:
-            element = self._array[index]
-        except IndexError as error:
-            self._keep_outside(error, index, "read", (frame.f_code, frame.f_lasti))
-            raise
-        if isinstance(element, np.ndarray):
-            return self._again(element)
-        if self._note is not None and not self._read_before():
-            self._note(self.itemsize, "load")
-        self._memory.load(self, self._address(index), (frame.f_code, frame.f_lasti))
-        return element
-
-    def _read_before(self) -> bool:
-        """Report whether the current atomic operation has read its element already.
-
-        Simulated, it reads the element again to write it.
-        """
-        threads = self._memory.threads
-        before = threads.atomic is not None and threads.atomic_read
-        threads.atomic_read = True
-        return before
+        return self.at(index, (frame.f_code, frame.f_lasti))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         frame = sys._getframe(1)
-        site = (frame.f_code, frame.f_lasti)
-        try:
-            target = self._array[index]
-        except IndexError as error:
-            self._keep_outside(error, index, "write", site)
-            raise
-        if not isinstance(target, np.ndarray):
-            self._store(index, value, site)
-            return
-        part = self._again(target)
-        if isinstance(value, Array):
-            value = value._all(site)
-        for position, each in np.ndenumerate(np.broadcast_to(value, target.shape)):
-            part._store(position, each, site)
+        self.put(index, value, (frame.f_code, frame.f_lasti))
 
-    def _keep_outside(self, error: IndexError, index: Any, kind: Kind, site: Site) -> None:
-        threads = self._memory.threads
-        if threads.atomic is not None:
-            kind, site = "update", threads.atomic
-        threads.outside = Outside(error, self, index, kind, site)
-
-    def _store(self, index: Any, value: Any, site: Site) -> None:
-        if self._note is not None:
-            self._note(self.itemsize, "store")
-        self._memory.store(
-            self, self._address(index), site, lambda: self._holds(self._array[index], value)
-        )
-        self._array[index] = value
-
-    def _holds(self, held: Any, value: Any) -> bool:
-        return bool(held.tobytes() == np.asarray(value).astype(self._array.dtype).tobytes())
+    def holds(self, index: Any, value: Any) -> bool:
+        """Report whether a write of this value leaves the element's bits as they are."""
+        held: bytes = self._array[index].tobytes()
+        return held == np.asarray(value).astype(self._array.dtype).tobytes()
 
     def _all(self, site: Site) -> NDArray[Any]:
         for position in np.ndindex(self._array.shape):
             if self._note is not None:
                 self._note(self.itemsize, "load")
-            self._memory.load(self, self._address(position), site)
+            self._memory.load(self, self._address(position), self.itemsize, site)
         return self._array.copy()
 
     def __len__(self) -> int:
@@ -159,27 +116,51 @@ class Array:
         return Elements(self)
 
     def at(self, index: Any, site: Site) -> Any:
-        """Return an element, or a row of a table, for a place of the text that does not index."""
-        try:
-            element = self._array[index]
-        except IndexError as error:
-            self._keep_outside(error, index, "read", site)
-            raise
-        if isinstance(element, np.ndarray):
-            return self._again(element)
-        if self._note is not None:
-            self._note(self.itemsize, "load")
-        self._memory.load(self, self._address(index), site)
+        """Return an element, or a row of a table, to this place of the text."""
+        array, memory, note, size, start, stride, extent = self._access
+        if type(index) is int and 0 <= index < extent:
+            element, address = array[index], start + index * stride
+        else:
+            element = self._inside(index, "read", site)
+            if isinstance(element, np.ndarray):
+                return self._again(element)
+            address = self._address(index)
+        if note is not None:
+            note(size, "load")
+        memory.load(self, address, size, site)
         return element
 
     def put(self, index: Any, value: Any, site: Site) -> None:
-        """Write an element, for a place of the text that does not index."""
+        """Write an element, or all of a part, from this place of the text."""
+        array, memory, note, size, start, stride, extent = self._access
+        if type(index) is int and 0 <= index < extent:
+            address = start + index * stride
+        else:
+            target = self._inside(index, "write", site)
+            if isinstance(target, np.ndarray):
+                self._again(target)._fill(value, site)
+                return
+            address = self._address(index)
+        if note is not None:
+            note(size, "store")
+        memory.store(self, address, size, site, index, value)
+        array[index] = value
+
+    def _inside(self, index: Any, kind: Kind, site: Site) -> Any:
         try:
-            self._array[index]
+            return self._array[index]
         except IndexError as error:
-            self._keep_outside(error, index, "write", site)
+            threads = self._memory.threads
+            if threads.atomic is not None:
+                kind, site = "update", threads.atomic
+            threads.outside = Outside(error, self, index, kind, site)
             raise
-        self._store(index, value, site)
+
+    def _fill(self, value: Any, site: Site) -> None:
+        if isinstance(value, Array):
+            value = value._all(site)
+        for position, each in np.ndenumerate(np.broadcast_to(value, self.shape)):
+            self.put(position, each, site)
 
     @property
     def T(self) -> Array:

@@ -44,7 +44,6 @@ class Atomic:
         """Call it directly from the function that the learner's code calls."""
         threads, frame = self._threads, sys._getframe(2)
         threads.atomic = (frame.f_code, frame.f_lasti)
-        threads.atomic_read = False
         try:
             old = ary[idx]
             ary[idx] = wrapped(operation(old, wrapped(val, ary.dtype)), ary.dtype)

@@ -9,16 +9,13 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator
 from typing import Any, NoReturn
-
-import numpy as np
 
 from grader.backends.numba.simulator.memory import Shared
 from grader.backends.numba.simulator.module import Cuda
 from grader.backends.numba.simulator.races import Memory, Outside
 from grader.backends.numba.simulator.source_text import has_return
-from grader.backends.numba.simulator.thread import Index, Thread
+from grader.backends.numba.simulator.thread import POOL, Index, Thread
 from grader.backends.numba.simulator.warps import exchanged
 from grader.worker import races
 from grader.worker.bounds import OutOfBounds
@@ -34,7 +31,8 @@ class Block:
     backwards = False  # whether blocks, and threads of a block, run from the last to the first
 
     def __init__(self, cuda: Cuda, at: races.Index, function: Any, args: tuple[Any, ...]) -> None:
-        self._cuda, self._launch = cuda, cuda.launch
+        self._cuda, self._launch, self._acting = cuda, cuda.launch, cuda.launch.threads
+        self._names = cuda.names
         self._call = (function, *args)
         self._grid_dim, self._block_dim = self._launch.extents
         self._index = Index(
@@ -42,10 +40,11 @@ class Block:
         )
         self._memory = Memory(self._launch.threads, shared=True)
         self._shared = Shared(self._launch.dynamic_bytes, self._memory)
-        self._waiting = [
-            Thread(self._call, Index(index, self._block_dim), number, number % cuda.warpsize)
-            for number, index in enumerate(_indices(self._block_dim))
-        ]
+        self._waiting = POOL.take(math.prod(self._block_dim))
+        for number, (thread, index) in enumerate(
+            zip(self._waiting, self._launch.indices, strict=True)
+        ):
+            thread.begin(self._call, index, number, number % cuda.warpsize)
         if self.backwards:
             self._waiting.reverse()
         self._steps = 0  # from barrier to barrier
@@ -56,13 +55,14 @@ class Block:
         self._cuda.enter_block(self._index, self._shared)
         verdict = (0, 0)
         while self._waiting:
-            votes = self._resume_all(self._waiting, verdict)
+            self._resume_all(self._waiting, verdict)
             self._steps += 1
             # A thread that has ended counts as arrived at every barrier, and has no vote: a
             # barrier waits for "all non-exited threads in the block" (CUDA C++ Programming
             # Guide, compute capability 7.x, "Independent Thread Scheduling").
-            self._waiting = [thread for thread in self._waiting if not thread.dead]
-            verdict = (sum(votes), len(self._waiting))
+            POOL.give_back([thread for thread in self._waiting if thread.ended])
+            self._waiting = [thread for thread in self._waiting if not thread.ended]
+            verdict = (sum([thread.vote for thread in self._waiting]), len(self._waiting))
             if self._waiting and self._waiting[0].of_grid:
                 return True
         return False
@@ -87,8 +87,8 @@ class Block:
     def index(self) -> Index:
         return self._index
 
-    def _resume_all(self, threads: list[Thread], verdict: tuple[int, int]) -> list[bool]:
-        """Let each thread run to its next barrier, or its end; return their votes in favour."""
+    def _resume_all(self, threads: list[Thread], verdict: tuple[int, int]) -> None:
+        """Let each thread run to its next barrier, or its end."""
         self._launch.pass_barrier()
         every = math.prod(self._block_dim)
         ended_threads = every - len(threads)
@@ -103,7 +103,6 @@ class Block:
         _must_meet(threads, self._index)
         self._launch.threads.refuse_race()
         self._memory.refuse_unwritten(ended)
-        return [thread.vote for thread in threads]
 
     def _run(self, threads: list[Thread], verdict: tuple[int, int]) -> None:
         self._shuffled = False  # whether a thread came to a shuffle since the last barrier
@@ -114,7 +113,7 @@ class Block:
         size = self._cuda.warpsize
         for _, warp in itertools.groupby(threads, lambda thread: thread.number // size):
             lanes = list(warp)
-            while groups := exchanged([thread for thread in lanes if not thread.dead]):
+            while groups := exchanged([thread for thread in lanes if not thread.ended]):
                 for group in groups:
                     self._meet([thread for thread, _ in group])
                 for thread, value in itertools.chain.from_iterable(groups):
@@ -131,20 +130,27 @@ class Block:
 
     def _resume(self, thread: Thread, handed: Any) -> None:
         """Let a thread run to its next barrier or shuffle, or its end."""
-        self._cuda.turn_to(thread)
-        self._launch.turn_to(thread.index, thread.number, thread.paused)
-        thread.exchange = thread.paused = None
-        self._launch.threads.outside = None
+        cuda, acting = self._cuda, self._acting
+        cuda.running, cuda.threadIdx = thread, thread.index
+        if self._names.moving:
+            self._names.move()
+        if thread.paused is None:
+            acting.begin_turn(thread.index)
+        else:
+            acting.resume(thread.paused)
+            thread.exchange = thread.paused = None
+        if self._launch.log is not None:
+            self._launch.log.begin_thread(thread.number)
         try:
-            thread.vote = thread.switch(handed) is True
+            thread.switch(handed)
         except IndexError as error:
             self._explain(thread, error)
-        caught = self._launch.threads.outside
-        if caught is not None:
-            self._explain(thread, caught.error, " A GPU stops nothing there that could be caught.")
+        if acting.outside is not None:
+            caught = acting.outside.error
+            self._explain(thread, caught, " A GPU stops nothing there that could be caught.")
         if thread.exchange is not None:
             self._shuffled = True
-            thread.paused = self._launch.threads.pause()
+            thread.paused = acting.pause()
 
     def _explain(self, thread: Thread, error: IndexError, more: str = "") -> NoReturn:
         """Raise OutOfBounds with the thread, its index, the array, and `more`."""
@@ -188,12 +194,12 @@ def _must_meet(threads: list[Thread], block: Index) -> None:
 
     A thread may end early, by `return`. A thread that ends otherwise has passed the barrier by.
     """
-    waiting = [thread for thread in threads if not thread.dead]
+    waiting = [thread for thread in threads if not thread.ended]
     if not waiting:
         return
-    first = waiting[0]
+    first, place = waiting[0], waiting[0].barrier
     for thread in threads:
-        if not thread.dead and not thread.waits_with(first):
+        if not thread.ended and thread.barrier != place and not thread.waits_with(first):
             thread.throw(
                 races.DivergentBarrier(
                     f"thread {thread.index} of block {block} waits at the barrier in "
@@ -201,7 +207,7 @@ def _must_meet(threads: list[Thread], block: Index) -> None:
                     f"{quoted(first.site)}: all threads of a block must meet at one"
                 )
             )
-        if thread.dead and not has_return(thread.call[0].__code__):
+        if thread.ended and not has_return(thread.call[0].__code__):
             first.throw(
                 races.DivergentBarrier(
                     f"thread {first.index} of block {block} waits at the barrier in "
@@ -209,9 +215,3 @@ def _must_meet(threads: list[Thread], block: Index) -> None:
                     "end of the kernel: all threads of a block must meet at one"
                 )
             )
-
-
-def _indices(extents: races.Index) -> Iterator[races.Index]:
-    # x runs fastest, as in a GPU's thread numbers.
-    for z, y, x in np.ndindex(*reversed(extents)):
-        yield x, y, z

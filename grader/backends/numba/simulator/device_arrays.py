@@ -21,19 +21,25 @@ from grader.backends.numba.simulator.not_simulated import NotSimulated
 from grader.backends.numba.simulator.parent_arrays import Whole
 from grader.backends.numba.simulator.races import Memory
 from grader.backends.numba.simulator.running import running
+from grader.worker.bounds import Access
 
 _init = FakeCUDAArray.__init__
 _get = FakeCUDAArray.__getitem__
 _set = FakeCUDAArray.__setitem__
 
 
-def device_array(array: NDArray[Any], note: Note, name: str) -> Any:
+# Return what takes the accesses of a call that is counted, else None.
+Noting = Callable[[], Note | None]
+
+
+def device_array(array: NDArray[Any], noting: Noting, name: str) -> Any:
     """Make a device array over the same memory, for the entry in place of one on a GPU.
 
     It has `shape`, `size`, `dtype`, `copy_to_host()` and the rest of a device array, and simulated
-    kernels take it. `note` receives every access; errors call the array `name`.
+    kernels take it. `noting` is asked at each access outside of kernels, and at each launch. Errors
+    call the array `name`.
     """
-    return _Observed(array, note, Whole.of(array, name))
+    return _Observed(array, noting, Whole.of(array, name))
 
 
 class _Observed(FakeCUDAArray):
@@ -42,16 +48,21 @@ class _Observed(FakeCUDAArray):
     A part of it, or the same memory in another shape, reports its own accesses.
     """
 
-    def __init__(self, array: NDArray[Any], note: Note, whole: Whole, stream: int = 0) -> None:
+    def __init__(self, array: NDArray[Any], noting: Noting, whole: Whole, stream: int = 0) -> None:
         super().__init__(array, stream)
-        self._note = note
+        self._noting = noting
         self._whole = whole
 
+    def _note(self, size: int, what: Access) -> None:
+        note = self._noting()
+        if note is not None:
+            note(size, what)
+
     def _again(self, array: NDArray[Any]) -> _Observed:
-        return _Observed(array, self._note, self._whole, self.stream)
+        return _Observed(array, self._noting, self._whole, self.stream)
 
     def in_kernel(self, memory: Memory) -> Array:
-        return Array(self._ary, memory, self._whole, self._note)
+        return Array(self._ary, memory, self._whole, self._noting())
 
     def __getitem__(self, index: Any) -> Any:
         if running() is not None:

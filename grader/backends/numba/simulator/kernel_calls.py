@@ -24,7 +24,7 @@ from grader.backends.numba.simulator.launch_limits import (
     check_bounds,
     check_together,
 )
-from grader.backends.numba.simulator.module import Cuda
+from grader.backends.numba.simulator.module import Cuda, unknown
 from grader.backends.numba.simulator.not_simulated import NotSimulated
 from grader.backends.numba.simulator.running import launching, running
 
@@ -49,6 +49,8 @@ def call(kernel: Any, args: tuple[Any, ...], configuration: Any) -> None:
         compiled_for(kernel, args, configuration)
         raise
     except _OF_PYTHON as error:
+        if isinstance(error, AttributeError) and isinstance(error.obj, Cuda):
+            error.args = (unknown(str(error.name)),)
         if _is_the_learners(error) or not _compiles(kernel, args, configuration):
             raise
         why = f"numba compiles this kernel, and the simulator cannot run it ({error})"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from grader.backends.numba.simulator.access_log import Log
 from grader.backends.numba.simulator.arrays import Array
-from grader.backends.numba.simulator.races import Memory, Outside, Paused, Threads
-from grader.worker.races import Index
+from grader.backends.numba.simulator.races import Memory, Outside, Threads
+from grader.backends.numba.simulator.thread import Index
+from grader.worker import races
 
 
 class Launch:
@@ -15,12 +18,14 @@ class Launch:
 
     log: Log | None = None  # of all launches, while one is requested
 
-    def __init__(self, grid: Index, block: Index, dynamic_bytes: int) -> None:
+    def __init__(self, grid: races.Index, block: races.Index, dynamic_bytes: int) -> None:
         self._grid = grid
         self._block = block
         self.dynamic_bytes = dynamic_bytes  # of shared memory, for each block
         self.threads = Threads(self.log)
         self.memory = Memory(self.threads, shared=False)
+        # Of the threads of each block. x runs fastest, as in a GPU's thread numbers.
+        self.indices = [Index((x, y, z), block) for z, y, x in np.ndindex(*reversed(block))]
         self._begun = False  # whether any block was entered
 
     def enter_block(self, index: Any, steps: int, function: Any, *args: object) -> None:
@@ -42,7 +47,7 @@ class Launch:
         log.begin_launch(function.__name__, self._grid, self._block, arrays)
 
     @property
-    def extents(self) -> tuple[Index, Index]:
+    def extents(self) -> tuple[races.Index, races.Index]:
         """The launch's blocks, and the threads of a block."""
         return self._grid, self._block
 
@@ -51,15 +56,6 @@ class Launch:
         self.threads.begin_interval()
         if self.log is not None:
             self.log.begin_step()
-
-    def turn_to(self, index: object, number: int, paused: Paused | None) -> None:
-        """Let a thread of the block continue: after a barrier, or where it paused."""
-        if paused is None:
-            self.threads.begin_turn(index)
-        else:
-            self.threads.resume(paused)
-        if self.log is not None:
-            self.log.begin_thread(number)
 
     def outside(self, error: IndexError) -> Outside | None:
         """Return and log the array access that caused this error; None if no array access did."""
@@ -71,7 +67,7 @@ class Launch:
         return access
 
 
-def _number(index: Any, extents: Index) -> int:
+def _number(index: Any, extents: races.Index) -> int:
     # x runs fastest.
     across, down, _ = extents
     return int(index.x + across * (index.y + down * index.z))

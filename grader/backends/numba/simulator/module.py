@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, NoReturn
 
 import numpy as np
 from numba import cuda as numba_cuda
@@ -27,13 +28,13 @@ from grader.worker import races
 
 
 class Cuda:
-    """The `cuda` of one launch; it acts for the running thread."""
+    """The `cuda` of one launch; it acts for the running thread, which its block sets."""
 
+    running: Thread
     warpsize = LANES
     libdevice = LIBDEVICE
     threadIdx: Any = None
     blockIdx: Any = None
-    laneid = 0
     shared: Any = None
 
     def __init__(self, grid: races.Index, block: races.Index, dynamic_bytes: int) -> None:
@@ -49,11 +50,9 @@ class Cuda:
         self.blockIdx = index
         self.shared = shared
 
-    def turn_to(self, thread: Thread) -> None:
-        self.running = thread
-        self.threadIdx = thread.index
-        self.laneid = thread.lane
-        self.names.move()
+    @property
+    def laneid(self) -> int:
+        return self.running.lane
 
     def grid(self, ndim: int) -> Any:
         at, of, block = self.threadIdx, self.blockDim, self.blockIdx
@@ -117,16 +116,12 @@ class Cuda:
     def selp(self, a: Any, b: Any, c: Any) -> Any:
         return b if a else c
 
-    def __getattr__(self, name: str) -> Any:
-        found = vectors.TYPES.get(name, getattr(numba_cuda, name, None))
-        if isinstance(found, Type) or name in vectors.TYPES:
-            setattr(self, name, found)
-            return found
-        if hasattr(numba_cuda, name):
-            raise NotSimulated(f"cuda.{name} is not simulated")
-        close = difflib.get_close_matches(name, [*NAMES, *vectors.TYPES], n=1)
-        meant = f": did you mean cuda.{close[0]}?" if close else ""
-        raise AttributeError(f"cuda has no {name}{meant}")
+
+def unknown(name: str) -> str:
+    """Return the message for a name that cuda lacks."""
+    close = difflib.get_close_matches(name, [*NAMES, *vectors.TYPES], n=1)
+    meant = f": did you mean cuda.{close[0]}?" if close else ""
+    return f"cuda has no {name}{meant}"
 
 
 def _axes(ndim: Any) -> int:
@@ -199,8 +194,20 @@ class _Groups:
 NAMES = tuple(
     name
     for name in (*vars(Cuda), "gridDim", "blockDim", "shared", "local", "const", "atomic", "cg")
-    if not name.startswith("_") and name not in ("enter_block", "turn_to", "names")
+    if not name.startswith("_") and name not in ("enter_block", "names")
 )
+
+
+def _refuse(name: str, cuda: Cuda) -> NoReturn:
+    raise NotSimulated(f"cuda.{name} is not simulated")
+
+
+# numba's other names. With __getattr__, which would find them too, all attributes would be slow.
+for _name, _value in {**vars(numba_cuda), **vectors.TYPES}.items():
+    if isinstance(_value, Type) or _name in vectors.TYPES:
+        setattr(Cuda, _name, _value)
+    elif not _name.startswith("__") and _name not in NAMES:
+        setattr(Cuda, _name, property(partial(_refuse, _name)))
 call_in_errors("cuda", Cuda)
 call_in_errors("cuda.atomic", Atomic)
 call_in_errors("cuda.local", Local)

@@ -29,7 +29,7 @@ class Names:
     def __init__(self, simulated: Any, device_names: tuple[str, ...]) -> None:
         self._seen: set[FunctionType] = set()
         self._before: list[tuple[Put, Any]] = []
-        self._moving: list[tuple[Put, str]] = []  # to be put again for each thread
+        self.moving: list[tuple[Put, str]] = []  # to be put again for each thread
         self._simulated = simulated
         self._meanings: dict[int, Any] = {
             id(cuda): simulated,
@@ -57,18 +57,18 @@ class Names:
             self._before.append((put, value))
             put(meaning if name is None else getattr(self._simulated, name))
             if name is not None and name in _MOVING:
-                self._moving.append((put, name))
+                self.moving.append((put, name))
 
     def move(self) -> None:
         """Let the single names that differ from thread to thread be those of the acting one."""
-        for put, name in self._moving:
+        for put, name in self.moving:
             put(getattr(self._simulated, name))
 
     def leave(self) -> None:
         """Let all names mean what they did before the launch."""
         for put, value in reversed(self._before):
             put(value)
-        self._before, self._seen, self._moving = [], set(), []
+        self._before, self._seen, self.moving = [], set(), []
 
 
 class _Module:

@@ -13,7 +13,6 @@ import math
 import sys
 import types
 from bisect import bisect_right
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -26,7 +25,7 @@ from grader.backends.numba.simulator.source_text import (
     parted_in_a_turn,
     uncalled_barrier,
 )
-from grader.worker.races import Moments, Order, Race, Uninitialised, VectorClock, merge
+from grader.worker.races import Order, Race, Uninitialised, VectorClock, merge
 from grader.worker.source_sites import Site, line_of, quoted
 
 
@@ -45,33 +44,37 @@ class Array(Protocol):
     def element(self, address: int) -> str:
         """Name the element of the current access."""
 
+    def holds(self, index: Any, value: Any) -> bool:
+        """Report whether a write of this value leaves the element's bits as they are."""
+
 
 # Plain tuples, because a simulated thread spends much of its time here.
 Done = tuple[int, Site]  # one access: its moment and its place
-# Accesses of one kind to one element that a later one may race with: the last; the last before it
-# by another thread of the same block; the last by another block.
-Lately = tuple[Done, Done | None, Done | None]
+# Accesses of one kind to one element that a later one may race with: moment and place of the last;
+# the last before it by another thread of the same block; the last by another block.
+Lately = tuple[int, Site, Done | None, Done | None]
 # A turn: its number, the moment, and the writes visible in it: in all, and in its warp alone.
 Paused = tuple[int, int, VectorClock, VectorClock]
 BLOCK_SCOPE = 1 << 40  # added to a turn's number: its writes are visible to its own block alone
 
 
-class Threads(Moments):
+class Threads:
     """The acting thread and block of one launch, and the writes of others visible to it."""
 
     def __init__(self, log: Log | None = None) -> None:
-        super().__init__()
         self.log = log
+        self.now = 0
+        # By moment: the number of the turn, which is its first moment, and the thread.
+        self._turns: list[int] = [0]
+        self._acted: list[object] = [None]
         self.turn = self.interval = self.block = 0  # the moments at which they began
         self.atomic: Site | None = None  # of the current atomic operation
-        self.atomic_read = False  # whether it has read its element
         self.outside: Outside | None = None  # the last access that numpy refused
         self.from_end = (0, 0, 0)  # the last negative index: its turn, its address, the index
         self.race: Race | None = None  # within the acting block, and not raised yet
         self._order = Order()
         self._blocks: list[int] = []  # the moments at which they began
         self._indices: list[object] = []
-        self._numbers: list[int] = []  # of each turn, the number of its first part
         self._acquired_before: VectorClock = {}  # by the block's threads before the last barrier
         self._acquired_since: VectorClock = {}
         self._in_warp: VectorClock = {}  # by cuda.syncwarp, to the acting thread
@@ -91,9 +94,11 @@ class Threads(Moments):
         self._order.acquired, self._acquired_since = {}, {}
 
     def begin_turn(self, thread: object) -> None:
-        self._numbers.append(len(self._numbers))
-        self.turn = self.begin(thread)
-        self._in_warp = {}
+        self.now = self.turn = now = self.now + 1
+        self._turns.append(now)
+        self._acted.append(thread)
+        if self._in_warp:
+            self._in_warp = {}
         if self._order.acquired or self._acquired_before:
             merge(self._acquired_since, self._order.acquired)
             self._order.acquired = dict(self._acquired_before)
@@ -102,8 +107,9 @@ class Threads(Moments):
         """Let the acting thread wait for others, but at no barrier."""
         acquired, self._order.acquired = self._order.acquired, {}
         merge(self._acquired_since, acquired)
-        self.now += 1
-        return self.number(self.turn), self.now - 1, acquired, self._in_warp
+        paused = self._turns[self.turn], self.now, acquired, self._in_warp
+        self._go_on()
+        return paused
 
     def meet_in_warp(self, paused: list[Paused]) -> list[Paused]:
         """Make visible to all of these threads what each has written and seen."""
@@ -115,24 +121,27 @@ class Threads(Moments):
 
     def meet_in_grid(self) -> None:
         """Note that all threads of all blocks met: accesses before race with none after."""
-        self.now += 1
+        self._go_on()
         self._grid_met = self.now
 
     def resume(self, paused: Paused) -> None:
         """Let a thread that paused since the last barrier continue."""
         merge(self._acquired_since, self._order.acquired)
         number, _, self._order.acquired, self._in_warp = paused
-        self._numbers.append(number)
-        self.turn = self.begin(self._parties[number])
+        self._go_on(number)
+        self.turn = self.now
 
-    def number(self, moment: int) -> int:
-        """Return the number of a turn, the same for both of its parts."""
-        return self._numbers[super().number(moment)]
+    def _go_on(self, turn: int | None = None) -> None:
+        """Begin a moment, of the acting thread's turn or of another that goes on."""
+        turn = self._turns[self.turn] if turn is None else turn
+        self.now += 1
+        self._turns.append(turn)
+        self._acted.append(self._acted[turn])
 
     def own(self, moment: int) -> bool:
         """Report whether the acting thread acted at this moment, after the last barrier."""
         return moment >= self.turn or (
-            moment >= self.interval and self.number(moment) == self.number(self.turn)
+            moment >= self.interval and self._turns[moment] == self._turns[self.turn]
         )
 
     def came_from_end(self, address: int) -> bool:
@@ -141,21 +150,21 @@ class Threads(Moments):
 
     def fence(self) -> None:
         """Make visible to all this thread's writes, and its block's before the last barrier."""
-        self._order.acquired[self.number(self.turn)] = self.now
+        self._order.acquired[self._turns[self.turn]] = self.now
         self._order.acquired[self._block_key(self.turn)] = self.interval - 1
-        self.now += 1
+        self._go_on()
 
     def fence_in_block(self) -> None:
         """Make visible to the threads of its block what this thread has written."""
-        self._order.acquired[self.number(self.turn) + BLOCK_SCOPE] = self.now
-        self.now += 1
+        self._order.acquired[self._turns[self.turn] + BLOCK_SCOPE] = self.now
+        self._go_on()
 
     def exchange(self, address: int) -> None:
         self._order.exchange(address)
 
     def name(self, moment: int) -> str:
         block = self._indices[bisect_right(self._blocks, moment) - 1]
-        return f"thread {self.party(moment)} of block {block}"
+        return f"thread {self._acted[moment]} of block {block}"
 
     def racing(self, moment: int) -> bool:
         """Report whether nothing orders this moment's access and the current one."""
@@ -163,7 +172,7 @@ class Threads(Moments):
             return False
         if moment < self._grid_met:
             return False
-        number = self.number(moment)
+        number = self._turns[moment]
         return not (
             self.own(moment)
             or self._order.before(number, moment)
@@ -177,7 +186,7 @@ class Threads(Moments):
             raise self.race
 
     def _block_key(self, moment: int) -> int:
-        """Return a block's number as a party: blocks count down from -1, turns up from 0."""
+        """Return a block's number as a party: blocks count down from -1, turns up from 1."""
         return -bisect_right(self._blocks, moment)
 
 
@@ -222,7 +231,7 @@ class Memory:
                 _refine(done, self._unit, unit)
         self._unit = unit
 
-    def load(self, array: Array, address: int, site: Site) -> None:
+    def load(self, array: Array, address: int, size: int, site: Site) -> None:
         """Check a read of an element: plain, or the first part of an atomic operation."""
         threads = self.threads
         if threads.atomic is not None:
@@ -230,8 +239,7 @@ class Memory:
             return
         if threads.log is not None:
             self._note(threads.log, array, address, "read", site)
-        turn = threads.turn
-        unit, stop = address, address + array.itemsize
+        unit, stop = address, address + size
         while unit < stop:
             wrote = self._wrote.get(unit)
             if wrote is not None:
@@ -242,13 +250,15 @@ class Memory:
                 self._check_updates(self._updated.get(unit), array, address, "reads")
             read = self._read.get(unit)
             if read is None:
-                self._read[unit] = ((threads.now, site), None, None)
-            elif read[0][0] < turn:
+                self._read[unit] = (threads.now, site, None, None)
+            elif read[0] < threads.turn:
                 self._read[unit] = self._after(read, site)
             unit += self._unit
 
-    def store(self, array: Array, address: int, site: Site, unchanged: Callable[[], bool]) -> None:
-        """Check a write of an element. `unchanged` reports whether it writes the same bits.
+    def store(
+        self, array: Array, address: int, size: int, site: Site, index: Any, value: Any
+    ) -> None:
+        """Check a write of an element, which has this index.
 
         The second part of an atomic operation needs no check: the first was checked.
         """
@@ -257,16 +267,21 @@ class Memory:
             return
         if threads.log is not None:
             self._note(threads.log, array, address, "write", site)
-        unit, stop = address, address + array.itemsize
+        unit, stop = address, address + size
         while unit < stop:
-            self._check(self._read.get(unit), array, address, "writes", "read")
+            read = self._read.get(unit)
+            if read is not None:
+                self._check(read, array, address, "writes", "read")
             if self._updated:
                 self._check_updates(self._updated.get(unit), array, address, "writes")
             wrote = self._wrote.get(unit)
-            racing = self._racing(wrote)
-            if racing is not None and not unchanged():
-                self._refuse(array, address, "writes another value to", racing, "wrote")
-            self._wrote[unit] = self._after(wrote, site)
+            if wrote is None:
+                self._wrote[unit] = (threads.now, site, None, None)
+            else:
+                racing = self._racing(wrote)
+                if racing is not None and not array.holds(index, value):
+                    self._refuse(array, address, "writes another value to", racing, "wrote")
+                self._wrote[unit] = self._after(wrote, site)
             unit += self._unit
 
     def _update(self, array: Array, address: int, site: Site) -> None:
@@ -274,10 +289,13 @@ class Memory:
             self._note(self.threads.log, array, address, "update", site)
         for unit in range(address, address + array.itemsize, self._unit):
             wrote, updated = self._wrote.get(unit), self._updated.get(unit)
-            self._check(wrote, array, address, "updates", "wrote")
-            if self._shared and wrote is None and updated is None:
+            if wrote is not None:
+                self._check(wrote, array, address, "updates", "wrote")
+            elif self._shared and updated is None:
                 self._keep_unwritten(array, address)
-            self._check(self._read.get(unit), array, address, "updates", "read")
+            read = self._read.get(unit)
+            if read is not None:
+                self._check(read, array, address, "updates", "read")
             self._updated[unit] = self._after(updated, site)
         self.threads.exchange(address)
 
@@ -286,29 +304,33 @@ class Memory:
         log.note(array.whole, address, array.itemsize, kind, site, now, from_end)
 
     def _after(self, past: Lately | None, site: Site) -> Lately:
-        now = (self.threads.now, site)
+        threads = self.threads
         if past is None:
-            return now, None, None
-        last, before, elsewhere = past
-        if self.threads.own(last[0]):
-            return now, before, elsewhere
-        if last[0] < self.threads.block:
-            return now, None, last
-        return now, last, elsewhere
+            return threads.now, site, None, None
+        moment, _, before, elsewhere = past
+        if moment >= threads.turn or threads.own(moment):
+            return threads.now, site, before, elsewhere
+        if moment < threads.block:
+            return threads.now, site, None, past[:2]
+        return threads.now, site, past[:2], elsewhere
 
-    def _check(
-        self, lately: Lately | None, array: Array, address: int, does: str, did: str
-    ) -> None:
+    def _check(self, lately: Lately, array: Array, address: int, does: str, did: str) -> None:
         """Raise Race if nothing orders one of these accesses and the current one."""
         racing = self._racing(lately)
         if racing is not None:
             self._refuse(array, address, does, racing, did)
 
-    def _racing(self, lately: Lately | None) -> Done | None:
-        if lately is None or (lately[0][0] >= self.threads.turn and lately[1] is lately[2]):
-            return None  # written by no thread, or only by this one
-        for done in lately:
-            if done is not None and self.threads.racing(done[0]):
+    def _racing(self, lately: Lately) -> Done | None:
+        threads = self.threads
+        moment, _, before, elsewhere = lately
+        if (
+            elsewhere is None
+            and (moment >= threads.turn or threads.block <= moment < threads.interval)
+            and (before is None or before[0] < threads.interval)
+        ):
+            return None  # the usual case: only this thread since the barrier, and only this block
+        for done in (lately[:2], before, elsewhere):
+            if done is not None and threads.racing(done[0]):
                 return done
         return None
 
@@ -317,8 +339,8 @@ class Memory:
 
         Updates of one element follow one another: an access after the last one is after all.
         """
-        if lately is not None and self.threads.racing(lately[0][0]):
-            self._refuse(array, address, does, lately[0], "updated")
+        if lately is not None and self.threads.racing(lately[0]):
+            self._refuse(array, address, does, lately[:2], "updated")
 
     def _refuse(self, array: Array, address: int, does: str, done: Done, did: str) -> None:
         """Raise Race, or keep it until the next barrier where both threads are of one block.
