@@ -236,13 +236,9 @@ def compare(
     ]
     with ThreadPoolExecutor(at_once) as pool:
         yield from pool.map(lambda batch: judged(batch, devices, root), batches(due))
-    waiting = [
-        pair
-        for pair, name in zip(wanted, names, strict=True)
-        if rows[name]["gpu"] == asdict(NOT_YET)
-    ]
-    for batch in batches(waiting):
-        yield judged(batch, devices, root, alone=True)
+    for pair, name in zip(wanted, names, strict=True):
+        if rows[name]["gpu"] == asdict(NOT_YET):
+            yield judged([pair], devices, root, alone=True)
 
 
 def batches(due: Sequence[Pair]) -> Iterator[Sequence[Pair]]:
