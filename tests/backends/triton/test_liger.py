@@ -16,7 +16,6 @@ import torch.nn.functional as F
 import triton
 from fake_device import RealDevice, simulated_gpu
 
-pytest.importorskip("liger_kernel", reason="needs the package liger-kernel")
 pytestmark = pytest.mark.slow
 
 MEMORY = 1 << 28  # bytes
@@ -28,6 +27,8 @@ Ops = Callable[[str], ModuleType]
 @pytest.fixture(scope="module")
 def ops(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ops]:
     """A module of liger_kernel.ops by its name; torch answers as beside a GPU meanwhile."""
+    # Not at the head of the file: it imports torch's compiler, which takes seconds.
+    pytest.importorskip("liger_kernel", reason="needs the package liger-kernel")
     with (
         pytest.MonkeyPatch.context() as patch,
         simulated_gpu(tmp_path_factory.mktemp("gpu"), RealDevice, MEMORY),
