@@ -24,6 +24,7 @@ from grader.model import Argument, BrokenExercise, CannotGrade, TensorRef
 
 REDZONE = 512  # bytes of random pattern before, between and after the tensors
 ALIGNMENT = 256  # bytes; torch's allocators align at least as much
+WORD = 8
 
 
 class Arena(Protocol):
@@ -122,7 +123,8 @@ class Placed:
 def place(memory: Tensor, arguments: Sequence[tuple[Argument, Tensor]]) -> tuple[list[Placed], int]:
     """Lay out tensors of these shapes, strides and alignments, with redzones around each.
 
-    Returns the places and the bytes used. Raises BrokenExercise when they do not fit.
+    Returns the places and the bytes used, whole words of 8. Raises BrokenExercise when they do not
+    fit.
     """
     cursor, placed = 0, []
     for argument, like in arguments:
@@ -143,7 +145,7 @@ def place(memory: Tensor, arguments: Sequence[tuple[Argument, Tensor]]) -> tuple
         )
         placed.append(Placed(argument, ref, view(memory, ref), start, stop))
         cursor = stop
-    return placed, cursor + REDZONE
+    return placed, _round_up(cursor + REDZONE, WORD)
 
 
 def view(memory: Tensor, ref: TensorRef) -> Tensor:

@@ -424,6 +424,16 @@ def test_methods_of_arrays_read_all_elements():
     assert loads == ["load"] * 12
 
 
+def test_an_array_from_an_earlier_call_is_counted_in_the_call_that_is():
+    noted, asked, x, out = [], [], np.arange(4, dtype=np.float32), zeros(3)
+    given = device_array(x, lambda: (lambda *_: noted.append(1)) if asked else None, "x")
+    for _ in range(2):
+        methods[1, 1](given, device_array(out, lambda: None, "out"))
+        given.copy_to_host()
+        asked.append(1)
+    assert len(noted) == 13
+
+
 # --- names ----------------------------------------------------------------------------------------
 
 
