@@ -222,7 +222,7 @@ def _result(value: Mapping[str, Any]) -> Built:
     if "fault" in value:
         return Fault(_sentence(value["fault"]))
     if "timed_out" in value:
-        return TooLong(float(value["timed_out"]))
+        return TooLong(_seconds(value["timed_out"]))
     if "error" in value:
         line = value["line"]
         return Refusal(_sentence(value["error"]), None if line is None else _count(line))
@@ -242,6 +242,12 @@ def _count(value: Any) -> int:
     if type(value) is not int or not 0 <= value <= LARGEST:
         raise ValueError(f"{value!r} is not a count")
     return value
+
+
+def _seconds(value: Any) -> float:
+    if type(value) not in (int, float) or not 0 <= value <= LARGEST:
+        raise ValueError(f"{value!r} is no time")
+    return float(value)
 
 
 def _sentence(value: Any) -> str:

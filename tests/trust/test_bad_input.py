@@ -730,8 +730,8 @@ def test_a_gpu_that_others_fill_is_not_the_learners_fault(
     def create(size: int) -> None:
         raise DriverError("cuMemCreate: CUDA_ERROR_OUT_OF_MEMORY")
 
-    vmm = SimpleNamespace(DriverError=DriverError, SharedMemory=SimpleNamespace(create=create))
-    monkeypatch.setitem(sys.modules, "grader.machine.gpu_memory", vmm)
+    monkeypatch.setattr("grader.machine.DriverError", DriverError)
+    monkeypatch.setattr("grader.machine.SharedMemory", SimpleNamespace(create=create))
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (100 << 20, 80_000 << 20))
     grading = Grading(COPY, GOOD, Options(seed=1, device="cuda", pretend="zeros"), ForkServers())
