@@ -124,10 +124,10 @@ def fingerprint(exercise: Exercise, kernel: Path) -> str:
 
 
 def is_settled(row: dict[str, Any] | None, exercise: Exercise, kernel: Path) -> bool:
-    """Report whether a row of the record decides on this kernel as it is now."""
+    """Report whether a row decides on this kernel as it is now, but for its memory on the GPU."""
     return (
         row is not None
-        and row["sum"] != "undecided"
+        and (row["sum"] != "undecided" or row["gpu"] == asdict(NOT_YET))
         and row["fingerprint"] == fingerprint(exercise, kernel)
     )
 

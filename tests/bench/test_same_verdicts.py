@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
 
@@ -125,13 +126,20 @@ def test_a_record_of_other_devices_is_not_gone_on_with(script: ModuleType, tmp_p
 
 @pytest.mark.parametrize(
     ("change", "settled"),
-    [({}, True), ({"sum": "undecided"}, False), ({"fingerprint": "of another file"}, False)],
-    ids=["as it is", "undecided", "changed"],
+    [
+        ({}, True),
+        ({"sum": "undecided"}, False),
+        ({"sum": "undecided", "gpu": "waits"}, True),
+        ({"fingerprint": "of another file"}, False),
+    ],
+    ids=["as it is", "undecided", "memory is still to be measured", "changed"],
 )
 def test_a_run_goes_on_where_it_ended(
     script: ModuleType, change: dict[str, str], settled: bool
 ) -> None:
     exercise = catalog.find(ROOT, "p01_map")
+    gpu = script.NOT_YET if change.get("gpu") == "waits" else script.Verdict("pass")
     row = {"sum": "same", "fingerprint": script.fingerprint(exercise, exercise.solution)}
-    assert script.is_settled(row | change, exercise, exercise.solution) is settled
+    row = row | change | {"gpu": asdict(gpu)}
+    assert script.is_settled(row, exercise, exercise.solution) is settled
     assert not script.is_settled(None, exercise, exercise.solution)
