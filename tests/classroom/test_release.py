@@ -282,7 +282,11 @@ def test_the_wheel_holds_what_setuptools_would_pack():
     package = Path(grader.__file__).parent
     options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
     patterns = ["*.py", *options["package-data"]["grader"]]
-    there = [path.relative_to(package) for path in package.rglob("*") if path.is_file()]
+    there = [
+        path.relative_to(package)
+        for path in package.rglob("*")
+        if path.is_file() and path.parent.name != "__pycache__"
+    ]
     expected = {
         f"grader/{path.as_posix()}"
         for path in there

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,7 +45,15 @@ def message(source: str, arena: torch.Tensor, folder: Path) -> str | None:
 
 
 @pytest.mark.filterwarnings("ignore:Logical operators")
-def test_messages(arena: torch.Tensor, tmp_path: Path, snapshot, capfd: pytest.CaptureFixture[str]):
+def test_messages(
+    arena: torch.Tensor,
+    tmp_path: Path,
+    snapshot,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    # As in a worker: bytecode of the file before would be taken for one of the same size and second.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     texts = {}
     for name, source in sources().items():
         texts[name] = message(source, arena, tmp_path)
