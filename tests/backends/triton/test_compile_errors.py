@@ -52,7 +52,7 @@ def test_messages(
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ):
-    # As in a worker: bytecode of the file before would be taken for one of the same size and second.
+    # As in a worker: bytecode of the file before would serve one of the same size and second.
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     texts = {}
     for name, source in sources().items():
