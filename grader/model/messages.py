@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -450,6 +451,8 @@ def _recorded_launch(value: Mapping[str, Any], codes: int) -> RecordedLaunch:
     for kind, number in parameters:
         if type(number) is not (float if _one_of(PARAMETERS, kind).startswith("fp") else int):
             raise TypeError(f"{number!r} is no {kind}")
+    if not re.fullmatch(r"[A-Za-z_$][\w$.]*", _text(value["kernel"]), re.ASCII):
+        raise ValueError("no name of a kernel")  # it will stand in a table, among what is counted
     return RecordedLaunch(
         kernel=_text(value["kernel"]),
         code=_count(value["code"], codes - 1),

@@ -169,7 +169,9 @@ class RemoteKernel:
         """Write random bytes everywhere, then inputs, then poison; return a copy for comparison."""
         fresh = torch.Generator(region.device)
         fresh.seed()
-        region.view(torch.int64).random_(generator=fresh)  # 5 times as fast as the system's bytes
+        region.view(torch.int64).random_(
+            -(2**63), None, generator=fresh
+        )  # 5 times as fast as the system's bytes
         self.poison = Poison.fresh()
         for place_ in placed:
             if place_.argument.role == "out":

@@ -108,7 +108,10 @@ def handing_over(descriptor: int | None, path: Path) -> Iterator[None]:
     """
     assert descriptor is not None
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(path))
+        try:
+            listener.bind(str(path))
+        except OSError as error:  # such as a path of more than 107 bytes
+            raise NotCounted(f"no socket in the temporary directory ({error})") from None
         listener.listen(1)
 
         def hand_over() -> None:

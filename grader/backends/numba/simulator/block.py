@@ -131,7 +131,7 @@ class Block:
     def _resume(self, thread: Thread, handed: Any) -> None:
         """Let a thread run to its next barrier or shuffle, or its end."""
         cuda, acting = self._cuda, self._acting
-        cuda.running, cuda.threadIdx = thread, thread.index
+        cuda.running, cuda.threadIdx, cuda.laneid = thread, thread.index, thread.lane
         if self._names.moving:
             self._names.move()
         if thread.paused is None:

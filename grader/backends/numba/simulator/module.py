@@ -28,12 +28,13 @@ from grader.worker import races
 
 
 class Cuda:
-    """The `cuda` of one launch; it acts for the running thread, which its block sets."""
+    """The `cuda` of one launch; the block sets the thread for which it acts."""
 
     running: Thread
     warpsize = LANES
     libdevice = LIBDEVICE
     threadIdx: Any = None
+    laneid = 0
     blockIdx: Any = None
     shared: Any = None
 
@@ -49,10 +50,6 @@ class Cuda:
     def enter_block(self, index: Any, shared: Shared) -> None:
         self.blockIdx = index
         self.shared = shared
-
-    @property
-    def laneid(self) -> int:
-        return self.running.lane
 
     def grid(self, ndim: int) -> Any:
         at, of, block = self.threadIdx, self.blockDim, self.blockIdx

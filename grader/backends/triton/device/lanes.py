@@ -97,7 +97,7 @@ class Lanes:
 
     @property
     def low(self) -> int:
-        """A bound of the addresses, mostly the lowest one; `high` is mostly the highest one."""
+        """A lower bound of the addresses, which may lie outside all arrays; `high` is an upper one."""
         return self._ends[0]
 
     @property

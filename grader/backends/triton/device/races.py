@@ -90,9 +90,10 @@ class Races:
     def _touched(self, lanes: Lanes) -> Iterator[tuple[Region, Lanes]]:
         """Yield the regions that an access touches, with the lanes there."""
         self._sites.append(lanes.access.site)
-        region = self._regions[bisect_right(self._starts, lanes.low) - 1]
-        if lanes.high < region.stop:
-            yield region, lanes
+        # `low` is a bound, which may lie below all regions although no lane does.
+        place = bisect_right(self._starts, lanes.low) - 1
+        if place >= 0 and lanes.high < self._regions[place].stop:
+            yield self._regions[place], lanes
             return
         for region in self._regions:
             inside = _inside(lanes, region)
