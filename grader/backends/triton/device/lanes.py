@@ -97,7 +97,7 @@ class Lanes:
 
     @property
     def low(self) -> int:
-        """A lower bound of the addresses, which may lie outside all arrays; `high` is an upper one."""
+        """A lower bound of the addresses, perhaps outside of all arrays; `high` is an upper one."""
         return self._ends[0]
 
     @property
@@ -111,11 +111,6 @@ class Lanes:
         low = sum(each.item() if each.size == 1 else int(each.min()) for each in firsts)
         high = sum(each.item() if each.size == 1 else int(each.max()) for each in firsts)
         return low, high + beyond
-
-    @property
-    def adjacent(self) -> bool:
-        """Say if the element of each lane follows that of the lane before."""
-        return self.run == self.count
 
     @property
     def _alike(self) -> bool:

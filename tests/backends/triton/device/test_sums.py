@@ -146,7 +146,7 @@ def same(one: Lanes, other: Lanes) -> None:
         assert one.low <= one.addresses.min()
         assert one.high >= one.addresses.max()
         steps = np.diff(one.addresses) == one.access.itemsize
-        assert one.adjacent == steps.all()
+        assert (one.run == one.count) == steps.all()
         assert one.run * one.starts.size == one.count
     if not one.shared:
         assert one.programs.tolist() == other.programs.tolist()
