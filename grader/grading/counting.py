@@ -37,6 +37,10 @@ class Counted:
     peak: int
 
 
+class FailedInSimulation(Finding):
+    """A step that is skipped because the call fails in simulation alone, perhaps on purpose."""
+
+
 def begin(grading: Grading) -> None:
     """Simulate one call for later steps while the first ones use the GPU."""
     simulates = backends.find(grading.spec.backend).can.simulate
@@ -61,7 +65,7 @@ def counted(grading: Grading) -> Counted | Finding:
         # kernel may ask its card, or use what no simulator has.
         if grading.options.device != "cpu" and error.failure.kind not in CERTAIN:
             reason = f"not counted: the simulator cannot run it: {error.failure.message}"
-            return Finding(reason, outcome=Outcome.SKIP)
+            return FailedInSimulation(reason, outcome=Outcome.SKIP)
         raise KernelFailure(with_case(error.failure, grading, case)) from None
     wrong = wrong_answer(grading, one)
     return one if wrong is None else Finding(case.headline, wrong, Outcome.FAIL)

@@ -15,6 +15,7 @@ from one_step import one_step
 from syrupy.assertion import SnapshotAssertion
 
 from grader.course import catalog
+from grader.grading.counting import FailedInSimulation
 from grader.grading.options import Options
 from grader.grading.step import Finding
 from grader.grading.steps.traffic import counters, limits
@@ -182,6 +183,20 @@ def test_counters_are_read_only_where_the_simulation_was_skipped(
     monkeypatch.setattr(counters, "traffic", lambda _, why: second if why == WHY else None)
     found = limits.traffic(grading())
     assert found is (second if outcome is Outcome.SKIP else first)
+
+
+@pytest.mark.parametrize(
+    ("passes", "outcome"), [(2, Outcome.SKIP), (3, Outcome.FAIL)], ids=["passes", "fails"]
+)
+def test_who_fails_in_simulation_alone_can_only_fail_by_counters(
+    measure, passes: int, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
+):
+    """A file can fail there on purpose, and hide its passes from the counters in the L2 cache."""
+    by_counters = measure(passes)
+    monkeypatch.setattr(limits, "counted", lambda _: FailedInSimulation(WHY, outcome=Outcome.SKIP))
+    monkeypatch.setattr(counters, "traffic", lambda *_: by_counters)
+    found = limits.traffic(grading())
+    assert (found.outcome, found.measured) == (outcome, by_counters.measured)
 
 
 def test_a_pass_by_counters_earns_the_points(

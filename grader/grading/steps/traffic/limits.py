@@ -8,10 +8,11 @@ on arguments count as well.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from torch import Tensor
 
-from grader.grading.counting import counted
+from grader.grading.counting import FailedInSimulation, counted
 from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.grading.steps.traffic import counters
@@ -23,11 +24,14 @@ from grader.model import Failure, GraderError, Outcome, Spec, Traffic
 def traffic(grading: Grading) -> Finding:
     """Count one call on the spec's counted case and hold it against the most that it allows.
 
-    On a GPU, the hardware counts for a kernel that cannot be simulated.
+    On a GPU, the hardware counts for a kernel that cannot be simulated. Its counters see less than
+    the simulation: a kernel that merely fails in simulation can fail by them, and earn nothing.
     """
     spec, one = grading.spec, counted(grading)
     if isinstance(one, Finding):
-        return counters.traffic(grading, one.summary) if one.outcome is Outcome.SKIP else one
+        found = counters.traffic(grading, one.summary) if one.outcome is Outcome.SKIP else one
+        chosen = isinstance(one, FailedInSimulation) and found.outcome is Outcome.PASS
+        return replace(found, outcome=Outcome.SKIP) if chosen else found
     rows = _per_element(grading, {**one.inputs, **one.outputs}, one.counts)
     summary = f"{one.case.headline}: " + ", ".join(map(_in_words, rows))
     fault = next(filter(None, (_fault(spec, count) for count in rows)), None)
