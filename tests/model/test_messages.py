@@ -66,6 +66,7 @@ RECORDING = {"launches": [LAUNCH], "code": ["aGk="], "scratch": 0, "refused": ""
         {"seq": 1, "recording": RECORDING | {"launches": [LAUNCH | {"code": 1}]}},
         {"seq": 1, "recording": RECORDING | {"launches": [LAUNCH | {"grid": [0, 1, 1]}]}},
         {"seq": 1, "recording": RECORDING | {"launches": [LAUNCH | {"threads": "32"}]}},
+        {"seq": 1, "recording": RECORDING | {"launches": [LAUNCH | {"kernel": 'k","1","7'}]}},
         *(
             {"seq": 1, "recording": RECORDING | {"launches": [LAUNCH | {"parameters": wrong}]}}
             for wrong in ([["i32", 1.0]], [["fp32", 1]], [["f16", 1]], [[[], 1]], [["i32"]], [3])

@@ -186,3 +186,9 @@ def test_the_process_below_ncu_gets_the_arena(tmp_path: Path, monkeypatch: pytes
 def test_a_process_that_never_asks_for_the_arena_holds_nobody_up(tmp_path: Path):
     with memory_traffic.handing_over(0, tmp_path / "arena"):
         pass
+
+
+def test_a_temporary_folder_of_a_long_path_is_no_fault_of_the_kernel(tmp_path: Path) -> None:
+    """The path of a socket has 107 bytes at most."""
+    with pytest.raises(NotCounted), memory_traffic.handing_over(0, tmp_path / (120 * "x")):
+        pass
