@@ -135,7 +135,7 @@ def test_a_limit_that_is_too_low_is_named(kind: int, limit: int, named: str):
 
 def test_the_limits_that_a_check_asks_for_are_enough():
     done = limited({resource.RLIMIT_NOFILE: FILES, resource.RLIMIT_AS: ADDRESSES})
-    assert done.returncode == 0
+    assert done.returncode == 0, done.stdout
 
 
 def limited(limits: Mapping[int, int]) -> subprocess.CompletedProcess[str]:

@@ -258,10 +258,21 @@ def started() -> Iterator[tuple[ForkServer, WorkerLink]]:
 
 
 def of_device_and_worker() -> tuple[int, int]:
-    """The pids of the device and of the worker, in the order in which they were forked."""
-    below = sorted(processes.descendants())
-    device, worker = below[-2:]
+    """The pids of the device and of the worker, in the order in which they were forked.
+
+    They have no children. The pids of a machine start again after its last one, those of the fork
+    server's own namespace hardly ever.
+    """
+    below = processes.descendants()
+    leaves = below - {int(said_of(pid, "PPid")[0]) for pid in below}
+    device, worker = sorted(leaves, key=lambda pid: int(said_of(pid, "NSpid")[-1]))
     return device, worker
+
+
+def said_of(pid: int, field: str) -> list[str]:
+    """The values of a field in /proc/PID/status."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return status.partition(f"{field}:")[2].splitlines()[0].split()
 
 
 def gone(pids: Sequence[int]) -> bool:
@@ -282,10 +293,7 @@ def test_a_device_runs_in_a_session_of_its_own_that_nobody_may_look_into(started
     assert os.getsid(worker) == worker
     if os.getuid() == 0:
         assert os.stat(f"/proc/{worker}").st_uid != 0
-        users = [
-            Path(f"/proc/{pid}/status").read_text().partition("Uid:")[2].split()[0]
-            for pid in (device, worker)
-        ]
+        users = [said_of(pid, "Uid")[0] for pid in (device, worker)]
         assert len(set(users)) == 2
     assert os.stat(f"/proc/{device}/mem").st_uid == 0  # of a process that is not dumpable
 
