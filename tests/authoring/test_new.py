@@ -218,6 +218,15 @@ def test_an_impossible_draft_is_refused_with_a_reason(
     assert everything(root) == before
 
 
+def test_puzzles_of_both_languages_are_counted_apart(root: Path):
+    drafted = new.draft(root, "t01_other", "p01")
+    assert drafted.exercise.folder == root / "puzzles" / "t01_other"
+    new.write(drafted)
+    with pytest.raises(UsageError, match="number of t01_mine is taken by t01_other") as told:
+        new.draft(root, "t01_mine", "p01")
+    assert told.value.next_step == "t02_mine is free."
+
+
 @pytest.mark.parametrize("place", ["exercises/40_my_op", "solutions/40_my_op"])
 @pytest.mark.parametrize("kind", ["file", "empty folder", "dangling link"])
 def test_an_existing_folder_is_not_written_over(place: str, kind: str, root: Path):
