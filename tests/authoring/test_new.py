@@ -134,8 +134,8 @@ def test_the_lesson_says_what_the_spec_says(model: Exercise, tmp_path: Path):
         assert spec.scored is not None
         assert f"**speed** (on a GPU): {spec.scored.dtype}" in text
     budgets = re.findall(r"^\| ([a-z ]+) \| ([\d,]+) \| ([\d,]+) \|$", text, re.MULTILINE)
-    assert {n.replace(" ", "_"): (int(m), int(b)) for n, m, b in budgets} == {
-        b.count: (b.most, b.best) for b in spec.budgets
+    assert {name.replace(" ", "_"): (most, best) for name, most, best in budgets} == {
+        b.count: (f"{b.most:,}", f"{b.best:,}") for b in spec.budgets
     }
     assert max(map(len, text.splitlines())) <= 100
 

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "puzzles" / "from_threads_to_programs.md"
 LANGUAGES = ("numba", "triton")
 
-SPEC = '''
+SPEC = """
 from grader.spec import Case, Spec, Tolerance, reads, writes
 
 SPEC = Spec(
@@ -44,7 +44,7 @@ SPEC = Spec(
     counted=Case((3, 50), "float32"),
     hints=("a", "b", "c"),
 )
-'''
+"""
 TESTS = """
 from hypothesis import given
 from grader.testing import cases_of
