@@ -10,12 +10,15 @@ import typer
 
 from grader.cli import cases, deliver, options, say
 from grader.course import Exercise, catalog
-from grader.model import TARGETS, BrokenExercise, UsageError, save_file
+from grader.model import TARGETS, BrokenExercise, Status, UsageError, save_file
 
 if TYPE_CHECKING:
+    from grader.authoring import LintFinding
     from grader.grading import Request
     from grader.model import Result, Trace
 
+
+MOST_NOTES = 3  # below a check; `grader lint` lists all
 
 Solution = Annotated[bool, typer.Option("--solution", help="Grade the model solution instead.")]
 KernelFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Grade this file instead.")]
@@ -133,13 +136,24 @@ def _check(requests: Sequence[Request], json: bool) -> int:
         if number:
             say.show_text("")
         following = catalog.following(requests[number].exercise)
-        say.show(terminal.check_report(result, say.width(), following.name if following else None))
+        notes = _lessons_in(requests[number].kernel, result)
+        name = following.name if following else None
+        say.show(terminal.check_report(result, say.width(), name, notes))
         for trace in traces:
             _show_drawing(trace, brief=True)
     if len(requests) > 1 and not json:
         say.show_text("")
         say.show(terminal.several(graded))
     return verdict.exit_code(graded) if len(graded) == len(requests) else _incomplete(graded)
+
+
+def _lessons_in(kernel: Path, result: Result) -> Sequence[LintFinding]:
+    """Find what lessons warn of in a kernel that passed; one that did not has more to mend."""
+    if result.status is not Status.PASS:
+        return ()
+    from grader import authoring
+
+    return authoring.lessons_in(kernel, result.kernel.sha256)[:MOST_NOTES]
 
 
 def _incomplete(graded: Sequence[Result]) -> int:

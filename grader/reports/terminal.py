@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rich.text import Text
 
+from grader.authoring import LintFinding
 from grader.model import (
     Environment,
     Failure,
@@ -49,10 +50,16 @@ _WORDS = {
 }
 
 
-def check_report(result: Result, width: int = WIDEST, following: str | None = None) -> Text:
+def check_report(
+    result: Result,
+    width: int = WIDEST,
+    following: str | None = None,
+    notes: Sequence[LintFinding] = (),
+) -> Text:
     """Return one check: steps with their failures, then the verdict and the next step.
 
-    `following` names the exercise after this one, if there is one.
+    `following` names the exercise after this one, if there is one. `notes` are places of the kernel
+    file that pass, and of which a lesson warns.
     """
     width = min(width, WIDEST)
     report = _heading(result, width)
@@ -60,6 +67,8 @@ def check_report(result: Result, width: int = WIDEST, following: str | None = No
         report.append_text(_step(step, Path(result.kernel.path).name, width))
     for sanitized in result.sanitized:
         report.append_text(_sanitized(sanitized, Path(result.kernel.path).name, width))
+    for note in notes:
+        report.append_text(_note(note, Path(result.kernel.path).name, width))
     if result.message:
         report.append(filled(result.message, width))
     report.append_text(_verdict(result))
@@ -153,6 +162,21 @@ def _sanitizer_error(error: SanitizerError) -> str:
     thread = f", thread {error.thread} of block {error.block}" if error.thread else ""
     times = f" ({error.count} reports)" if error.count > 1 else ""
     return f"{where}{error.message}{thread}{times}"
+
+
+def _note(finding: LintFinding, file: str, width: int) -> Text:
+    indent = " " * 18
+    first, *more = wrap(finding.message, width - len(indent))
+    note = Text("  ")
+    note.append("»", style="yellow")
+    note.append(f" {'note':<14}{first}\n")
+    for part in more:
+        note.append(f"{indent}{part}\n")
+    frame = Frame(line=finding.line, function=finding.function, code=finding.code)
+    note.append(row("at", _frame(frame, file), width))
+    note.append(row("why", finding.why, width))
+    note.append(row("hint", f"{finding.action} No points depend on it.", width))
+    return note
 
 
 def _headline(failure: Failure) -> str:

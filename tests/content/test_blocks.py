@@ -1,4 +1,4 @@
-"""A block is a group of threads in numba and a vector of elements in Triton: a page has one of them.
+"""A block is threads in numba and a vector of elements in Triton: each page has one of the two.
 
 The first sentence of a lesson that has the word says which.
 """

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 from syrupy.assertion import SnapshotAssertion
 
+from grader.authoring.lint.review import review
 from grader.model.outcomes import Limit, Outcome, Status, percent
 from grader.model.results import (
     Clocks,
@@ -268,6 +269,12 @@ def test_great_speed_is_said():
     assert report.endswith("next: `grader list` shows the other exercises\n")
     report = terminal.check_report(GREAT, following="05_swiglu").plain
     assert report.endswith("next: 05_swiglu; `grader show 05_swiglu` prints its contract\n")
+
+
+def test_what_a_lesson_warns_of_stands_above_the_verdict(snapshot: SnapshotAssertion):
+    source = (COURSES.parent / "lint" / "found" / "KG605_wide_accumulator.py").read_bytes()
+    report = terminal.check_report(PASSED, 80, notes=review("kernel.py", source).findings[:1]).plain
+    assert report == snapshot
 
 
 @pytest.mark.parametrize("status", Status)
