@@ -23,7 +23,7 @@ from grader.grading import kind_of
 from grader.model import BrokenExercise, UsageError, fill_folder, replacing_folder
 
 LONGEST = 64  # characters of a name: it is in tables and at the head of every report
-# Puzzles in numba CUDA begin with p, those in Triton with t.
+# A puzzle's letter is that of its language; each letter counts from 01.
 SHELVES = {"": "exercises", "p": "puzzles", "t": "puzzles"}
 _NAME = re.compile(r"(?P<prefix>[pt]?)(?P<number>\d{2,})_[A-Za-z][A-Za-z0-9_]*", re.ASCII)
 

@@ -37,7 +37,7 @@ SPEC = Spec(
         Case((128,), "float32"),
         Case((129,), "float32", draw="integers"),
         Case((1000,), "float32"),
-        Case((4096,), "float32"),
+        Case((4095,), "float32"),
     ),
     largest=(1000,),
     most_elements=1000,

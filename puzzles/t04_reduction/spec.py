@@ -44,7 +44,7 @@ SPEC = Spec(
         Case((3, 63), "float32", draw="sunken"),
         Case((2, 64), "float32", offset=1),
         Case((40, 17), "float32", draw="integers"),
-        Case((64, 64), "float32"),
+        Case((60, 64), "float32"),
     ),
     largest=(40, 64),
     most_elements=1000,

@@ -26,7 +26,7 @@ def _begun_wide(kernel: Function) -> Iterator[Match]:
         if isinstance(node, ast.Assign) and _is_float(node.value):
             for target in node.targets:
                 if isinstance(target, ast.Name) and target.id in carried:
-                    yield Match(node, target.id)
+                    yield Match(node, f"`{target.id}`")
 
 
 def _carried(kernel: Function) -> Iterator[str]:
@@ -52,7 +52,7 @@ RULES = (
         "KG605",
         "wide-accumulator",
         Level.NOTE,
-        "`{what}` begins as a bare number, which has 64 bits, and a loop carries it on.",
+        "{what} begins as a bare number, which has 64 bits, and a loop carries it on.",
         "The type of a variable is the widest that it ever has: each step of the loop is computed "
         "in 64 bits, which most GPUs do many times slower than in 32.",
         "Begin with `float32(0.0)`.",

@@ -2,8 +2,8 @@
 
 From an exercise: README.md, spec.py, test_kernel.py, eager.py, and kernel.py as the stub that its
 present solution makes, whatever the working tree holds. From the course: course.toml, its
-extensions, the Markdown pages of each shelf, LICENSE, the CI file of the chosen kind, and the files that
-`--with` names. No link is followed.
+extensions, the Markdown pages of each shelf, LICENSE, the CI file of the chosen kind, and the files
+that `--with` names. No link is followed.
 """
 
 from __future__ import annotations
