@@ -180,8 +180,8 @@ def find(root: Path, query: str) -> Exercise:
     if len(numbered) == 1:
         return numbered[0]
     if numbered:
-        names = " and ".join(exercise.name for exercise in numbered)
-        raise UsageError(f"{query!r} means {names}.", "Name the one that you mean.")
+        several = " and ".join(exercise.name for exercise in numbered)
+        raise UsageError(f"{query!r} means {several}.", "Name the one that you mean.")
     names = [exercise.name for exercise in known]
     near = (difflib.get_close_matches(query, names, n=2, cutoff=cutoff) for cutoff in (0.8, 0.4))
     close = next(filter(None, near), [])  # distant ones only where none is near
