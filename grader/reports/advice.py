@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from grader.model import Outcome, Result, Status, Step, first_problem, percent
@@ -66,14 +67,25 @@ def _is_puzzle(result: Result) -> bool:
 
 
 def _after_pass(result: Result, following: str | None) -> str:
+    if result.message:  # one case alone was graded
+        return "check again without --case: only all cases together earn points"
+    onward = "`grader list` shows the other exercises"
+    if following is not None:
+        onward = f"{following}; `grader show {following}` prints its contract"
     speed = next((step for step in result.steps if step.name == "speed"), None)
     if speed and speed.outcome is Outcome.SKIP:
         return (
-            f"right, as far as this machine can check; one with a CUDA GPU also grades speed, for "
+            f"{onward}. A machine with a CUDA GPU also grades speed here, for "
             f"{speed.max_points} points"
         )
     if speed and speed.speed and speed.speed.share < speed.speed.great:
-        return f"passed; {percent(speed.speed.great)} of the ceiling would be great"
-    if following is not None:
-        return f"{following}; `grader show {following}` prints its contract"
-    return "`grader list` shows the other exercises"
+        return f"{onward}. Here {percent(speed.speed.great)} of the ceiling would be great"
+    return onward
+
+
+def next_of_several(results: Sequence[Result]) -> str:
+    """Return what the reader of several results can do next."""
+    left = next((result for result in results if result.status is not Status.PASS), None)
+    if left is None:
+        return "`grader list` shows the other exercises"
+    return f"`grader check {left.exercise}` checks the first one that did not pass"

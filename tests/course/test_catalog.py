@@ -120,9 +120,7 @@ def test_an_unknown_name_gets_the_closest(wanted: str, next_step: str):
     assert raised.value.next_step.startswith(next_step)
 
 
-def test_a_number_that_two_exercises_share_names_none(
-    tmp_path: Path, snapshot: SnapshotAssertion
-):
+def test_a_number_that_two_exercises_share_names_none(tmp_path: Path, snapshot: SnapshotAssertion):
     make_course(tmp_path, "exercises/01_a", "exercises/01_b")
     with pytest.raises(UsageError) as raised:
         catalog.find(tmp_path, "1")
