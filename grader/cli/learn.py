@@ -126,9 +126,14 @@ def _check(requests: Sequence[Request], verbose: bool, json: bool) -> int:
     ended: list[float] = []  # seconds from the start of the command to each result
     with say.progress() as progress:
         graded = check.run(
-            requests, progress, lambda _: ended.append(STOPWATCH.seconds()), traces.append
+            requests,
+            progress,
+            lambda _: ended.append(STOPWATCH.seconds()),
+            traces.append,
+            progress.step,
         )
-    ended[-1:] = [STOPWATCH.seconds()] * len(ended[-1:])  # a picture of the last may take longer
+    # After the last result its picture was drawn.
+    ended[len(graded) - 1 :] = [STOPWATCH.seconds()]
     from grader.model import results, texts, verdict
 
     for number, result in enumerate(graded):
@@ -139,7 +144,7 @@ def _check(requests: Sequence[Request], verbose: bool, json: bool) -> int:
             continue
         if number:
             say.show_text("")
-        waited_s = ended[number] - (ended[number - 1] if number else 0)
+        waited_s = ended[number] - (ended[number - 1] if number else 0.0)
         say.show(_report(requests[number], result, waited_s, traces, verbose))
     if len(requests) > 1 and not json:
         from grader.reports import terminal

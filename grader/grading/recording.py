@@ -31,6 +31,7 @@ def run(grading: Grading, step: Step) -> StepResult:
     elif needed is not None:
         finding = Finding(f"not run: needs {needed}", outcome=Outcome.NOT_RUN)
     else:
+        grading.on_step(step)
         finding = _finding(grading, step)
     result = _record(grading, step, finding, finding.earlier_s + time.monotonic() - began)
     for other in grading.order:
