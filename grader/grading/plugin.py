@@ -243,8 +243,7 @@ def _judged(
     elif gpu_is_lost(error):
         return Outcome.CANNOT_GRADE, lost_gpu(error)
     elif isinstance(error, NotSimulated):
-        failure = Failure(kind="not_simulated", message=error.message, hint=error.next_step)
-        return Outcome.CANNOT_GRADE, failure
+        return Outcome.CANNOT_GRADE, error.as_failure()
     elif isinstance(error, AssertionError):
         detail = str(error).splitlines()[0] if str(error) else "it does not hold"
         failure = Failure(kind="property", message=f"{law} {_sentence(detail)}")

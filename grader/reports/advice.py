@@ -19,6 +19,8 @@ def next_step(result: Result, following: str | None = None) -> str:
             )
         case Status.FAIL:
             return _after_failure(result)
+        case Status.CANNOT_GRADE if _stopped_simulating(result):
+            return "load blocks of elements and check again, or check on a machine with a CUDA GPU"
         case Status.CANNOT_GRADE:
             return "your kernel is not at fault; fix the problem above, or check on another machine"
         case Status.ERROR | Status.UNFINISHED:
@@ -30,6 +32,12 @@ def next_step(result: Result, following: str | None = None) -> str:
             return f"nothing was decided; run `grader check {name}` again"
         case Status.PASS:
             return _after_pass(result, following)
+
+
+def _stopped_simulating(result: Result) -> bool:
+    problem = first_problem(result)
+    failure = problem.failure if problem else None
+    return failure is not None and failure.kind == "too_many_operations"
 
 
 def _after_failure(result: Result) -> str:

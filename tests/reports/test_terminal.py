@@ -388,3 +388,11 @@ RACES = changed(
 
 def test_what_a_sanitizer_found_stands_under_the_steps(snapshot: SnapshotAssertion):
     assert terminal.check_report(RACES, 100).plain == snapshot
+
+
+def test_where_the_simulation_gave_up_the_next_step_is_to_load_blocks():
+    failure = Failure(kind="too_many_operations", message="one call takes too many")
+    step = failed(CORRECTNESS, failure, Outcome.CANNOT_GRADE)
+    result = changed(PASSED, status=Status.CANNOT_GRADE, steps=(LOAD, step))
+    assert next_step(result).startswith("load blocks of elements and check again")
+    assert "not at fault" in next_step(changed(PASSED, status=Status.CANNOT_GRADE))
