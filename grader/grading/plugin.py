@@ -196,6 +196,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     needed = unmet_need(grading, judged_by)
     if needed is not None:
         pytest.skip(f"needs {needed}")
+    grading.on_step(judged_by)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -242,8 +243,7 @@ def _judged(
     elif gpu_is_lost(error):
         return Outcome.CANNOT_GRADE, lost_gpu(error)
     elif isinstance(error, NotSimulated):
-        failure = Failure(kind="not_simulated", message=error.message, hint=error.next_step)
-        return Outcome.CANNOT_GRADE, failure
+        return Outcome.CANNOT_GRADE, error.as_failure()
     elif isinstance(error, AssertionError):
         detail = str(error).splitlines()[0] if str(error) else "it does not hold"
         failure = Failure(kind="property", message=f"{law} {_sentence(detail)}")
