@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from ended_checks import (
@@ -40,6 +41,8 @@ from grader.model.results import (
 from grader.reports import terminal
 from grader.reports.advice import next_step
 from grader.reports.layout import MOST_LINES, PLAIN, filled, wrap
+
+LINT = Path(__file__).parents[1] / "lint" / "found"
 
 
 @pytest.mark.parametrize("result", REPORTS.values(), ids=REPORTS)
@@ -86,7 +89,7 @@ def test_great_speed_is_said():
 
 
 def test_what_a_lesson_warns_of_stands_above_the_verdict(snapshot: SnapshotAssertion):
-    source = (COURSES.parent / "lint" / "found" / "KG605_wide_accumulator.py").read_bytes()
+    source = (LINT / "KG605_wide_accumulator.py").read_bytes()
     report = terminal.check_report(PASSED, 80, notes=review("kernel.py", source).findings[:1]).plain
     assert report == snapshot
 
