@@ -31,3 +31,5 @@ from .properties import Scope as Scope
 from .properties import cases as cases
 from .properties import spread_cases as spread_cases
 from .undefined import name_origin as name_origin
+from .windows import numbers_of as numbers_of
+from .windows import small_inputs as small_inputs

@@ -117,6 +117,20 @@ def _sunken(rows: int, columns: int, random: torch.Generator, extreme: float, dt
     return torch.where(below, -depth - gap, -depth).clamp(min=-extreme)
 
 
+def _counting(
+    rows: int, columns: int, random: torch.Generator, extreme: float, dtype: str
+) -> Tensor:
+    """Count from 1 to 9 and again, or to the whole number below `extreme` if that is less.
+
+    A person follows these numbers. A case is shown with them if it fails with them, too.
+    """
+    return _counted(rows, columns, extreme).double().clamp(max=extreme)
+
+
+def _counted(rows: int, columns: int, most: float) -> Tensor:
+    return (torch.arange(rows * columns) % max(1, min(9, int(most))) + 1).reshape(rows, columns)
+
+
 DISTRIBUTIONS: dict[str, Distribution] = {
     "rows": _rows,
     "ties": _ties,
@@ -126,6 +140,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
     "integers": _integers,
     "spikes": _spikes,
     "sunken": _sunken,
+    "counting": _counting,
 }
 
 
@@ -197,6 +212,14 @@ def _sunken_whole(rows: int, columns: int, random: torch.Generator, low: int, hi
     return low + torch.randint(min(high - low, 3) + 1, (rows, columns), generator=random)
 
 
+def _counting_whole(
+    rows: int, columns: int, random: torch.Generator, low: int, high: int
+) -> Tensor:
+    if high < 2:  # 0 and 1 tell elements of a bool apart
+        return (_counted(rows, columns, 2) - 1).clamp(low, high)
+    return _counted(rows, columns, high)
+
+
 WHOLE_NUMBERS: dict[str, WholeNumbers] = {
     "rows": _rows_of_whole,
     "ties": _ties_of_whole,
@@ -206,4 +229,5 @@ WHOLE_NUMBERS: dict[str, WholeNumbers] = {
     "integers": _small_whole,
     "spikes": _spiky_whole,
     "sunken": _sunken_whole,
+    "counting": _counting_whole,
 }
