@@ -127,8 +127,29 @@ def _counting(
     return _counted(rows, columns, extreme).double().clamp(max=extreme)
 
 
+def _signs(rows: int, columns: int, random: torch.Generator, extreme: float, dtype: str) -> Tensor:
+    """Count with every second number below 0: 1, -2, 3, -4."""
+    return _alternating(_counting(rows, columns, random, extreme, dtype))
+
+
+def _hundreds(
+    rows: int, columns: int, random: torch.Generator, extreme: float, dtype: str
+) -> Tensor:
+    """Count 200, 400, 600: exp of each overflows float32."""
+    return (200 * _counted(rows, columns, 9)).double().clamp(max=extreme)
+
+
+def _depths(rows: int, columns: int, random: torch.Generator, extreme: float, dtype: str) -> Tensor:
+    """Count -200, -400, -600: exp of each is 0 in float32."""
+    return -_hundreds(rows, columns, random, extreme, dtype)
+
+
 def _counted(rows: int, columns: int, most: float) -> Tensor:
     return (torch.arange(rows * columns) % max(1, min(9, int(most))) + 1).reshape(rows, columns)
+
+
+def _alternating(counted: Tensor) -> Tensor:
+    return torch.where(counted % 2 == 0, -counted, counted)
 
 
 DISTRIBUTIONS: dict[str, Distribution] = {
@@ -141,6 +162,9 @@ DISTRIBUTIONS: dict[str, Distribution] = {
     "spikes": _spikes,
     "sunken": _sunken,
     "counting": _counting,
+    "signs": _signs,
+    "hundreds": _hundreds,
+    "depths": _depths,
 }
 
 
@@ -220,6 +244,25 @@ def _counting_whole(
     return _counted(rows, columns, high)
 
 
+def _signs_of_whole(
+    rows: int, columns: int, random: torch.Generator, low: int, high: int
+) -> Tensor:
+    counted = _counting_whole(rows, columns, random, low, high)
+    return counted if low >= 0 else _alternating(counted).clamp(low, high)
+
+
+def _hundreds_of_whole(
+    rows: int, columns: int, random: torch.Generator, low: int, high: int
+) -> Tensor:
+    return (200 * _counted(rows, columns, 9)).clamp(low, high)
+
+
+def _depths_of_whole(
+    rows: int, columns: int, random: torch.Generator, low: int, high: int
+) -> Tensor:
+    return (-200 * _counted(rows, columns, 9)).clamp(low, high)
+
+
 WHOLE_NUMBERS: dict[str, WholeNumbers] = {
     "rows": _rows_of_whole,
     "ties": _ties_of_whole,
@@ -230,4 +273,7 @@ WHOLE_NUMBERS: dict[str, WholeNumbers] = {
     "spikes": _spiky_whole,
     "sunken": _sunken_whole,
     "counting": _counting_whole,
+    "signs": _signs_of_whole,
+    "hundreds": _hundreds_of_whole,
+    "depths": _depths_of_whole,
 }

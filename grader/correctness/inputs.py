@@ -39,7 +39,7 @@ class CaseDraw:
                 f"{self._case.draw!r} is not a distribution: use {', '.join(DISTRIBUTIONS)}"
             )
         values = self._values(shape, dtype or self._case.dtype, extreme)
-        if self._case.draw == "counting":
+        if self._case.draw in ("counting", "signs"):
             values = self._in_tens(values, extreme)
         pad = self._case.pad
         if pad:
@@ -74,14 +74,14 @@ class CaseDraw:
         return values.to(self._device)
 
     def number(self, low: float, high: float) -> float:
-        if self._case.draw == "counting" and low <= PLAIN_NUMBER <= high:
+        if self._case.draw in PLAIN and low <= PLAIN_NUMBER <= high:
             return PLAIN_NUMBER
         share = torch.rand((), generator=self._random, dtype=torch.float64).item()
         value = math.exp(math.log(low) + share * (math.log(high) - math.log(low)))
         return torch.tensor(value, dtype=torch.float32).item()
 
     def factor(self, most: float) -> float:
-        if self._case.draw == "counting":
+        if self._case.draw in PLAIN:
             return min(PLAIN_NUMBER, most)
         low, high, signs = FACTORS[self.integer(0, len(FACTORS) - 1)]
         size = self.number(min(low, most), min(high or most, most)) if low else 0.0
@@ -104,7 +104,9 @@ FACTORS: tuple[tuple[float, float | None, bool], ...] = (
     (64.0, None, True),
 )
 
-# Of the distribution `counting`: a number that leaves no product as it is, and the tens' largest.
+PLAIN = ("counting", "signs", "hundreds", "depths")  # distributions that a person follows
+
+# In these, a number that leaves no product as it is; the largest of the tens.
 PLAIN_NUMBER, TENS = 2.0, 90
 
 EXACT_IN_FLOAT32 = 2**24  # float32 holds each integer up to this

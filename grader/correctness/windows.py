@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from grader.correctness.acceptance import Expected, mismatches, right_of
-from grader.correctness.dtypes import NAMES, has_unused_nan, widened
+from grader.correctness.dtypes import NAMES, has_unused_nan, is_whole, rounded, widened
 from grader.correctness.inputs import CaseDraw
 from grader.correctness.mismatch import Mismatch, describe_where, unravel_index
 from grader.model import (
@@ -111,8 +111,14 @@ def numbers_of(
 
 
 def small_inputs(spec: Spec, inputs: Inputs) -> Numbers | None:
-    """Return the inputs of a call that failed, if each of them is small enough to show it whole."""
-    if any(isinstance(v, Tensor) and v.numel() > MOST_WHOLE for v in inputs.values()):
+    """Return the inputs of a call that failed at an address, if they are small enough.
+
+    Return None, too, where none of them holds integers, from which a kernel takes indices.
+    """
+    tensors = [value for value in inputs.values() if isinstance(value, Tensor)]
+    if not any(is_whole(value.dtype) for value in tensors):
+        return None
+    if any(value.numel() > MOST_WHOLE for value in tensors):
         return None
     frame, _ = _frame(spec, inputs, {})
     return Numbers(
@@ -242,13 +248,17 @@ def _compared(
     error, at = _largest_error(widened(got), answer, written)
     return Compared(
         **dict(window),
-        expected=_numbers(answer, spans, window.dtype == "bool"),
+        expected=_numbers(_as_written(answer, got.dtype), spans, window.dtype == "bool"),
         wrong=tuple(_cut(wrong, spans).flatten().tolist()),
         wrong_count=int(wrong.sum()),
         where=describe_where(wrong) if bool(wrong.any()) else None,
         largest_error=error,
         largest_at=at,
     )
+
+
+def _as_written(answer: Tensor, dtype: torch.dtype) -> Tensor:
+    return answer if is_whole(dtype) else rounded(answer, dtype)
 
 
 def _largest_error(got: Tensor, answer: Tensor, wrong: Tensor) -> tuple[float | None, Shape | None]:

@@ -63,6 +63,9 @@ DRAWS = (
     "spikes",
     "sunken",
     "counting",
+    "signs",
+    "hundreds",
+    "depths",
 )
 
 

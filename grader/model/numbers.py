@@ -54,7 +54,7 @@ class Values(Record):
 class Compared(Values):
     """A window of one output: `values` are the kernel's, `expected` the reference's."""
 
-    expected: Row = Field(description="in C order, in float64, or exact where they are integers")
+    expected: Row = Field(description="in C order, rounded to the dtype of the output")
     wrong: Annotated[tuple[bool, ...], Field(max_length=MOST_VALUES)]
     wrong_count: int = Field(description="wrong elements of the whole output")
     where: str | None = Field(description="which elements are wrong, in words; null: none")

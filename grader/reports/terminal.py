@@ -25,6 +25,7 @@ from grader.reports.advice import next_step
 from grader.reports.figures import compiled_rows, counts_table, speed_rows
 from grader.reports.layout import DETAIL, WIDEST, filled, labelled, once, row, wrap
 from grader.reports.libraries import libraries
+from grader.reports.numbers import number_rows
 
 MOST_FRAMES = 4  # the innermost lines of the learner's code
 
@@ -168,7 +169,10 @@ def _failure(failure: Failure, file: str, width: int) -> Text:
     else:
         block.append(row("expected", failure.expected, width))
         block.append(row("got", failure.got, width))
-    block.append(row("where", failure.where, width))
+    if failure.numbers is None or not failure.numbers.outputs:  # else the numbers show where
+        block.append(row("where", failure.where, width))
+    if failure.numbers is not None:
+        block.append_text(number_rows(failure.numbers, width))
     if failure.replay:
         block.append(f"{labelled('replay', failure.replay)}\n", style="cyan")
     for label, frame in zip(once("at"), failure.frames[-MOST_FRAMES:], strict=False):
