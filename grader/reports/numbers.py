@@ -18,7 +18,7 @@ from grader.reports.layout import DETAIL, filled
 
 MOST_LINES = 14  # without those that count what is wrong
 DIGITS, MOST_DIGITS = 4, 9  # of a float; more where yours and expected would look the same
-UNWRITTEN = "unwritten"
+UNWRITTEN = "unset"
 
 Place = tuple[int, ...]
 Cells = dict[Place, str]  # by the index in the whole argument
@@ -160,24 +160,25 @@ def _scalars(rows: Sequence[_Rows]) -> str:
 
 
 def _unaligned(rows: Sequence[_Rows], width: int) -> list[str]:
+    """Write each row of these arguments on a line of its own, as far as it fits."""
     lines = [line for row in rows for line in _unaligned_lines(row)]
-    indent = max((len(line.label) for line in lines), default=0)
-    cell = 1 + max((len(text) for line in lines for text in line.cells), default=0)
-    fits = max((width - indent - 2) // cell, 1) if lines else 1
+    indent = max((len(line.label) for line, _ in lines), default=0)
+    cell = 1 + max((len(text) for line, _ in lines for text in line.cells), default=0)
+    fits = max((width - indent - len(" …")) // cell, 1)
     written = []
-    for line in lines:
-        cut = len(line.cells) > fits
-        cells = "".join(f"{text:>{cell}}" for text in line.cells[: fits - 1 if cut else fits])
-        written.append(f"{line.label:<{indent}}{cells}{' …' if cut else ''}")
+    for line, more in lines:
+        cells = "".join(f"{text:>{cell}}" for text in line.cells[:fits])
+        written.append(f"{line.label:<{indent}}{cells}{' …' * (more or len(line.cells) > fits)}")
     return written
 
 
-def _unaligned_lines(row: _Rows) -> Iterator[_Line]:
+def _unaligned_lines(row: _Rows) -> Iterator[tuple[_Line, bool]]:
+    """Yield lines, and whether each has more elements than the window shows."""
     *outer, inner = map(_range, row.of.start, row.of.window)
-    more = (" …",) if inner.stop < row.of.shape[-1] else ()
     for place in product(*outer):
-        index = [*map(str, place), ":" if inner.start == 0 else f"{inner.start}:{inner.stop}"]
-        yield _Line(row.label(index), tuple(row.cells[(*place, i)] for i in inner) + more)
+        index = [*map(str, place), f"{inner.start}:{inner.stop}" if inner.start else ":"]
+        cells = tuple(row.cells[(*place, i)] for i in inner)
+        yield _Line(row.label(index), cells), inner.stop < row.of.shape[-1]
 
 
 # -- arguments that run with the output
