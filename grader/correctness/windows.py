@@ -68,7 +68,8 @@ class _Frame:
 
 
 def _from_end(axis: int, shape: Shape) -> int:
-    return len(shape) - 1 - axis
+    """Count the axes further in: a matrix of one column is as good as a vector."""
+    return sum(extent > 1 for extent in shape[axis + 1 :])
 
 
 def _span(extent: int, place: int, from_end: int) -> tuple[int, int]:

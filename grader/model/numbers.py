@@ -79,3 +79,12 @@ class Numbers(Record):
     first: Index | None = Field(description="index in it of the first wrong element")
     inputs: tuple[Values, ...]
     outputs: tuple[Compared, ...] = ()
+
+    @model_validator(mode="after")
+    def _runs(self) -> Self:
+        axes = [axis for each in (*self.inputs, *self.outputs) for axis in each.axes]
+        if any(axis is not None and axis >= len(self.shape) for axis in axes):
+            raise ValueError("an axis runs with one that the output lacks")
+        if self.first is not None and len(self.first) != len(self.shape):
+            raise ValueError("the first wrong element lies in the output")
+        return self

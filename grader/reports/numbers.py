@@ -6,39 +6,18 @@ run along one axis of the output share the columns of a table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product, repeat
+from itertools import islice, product, repeat
 from math import prod
 
 from rich.text import Text
 
-from grader.model import Compared, Number, Numbers, Values
+from grader.model import MOST_VALUES, Compared, Numbers, texts
 from grader.reports.layout import DETAIL, filled
+from grader.reports.number_texts import Place, Rows, place_range, rows_of
 
 MOST_LINES = 14  # without those that count what is wrong
-DIGITS, MOST_DIGITS = 4, 9  # of a float; more where yours and expected would look the same
-UNWRITTEN = "unset"
-
-Place = tuple[int, ...]
-Cells = dict[Place, str]  # by the index in the whole argument
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """Values of one argument as text, each with a blank or a mark on both sides."""
-
-    of: Values
-    suffix: str
-    cells: Cells
-
-    def label(self, index: Sequence[str]) -> str:
-        """Name the elements of an index, in which a colon stands for a whole axis."""
-        parts = list(index)
-        while parts and parts[-1] == ":":
-            parts.pop()
-        place = f"[{', '.join(parts)}]" if parts else ""
-        return f"{self.of.argument}{place}{self.suffix}"
 
 
 @dataclass(frozen=True)
@@ -91,75 +70,24 @@ def number_rows(numbers: Numbers, width: int) -> Text:
 
 def number_lines(numbers: Numbers, width: int) -> list[str]:
     """Return at most MOST_LINES lines of numbers, and one for each output that is not whole."""
-    rows = [each for values in numbers.inputs for each in _rows_of_input(values, numbers)]
-    rows += [each for output in numbers.outputs for each in _rows_of_output(output)]
-    head = [_scalars(rows)] if any(not row.of.shape for row in rows) else []
-    head += _unaligned([row for row in rows if None in row.of.axes], width)
-    aligned = [row for row in rows if row.of.axes and None not in row.of.axes]
+    rows = list(rows_of(numbers))
+    head = [line] if (line := _alone(rows)) else []
+    head += _unaligned([row for row in rows if not row.alone and not row.aligned], width)
+    aligned = [row for row in rows if row.aligned and not row.alone]
     body = _fitted(numbers, aligned, width, MOST_LINES - len(head)) if aligned else []
     return [line.rstrip() for line in (*head, *body, *_summaries(numbers))]
-
-
-# -- numbers as text
-
-
-def number_text(value: Number, dtype: str, digits: int = DIGITS) -> str:
-    match value:
-        case None:
-            return UNWRITTEN
-        case bool() | str():
-            return str(value)
-        case int():
-            return f"byte {value}" if dtype == "bool" else str(value)
-    if value.is_integer() and abs(value) < 1e7:
-        return str(int(value))
-    return f"{value:.{digits}g}"
-
-
-def _rows_of_input(values: Values, numbers: Numbers) -> Iterator[_Rows]:
-    overwritten = any(output.argument == values.argument for output in numbers.outputs)
-    texts = [number_text(value, values.dtype) for value in values.values]
-    yield _Rows(values, ", before" if overwritten else "", _cells(values, texts))
-
-
-def _rows_of_output(output: Compared) -> Iterator[_Rows]:
-    digits = _digits(output)
-    got = [number_text(value, output.dtype, digits) for value in output.values]
-    expected = [number_text(value, output.dtype, digits) for value in output.expected]
-    yield _Rows(output, ", yours", _cells(output, got, output.wrong))
-    yield _Rows(output, ", expected", _cells(output, expected))
-
-
-def _digits(output: Compared) -> int:
-    """Return how many digits tell each wrong value from the expected one."""
-    compared = zip(output.values, output.expected, output.wrong, strict=True)
-    wrong = [(got, expected) for got, expected, bad in compared if bad]
-    for digits in range(DIGITS, MOST_DIGITS):
-        texts = ([number_text(value, output.dtype, digits) for value in pair] for pair in wrong)
-        if all(got != expected for got, expected in texts):
-            return digits
-    return MOST_DIGITS
-
-
-def _cells(values: Values, texts: Sequence[str], wrong: Sequence[bool] = ()) -> Cells:
-    marked = [f"»{text}«" if bad else f" {text} " for text, bad in zip(texts, wrong, strict=False)]
-    ranges = map(_range, values.start, values.window)
-    return dict(zip(product(*ranges), marked or [f" {text} " for text in texts], strict=True))
-
-
-def _range(start: int, length: int) -> range:
-    return range(start, start + length)
 
 
 # -- arguments that do not run with the output
 
 
-def _scalars(rows: Sequence[_Rows]) -> str:
-    scalars = (row for row in rows if not row.of.shape)
-    return "   ".join(f"{row.label(())} = {row.cells[()].strip()}" for row in scalars)
+def _alone(rows: Sequence[Rows]) -> str:
+    """Write the scalars, and single elements of which no place of the output has its own."""
+    named = ((row.label(["0"] * len(row.of.shape)), row) for row in rows if row.alone)
+    return "   ".join(f"{label} = {row.cells[row.place({})].strip()}" for label, row in named)
 
 
-def _unaligned(rows: Sequence[_Rows], width: int) -> list[str]:
+def _unaligned(rows: Sequence[Rows], width: int) -> list[str]:
     """Write each row of these arguments on a line of its own, as far as it fits."""
     lines = [line for row in rows for line in _unaligned_lines(row)]
     indent = max((len(line.label) for line, _ in lines), default=0)
@@ -172,19 +100,24 @@ def _unaligned(rows: Sequence[_Rows], width: int) -> list[str]:
     return written
 
 
-def _unaligned_lines(row: _Rows) -> Iterator[tuple[_Line, bool]]:
+def _unaligned_lines(row: Rows) -> Iterator[tuple[_Line, bool]]:
     """Yield lines, and whether each has more elements than the window shows."""
-    *outer, inner = map(_range, row.of.start, row.of.window)
-    for place in product(*outer):
-        index = [*map(str, place), f"{inner.start}:{inner.stop}" if inner.start else ":"]
-        cells = tuple(row.cells[(*place, i)] for i in inner)
-        yield _Line(row.label(index), cells), inner.stop < row.of.shape[-1]
+    window = row.of.window
+    inner = max((axis for axis, n in enumerate(window) if n > 1), default=len(window) - 1)
+    ranges = [*map(place_range, row.of.start, window)]
+    along = ranges[inner]
+    for outer in product(*(r for axis, r in enumerate(ranges) if axis != inner)):
+        places = [(*outer[:inner], i, *outer[inner:]) for i in along]
+        index = [*map(str, places[0])]
+        index[inner] = f"{along.start}:{along.stop}" if along.start else ":"
+        cells = tuple(row.cells[place] for place in places)
+        yield _Line(row.label(index), cells), along.stop < row.of.shape[inner]
 
 
 # -- arguments that run with the output
 
 
-def _fitted(numbers: Numbers, rows: Sequence[_Rows], width: int, most: int) -> list[str]:
+def _fitted(numbers: Numbers, rows: Sequence[Rows], width: int, most: int) -> list[str]:
     """Write the table in pieces of `width`, with the first wrong element if not all of them fit."""
     axes = range(len(numbers.shape))
     tables = (_table(numbers, rows, axis) for axis in _choices(axes))
@@ -220,12 +153,12 @@ def _choices(axes: range) -> Sequence[int]:
     return tuple(reversed(axes)) if len(axes) == 2 else (axes[-1],)
 
 
-def _table(numbers: Numbers, rows: Sequence[_Rows], axis: int) -> _Table:
-    spans = {other: _span(rows, other) for other in range(len(numbers.shape))}
+def _table(numbers: Numbers, rows: Sequence[Rows], axis: int) -> _Table:
+    spans = {other: _span(numbers, rows, other) for other in range(len(numbers.shape))}
     others = [other for other in spans if other != axis]
-    across = [(row, _line(row, axis, spans[axis], {})) for row in rows if row.of.axes == (axis,)]
+    across = [(row, _line(row, axis, spans[axis], {})) for row in rows if _runs_only(row, axis)]
     groups = {}
-    for group in product(*(spans[other] for other in others)):
+    for group in islice(product(*(spans[other] for other in others)), MOST_VALUES):
         at = dict(zip(others, group, strict=True))
         groups[group] = tuple(_group(rows, axis, spans[axis], at))
     return _Table(
@@ -237,40 +170,42 @@ def _table(numbers: Numbers, rows: Sequence[_Rows], axis: int) -> _Table:
     )
 
 
-def _span(rows: Sequence[_Rows], axis: int) -> range:
-    """Return the places along an axis of the output that any argument shows."""
-    ranges = [
-        _range(row.of.start[own], row.of.window[own])
-        for row in rows
-        for own, other in enumerate(row.of.axes)
-        if other == axis
-    ]
-    if not ranges:
-        return range(1)
-    return range(min(r.start for r in ranges), max(r.stop for r in ranges))
+def _runs_only(row: Rows, axis: int) -> bool:
+    return {other for other in row.of.axes if other is not None} == {axis}
+
+
+def _span(numbers: Numbers, rows: Sequence[Rows], axis: int) -> range:
+    """Return the places along an axis of the output: of its own window, or of the first input."""
+    by_output = sorted(rows, key=lambda row: row.of.argument != numbers.output)
+    for row in sorted(by_output, key=lambda row: not isinstance(row.of, Compared)):
+        if axis in row.of.axes:
+            own = row.of.axes.index(axis)
+            return place_range(row.of.start[own], row.of.window[own])
+    return range(1)
 
 
 def _group(
-    rows: Sequence[_Rows], axis: int, places: range, at: dict[int, int]
+    rows: Sequence[Rows], axis: int, places: range, at: Mapping[int, int]
 ) -> Iterator[str | _Line]:
     single = [row for row in rows if axis not in row.of.axes]
     if single:
         yield "   ".join(filter(None, (_single(row, at) for row in single)))
     for row in rows:
-        if axis in row.of.axes and len(row.of.axes) > 1:
+        if axis in row.of.axes and not _runs_only(row, axis):
             yield _line(row, axis, places, at)
 
 
-def _single(row: _Rows, at: dict[int, int]) -> str:
-    place = tuple(at[other] for other in row.of.axes if other is not None)
+def _single(row: Rows, at: Mapping[int, int]) -> str:
+    place = row.place(at)
     cell = row.cells.get(place, "").strip()
     return f"{row.label(list(map(str, place)))} = {cell}" if cell else ""
 
 
-def _line(row: _Rows, axis: int, places: range, at: dict[int, int]) -> _Line:
-    label = row.label([":" if other == axis else str(at[other or 0]) for other in row.of.axes])
-    indices = (tuple((at | {axis: i})[other or 0] for other in row.of.axes) for i in places)
-    return _Line(label, tuple(row.cells.get(index, "") for index in indices))
+def _line(row: Rows, axis: int, places: range, at: Mapping[int, int]) -> _Line:
+    index = [*map(str, row.place({**at, axis: 0}))]
+    index[row.of.axes.index(axis)] = ":"
+    cells = tuple(row.cells.get(row.place({**at, axis: i}), "") for i in places)
+    return _Line(row.label(index), cells)
 
 
 def _nearest_groups(table: _Table, place: Place, most: int) -> list[Place]:
@@ -318,7 +253,8 @@ def _summaries(numbers: Numbers) -> Iterator[str]:
     for output in numbers.outputs:
         total = prod(output.shape)
         if output.wrong_count and len(output.values) < total:
-            line = f"{output.argument}: {output.wrong_count:,} of {total:,} wrong ({output.where})"
+            name, where = texts.one_line(output.argument, 80), texts.one_line(output.where or "")
+            line = f"{name}: {output.wrong_count:,} of {total:,} wrong ({where})"
             if output.largest_error is not None and output.largest_at is not None:
                 place = ", ".join(map(str, output.largest_at))
                 line += f", largest error {output.largest_error:.3g} at [{place}]"
