@@ -223,7 +223,7 @@ def _judged(
     from hypothesis.errors import Flaky
 
     from grader.grading.recording import outcome_of
-    from grader.grading.trials import with_case
+    from grader.grading.trials import with_case, with_last_run
     from grader.machine import gpu_is_lost, lost_gpu
     from grader.model import Failure
     from grader.sandbox import KernelFailure, NotSimulated
@@ -247,6 +247,7 @@ def _judged(
     elif isinstance(error, AssertionError):
         detail = str(error).splitlines()[0] if str(error) else "it does not hold"
         failure = Failure(kind="property", message=f"{law} {_sentence(detail)}")
+        failure = with_last_run(failure, grading)
         outcome = Outcome.FAIL
     else:
         failure = Failure(

@@ -11,6 +11,7 @@ from grader.model import Failure, Frame, Outcome, Step
 from grader.reports.figures import compiled_rows, counts_table, speed_rows
 from grader.reports.fitting import Part, cut, joined, shortened
 from grader.reports.layout import DETAIL, filled, labelled, once, row, wrap
+from grader.reports.numbers import number_rows
 
 MOST_FRAMES = 4  # the innermost lines of the learner's code
 INDENT = " " * 18  # of a summary: after the mark and the step's name
@@ -109,7 +110,10 @@ def _failure(failure: Failure, file: str, width: int) -> Iterator[Part]:
     else:
         for label, value in (("expected", failure.expected), ("got", failure.got)):
             yield shortened(Text(row(label, value, width)), width, (VALUES, 3))
-    yield shortened(Text(row("where", failure.where, width)), width, (VALUES, 3))
+    if failure.numbers is None or not failure.numbers.outputs:  # else the numbers show where
+        yield shortened(Text(row("where", failure.where, width)), width, (VALUES, 3))
+    if failure.numbers is not None:
+        yield shortened(number_rows(failure.numbers, width), width, (VALUES, 8))
     if failure.replay:
         yield Part(Text(f"{labelled('replay', failure.replay)}\n", style="cyan"))
     outer = _frames(failure.frames[-MOST_FRAMES:], file, width)
