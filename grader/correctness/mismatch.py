@@ -64,7 +64,7 @@ def expected_text(value: float, limit: float, dtype: torch.dtype) -> str:
 def number_text(value: float, dtype: torch.dtype = torch.float32) -> str:
     if dtype == torch.bool:
         return str(bool(value)) if value in (0, 1) else f"a byte of {value}, no bool"
-    return str(value) if is_whole(dtype) else f"{value:.7g}"
+    return str(value) if is_whole(dtype) else f"{value + 0.0:.7g}"  # -0.0 is 0
 
 
 def worst_of(
