@@ -27,11 +27,8 @@ def softmax_kernel(x_ptr, out_ptr, x_stride, out_stride, columns, BLOCK: tl.cons
         sums += tl.exp(z.to(tl.float32) - row_max)
     total = tl.sum(sums, axis=0)
 
-    for start in range(0, columns, BLOCK):
-        offsets = start + lanes
-        inside = offsets < columns
-        v = tl.load(x_row + offsets, mask=inside, other=float("-inf"))
-        y = tl.exp(v.to(tl.float32) - row_max) / total
+    v = tl.load(x_row + lanes, mask=lanes < columns, other=float("-inf"))
+    y = tl.exp(v.to(tl.float32) - row_max) / total
     return y.to(out_ptr.dtype.element_ty)
 
 
