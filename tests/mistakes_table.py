@@ -36,10 +36,13 @@ def rows() -> list[Row]:
     return sorted(found, key=lambda row: (row.exercise, row.kernel.name))
 
 
+def groups() -> dict[str, dict[str, str]]:
+    """Return the sentence of each cause, in groups."""
+    return tomllib.loads((SEEN / "causes.toml").read_text(encoding="utf-8"))
+
+
 def vocabulary() -> dict[str, str]:
-    """Return the sentence of each cause."""
-    groups = tomllib.loads((SEEN / "causes.toml").read_text(encoding="utf-8"))
-    return {cause: sentence for group in groups.values() for cause, sentence in group.items()}
+    return {cause: sentence for group in groups().values() for cause, sentence in group.items()}
 
 
 def is_held_out(exercise: str, name: str) -> bool:
