@@ -41,6 +41,13 @@ def test_causes_are_words_of_the_vocabulary_and_each_word_has_a_row() -> None:
     assert {cause for row in ROWS for cause in row.also} <= named
 
 
+def test_the_grader_detects_each_cause_or_it_is_listed_as_one_without_a_detector() -> None:
+    listed = (SEEN / "no_detector_yet.txt").read_text(encoding="utf-8").split()
+    detected = {path.stem for path in (ROOT / "grader" / "correctness" / "causes").glob("*.py")}
+    assert set(listed) == set(mistakes_table.vocabulary()) - detected
+    assert listed == sorted(listed)
+
+
 def test_each_row_says_what_a_report_should_say() -> None:
     lacking = [
         row.kernel
