@@ -246,12 +246,15 @@ def parts(verdicts: Sequence[Verdict]) -> dict[str, dict[str, Any]]:
 
 def record_of(verdicts: Sequence[Verdict], count: int, wall_s: float) -> dict[str, Any]:
     names = dict.fromkeys(one.exercise for one in verdicts)
+    named = {cause for one in verdicts for cause in one.causes}
     return {
         "benchmark": "diagnosis",
         "machine": machine(),
         "seed": SEED,
         "mutants": count,
         "wall_s": round(wall_s, 1),
+        # Causes that the vocabulary lacks. No row has them, so that they count as misleading.
+        "unknown_causes": sorted(named - set(mistakes_table.vocabulary())),
         "total": parts(verdicts),
         "by_kind": {kind: summed([v for v in verdicts if v.kind == kind]) for kind in KINDS},
         "exercises": {
@@ -322,6 +325,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if asked.missed:
         print("\n".join(missed(verdicts)), end="\n\n")
     print("\n".join(table(record)))
+    if record["unknown_causes"]:
+        print(f"not in causes.toml: {', '.join(record['unknown_causes'])}")
     passed = [one for one in verdicts if one.step is None]
     print("".join(f"{one.exercise}/{one.kernel} passes\n" for one in passed), end="")
     return 1 if passed else 0

@@ -173,6 +173,7 @@ def test_of_the_held_out_part_only_sums_are_kept_and_printed(
     assert [one["held_out"] for one in record["seen"]] == [False]
     assert record["exercises"]["01_vector_add"]["held_out"]["misleads"] == 2
     assert len(list(script.missed(verdicts))) == 1
+    assert record["unknown_causes"] == []
     assert json.loads(json.dumps(record)) == json.loads(json.dumps(record, sort_keys=True))
 
 
@@ -186,3 +187,12 @@ def test_shares_are_of_the_kernels_that_are_judged(script: ModuleType, tmp_path:
         *("total", "1", "100%", "0%", "0%", "0", "-", "-", "-"),
         *("1", "0%", "-", "-", "2", "50%", "0%", "0%"),
     ]
+
+
+def test_a_cause_that_the_vocabulary_lacks_misleads_and_is_listed(
+    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(script.STATED, "race", "nonsense")
+    verdict = script.judge(row(tmp_path), "mistake", failed("race"))
+    assert verdict.misleads
+    assert script.record_of([verdict], 0, 1.5)["unknown_causes"] == ["nonsense"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
 import mistakes_table
 import pytest
 from mistakes_table import HELD_OUT, SEEN
+
+from grader.course import catalog
 
 ROOT = Path(__file__).parents[2]
 ROWS = mistakes_table.rows()
@@ -41,11 +44,19 @@ def test_causes_are_words_of_the_vocabulary_and_each_word_has_a_row() -> None:
     assert {cause for row in ROWS for cause in row.also} <= named
 
 
+def words_of_the_grader() -> set[str]:
+    """Return what the files that name causes are called, and what they hold in quotes."""
+    room = ROOT / "grader" / "correctness"
+    files = [*room.rglob("*.py"), *(ROOT / "grader" / "backends").glob("*/hints.py")]
+    files += [exercise.folder / "spec.py" for exercise in catalog.exercises(ROOT)]
+    quoted = re.compile(r'"([a-z0-9_]+)"')
+    texts = [file.read_text(encoding="utf-8") for file in files]
+    return {file.stem for file in room.glob("causes/*.py")}.union(*map(quoted.findall, texts))
+
+
 def test_the_grader_detects_each_cause_or_it_is_listed_as_one_without_a_detector() -> None:
     listed = (SEEN / "no_detector_yet.txt").read_text(encoding="utf-8").split()
-    detected = {path.stem for path in (ROOT / "grader" / "correctness" / "causes").glob("*.py")}
-    assert set(listed) == set(mistakes_table.vocabulary()) - detected
-    assert listed == sorted(listed)
+    assert listed == sorted(set(mistakes_table.vocabulary()) - words_of_the_grader())
 
 
 def test_each_row_says_what_a_report_should_say() -> None:
