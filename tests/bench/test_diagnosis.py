@@ -47,6 +47,11 @@ def mutant_rows(script: ModuleType) -> ModuleType:
     return importlib.import_module("mutant_rows")
 
 
+@pytest.fixture(scope="module")
+def named(script: ModuleType) -> ModuleType:
+    return importlib.import_module("named")
+
+
 def row(folder: Path, *, held_out: bool = False, causes: str = "tail", also: str = "") -> Row:
     kernel = folder / "name.py"
     kernel.write_text(SOURCE)
@@ -76,11 +81,11 @@ def failed(kind: str = "value", message: str = "", hint: str = "", *frames: int)
     ],
 )
 def test_lines_are_those_of_sentences_and_frames(
-    script: ModuleType, message: str, lines: set[int]
+    named: ModuleType, message: str, lines: set[int]
 ) -> None:
     failure = failed("value", message, "", 40).steps[0].failure
     assert failure is not None
-    assert script.lines_named(failure) == lines | {40}
+    assert named.lines_named(failure) == lines | {40}
 
 
 @pytest.mark.parametrize(
@@ -151,14 +156,16 @@ def test_a_mutant_has_a_cause_where_its_change_is_clear(
     assert causes("change_arithmetic") == (set(), {"race"})
 
 
-def test_causes_and_operators_are_known(script: ModuleType, mutant_rows: ModuleType) -> None:
+def test_causes_and_operators_are_known(
+    script: ModuleType, mutant_rows: ModuleType, named: ModuleType
+) -> None:
     known = set(script.mistakes_table.vocabulary())
     operators = {
         one.__name__ for one in importlib.import_module("grader.authoring.operators").OPERATORS
     }
-    said = {cause for causes in script.SAID.values() for cause in causes}
+    said = {cause for causes in named.SAID.values() for cause in causes}
     also = {cause for causes in mutant_rows.ALSO.values() for cause in causes}
-    assert said | also | set(script.STATED.values()) | set(mutant_rows.CAUSES.values()) <= known
+    assert said | also | set(named.STATED.values()) | set(mutant_rows.CAUSES.values()) <= known
     assert set(mutant_rows.CAUSES) | set(mutant_rows.ALSO) <= operators
 
 
@@ -190,9 +197,9 @@ def test_shares_are_of_the_kernels_that_are_judged(script: ModuleType, tmp_path:
 
 
 def test_a_cause_that_the_vocabulary_lacks_misleads_and_is_listed(
-    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    script: ModuleType, named: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(script.STATED, "race", "nonsense")
+    monkeypatch.setitem(named.STATED, "race", "nonsense")
     verdict = script.judge(row(tmp_path), "mistake", failed("race"))
     assert verdict.misleads
     assert script.record_of([verdict], 0, 1.5)["unknown_causes"] == ["nonsense"]
