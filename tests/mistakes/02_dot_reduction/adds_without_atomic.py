@@ -1,0 +1,35 @@
+from numba import cuda, float32
+
+N_THREADS = 128
+
+
+@cuda.jit
+def zero(out):
+    out[0] = 0
+
+
+@cuda.jit
+def dot_kernel(x, y, result):
+    cache = cuda.shared.array(N_THREADS, float32)
+    tid = cuda.threadIdx.x
+    i = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    temp = float32(0)
+    while i < x.size:
+        temp += x[i] * y[i]
+        i += cuda.blockDim.x * cuda.gridDim.x
+    cache[tid] = temp
+    cuda.syncthreads()
+    s = N_THREADS // 2
+    while s != 0:
+        if tid < s:
+            cache[tid] += cache[tid + s]
+        cuda.syncthreads()
+        s //= 2
+    if tid == 0:
+        result[0] += cache[0]
+
+
+def dot(a, b, out):
+    n_blocks = min(64, (a.size + N_THREADS - 1) // N_THREADS)
+    zero[1, 1](out)
+    dot_kernel[n_blocks, N_THREADS](a, b, out)

@@ -1,0 +1,39 @@
+import torch
+import triton
+import triton.language as tl
+
+BLOCK = 4096
+WARPS = 8
+
+
+@triton.jit
+def softmax_kernel(x_ptr, out_ptr, x_stride, out_stride, columns, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    x_row = x_ptr + row * x_stride
+    out_row = out_ptr + row * out_stride
+    lanes = tl.arange(0, BLOCK)
+
+    highest = tl.full((BLOCK,), float("-inf"), tl.float32)
+    for start in range(0, columns, BLOCK):
+        offsets = start + lanes
+        x = tl.load(x_row + offsets, mask=offsets < columns, other=float("-inf"))
+        highest = tl.maximum(highest, x.to(tl.float32))
+    row_max = tl.max(highest, axis=0)
+
+    sums = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, columns, BLOCK):
+        offsets = start + lanes
+        z = tl.load(x_row + offsets, mask=offsets < columns, other=float("-inf"))
+        sums += tl.exp(z.to(tl.float32) - row_max)
+    total = tl.sum(sums, axis=0)
+
+    v = tl.load(x_row + lanes, mask=lanes < columns, other=float("-inf"))
+    y = tl.exp(v.to(tl.float32) - row_max) / total
+    return y.to(out_ptr.dtype.element_ty)
+
+
+def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
+    rows, columns = x.shape
+    softmax_kernel[(rows,)](
+        x, out, x.stride(0), out.stride(0), columns, BLOCK=BLOCK, num_warps=WARPS
+    )
