@@ -158,7 +158,8 @@ def test_the_course_s_own_words_go_along(root: Path, out: Path):
 
 
 def test_a_page_beside_the_lessons_goes_along_if_the_shelf_links_to_it(root: Path, out: Path):
-    (root / "puzzles/README.md").write_text("[bridge](bridge.md) [part](more.md#part) [no](gone.md)")
+    shelf = "[bridge](bridge.md) [part](more.md#part) [no](gone.md)"
+    (root / "puzzles/README.md").write_text(shelf)
     for name in ("bridge.md", "more.md", "answers.md"):
         (root / "puzzles" / name).write_text("# A page\n")
     build.build(order(root), out)
