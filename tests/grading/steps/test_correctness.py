@@ -28,6 +28,7 @@ from grader.grading.step import Finding
 from grader.grading.steps.correctness import explained as explained_step
 from grader.grading.steps.correctness.compare import correctness
 from grader.grading.steps.speed import speed
+from grader.grading.trials import with_last_run
 from grader.grading.workers import Bench
 from grader.model.exercise import Case, Draw, Inputs, Spec
 from grader.model.messages import Origin, Specialisation, TensorRef
@@ -275,6 +276,29 @@ def test_the_numbers_of_a_failure_are_those_of_the_call_that_failed(grade):
     failure = correctness(grade(kernel)).failure
     (out,) = failure.numbers.outputs
     assert {str(int(value)) for value in out.values} == {failure.got}
+
+
+def test_a_property_has_the_numbers_of_the_last_call(grade):
+    grading = grade(halved)
+    inputs = grading.remote.inputs(Case((1, 2), "float32", draw="counting"))
+    inputs["x"].fill_(3.0)
+    grading.remote.run(inputs)
+    inputs["x"].zero_()  # as a test may do after the call
+    failure = with_last_run(Failure(kind="property", message="it does not hold"), grading)
+    (x,), (out,) = failure.numbers.inputs, failure.numbers.outputs
+    assert (x.values, out.values, out.expected) == ((3.0, 3.0), (0.25, 0.25), (0.5, 0.5))
+
+
+def test_a_property_has_no_numbers_where_the_reference_has_none(grade):
+    def reference(inputs: Inputs) -> Mapping[str, Tensor]:
+        assert (inputs["x"] > 0).all()
+        return SOFTMAX.spec.reference(inputs)
+
+    grading = grade(halved, replace(short(SOFTMAX.spec), reference=reference))
+    inputs = grading.remote.inputs(Case((1, 2), "float32", draw="depths"))
+    grading.remote.run(inputs)
+    failure = Failure(kind="property", message="it does not hold")
+    assert with_last_run(failure, grading) == failure
 
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
