@@ -9,6 +9,8 @@ from .lint.records import Level as Level
 from .lint.records import LintFinding as LintFinding
 from .lint.records import Review as Review
 from .lint.review import RULES as RULES
+from .lint.review import TAUGHT as TAUGHT
+from .lint.review import lessons_in as lessons_in
 from .lint.rule import Rule as Rule
 from .new import Draft as Draft
 from .verify import Sample as Sample

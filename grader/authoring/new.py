@@ -23,8 +23,9 @@ from grader.grading import kind_of
 from grader.model import BrokenExercise, UsageError, fill_folder, replacing_folder
 
 LONGEST = 64  # characters of a name: it is in tables and at the head of every report
-PREFIXES = {"exercises": "", "puzzles": "p"}
-_NAME = re.compile(r"(?P<prefix>p?)(?P<number>\d{2,})_[A-Za-z][A-Za-z0-9_]*", re.ASCII)
+# A puzzle's letter is that of its language; each letter counts from 01.
+SHELVES = {"": "exercises", "p": "puzzles", "t": "puzzles"}
+_NAME = re.compile(r"(?P<prefix>[pt]?)(?P<number>\d{2,})_[A-Za-z][A-Za-z0-9_]*", re.ASCII)
 
 # The author's task for each file, put where the author begins to read.
 _MARKS = {
@@ -104,7 +105,7 @@ def _shelf_of(name: str) -> str:
             "Take a number, `_`, and a word of letters, digits and `_`, such as 40_my_op; for a "
             f"puzzle, p40_my_op. At most {LONGEST} characters.",
         )
-    return next(shelf for shelf, prefix in PREFIXES.items() if prefix == match["prefix"])
+    return SHELVES[match["prefix"]]
 
 
 def _model(root: Path, shelf: str, name: str, like: str | None) -> Exercise:
@@ -140,21 +141,20 @@ def _must_be_free(exercise: Exercise) -> None:
                 f"{folder} exists already; nothing was changed.",
                 "Choose another name.",
             )
-    taken = {_number(path.name): path.name for path in exercise.folder.parent.iterdir()}
-    number = _number(exercise.name)
+    prefix, number = _numbered(exercise.name) or ("", 0)
+    known = {path.name: _numbered(path.name) for path in exercise.folder.parent.iterdir()}
+    taken = {found[1]: name for name, found in known.items() if found and found[0] == prefix}
     if number in taken:
-        free = max(n for n in taken if n is not None) + 1
-        prefix = PREFIXES[exercise.folder.parent.name]
         rest = exercise.name.partition("_")[2]
         raise UsageError(
             f"The number of {exercise.name} is taken by {taken[number]}.",
-            f"{prefix}{free:02d}_{rest} is free.",
+            f"{prefix}{max(taken) + 1:02d}_{rest} is free.",
         )
 
 
-def _number(name: str) -> int | None:
+def _numbered(name: str) -> tuple[str, int] | None:
     match = _NAME.fullmatch(name)
-    return int(match["number"]) if match else None
+    return (match["prefix"], int(match["number"])) if match else None
 
 
 def _copied(

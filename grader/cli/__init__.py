@@ -20,7 +20,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         # Imported here, so that a Ctrl-C meanwhile ends as one later does.
         from grader.cli import commands
+        from grader.cli.stopwatch import STOPWATCH
 
+        STOPWATCH.restart(with_process=argv is None)
         return commands.run(argv)
     except KeyboardInterrupt:
         print("interrupted: this check does not count", file=sys.stderr)

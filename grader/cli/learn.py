@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.cli import cases, deliver, options, say
+from grader.cli.stopwatch import STOPWATCH
 from grader.course import Exercise, catalog
-from grader.model import TARGETS, BrokenExercise, UsageError, save_file
+from grader.model import TARGETS, BrokenExercise, Status, UsageError, save_file
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
+    from grader.authoring import LintFinding
     from grader.grading import Request
     from grader.model import Result, Trace
 
+
+MOST_NOTES = 3  # below a check; `grader lint` lists all
 
 Solution = Annotated[bool, typer.Option("--solution", help="Grade the model solution instead.")]
 KernelFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Grade this file instead.")]
@@ -61,6 +67,7 @@ def check(
     target: Targets = None,
     hardened: Hardened = False,
     debug: Debug = False,
+    verbose: options.Verbose = False,
     json: options.Json = False,
 ) -> None:
     """Grade kernels: whether they are right, and how fast they are."""
@@ -91,7 +98,7 @@ def check(
         Request(exercise, options.kernel_file(exercise, kernel, solution), how)
         for exercise in exercises
     ]
-    raise typer.Exit(_check(requests, json))
+    raise typer.Exit(_check(requests, verbose, json))
 
 
 def _require_targets(targets: Sequence[int]) -> None:
@@ -115,14 +122,22 @@ def _require_one_file(
         )
 
 
-def _check(requests: Sequence[Request], json: bool) -> int:
+def _check(requests: Sequence[Request], verbose: bool, json: bool) -> int:
     from grader.grading import check
 
     traces: list[Trace] = []
+    ended: list[float] = []  # seconds from the start of the command to each result
     with say.progress() as progress:
-        graded = check.run(requests, progress, on_trace=traces.append)
+        graded = check.run(
+            requests,
+            progress,
+            lambda _: ended.append(STOPWATCH.seconds()),
+            traces.append,
+            progress.step,
+        )
+    # After the last result its picture was drawn.
+    ended[len(graded) - 1 :] = [STOPWATCH.seconds()]
     from grader.model import results, texts, verdict
-    from grader.reports import terminal
 
     for number, result in enumerate(graded):
         if result.output:
@@ -132,14 +147,41 @@ def _check(requests: Sequence[Request], json: bool) -> int:
             continue
         if number:
             say.show_text("")
-        following = catalog.following(requests[number].exercise)
-        say.show(terminal.check_report(result, say.width(), following.name if following else None))
-        for trace in traces:
-            _show_drawing(trace, brief=True)
+        waited_s = ended[number] - (ended[number - 1] if number else 0.0)
+        say.show(_report(requests[number], result, waited_s, traces, verbose))
     if len(requests) > 1 and not json:
+        from grader.reports import terminal
+
         say.show_text("")
         say.show(terminal.several(graded))
     return verdict.exit_code(graded) if len(graded) == len(requests) else _incomplete(graded)
+
+
+def _report(
+    request: Request, result: Result, waited_s: float, traces: Sequence[Trace], verbose: bool
+) -> Text:
+    from grader.reports import terminal, trace_terminal
+
+    following = catalog.following(request.exercise)
+    pictures = [trace_terminal.drawing(one, width=say.width(), brief=True) for one in traces]
+    return terminal.check_report(
+        result,
+        say.width(),
+        following.name if following else None,
+        notes=_lessons_in(request.kernel, result),
+        picture=pictures[0] if pictures else None,
+        waited_s=waited_s,
+        brief=not verbose,
+    )
+
+
+def _lessons_in(kernel: Path, result: Result) -> Sequence[LintFinding]:
+    """Find what lessons warn of in a kernel that passed; one that did not has more to mend."""
+    if result.status is not Status.PASS:
+        return ()
+    from grader import authoring
+
+    return authoring.lessons_in(kernel, result.kernel.sha256)[:MOST_NOTES]
 
 
 def _incomplete(graded: Sequence[Result]) -> int:
@@ -208,16 +250,12 @@ def _show_trace(exercise: Exercise, kernel: Path, case: str | None, page: Path |
     with say.progress() as progress:
         progress(f"drawing {exercise.name} …")
         trace = check.trace(Request(exercise, kernel, Options(case=only)))
-    _show_drawing(trace)
+    from grader.reports import trace_terminal
+
+    say.show_text("")
+    say.show(trace_terminal.drawing(trace, width=say.width()))
     if page is not None:
         from grader.reports import trace_html
 
         save_file(page, trace_html.page(trace))
         say.message(f"{page}: written; open it in a web browser")
-
-
-def _show_drawing(trace: Trace, brief: bool = False) -> None:
-    from grader.reports import trace_terminal
-
-    say.show_text("")
-    say.show(trace_terminal.drawing(trace, width=say.width(), brief=brief))

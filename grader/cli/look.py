@@ -91,7 +91,7 @@ def lint(
     raise typer.Exit(int(strict and any(one.findings for one in reviews)))
 
 
-def doctor(json: options.Json = False) -> None:
+def doctor(verbose: options.Verbose = False, json: options.Json = False) -> None:
     """List what works on this machine, what does not, and how to fix it."""
     from grader.doctor import examine, records
     from grader.reports import doctor
@@ -101,5 +101,5 @@ def doctor(json: options.Json = False) -> None:
     if json:
         say.write_json(examination.model_dump_json(by_alias=True).encode())
     else:
-        say.show(doctor.report(examination, say.width()))
+        say.show(doctor.report(examination, say.width(), brief=not verbose))
     raise typer.Exit(records.exit_code(examination))

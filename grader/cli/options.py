@@ -42,6 +42,7 @@ Decided = Annotated[
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON object a line, and nothing else.")
 ]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Leave nothing out.")]
 
 
 def in_bytes(gibibytes: float | None) -> int | None:

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import typer
+
+from grader.cli.progress import InLines, OnTerminal, Progress
 
 if TYPE_CHECKING:
     from rich.text import Text
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[str], None]]:
-    """Yield a function that shows progress: one changing line on a terminal, else lines."""
-    if not sys.stderr.isatty():
-        yield message
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    with Console(stderr=True).status(Text("starting")) as status:
-        yield lambda text: status.update(Text(text))
+def progress() -> Iterator[Progress]:
+    """Yield what shows progress: one changing line on a terminal, else lines."""
+    shown: Progress = OnTerminal() if sys.stderr.isatty() else InLines(message)
+    try:
+        yield shown
+    finally:
+        shown.close()
 
 
 def width() -> int:

@@ -26,8 +26,11 @@ from .mismatch import Mismatch as Mismatch
 from .mismatch import expected_text as expected_text
 from .mismatch import number_text as number_text
 from .no_kernel import no_kernel_failure as no_kernel_failure
+from .properties import PLAIN_DRAW as PLAIN_DRAW
 from .properties import SCOPE as SCOPE
 from .properties import Scope as Scope
 from .properties import cases as cases
 from .properties import spread_cases as spread_cases
 from .undefined import name_origin as name_origin
+from .windows import numbers_of as numbers_of
+from .windows import small_inputs as small_inputs

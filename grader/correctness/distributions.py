@@ -117,6 +117,41 @@ def _sunken(rows: int, columns: int, random: torch.Generator, extreme: float, dt
     return torch.where(below, -depth - gap, -depth).clamp(min=-extreme)
 
 
+def _counting(
+    rows: int, columns: int, random: torch.Generator, extreme: float, dtype: str
+) -> Tensor:
+    """Count from 1 to 9 and again, or to the whole number below `extreme` if that is less.
+
+    A person follows these numbers. A case is shown with them if it fails with them, too.
+    """
+    return _counted(rows, columns, extreme).double().clamp(max=extreme)
+
+
+def _signs(rows: int, columns: int, random: torch.Generator, extreme: float, dtype: str) -> Tensor:
+    """Count with every second number below 0: 1, -2, 3, -4."""
+    return _alternating(_counting(rows, columns, random, extreme, dtype))
+
+
+def _hundreds(
+    rows: int, columns: int, random: torch.Generator, extreme: float, dtype: str
+) -> Tensor:
+    """Count 200, 400, 600: exp of each overflows float32."""
+    return (200 * _counted(rows, columns, 9)).double().clamp(max=extreme)
+
+
+def _depths(rows: int, columns: int, random: torch.Generator, extreme: float, dtype: str) -> Tensor:
+    """Count -200, -400, -600: exp of each is 0 in float32."""
+    return -_hundreds(rows, columns, random, extreme, dtype)
+
+
+def _counted(rows: int, columns: int, most: float) -> Tensor:
+    return (torch.arange(rows * columns) % max(1, min(9, int(most))) + 1).reshape(rows, columns)
+
+
+def _alternating(counted: Tensor) -> Tensor:
+    return torch.where(counted % 2 == 0, -counted, counted)
+
+
 DISTRIBUTIONS: dict[str, Distribution] = {
     "rows": _rows,
     "ties": _ties,
@@ -126,6 +161,10 @@ DISTRIBUTIONS: dict[str, Distribution] = {
     "integers": _integers,
     "spikes": _spikes,
     "sunken": _sunken,
+    "counting": _counting,
+    "signs": _signs,
+    "hundreds": _hundreds,
+    "depths": _depths,
 }
 
 
@@ -197,6 +236,33 @@ def _sunken_whole(rows: int, columns: int, random: torch.Generator, low: int, hi
     return low + torch.randint(min(high - low, 3) + 1, (rows, columns), generator=random)
 
 
+def _counting_whole(
+    rows: int, columns: int, random: torch.Generator, low: int, high: int
+) -> Tensor:
+    if high < 2:  # 0 and 1 tell elements of a bool apart
+        return (_counted(rows, columns, 2) - 1).clamp(low, high)
+    return _counted(rows, columns, high)
+
+
+def _signs_of_whole(
+    rows: int, columns: int, random: torch.Generator, low: int, high: int
+) -> Tensor:
+    counted = _counting_whole(rows, columns, random, low, high)
+    return counted if low >= 0 else _alternating(counted).clamp(low, high)
+
+
+def _hundreds_of_whole(
+    rows: int, columns: int, random: torch.Generator, low: int, high: int
+) -> Tensor:
+    return (200 * _counted(rows, columns, 9)).clamp(low, high)
+
+
+def _depths_of_whole(
+    rows: int, columns: int, random: torch.Generator, low: int, high: int
+) -> Tensor:
+    return (-200 * _counted(rows, columns, 9)).clamp(low, high)
+
+
 WHOLE_NUMBERS: dict[str, WholeNumbers] = {
     "rows": _rows_of_whole,
     "ties": _ties_of_whole,
@@ -206,4 +272,8 @@ WHOLE_NUMBERS: dict[str, WholeNumbers] = {
     "integers": _small_whole,
     "spikes": _spiky_whole,
     "sunken": _sunken_whole,
+    "counting": _counting_whole,
+    "signs": _signs_of_whole,
+    "hundreds": _hundreds_of_whole,
+    "depths": _depths_of_whole,
 }

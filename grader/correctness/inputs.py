@@ -16,7 +16,7 @@ from grader.correctness.distributions import (
     integer,
     middle_of,
 )
-from grader.correctness.dtypes import DTYPES, NAMES, is_whole, rounded
+from grader.correctness.dtypes import DTYPES, NAMES, is_whole, rounded, widened
 from grader.model import LARGEST, Case
 
 
@@ -28,6 +28,7 @@ class CaseDraw:
         self._device = torch.device(device)
         self._random = torch.Generator().manual_seed(_seed_from(case))
         self._padded = 0  # tensors drawn so far that have padded rows
+        self._counting = 0  # tensors drawn so far that count
 
     def tensor(
         self, shape: tuple[int, ...], *, dtype: str | None = None, extreme: float | None = None
@@ -38,6 +39,8 @@ class CaseDraw:
                 f"{self._case.draw!r} is not a distribution: use {', '.join(DISTRIBUTIONS)}"
             )
         values = self._values(shape, dtype or self._case.dtype, extreme)
+        if self._case.draw in ("counting", "signs"):
+            values = self._in_tens(values, extreme)
         pad = self._case.pad
         if pad:
             # Each tensor has another row stride, so a kernel that uses one stride for two tensors
@@ -56,6 +59,13 @@ class CaseDraw:
         values = DISTRIBUTIONS[self._case.draw](rows, columns, self._random, most, dtype)
         return rounded(values, DTYPES[dtype]).reshape(shape)
 
+    def _in_tens(self, values: Tensor, extreme: float | None) -> Tensor:
+        """Have each second tensor count in tens, so that its numbers differ from the first's."""
+        self._counting += 1
+        limit = min(extreme or math.inf, LARGEST[NAMES[values.dtype]])
+        in_tens = self._counting % 2 == 0 and limit >= TENS
+        return (widened(values) * 10).to(values.dtype) if in_tens else values
+
     def indices(self, count: int, below: int, ignored: int | None = None) -> Tensor:
         values = torch.randint(below, (count,), generator=self._random)
         if ignored is not None:
@@ -64,11 +74,15 @@ class CaseDraw:
         return values.to(self._device)
 
     def number(self, low: float, high: float) -> float:
+        if self._case.draw in PLAIN and low <= PLAIN_NUMBER <= high:
+            return PLAIN_NUMBER
         share = torch.rand((), generator=self._random, dtype=torch.float64).item()
         value = math.exp(math.log(low) + share * (math.log(high) - math.log(low)))
         return torch.tensor(value, dtype=torch.float32).item()
 
     def factor(self, most: float) -> float:
+        if self._case.draw in PLAIN:
+            return min(PLAIN_NUMBER, most)
         low, high, signs = FACTORS[self.integer(0, len(FACTORS) - 1)]
         size = self.number(min(low, most), min(high or most, most)) if low else 0.0
         return -size if signs and self.truth() else size
@@ -89,6 +103,11 @@ FACTORS: tuple[tuple[float, float | None, bool], ...] = (
     (1 / 64, 4.0, True),
     (64.0, None, True),
 )
+
+PLAIN = ("counting", "signs", "hundreds", "depths")  # distributions that a person follows
+
+# In these, a number that leaves no product as it is; the largest of the tens.
+PLAIN_NUMBER, TENS = 2.0, 90
 
 EXACT_IN_FLOAT32 = 2**24  # float32 holds each integer up to this
 SPIKES = 16  # at least, in a vector or in each row of the scored case; at most twice as many

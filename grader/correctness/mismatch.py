@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -14,7 +14,10 @@ from grader.correctness.dtypes import NAMES, is_whole
 
 @dataclass(frozen=True)
 class Mismatch:
-    """The worst element of one argument, and how many elements are wrong."""
+    """The worst element of one argument, and how many elements are wrong.
+
+    `marked` marks these elements, in the shape of the argument.
+    """
 
     argument: str
     kind: str  # never_written, not_finite, value, rounding or rms
@@ -26,6 +29,7 @@ class Mismatch:
     total: int
     where: str
     dtype: torch.dtype = torch.float32
+    marked: Tensor | None = field(default=None, compare=False, repr=False)
 
     @property
     def message(self) -> str:
@@ -60,7 +64,7 @@ def expected_text(value: float, limit: float, dtype: torch.dtype) -> str:
 def number_text(value: float, dtype: torch.dtype = torch.float32) -> str:
     if dtype == torch.bool:
         return str(bool(value)) if value in (0, 1) else f"a byte of {value}, no bool"
-    return str(value) if is_whole(dtype) else f"{value:.7g}"
+    return str(value) if is_whole(dtype) else f"{value + 0.0:.7g}"  # -0.0 is 0
 
 
 def worst_of(
@@ -86,6 +90,7 @@ def worst_of(
         total=wrong.numel(),
         where=describe_where(wrong),
         dtype=dtype,
+        marked=wrong,
     )
 
 

@@ -10,6 +10,7 @@ import difflib
 import importlib.util
 import os
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -165,26 +166,56 @@ def following(exercise: Exercise) -> Exercise | None:
 
 
 def find(root: Path, query: str) -> Exercise:
-    """Return the exercise with this name, number prefix or path.
+    """Return the exercise with this name, path or number.
 
-    Raises UsageError with the closest names when no exercise matches.
+    `1` and `01` find `01_…`, and `p7` finds `p07_…`. Bare digits mean an exercise before a puzzle.
+    Raises UsageError with the closest names when none matches, and with all that match when
+    several do.
     """
     known = exercises(root)
     for exercise in known:
         if query == exercise.name or _is_path_of(exercise, Path(query).resolve()):
             return exercise
-    short = [e for e in known if e.name.split("_")[0] == query]
-    if len(short) == 1:
-        return short[0]
+    numbered = _numbered(known, query)
+    if len(numbered) == 1:
+        return numbered[0]
+    if numbered:
+        several = " and ".join(exercise.name for exercise in numbered)
+        raise UsageError(f"{query!r} means {several}.", "Name the one that you mean.")
     names = [exercise.name for exercise in known]
     near = (difflib.get_close_matches(query, names, n=2, cutoff=cutoff) for cutoff in (0.8, 0.4))
     close = next(filter(None, near), [])  # distant ones only where none is near
-    two_digits = re.sub(r"^(\D*)(\d)$", r"\g<1>0\2", query)  # p4 means p04
-    close = close or [name for name in names if query and two_digits in name]
+    close = close or _nearest_number(known, query)
     raise UsageError(
         f"There is no exercise named {query!r}.",
         f"Did you mean {' or '.join(close)}?" if close else "`grader list` shows them all.",
     )
+
+
+def _numbered(known: Sequence[Exercise], query: str) -> list[Exercise]:
+    """Return the exercises whose names begin with `query`, and those of the same number if none."""
+    exact = [exercise for exercise in known if exercise.name.split("_")[0] == query]
+    wanted = _number(query)
+    found = exact or [e for e in known if wanted and _number(e.name.split("_")[0]) == wanted]
+    if wanted and not wanted[0]:
+        on_first_shelf = [exercise for exercise in found if exercise.shelf == SHELVES[0]]
+        return on_first_shelf or found
+    return found
+
+
+def _nearest_number(known: Iterable[Exercise], query: str) -> list[str]:
+    if (wanted := _number(query)) is None:
+        return []
+    letters, number = wanted
+    found = [(each.name, _number(each.name.split("_")[0])) for each in known]
+    near = [(abs(n[1] - number), name) for name, n in found if n and n[0] == letters]
+    return [name for _, name in sorted(near)[:1]]
+
+
+def _number(text: str) -> tuple[str, int] | None:
+    """Split `p07` into `p` and 7; return None for what is no number."""
+    found = re.fullmatch(r"([A-Za-z]*)([0-9]{1,9})", text)
+    return None if found is None else (found[1].lower(), int(found[2]))
 
 
 def _is_path_of(exercise: Exercise, path: Path) -> bool:

@@ -9,7 +9,14 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from grader.model import CannotGrade, GraderError, Record, Result, Trace, first_error
+from grader.model import (
+    CannotGrade,
+    GraderError,
+    Record,
+    Result,
+    Trace,
+    first_error,
+)
 
 LONGEST_LINE = 16 << 20  # bytes; a trace of the longest kernel file has a quarter of it
 
@@ -45,7 +52,15 @@ class ErrorAnswer(_Line):
         return kind(self.message, self.next_step)
 
 
-Answer = ResultAnswer | TraceAnswer | ErrorAnswer
+class StepAnswer(_Line):
+    """A step of the request in work begins; `why` says for what reason it may take long."""
+
+    kind: Literal["step"] = "step"
+    step: str
+    why: str
+
+
+Answer = ResultAnswer | TraceAnswer | StepAnswer | ErrorAnswer
 _ANSWER: TypeAdapter[Answer] = TypeAdapter(Annotated[Answer, Field(discriminator="kind")])
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from grader.grading.answers import Answer
     from grader.model import Result, Trace
 
+STARTING = "a judge and a worker start, and import torch"
 LARGEST_FILE = 1 << 20  # bytes of a kernel file; those of the course have a few thousand
 
 
@@ -29,13 +30,15 @@ def run(
     progress: Callable[[str], None],
     on_result: Callable[[Result], None] = lambda result: None,
     on_trace: Callable[[Trace], None] = lambda trace: None,
+    on_step: Callable[[str, str], None] = lambda text, why: None,
 ) -> list[Result]:
     """Have one judge grade the requests, in their order.
 
     `progress` gets the name of the exercise in work, `on_result` each result when it comes.
-    `on_trace` gets the trace of a failing case if the request asks for a picture. Raises UsageError
-    for a missing kernel file, and any error that stops a judge: CannotGrade, BrokenExercise,
-    KeyboardInterrupt.
+    `on_trace` gets the trace of a failing case if the request asks for a picture. `on_step` gets
+    what is in work, such as `grading 01_vector_add: correctness …`, and why it may take long.
+    Raises UsageError for a missing kernel file, and any error that stops a judge: CannotGrade,
+    BrokenExercise, KeyboardInterrupt.
     """
     for request in requests:
         must_be_gradable(request)
@@ -47,10 +50,15 @@ def run(
     def begin(number: int) -> None:
         if number < len(names) and (number == 0 or names[number] != names[number - 1]):
             progress(f"grading {names[number]} …")
+            if number == 0:
+                on_step(f"grading {names[number]} …", STARTING)
 
     def hear(answer: Answer) -> None:
         if answer.kind == "trace":
             on_trace(answer.trace)
+        elif answer.kind == "step":
+            name = names[min(len(results), len(names) - 1)]
+            on_step(f"grading {name}: {answer.step} …", answer.why)
         elif answer.kind == "result":
             results.append(answer.result)
             on_result(answer.result)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from grader import backends
-from grader.correctness import expect, first_mismatch
+from grader.correctness import expect, first_mismatch, numbers_of
 from grader.grading.session import Grading
 from grader.grading.trials import failure_from, trusted, with_case
 from grader.model import Case, Failure, GraderError, Specialisation, texts
@@ -116,10 +116,12 @@ def launched(grading: Grading) -> dict[str, tuple[Specialisation, ...]]:
             raise KernelFailure(with_case(error.failure, grading, case)) from None
         # Else other kernels, or none, would be compiled than those that do the work.
         expected = trusted(partial(expect, grading.spec, case, inputs), "the reference", case)
-        mismatch = first_mismatch(expected, outputs, bench.remote.unwritten(outputs))
+        unwritten = bench.remote.unwritten(outputs)
+        mismatch = first_mismatch(expected, outputs, unwritten)
         failure = None if found[dtype] or not grading.spec.kernels else NO_KERNEL
         if mismatch is not None:
-            failure = failure_from(mismatch, grading.spec.backend)
+            numbers = numbers_of(grading.spec, inputs, expected, outputs, unwritten)
+            failure = failure_from(mismatch, grading.spec.backend, numbers)
         if failure is not None:
             raise KernelFailure(with_case(failure, grading, case))
     return found

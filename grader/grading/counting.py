@@ -10,7 +10,7 @@ from functools import partial
 from torch import Tensor
 
 from grader import backends
-from grader.correctness import expect, first_mismatch, reseeded
+from grader.correctness import expect, first_mismatch, numbers_of, reseeded
 from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.grading.trials import failure_from, trusted, with_case
@@ -97,7 +97,9 @@ def wrong_answer(grading: Grading, one: Counted) -> Failure | None:
     mismatch = first_mismatch(expected, one.outputs, one.unwritten)
     if mismatch is None:
         return None
-    return with_case(failure_from(mismatch, grading.spec.backend), grading, one.case)
+    numbers = numbers_of(grading.spec, one.inputs, expected, one.outputs, one.unwritten)
+    failure = failure_from(mismatch, grading.spec.backend, numbers)
+    return with_case(failure, grading, one.case)
 
 
 def _case(grading: Grading) -> Case:

@@ -26,9 +26,10 @@ from grader.model import CannotGrade, GraderError, Status
 from grader.sandbox import ForkServer
 
 if TYPE_CHECKING:
-    from grader.grading.answers import Answer
+    from grader.grading.answers import Answer, StepAnswer
     from grader.grading.plugin import Gradings
     from grader.grading.session import Grading
+    from grader.grading.step import Step
     from grader.model import Result
     from grader.sandbox import ForkServers
 
@@ -171,11 +172,21 @@ def _answer(request: Request, send: Send, fork_servers: ForkServers) -> Status |
         with contextlib.closing(grading):
             send(TraceAnswer(trace=tracing.trace_of(grading, options.case)))
         return None
+    grading.on_step = lambda step: send(_step_answer(grading, step))
     result = _graded(gradings, grading)
     send(ResultAnswer(result=result))
     if options.picture and runs_code:
         _draw(grading, result, send)
     return result.status
+
+
+def _step_answer(grading: Grading, step: Step) -> StepAnswer:
+    from grader.grading.answers import StepAnswer
+
+    why = ""
+    with contextlib.suppress(Exception):  # an extension's own words are not worth a check
+        why = step.slow(grading)
+    return StepAnswer(step=step.name, why=why)
 
 
 def _graded(gradings: Gradings, grading: Grading) -> Result:
@@ -200,12 +211,13 @@ def _graded(gradings: Gradings, grading: Grading) -> Result:
 
 def _draw(grading: Grading, result: Result, send: Send) -> None:
     """Send a trace of the failing case, if it shows the reason, after the result."""
-    from grader.grading import picture, tracing
-    from grader.grading.answers import TraceAnswer
+    from grader.grading import picture, slow, tracing
+    from grader.grading.answers import StepAnswer, TraceAnswer
 
     case = picture.case_of(result, grading.spec, grading.failing)
     if case is None:
         return
+    send(StepAnswer(step="picture", why=slow.simulated(grading)))
     try:
         with contextlib.closing(grading):
             send(TraceAnswer(trace=tracing.trace_of(grading, case)))

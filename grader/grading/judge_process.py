@@ -104,13 +104,14 @@ def _hear_all(
 
 
 def _settles(answer: Answer, requests: Sequence[Request], settled: int) -> bool:
-    """Return True for the answer to the next request, False for a picture to the one before.
+    """Return True for the answer to the next request.
 
-    Raises GraderError for any other answer.
+    Return False for a picture to the one before, and for a step of either. Raises GraderError for
+    any other answer.
     """
-    if settled < len(requests) and answer.kind == SETTLED_BY[requests[settled].task]:
-        return True
-    if answer.kind == "trace" and settled and requests[settled - 1].options.picture:
+    if settled < len(requests) and answer.kind in ("step", SETTLED_BY[requests[settled].task]):
+        return answer.kind != "step"
+    if answer.kind in ("step", "trace") and settled and requests[settled - 1].options.picture:
         return False
     raise GraderError(
         f"The judge sent an unexpected answer: a {answer.kind} after {settled} of {len(requests)}.",

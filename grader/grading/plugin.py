@@ -196,6 +196,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     needed = unmet_need(grading, judged_by)
     if needed is not None:
         pytest.skip(f"needs {needed}")
+    grading.on_step(judged_by)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -222,7 +223,7 @@ def _judged(
     from hypothesis.errors import Flaky
 
     from grader.grading.recording import outcome_of
-    from grader.grading.trials import with_case
+    from grader.grading.trials import with_case, with_last_run
     from grader.machine import gpu_is_lost, lost_gpu
     from grader.model import Failure
     from grader.sandbox import KernelFailure, NotSimulated
@@ -242,11 +243,11 @@ def _judged(
     elif gpu_is_lost(error):
         return Outcome.CANNOT_GRADE, lost_gpu(error)
     elif isinstance(error, NotSimulated):
-        failure = Failure(kind="not_simulated", message=error.message, hint=error.next_step)
-        return Outcome.CANNOT_GRADE, failure
+        return Outcome.CANNOT_GRADE, error.as_failure()
     elif isinstance(error, AssertionError):
         detail = str(error).splitlines()[0] if str(error) else "it does not hold"
         failure = Failure(kind="property", message=f"{law} {_sentence(detail)}")
+        failure = with_last_run(failure, grading)
         outcome = Outcome.FAIL
     else:
         failure = Failure(

@@ -31,6 +31,7 @@ def run(grading: Grading, step: Step) -> StepResult:
     elif needed is not None:
         finding = Finding(f"not run: needs {needed}", outcome=Outcome.NOT_RUN)
     else:
+        grading.on_step(step)
         finding = _finding(grading, step)
     result = _record(grading, step, finding, finding.earlier_s + time.monotonic() - began)
     for other in grading.order:
@@ -72,8 +73,9 @@ def _finding(grading: Grading, step: Step) -> Finding:
         return Finding("", error.failure, outcome_of(error.failure))
     except GraderError as error:
         outcome = Outcome.CANNOT_GRADE if isinstance(error, CannotGrade) else Outcome.ERROR
-        kind = "not_simulated" if isinstance(error, NotSimulated) else outcome.value
-        failure = Failure(kind=kind, message=error.message, hint=error.next_step or None)
+        failure = Failure(kind=outcome.value, message=error.message, hint=error.next_step or None)
+        if isinstance(error, NotSimulated):
+            failure = error.as_failure()
         return Finding(error.message.splitlines()[0], failure, outcome)
     except Exception as error:
         if gpu_is_lost(error):

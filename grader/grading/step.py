@@ -52,6 +52,10 @@ def nothing(spec: BaseSpec) -> str:
     return ""
 
 
+def no_reason(grading: Grading) -> str:
+    return ""
+
+
 def begin_nothing(grading: Grading) -> None:
     """Begin no work."""
 
@@ -67,7 +71,7 @@ class Step:
     `asks(spec)` returns its requirement for `grader show`. `runs_tests` marks a step that judges
     the exercise's own tests: they run directly before it. `begin`, called as soon as the steps in
     `needs` have passed, may begin work in parallel to other steps; what goes wrong in it is left
-    for `run` to meet again.
+    for `run` to meet again. `slow` says, for somebody who waits, why the step may take long.
     `run` may raise KernelFailure, which fails the step, and any GraderError.
     """
 
@@ -82,3 +86,4 @@ class Step:
     asks: Callable[[Any], str] = nothing
     runs_tests: bool = False
     begin: Callable[[Grading], None] = begin_nothing
+    slow: Callable[[Grading], str] = no_reason

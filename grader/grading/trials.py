@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 import torch
 
 from grader import backends
-from grader.correctness import Mismatch, expect, first_mismatch, has_unused_nan, name_origin
+from grader.correctness import (
+    Mismatch,
+    expect,
+    first_mismatch,
+    has_unused_nan,
+    name_origin,
+    numbers_of,
+    small_inputs,
+)
 from grader.grading.session import Grading
-from grader.model import BrokenExercise, CannotGrade, Case, Failure, GraderError
+from grader.model import BrokenExercise, CannotGrade, Case, Failure, GraderError, Inputs, Numbers
 from grader.sandbox import KernelFailure
 
 T = TypeVar("T")
@@ -21,14 +30,29 @@ AT_AN_ADDRESS = ("misaligned", "out_of_bounds", "wrapped_offset")
 
 
 def try_case(grading: Grading, case: Case) -> Failure | None:
+    """Run one case; return what is wrong, with the numbers of that call."""
+    kernel = grading.remote
+    inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
     try:
-        mismatch = check_case(grading, case)
+        outputs = kernel.run(inputs)
     except KernelFailure as error:
-        failure = error.failure
+        failure = with_inputs(error.failure, grading, inputs)
         return _with_origin(failure, grading) if failure.kind in AT_AN_ADDRESS else failure
+    unwritten = kernel.unwritten(outputs)
+    expected = trusted(lambda: expect(grading.spec, case, inputs), "the reference", case)
+    mismatch = first_mismatch(expected, outputs, unwritten)
     if mismatch is None:
         return None
-    return _with_origin(failure_from(mismatch, grading.spec.backend), grading, mismatch)
+    numbers = numbers_of(grading.spec, inputs, expected, outputs, unwritten)
+    failure = failure_from(mismatch, grading.spec.backend, numbers)
+    return _with_origin(failure, grading, mismatch)
+
+
+def with_inputs(failure: Failure, grading: Grading, inputs: Inputs) -> Failure:
+    """Add small inputs to a failed access, for an index may come from them."""
+    if failure.kind not in (*AT_AN_ADDRESS, "stray_write"):
+        return failure
+    return failure.model_copy(update={"numbers": small_inputs(grading.spec, inputs)})
 
 
 def _with_origin(failure: Failure, grading: Grading, mismatch: Mismatch | None = None) -> Failure:
@@ -37,16 +61,19 @@ def _with_origin(failure: Failure, grading: Grading, mismatch: Mismatch | None =
     return failure if hint is None else failure.model_copy(update={"hint": hint})
 
 
-def check_case(grading: Grading, case: Case) -> Mismatch | None:
-    """Run one case and return what is wrong.
+def with_last_run(failure: Failure, grading: Grading) -> Failure:
+    """Add the numbers of the last call that a test made, where the reference has an output for it.
 
-    Raises KernelFailure when the call goes wrong, and BrokenExercise when the spec does.
+    The expected values are the reference's, also where the test holds the kernel to a law.
     """
-    kernel = grading.remote
-    inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
-    outputs = kernel.run(inputs)
-    expected = trusted(lambda: expect(grading.spec, case, inputs), "the reference", case)
-    return first_mismatch(expected, outputs, kernel.unwritten(outputs))
+    run, case = grading.remote.last_run, grading.remote.last_case
+    if run is None or case is None:
+        return failure
+    with suppress(Exception):  # a test may call the kernel with inputs that no case has
+        expected = expect(grading.spec, case, run.inputs)
+        numbers = numbers_of(grading.spec, run.inputs, expected, run.outputs, run.unwritten)
+        return failure.model_copy(update={"numbers": numbers})
+    return failure
 
 
 def trusted(work: Callable[[], T], what: str, case: Case) -> T:
@@ -67,7 +94,7 @@ def trusted(work: Callable[[], T], what: str, case: Case) -> T:
         ) from error
 
 
-def failure_from(mismatch: Mismatch, backend: str) -> Failure:
+def failure_from(mismatch: Mismatch, backend: str, numbers: Numbers | None = None) -> Failure:
     hint = None
     if mismatch.kind == "never_written":
         reached = backends.find(backend).hints.reached
@@ -98,6 +125,7 @@ def failure_from(mismatch: Mismatch, backend: str) -> Failure:
         got=mismatch.got_text,
         where=f"{mismatch.where} ({mismatch.wrong:,} of {mismatch.total:,} elements)",
         hint=hint,
+        numbers=numbers,
     )
 
 

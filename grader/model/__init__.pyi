@@ -71,11 +71,18 @@ from .messages import TensorRef as TensorRef
 from .messages import Traced as Traced
 from .messages import WithoutKernels as WithoutKernels
 from .messages import listed as listed
+from .numbers import MOST_VALUES as MOST_VALUES
+from .numbers import MOST_WHOLE as MOST_WHOLE
+from .numbers import Compared as Compared
+from .numbers import Number as Number
+from .numbers import Numbers as Numbers
+from .numbers import Values as Values
 from .outcomes import Limit as Limit
 from .outcomes import Outcome as Outcome
 from .outcomes import Status as Status
 from .outcomes import counted as counted
 from .outcomes import percent as percent
+from .record import Record as Record
 from .results import Clocks as Clocks
 from .results import Compiled as Compiled
 from .results import Count as Count
@@ -85,7 +92,6 @@ from .results import Frame as Frame
 from .results import Kernel as Kernel
 from .results import MeasuredTraffic as MeasuredTraffic
 from .results import Memory as Memory
-from .results import Record as Record
 from .results import Resources as Resources
 from .results import Result as Result
 from .results import Sanitized as Sanitized

@@ -17,7 +17,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from grader.model.results import Record, Result
+from grader.model.record import Record
+from grader.model.results import Result
 
 
 class Attempt(Record):

@@ -155,10 +155,14 @@ class Backend:
 
 @dataclass(frozen=True, kw_only=True)
 class ThreadNames:
-    """Names in a language whose kernels are written for one thread: its index, and barriers."""
+    """Names in a language whose kernels are written for one thread: its index, and barriers.
+
+    With `wide_literals` a number such as 0.0 has 64 bits, and so has all that is added to it.
+    """
 
     indices: frozenset[str]
     barriers: frozenset[str]
+    wide_literals: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -53,7 +53,20 @@ Scalar = Literal["float", "int", "bool"]
 _EXTENT = r"[1-9]\d{0,98}"  # Python refuses to read a number of more than 4,300 digits
 
 # Values of `Case.draw`; `grader.correctness.inputs` has the distributions.
-DRAWS = ("rows", "ties", "constant", "extremes", "denormals", "integers", "spikes", "sunken")
+DRAWS = (
+    "rows",
+    "ties",
+    "constant",
+    "extremes",
+    "denormals",
+    "integers",
+    "spikes",
+    "sunken",
+    "counting",
+    "signs",
+    "hundreds",
+    "depths",
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,21 +10,11 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
+from grader.model.numbers import Numbers
 from grader.model.outcomes import Limit, Outcome, Status
-
-
-class Record(BaseModel):
-    # Strict, so that the reader refuses what the schema refuses: a text for a number, or NaN.
-    model_config = ConfigDict(
-        frozen=True,
-        extra="ignore",
-        strict=True,
-        allow_inf_nan=False,
-        validate_by_name=True,
-        validate_by_alias=True,
-    )
+from grader.model.record import Record
 
 
 def first_error(error: ValidationError) -> str:
@@ -59,6 +49,9 @@ class Failure(Record):
     replay: str | None = None
     frames: tuple[Frame, ...] = ()
     hint: str | None = None
+    numbers: Numbers | None = Field(
+        default=None, description="of the case, where its outputs are wrong or it is small"
+    )
 
 
 class Traffic(Record):

@@ -16,7 +16,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from grader.model.results import Failure, Record
+from grader.model.record import Record
+from grader.model.results import Failure
 
 Count = Annotated[int, Field(ge=0)]
 Extent = Annotated[int, Field(ge=1)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from grader.model import Outcome, Result, Status, Step, first_problem, percent
@@ -18,6 +19,8 @@ def next_step(result: Result, following: str | None = None) -> str:
             )
         case Status.FAIL:
             return _after_failure(result)
+        case Status.CANNOT_GRADE if _stopped_simulating(result):
+            return "load blocks of elements and check again, or check on a machine with a CUDA GPU"
         case Status.CANNOT_GRADE:
             return "your kernel is not at fault; fix the problem above, or check on another machine"
         case Status.ERROR | Status.UNFINISHED:
@@ -29,6 +32,12 @@ def next_step(result: Result, following: str | None = None) -> str:
             return f"nothing was decided; run `grader check {name}` again"
         case Status.PASS:
             return _after_pass(result, following)
+
+
+def _stopped_simulating(result: Result) -> bool:
+    problem = first_problem(result)
+    failure = problem.failure if problem else None
+    return failure is not None and failure.kind == "too_many_operations"
 
 
 def _after_failure(result: Result) -> str:
@@ -66,14 +75,25 @@ def _is_puzzle(result: Result) -> bool:
 
 
 def _after_pass(result: Result, following: str | None) -> str:
+    if result.message:  # one case alone was graded
+        return "check again without --case: only all cases together earn points"
+    onward = "`grader list` shows the other exercises"
+    if following is not None:
+        onward = f"{following}; `grader show {following}` prints its contract"
     speed = next((step for step in result.steps if step.name == "speed"), None)
     if speed and speed.outcome is Outcome.SKIP:
         return (
-            f"right, as far as this machine can check; one with a CUDA GPU also grades speed, for "
+            f"{onward}. A machine with a CUDA GPU also grades speed here, for "
             f"{speed.max_points} points"
         )
     if speed and speed.speed and speed.speed.share < speed.speed.great:
-        return f"passed; {percent(speed.speed.great)} of the ceiling would be great"
-    if following is not None:
-        return f"{following}; `grader show {following}` prints its contract"
-    return "`grader list` shows the other exercises"
+        return f"{onward}. Here {percent(speed.speed.great)} of the ceiling would be great"
+    return onward
+
+
+def next_of_several(results: Sequence[Result]) -> str:
+    """Return what the reader of several results can do next."""
+    left = next((result for result in results if result.status is not Status.PASS), None)
+    if left is None:
+        return "`grader list` shows the other exercises"
+    return f"`grader check {left.exercise}` checks the first one that did not pass"

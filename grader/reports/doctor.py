@@ -9,7 +9,8 @@ from rich.text import Text
 
 from grader import backends
 from grader.doctor.records import Examination, Finding, Group, State
-from grader.model import counted
+from grader.model import counted, texts
+from grader.reports.fitting import cut, rows
 from grader.reports.layout import WIDEST, filled
 
 _MARKS = {State.OK: ("✔", "green"), State.NOTE: ("–", "yellow"), State.PROBLEM: ("‼", "bold red")}
@@ -22,27 +23,70 @@ _TITLES = {
     Group.HARDENING: "parts of the walls on this machine",
     Group.COURSE: "course",
 }
+MOST_LINES = 10  # for a learner
 _NAME = 19  # characters of a finding's name, with the space after it
 
 
-def report(examination: Examination, width: int = WIDEST) -> Text:
-    """Return the findings by group, then the problems again with their fixes, and the verdict."""
+def report(examination: Examination, width: int = WIDEST, brief: bool = False) -> Text:
+    """Return the findings by group, then the problems again with their fixes, and the verdict.
+
+    With `brief` there are at most `MOST_LINES` lines: one for each group, or the first problems.
+    """
     width = min(width, WIDEST)
+    problems = [one for one in examination.findings if one.state is State.PROBLEM]
+    ending = _ending(examination, problems, width, brief)
+    if brief:
+        space = MOST_LINES - rows(ending, width)
+        return _few_lines(examination, problems, space, width).append_text(ending)
     text = Text()
     for group, findings in groupby(examination.findings, key=lambda one: one.group):
         text.append(f"{_TITLES[group]}\n", style="bold")
         for finding in findings:
             text.append_text(_line(finding, width))
-    problems = [one for one in examination.findings if one.state is State.PROBLEM]
     for number, one in enumerate(problems, start=1):
-        text.append("\n" if number == 1 else "")
-        text.append(f"problem {number}: {one.name} ({one.group.value})\n", style="bold red")
-        text.append(filled(one.message, width, " " * 6))
-        text.append(filled(one.mend or "", width, " " * 11, first=" " * 6 + "fix: "))
-    text.append("\n")
-    text.append(_sum(examination, problems), style="bold red" if problems else "bold green")
-    text.append(filled(graded_here(examination), width, " " * 6, first="here: "), style="bold")
-    return text
+        text.append("\n" if number == 1 else "").append_text(_problem(number, one, width))
+    return text.append("\n").append_text(ending)
+
+
+def _ending(examination: Examination, problems: Sequence[Finding], width: int, brief: bool) -> Text:
+    verdict = _sum(examination, problems) + ("; `grader doctor -v` lists them" * brief)
+    text = Text(filled(verdict, width), style="bold red" if problems else "bold green")
+    here = filled(graded_here(examination), width, " " * 6, first="here: ")
+    return text.append(here, style="bold")
+
+
+def _few_lines(
+    examination: Examination, problems: Sequence[Finding], most: int, width: int
+) -> Text:
+    """Write the first problems in at most `most` lines or, without any, a line for each group."""
+    text = Text()
+    if not problems:
+        for group, findings in groupby(examination.findings, key=lambda one: one.group):
+            text.append_text(_group_line(group, list(findings), width))
+        return cut(text, most, width)
+    for number, one in enumerate(problems, start=1):
+        text.append_text(_problem(number, one, width))
+    return cut(text, most, width)
+
+
+def _group_line(group: Group, findings: Sequence[Finding], width: int) -> Text:
+    """Write one line for a group: its first note or, where all is well, how many findings."""
+    notes = [one for one in findings if one.state is State.NOTE]
+    mark, style = _MARKS[State.NOTE if notes else State.OK]
+    words = f"{counted(len(findings), 'findings')}, all as they should be"
+    if notes or len(findings) == 1:
+        words = (notes or findings)[0].message
+        words = words if len(findings) == 1 else f"{(notes or findings)[0].name}: {words}"
+    name = "GPU" if group is Group.GPU else group.value
+    line = Text("  ").append(mark, style=style)
+    return line.append(f" {name:<14}{texts.cut(words, max(width - 18, 20))}\n")
+
+
+def _problem(number: int, one: Finding, width: int) -> Text:
+    text = Text(f"problem {number}: {one.name} ({one.group.value})\n", style="bold red")
+    text = Text().append_text(text)
+    text.append(filled(one.message, width, " " * 6))
+    return text.append(filled(one.mend or "", width, " " * 11, first=" " * 6 + "fix: "))
 
 
 def _line(finding: Finding, width: int) -> Text:
@@ -62,7 +106,7 @@ def _sum(examination: Examination, problems: Sequence[Finding]) -> str:
     notes = sum(one.state is State.NOTE for one in examination.findings)
     verdict = counted(len(problems), "problems").upper() if problems else "NO PROBLEM"
     findings = counted(len(examination.findings), "findings")
-    return f"{verdict}  {counted(notes, 'notes')}, {findings}\n"
+    return f"{verdict}  {counted(notes, 'notes')}, {findings}"
 
 
 def graded_here(examination: Examination) -> str:

@@ -36,17 +36,26 @@ def speed_rows(speed: Speed, width: int) -> Text:
     return Text("".join(row(label, text, width) for label, text in rows))
 
 
-def compiled_rows(compiled: Sequence[Compiled], width: int) -> Text:
-    """Write a line for each GPU that was not required, of its largest kernel."""
-    rows = Text()
+def compiled_rows(compiled: Sequence[Compiled], width: int, brief: bool = False) -> Text:
+    """Write a line for each GPU that was not required, of its largest kernel.
+
+    With `brief`, one line names those for which the kernels compile.
+    """
     others = dict.fromkeys(one.target for one in compiled if not one.required)
-    for label, target in zip(once("also"), others, strict=False):
+    words, compile_too = [], []
+    for target in others:
         own = [one for one in compiled if one.target == target]
         refused = next((one for one in own if one.registers is None), None)
-        worst = refused or max(own, key=lambda one: one.registers or 0)
-        words = f"{worst.dtype}: {worst.error}" if refused else compiled_words(worst, brief=True)
-        rows.append(row(label, f"sm_{target}: {words}", width))
-    return rows
+        if refused:
+            words.append(f"sm_{target}: {refused.dtype}: {refused.error}")
+        elif brief:
+            compile_too.append(f"sm_{target}")
+        else:
+            worst = max(own, key=lambda one: one.registers or 0)
+            words.append(f"sm_{target}: {compiled_words(worst, brief=True)}")
+    words += [f"compiles for {' and '.join(compile_too)}"] if compile_too else []
+    rows = (row(label, text, width) for label, text in zip(once("also"), words, strict=False))
+    return Text("".join(rows))
 
 
 def counts_table(counts: Sequence[Count]) -> Text:

@@ -10,34 +10,25 @@ from pathlib import Path
 
 from rich.text import Text
 
+from grader.authoring import LintFinding
 from grader.model import (
     Environment,
-    Failure,
     Frame,
     Outcome,
     Result,
     Sanitized,
     SanitizerError,
     Status,
-    Step,
 )
-from grader.reports.advice import next_step
-from grader.reports.figures import compiled_rows, counts_table, speed_rows
+from grader.reports.advice import next_of_several, next_step
+from grader.reports.fitting import Part, fitted, joined, rows, shortened
 from grader.reports.layout import DETAIL, WIDEST, filled, labelled, once, row, wrap
 from grader.reports.libraries import libraries
+from grader.reports.picture_part import picture_part
+from grader.reports.step_rows import INDENT, MARKS, frame_words, step_parts
 
-MOST_FRAMES = 4  # the innermost lines of the learner's code
+MOST_LINES = 30  # of the report of a failure, on a terminal
 
-_MARKS = {
-    Outcome.PASS: ("✔", "green"),
-    Outcome.FAIL: ("✘", "red"),
-    Outcome.NOT_STARTED: ("○", "yellow"),
-    Outcome.SKIP: ("–", "dim"),
-    Outcome.NOT_RUN: ("–", "dim"),
-    Outcome.ERROR: ("‼", "magenta"),
-    Outcome.CANNOT_GRADE: ("‼", "yellow"),
-    Outcome.NOISY: ("‼", "yellow"),
-}
 _WORDS = {
     Status.PASS: ("PASS", "bold green"),
     Status.FAIL: ("FAIL", "bold red"),
@@ -49,24 +40,41 @@ _WORDS = {
 }
 
 
-def check_report(result: Result, width: int = WIDEST, following: str | None = None) -> Text:
-    """Return one check: steps with their failures, then the verdict and the next step.
+def check_report(
+    result: Result,
+    width: int = WIDEST,
+    following: str | None = None,
+    *,
+    notes: Sequence[LintFinding] = (),
+    picture: Text | None = None,
+    waited_s: float | None = None,
+    brief: bool = False,
+) -> Text:
+    """Return one check: steps with their failures, a picture, the verdict and the next step.
 
-    `following` names the exercise after this one, if there is one.
+    `following` names the exercise after this one, if there is one. `notes` are places of the kernel
+    file that pass, and of which a lesson warns. `picture` shows what the kernel did. `waited_s` are
+    the seconds that somebody waited for the verdict; without them the report names those of the
+    judge. With `brief`, the report of a check that did not pass has at most `MOST_LINES` lines.
     """
     width = min(width, WIDEST)
-    report = _heading(result, width)
-    for step in result.steps:
-        report.append_text(_step(step, Path(result.kernel.path).name, width))
+    brief = brief and result.status is not Status.PASS
+    file = Path(result.kernel.path).name
+    parts = [Part(_heading(result, width)), *step_parts(result.steps, file, width, brief)]
     for sanitized in result.sanitized:
-        report.append_text(_sanitized(sanitized, Path(result.kernel.path).name, width))
+        parts.append(shortened(_sanitized(sanitized, file, width), width, (4, 6), (8, 2)))
+    parts += [Part(_note(note, file, width)) for note in notes]
     if result.message:
-        report.append(filled(result.message, width))
-    report.append_text(_verdict(result))
-    report.append(
+        parts.append(Part(Text(filled(result.message, width))))
+    if picture is not None:
+        parts.append(picture_part(picture, MOST_LINES, width))
+    ending = _verdict(result, waited_s)
+    ending.append(
         filled(next_step(result, following), width, " " * 6, first="next: "), style="bold"
     )
-    return report
+    space = MOST_LINES - rows(ending, width)
+    body = fitted(parts, space, width) if brief else joined(parts)
+    return body.append_text(ending)
 
 
 def several(results: Sequence[Result]) -> Text:
@@ -74,7 +82,8 @@ def several(results: Sequence[Result]) -> Text:
     points = sum(result.points for result in results)
     most = sum(result.max_points for result in results)
     style = "bold green" if passed == len(results) else "bold"
-    return Text(f"{passed} of {len(results)} passed · {points}/{most} points\n", style=style)
+    text = Text(f"{passed} of {len(results)} passed · {points}/{most} points\n", style=style)
+    return text.append(f"next: {next_of_several(results)}\n", style="bold")
 
 
 def _heading(result: Result, width: int) -> Text:
@@ -97,49 +106,18 @@ def _environment(env: Environment) -> str:
     return " · ".join(parts)
 
 
-def _step(step: Step, file: str, width: int) -> Text:
-    mark, style = _MARKS[step.outcome]
-    earned = step.points if step.outcome in (Outcome.PASS, Outcome.FAIL) else "–"
-    points = f"{earned}/{step.max_points}" if step.max_points else ""
-    indent = " " * 18  # of the summary: after the mark and the step's name
-    failure = step.failure
-    if failure and step.outcome is Outcome.NOT_STARTED:
-        failure = failure.model_copy(update={"case": None, "replay": None})  # any case shows it
-    headline = step.summary or (_headline(failure) if failure else "")
-    first, *more = wrap(headline, width - len(indent) - len(points) - 2)
-    line = Text("  ")
-    line.append(mark, style=style)
-    line.append(f" {step.name:<14}{first}")
-    # On a narrow terminal a long word may leave no space for the points: two blanks stay.
-    line.append(f"{points:>{max(width - line.cell_len, len(points) + 2)}}".rstrip() + "\n")
-    for part in more:
-        line.append(f"{indent}{part}\n")
-    if step.speed:
-        line.append_text(speed_rows(step.speed, width))
-    if step.compiled:
-        line.append_text(compiled_rows(step.compiled, width))
-    if step.counts:
-        line.append_text(counts_table(step.counts))
-    if failure:
-        if _headline(failure) != headline:
-            line.append(filled(_headline(failure), width, DETAIL))
-        line.append_text(_failure(failure, file, width))
-    return line
-
-
 def _sanitized(sanitized: Sanitized, file: str, width: int) -> Text:
-    mark, style = _MARKS[sanitized.outcome]
-    indent = " " * 18
+    mark, style = MARKS[sanitized.outcome]
     line = Text("  ")
     line.append(mark, style=style)
-    first, *more = wrap(sanitized.summary, width - len(indent))
+    first, *more = wrap(sanitized.summary, width - len(INDENT))
     line.append(f" {sanitized.tool:<14}{first}\n")
     for part in more:
-        line.append(f"{indent}{part}\n")
+        line.append(f"{INDENT}{part}\n")
     for error in sanitized.errors:
         line.append(filled(_sanitizer_error(error), width, DETAIL))
         for label, frame in zip(once("at"), error.frames, strict=False):
-            line.append(row(label, _frame(frame, file), width))
+            line.append(row(label, frame_words(frame, file), width))
         if not error.frames:
             line.append(row("at", f"no line of {file} is known; in {error.function}", width))
     if sanitized.replay:
@@ -155,39 +133,31 @@ def _sanitizer_error(error: SanitizerError) -> str:
     return f"{where}{error.message}{thread}{times}"
 
 
-def _headline(failure: Failure) -> str:
-    return f"{failure.case}: {failure.message}" if failure.case else failure.message
+def _note(finding: LintFinding, file: str, width: int) -> Text:
+    first, *more = wrap(finding.message, width - len(INDENT))
+    note = Text("  ")
+    note.append("»", style="yellow")
+    note.append(f" {'note':<14}{first}\n")
+    for part in more:
+        note.append(f"{INDENT}{part}\n")
+    frame = Frame(line=finding.line, function=finding.function, code=finding.code)
+    note.append(row("at", frame_words(frame, file), width))
+    note.append(row("why", finding.why, width))
+    note.append(row("hint", f"{finding.action} No points depend on it.", width))
+    return note
 
 
-def _failure(failure: Failure, file: str, width: int) -> Text:
-    block = Text()
-    both = labelled("expected", failure.expected or "")
-    both += " " * 6 + f"got  {failure.got}"
-    if failure.expected and failure.got and len(both) <= width and "\n" not in both:
-        block.append(f"{both}\n")
-    else:
-        block.append(row("expected", failure.expected, width))
-        block.append(row("got", failure.got, width))
-    block.append(row("where", failure.where, width))
-    if failure.replay:
-        block.append(f"{labelled('replay', failure.replay)}\n", style="cyan")
-    for label, frame in zip(once("at"), failure.frames[-MOST_FRAMES:], strict=False):
-        block.append(row(label, _frame(frame, file), width))
-    block.append(row("hint", failure.hint, width))
-    return block
+def word_of(status: Status) -> str:
+    return _WORDS[status][0]
 
 
-def _frame(frame: Frame, file: str) -> str:
-    function = f" in {frame.function}" if frame.function else ""
-    return f"{file}:{frame.line}{function}: {frame.code.strip()}"
-
-
-def _verdict(result: Result) -> Text:
+def _verdict(result: Result, waited_s: float | None) -> Text:
     word, style = _WORDS[result.status]
     line = Text(word, style=style)
     facts = [f"  {result.points}/{result.max_points} points"]
     facts += ["great speed"] if _is_great(result) else []
-    facts += [f"{result.duration_s:.1f} s", f"seed {result.seed}"]
+    duration_s = result.duration_s if waited_s is None else waited_s
+    facts += [f"{duration_s:.1f} s", f"seed {result.seed}"]
     line.append(" · ".join(facts) + "\n", style="not bold default")
     return line
 

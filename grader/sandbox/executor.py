@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from grader.model import CannotGrade, Failure, Origin, Specialisation, TensorRef, Traced
+from grader.model import CannotGrade, Failure, Frame, Origin, Specialisation, TensorRef, Traced
 
 Call = Sequence[TensorRef | float]
 
@@ -14,12 +14,28 @@ Call = Sequence[TensorRef | float]
 class NotSimulated(CannotGrade):
     """The kernel uses a part of a GPU that no simulator has: no failure, and no pass either."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(
-            f"The kernel cannot be simulated: {what}.",
-            "This is no fault of the kernel. A machine with a GPU can grade it.",
-        )
+    kind = "not_simulated"
+
+    def __init__(
+        self,
+        what: str,
+        advice: str = "This is no fault of the kernel. A machine with a GPU can grade it.",
+        frames: tuple[Frame, ...] = (),
+    ) -> None:
+        super().__init__(f"The kernel cannot be simulated: {what}.", advice)
         self.what = what
+        self._frames = frames
+
+    def as_failure(self) -> Failure:
+        return Failure(
+            kind=self.kind, message=self.message, frames=self._frames, hint=self.next_step
+        )
+
+
+class TooManyOperations(NotSimulated):
+    """The simulator gave up on a kernel that a GPU, which is faster, may well finish."""
+
+    kind = "too_many_operations"
 
 
 class KernelFailure(Exception):

@@ -7,6 +7,7 @@ arena itself: outputs are read from it, everything else in it must be as before.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 import torch
@@ -19,6 +20,18 @@ from grader.sandbox.executor import Call, Counts, Executor, KernelFailure
 from grader.sandbox.poison import Poison
 
 T = TypeVar("T")
+V = TypeVar("V", Tensor, "Tensor | float")
+
+REMEMBERED = 2**16  # elements of the inputs of a run of which a copy is kept
+
+
+@dataclass(frozen=True)
+class Run:
+    """The inputs and outputs of one call, and marks where an output was never written."""
+
+    inputs: dict[str, Tensor | float]
+    outputs: dict[str, Tensor]
+    unwritten: dict[str, Tensor]
 
 
 class RemoteKernel:
@@ -33,6 +46,7 @@ class RemoteKernel:
         self.device = arena.memory.device
         self.poison = Poison.fresh()
         self.last_case: Case | None = None
+        self.last_run: Run | None = None
         self._too_long: KernelFailure | None = None
         self._executor = executor
         self._arena = arena
@@ -51,8 +65,12 @@ class RemoteKernel:
 
         Outputs are allocated here; an argument that the kernel overwrites is a copy.
         """
+        self.last_run = None
         filled = destinations(self.spec, inputs, self.device)
         self(*((inputs | filled)[a.name] for a in self.spec.arguments))
+        if sum(v.numel() for v in inputs.values() if isinstance(v, Tensor)) <= REMEMBERED:
+            # Copies, because tests change inputs in place from one call to the next.
+            self.last_run = Run(_copied(inputs), _copied(filled), self.unwritten(filled))
         return filled
 
     def __call__(self, *arguments: Tensor | float) -> None:
@@ -191,6 +209,10 @@ class RemoteKernel:
         changed = (after != before).nonzero().flatten()
         if len(changed):
             raise KernelFailure(_explain_stray_write(int(changed[0]), placed))
+
+
+def _copied(values: Mapping[str, V]) -> dict[str, V]:
+    return {name: v.clone() if isinstance(v, Tensor) else v for name, v in values.items()}
 
 
 def check_scalars(spec: Spec, inputs: Inputs) -> None:

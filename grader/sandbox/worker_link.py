@@ -34,7 +34,7 @@ from grader.model import (
 from grader.sandbox import failures
 from grader.sandbox.arena import Arena
 from grader.sandbox.device_line import DeviceLine
-from grader.sandbox.executor import Call, Counts, KernelFailure, NotSimulated
+from grader.sandbox.executor import Call, Counts, KernelFailure, NotSimulated, TooManyOperations
 from grader.sandbox.fork_server import START_S, ForkServer, Worker
 
 REPORT_S = 5.0  # beyond a call's limit, for a worker that stops the call itself to report on it
@@ -339,8 +339,14 @@ class WorkerLink:
             "grader's fault: report it with the kernel file.",
         )
 
-    def _last_report(self, *, worker_lives: bool = False) -> DeviceReport | None:
-        """Return the device's view of a call that went wrong, if it still has one."""
+    def _last_report(
+        self, *, worker_lives: bool = False, timed_out: str | None = None
+    ) -> DeviceReport | None:
+        """Return the device's view of a call that went wrong, if it still has one.
+
+        A device that does not answer is in a launch. If that is why the call `timed_out`, in these
+        words, the simulation is at fault: a GPU is faster.
+        """
         if self._device is None or not self._watched:
             return None
         self._watched = False
@@ -349,7 +355,9 @@ class WorkerLink:
             self._origins = report.origins
             return report
         except TimedOut:
-            return None
+            if timed_out is None:
+                return None
+            return DeviceReport(seq=0, fault=Fault(TooManyOperations.kind, timed_out))
         except WireError as error:
             if worker_lives:
                 raise self._device_died(error) from None
@@ -363,6 +371,8 @@ class WorkerLink:
             seen = failures.from_device(report.fault, self._kernel, self._fork_server.backend)
             if failure is not None and failure.kind == seen.kind:  # the file let the error through
                 seen = seen.model_copy(update={"frames": (*failure.frames, *seen.frames)})
+            if seen.kind == TooManyOperations.kind:
+                return TooManyOperations(seen.message, seen.hint or "", seen.frames)
             return KernelFailure(seen)
         if report is not None and report.not_simulated is not None:
             return NotSimulated(report.not_simulated)
@@ -394,11 +404,11 @@ class WorkerLink:
                 self._fork_server.resume()
             reply = Reply.parse(self._worker.channel.receive(min(limit_s, left_s)))
         except TimedOut:
-            report = self._last_report()
-            self._end()
             failure = failures.too_long(operation, limit_s)
             if left_s < limit_s:
                 failure = failures.too_long_in_all(self._entry.limits.check_s)
+            report = self._last_report(timed_out=failure.message)
+            self._end()
             raise self._cause(report, failure) from None
         except Closed:
             report = self._last_report()

@@ -134,8 +134,8 @@ def test_the_lesson_says_what_the_spec_says(model: Exercise, tmp_path: Path):
         assert spec.scored is not None
         assert f"**speed** (on a GPU): {spec.scored.dtype}" in text
     budgets = re.findall(r"^\| ([a-z ]+) \| ([\d,]+) \| ([\d,]+) \|$", text, re.MULTILINE)
-    assert {n.replace(" ", "_"): (int(m), int(b)) for n, m, b in budgets} == {
-        b.count: (b.most, b.best) for b in spec.budgets
+    assert {name.replace(" ", "_"): (most, best) for name, most, best in budgets} == {
+        b.count: (f"{b.most:,}", f"{b.best:,}") for b in spec.budgets
     }
     assert max(map(len, text.splitlines())) <= 100
 
@@ -216,6 +216,15 @@ def test_an_impossible_draft_is_refused_with_a_reason(
         new.draft(root, name, like)
     assert re.search(next_step, told.value.next_step)
     assert everything(root) == before
+
+
+def test_puzzles_of_both_languages_are_counted_apart(root: Path):
+    drafted = new.draft(root, "t01_other", "p01")
+    assert drafted.exercise.folder == root / "puzzles" / "t01_other"
+    new.write(drafted)
+    with pytest.raises(UsageError, match="number of t01_mine is taken by t01_other") as told:
+        new.draft(root, "t01_mine", "p01")
+    assert told.value.next_step == "t02_mine is free."
 
 
 @pytest.mark.parametrize("place", ["exercises/40_my_op", "solutions/40_my_op"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,10 +13,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from ended_checks import CORRECTNESS_FAILS
 
 from grader import __version__, cli
 from grader.authoring import verify
 from grader.authoring.verify import Verified
+from grader.cli import stopwatch
 from grader.course import catalog
 from grader.grading import check
 from grader.grading.check import Request
@@ -56,11 +59,17 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Request]:
     requests: list[Request] = []
 
     def run(
-        asked_now: Sequence[Request], progress: Callable[[str], None], **_: object
+        asked_now: Sequence[Request],
+        progress: Callable[[str], None],
+        on_result: Callable[[Result], None],
+        *_: object,
     ) -> list[Result]:
         progress("grading …")
         requests.extend(asked_now)
-        return [PASSED.model_copy(update={"exercise": r.exercise.name}) for r in asked_now]
+        results = [PASSED.model_copy(update={"exercise": r.exercise.name}) for r in asked_now]
+        for result in results:
+            on_result(result)
+        return results
 
     monkeypatch.setattr(check, "run", run)
     return requests
@@ -68,12 +77,23 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Request]:
 
 def answer(monkeypatch: pytest.MonkeyPatch, *results: Result) -> None:
     """Let the judge decide this."""
-    monkeypatch.setattr(check, "run", lambda requests, progress, **_: list(results))
+
+    def run(
+        requests: Sequence[Request],
+        progress: Callable[[str], None],
+        on_result: Callable[[Result], None],
+        *_: object,
+    ) -> list[Result]:
+        for result in results:
+            on_result(result)
+        return list(results)
+
+    monkeypatch.setattr(check, "run", run)
 
 
 def fail(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def run(
-        requests: Sequence[Request], progress: Callable[[str], None], **_: object
+        requests: Sequence[Request], progress: Callable[[str], None], *_: object
     ) -> list[Result]:
         raise error
 
@@ -88,6 +108,7 @@ def fail(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     [
         (["01_double"], ["01_double"]),
         (["01"], ["01_double"]),
+        (["1", "p1"], ["01_double", "p01_copy"]),
         (["02", "01_double"], ["02_row_sum", "01_double"]),
         (["01", "01_double"], ["01_double"]),
         ([str(SMALL / "exercises" / "01_double")], ["01_double"]),
@@ -279,7 +300,31 @@ def test_several_reports_end_in_a_sum(asked: list[Request], capsys: pytest.Captu
     cli.main(["check", "--all"])
     out = capsys.readouterr().out
     assert out.count("PASS  7/10 points") == 3
-    assert out.endswith("\n\n3 of 3 passed · 21/30 points\n")
+    assert out.endswith(
+        "\n\n3 of 3 passed · 21/30 points\nnext: `grader list` shows the other exercises\n"
+    )
+
+
+def test_the_time_shown_is_the_time_waited_of_each_exercise(
+    asked: list[Request], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    times = iter([3.5, 4.0, 11.0, 11.5])  # three results, and the end of the judge
+    monkeypatch.setattr(stopwatch.STOPWATCH, "seconds", lambda: next(times))
+    assert cli.main(["check", "--all"]) == 0
+    waited = re.findall(r"points · (.*) s · seed", capsys.readouterr().out)
+    assert waited == ["3.5", "0.5", "7.5"]
+
+
+@pytest.mark.parametrize(("option", "whole"), [([], False), (["-v"], True), (["--verbose"], True)])
+def test_v_leaves_nothing_out(
+    option: list[str],
+    whole: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    answer(monkeypatch, CORRECTNESS_FAILS)
+    assert cli.main(["check", "01", *option]) == 1
+    assert ("not run: needs correctness" in capsys.readouterr().out) == whole
 
 
 def test_json_is_one_result_a_line_and_nothing_else(

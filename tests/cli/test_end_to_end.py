@@ -33,3 +33,33 @@ def test_a_check_grades_a_kernel_file(
     result = json.loads(capfd.readouterr().out)
     assert result["status"] == status
     assert [step["name"] for step in result["steps"] if step["outcome"] == "fail"] == failed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("exercise", "old", "new", "rule"),
+    [
+        ("p15_axis_sum", "float32(0.0)", "0.0", "`total` begins as a bare number"),
+        ("t04_reduction", ".to(tl.int64)", "", "A program number is multiplied with 32 bits"),
+        ("p15_axis_sum", "a[row, column]", "a[row, 0]", None),
+        ("p15_axis_sum", "", "", None),
+    ],
+)
+def test_a_kernel_that_passes_is_shown_what_a_lesson_warns_of(
+    exercise: str,
+    old: str,
+    new: str,
+    rule: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+):
+    monkeypatch.chdir(ROOT)
+    kernel = tmp_path / "kernel.py"
+    text = (ROOT / "solutions" / exercise / "kernel.py").read_text(encoding="utf-8")
+    kernel.write_text(text.replace(old, new))
+    code = cli.main(["check", exercise, "--kernel", str(kernel), "--device", "cpu"])
+    said = " ".join(capfd.readouterr().out.split())
+    assert code == int(new == "a[row, 0]"), "a note is no failure"
+    assert ("» note" in said) == (rule is not None)
+    assert rule is None or rule in said

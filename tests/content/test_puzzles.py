@@ -23,17 +23,39 @@ MOST_ELEMENTS = 4096  # of a case: the simulator runs a Python task for each thr
 MOST_PICTURED = 64
 
 OF_ALL_THREADS = {"p09_coalesced", "p15_axis_sum", "p18_transpose"}  # they count transactions
+ALONE = {"numba": ("thread", "global_reads"), "triton": ("program", "loads")}
 
 each = pytest.mark.parametrize("puzzle", PUZZLES, ids=lambda e: e.name)
+
+
+def number(text: str) -> int:
+    return int(text.replace(",", ""))
 
 
 def lesson(puzzle: Exercise) -> str:
     return (puzzle.folder / "README.md").read_text(encoding="utf-8")
 
 
-def test_puzzles_are_numbered_without_a_gap():
-    numbers = [re.sub(r"^p(\d\d)_[a-z0-9_]+$", r"\1", puzzle.name) for puzzle in PUZZLES]
-    assert numbers == [f"{number:02}" for number in range(1, len(PUZZLES) + 1)]
+@pytest.mark.parametrize(("letter", "backend"), [("p", "numba"), ("t", "triton")])
+def test_puzzles_are_numbered_without_a_gap(letter: str, backend: str):
+    puzzles = [puzzle for puzzle in PUZZLES if puzzle.spec.backend == backend]
+    numbers = [re.sub(rf"^{letter}(\d\d)_[a-z0-9_]+$", r"\1", puzzle.name) for puzzle in puzzles]
+    assert numbers == [f"{number:02}" for number in range(1, len(puzzles) + 1)]
+
+
+def test_the_course_goes_from_threads_over_programs_to_the_exercises():
+    names = [exercise.name for exercise in catalog.exercises(ROOT)]
+    assert [name.split("_")[0] for name in names] == [
+        *(f"p{number:02}" for number in range(1, 22)),
+        *(f"t{number:02}" for number in range(1, 7)),
+        *(f"{number:02}" for number in range(1, 7)),
+    ]
+
+
+def test_the_page_of_the_puzzles_lists_each_in_its_order():
+    page = (ROOT / "puzzles" / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| ([pt]\d\d_\w+) \|", page, re.MULTILINE)
+    assert listed == [puzzle.name for puzzle in PUZZLES]
 
 
 @each
@@ -48,7 +70,7 @@ def test_the_lesson_has_every_part(puzzle: Exercise):
 @each
 def test_the_lesson_states_every_budget(puzzle: Exercise):
     rows = re.findall(r"^\| ([a-z ]+) \| ([\d,]+) \| ([\d,]+) \|$", lesson(puzzle), re.MULTILINE)
-    told = {name.replace(" ", "_"): (int(most), int(best)) for name, most, best in rows}
+    told = {name.replace(" ", "_"): (number(most), number(best)) for name, most, best in rows}
     assert told == {b.count: (b.most, b.best) for b in puzzle.spec.budgets}
 
 
@@ -64,13 +86,14 @@ def test_cases_are_small_and_the_pictured_one_fits_a_screen(puzzle: Exercise):
 
 
 @each
-def test_a_thread_that_does_all_does_not_pass(puzzle: Exercise):
+def test_a_thread_or_program_that_does_all_does_not_pass(puzzle: Exercise):
     counted = {budget.count for budget in puzzle.spec.budgets}
     if puzzle.name in OF_ALL_THREADS:
         assert "transactions" in counted
         return
-    assert "global_reads" in counted
-    alone = ROOT / "solutions" / puzzle.name / "wrong_one_thread_does_all.py"
+    one, count = ALONE[puzzle.spec.backend]
+    assert count in counted
+    alone = ROOT / "solutions" / puzzle.name / f"wrong_one_{one}_does_all.py"
     assert "\nRejected at: counts\n" in alone.read_text(encoding="utf-8")
 
 

@@ -118,6 +118,37 @@ def test_a_picture_comes_only_where_one_is_wanted(judge, snapshot: SnapshotAsser
     assert text_of(caught.value) == snapshot
 
 
+STEP = json.dumps({"kind": "step", "step": "load", "why": "it is large"}) + "\n"
+
+
+def test_the_step_in_work_is_named_and_settles_nothing(judge):
+    judge(STEP + ANSWER)
+    seen: list[str] = []
+    request = check.Request(ADD, ADD.solution, Options())
+    check.run(
+        [request],
+        lambda text: seen.append(text),
+        lambda result: seen.append("result"),
+        on_step=lambda *step: seen.append(": ".join(step)),
+    )
+    assert seen == [
+        "grading 01_vector_add …",
+        f"grading 01_vector_add …: {check.STARTING}",
+        "grading 01_vector_add: load …: it is large",
+        "result",
+    ]
+    judge(STEP)
+    with pytest.raises(GraderError, match="before it had graded everything"):
+        graded()
+
+
+def test_after_the_last_result_no_step_begins_but_that_of_a_picture(judge):
+    judge(ANSWER + STEP)
+    assert graded(Options(picture=True)) == ["pass"]
+    with pytest.raises(GraderError, match="unexpected answer: a step after 1 of 1"):
+        graded()
+
+
 def test_what_a_judge_cannot_do_is_raised(judge, snapshot: SnapshotAssertion):
     judge(json.dumps(ERROR) + "\n")
     with pytest.raises(CannotGrade) as caught:

@@ -11,6 +11,7 @@ from pages import BLOCK, PAGES, ROOT
 LESSONS = [
     *ROOT.glob("*/README.md"),
     *ROOT.glob("*/*/README.md"),
+    *ROOT.glob("puzzles/*.md"),
     *ROOT.glob("solutions/*/commentary.md"),
 ]
 PROSE = sorted({*PAGES, *LESSONS})

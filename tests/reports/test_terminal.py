@@ -6,13 +6,29 @@ import re
 from pathlib import Path
 
 import pytest
+from ended_checks import (
+    CORRECTNESS,
+    CORRECTNESS_FAILS,
+    CRASHED,
+    GREAT,
+    LOAD,
+    MASK,
+    MEASURED,
+    ON_A_GPU,
+    PASSED,
+    PROPERTIES,
+    REPORTS,
+    TRAFFIC,
+    changed,
+    failed,
+)
 from rich.console import Console
 from rich.text import Text
 from syrupy.assertion import SnapshotAssertion
 
+from grader.authoring.lint.review import review
 from grader.model.outcomes import Limit, Outcome, Status, percent
 from grader.model.results import (
-    Clocks,
     Count,
     Failure,
     Frame,
@@ -21,210 +37,12 @@ from grader.model.results import (
     Result,
     Sanitized,
     SanitizerError,
-    Speed,
-    Step,
-    parse_result,
 )
 from grader.reports import terminal
 from grader.reports.advice import next_step
 from grader.reports.layout import MOST_LINES, PLAIN, filled, wrap
 
-COURSES = Path(__file__).parents[1] / "courses"
-PASSED = parse_result((COURSES / "result.json").read_bytes())
-LOAD, CORRECTNESS, PROPERTIES, TRAFFIC, MEMORY, SPEED = PASSED.steps
-
-
-def changed(record, **changes):
-    """A copy of a frozen record."""
-    return record.model_copy(update=changes)
-
-
-def not_run(step: Step, needs: str) -> Step:
-    return changed(step, outcome=Outcome.NOT_RUN, points=0, summary=f"not run: needs {needs}")
-
-
-def failed(step: Step, failure: Failure, outcome: Outcome = Outcome.FAIL, **changes) -> Step:
-    return changed(step, outcome=outcome, points=0, failure=failure, **changes)
-
-
-MASK = Failure(
-    kind="mismatch",
-    message="element (0, 1024) of out was never written",
-    expected="0.00098",
-    got="nan (never written)",
-    where="column 1024 of every row, 1 of 1025 elements",
-    case="1×1025 float16",
-    replay="grader check 01_double --case '1x1025,float16,seed=81'",
-    frames=(Frame(line=17, function="double_kernel", code="    tl.store(out, y, mask=mask)"),),
-)
-CORRECTNESS_FAILS = changed(
-    PASSED,
-    status=Status.FAIL,
-    points=0,
-    steps=(
-        LOAD,
-        failed(CORRECTNESS, MASK),
-        not_run(PROPERTIES, "correctness"),
-        not_run(TRAFFIC, "correctness"),
-        not_run(MEMORY, "correctness"),
-        not_run(SPEED, "correctness"),
-    ),
-)
-MEASURED = Speed(
-    case="2048×65536 float32",
-    bytes_moved=2**30,
-    time_ms=0.3456,
-    bandwidth_gbps=3106.9,
-    ceiling_gbps=4100.0,
-    share=0.7578,
-    share_low=0.7571,
-    share_high=0.7583,
-    passing=0.56,
-    great=0.8,
-    goes=16,
-    calls_per_go=4,
-    first_call_s=0.62,
-    latency_case="1×1024 float32",
-    latency_us=8.31,
-    clocks=Clocks(
-        sm_mhz=(1905, 1980), memory_mhz=(3201, 3201), temperature_c=48, slowdowns=("power limit",)
-    ),
-)
-ON_A_GPU = changed(
-    PASSED,
-    points=10,
-    environment=changed(PASSED.environment, device="NVIDIA H200", simulated=False),
-    steps=(
-        LOAD,
-        CORRECTNESS,
-        PROPERTIES,
-        TRAFFIC,
-        MEMORY,
-        changed(
-            SPEED,
-            outcome=Outcome.PASS,
-            points=3,
-            summary="2048×65536 float32, 16 goes of 4 calls",
-            speed=MEASURED,
-        ),
-    ),
-)
-GREAT = changed(
-    ON_A_GPU,
-    steps=(*ON_A_GPU.steps[:5], changed(ON_A_GPU.steps[5], speed=changed(MEASURED, share=0.85))),
-)
-TOO_SLOW = changed(
-    ON_A_GPU,
-    status=Status.FAIL,
-    points=7,
-    steps=(
-        *ON_A_GPU.steps[:5],
-        failed(
-            ON_A_GPU.steps[5],
-            Failure(kind="slow", message="reaches 41.3 % of the ceiling, less than 56 %"),
-            speed=changed(MEASURED, share=0.413),
-        ),
-    ),
-)
-NOT_STARTED = changed(
-    PASSED,
-    status=Status.NOT_STARTED,
-    points=0,
-    steps=(
-        LOAD,
-        failed(
-            CORRECTNESS,
-            Failure(
-                kind="not_started",
-                message="NotImplementedError: 01_double: write this part",
-                case="1 float32",
-                replay="grader check 01_double --case '1,float32'",
-                frames=(Frame(line=15, function="double", code="raise NotImplementedError("),),
-            ),
-            Outcome.NOT_STARTED,
-        ),
-        not_run(PROPERTIES, "correctness"),
-        not_run(TRAFFIC, "correctness"),
-        not_run(MEMORY, "correctness"),
-        not_run(SPEED, "correctness"),
-    ),
-)
-CRASHED = changed(
-    PASSED,
-    status=Status.FAIL,
-    points=0,
-    steps=(
-        failed(
-            LOAD,
-            Failure(
-                kind="exception",
-                message="NameError: name 'tritn' is not defined",
-                frames=(
-                    Frame(line=3, function="<module>", code="@tritn.jit"),
-                    Frame(line=9, function="", code="tritn"),
-                ),
-                hint="Is it misspelt?",
-            ),
-            summary="",
-        ),
-        not_run(CORRECTNESS, "load"),
-        not_run(PROPERTIES, "load"),
-        not_run(TRAFFIC, "load"),
-        not_run(MEMORY, "load"),
-        not_run(SPEED, "load"),
-    ),
-)
-BROKEN = changed(
-    PASSED,
-    status=Status.ERROR,
-    points=0,
-    steps=(
-        LOAD,
-        failed(
-            CORRECTNESS,
-            Failure(
-                kind="error",
-                message="The reference of 01_double fails with IndexError",
-                hint="Tell whoever wrote the exercise; your kernel is not at fault.",
-            ),
-            Outcome.ERROR,
-            summary="The reference of 01_double fails with IndexError",
-        ),
-        not_run(PROPERTIES, "correctness"),
-        not_run(TRAFFIC, "correctness"),
-        not_run(MEMORY, "correctness"),
-        not_run(SPEED, "correctness"),
-    ),
-)
-NO_GPU = changed(
-    PASSED,
-    status=Status.CANNOT_GRADE,
-    steps=(
-        *PASSED.steps[:5],
-        changed(SPEED, outcome=Outcome.CANNOT_GRADE, summary="needs a CUDA GPU, and was required"),
-    ),
-)
-INTERRUPTED = changed(
-    PASSED,
-    status=Status.INTERRUPTED,
-    points=0,
-    message="interrupted while correctness ran",
-    steps=(LOAD,),
-)
-UNFINISHED = changed(PASSED, status=Status.UNFINISHED, points=0, steps=())
-
-REPORTS = {
-    "pass-simulated": PASSED,
-    "pass-with-speed": ON_A_GPU,
-    "too-slow": TOO_SLOW,
-    "correctness-failure": CORRECTNESS_FAILS,
-    "not-started": NOT_STARTED,
-    "crash": CRASHED,
-    "grader-error": BROKEN,
-    "no-gpu": NO_GPU,
-    "interrupted": INTERRUPTED,
-    "unfinished": UNFINISHED,
-}
+LINT = Path(__file__).parents[1] / "lint" / "found"
 
 
 @pytest.mark.parametrize("result", REPORTS.values(), ids=REPORTS)
@@ -268,6 +86,12 @@ def test_great_speed_is_said():
     assert report.endswith("next: `grader list` shows the other exercises\n")
     report = terminal.check_report(GREAT, following="05_swiglu").plain
     assert report.endswith("next: 05_swiglu; `grader show 05_swiglu` prints its contract\n")
+
+
+def test_what_a_lesson_warns_of_stands_above_the_verdict(snapshot: SnapshotAssertion):
+    source = (LINT / "KG605_wide_accumulator.py").read_bytes()
+    report = terminal.check_report(PASSED, 80, notes=review("kernel.py", source).findings[:1]).plain
+    assert report == snapshot
 
 
 @pytest.mark.parametrize("status", Status)
@@ -359,9 +183,30 @@ def test_long_expectations_get_a_line_each():
     assert f"      got       {long.strip()}\n" in report
 
 
-def test_several_results_end_in_one_line():
-    line = terminal.several([PASSED, CORRECTNESS_FAILS, ON_A_GPU]).plain
-    assert line == "2 of 3 passed · 17/30 points\n"
+def test_several_results_end_in_a_line_and_the_next_step():
+    lines = terminal.several([PASSED, CORRECTNESS_FAILS, ON_A_GPU]).plain
+    assert lines == (
+        "2 of 3 passed · 17/30 points\n"
+        "next: `grader check 01_double` checks the first one that did not pass\n"
+    )
+    assert terminal.several([PASSED]).plain.endswith(
+        "\nnext: `grader list` shows the other exercises\n"
+    )
+
+
+def test_the_time_is_the_one_that_somebody_waited():
+    assert "points · 4.7 s · seed" in terminal.check_report(PASSED, waited_s=4.71).plain
+    assert f"points · {PASSED.duration_s:.1f} s" in terminal.check_report(PASSED).plain
+
+
+@pytest.mark.parametrize("result", [PASSED, ON_A_GPU, GREAT], ids=["skip", "pass", "great"])
+def test_a_check_that_passed_names_the_next_exercise_and_its_command(result: Result):
+    step = next_step(result, "05_swiglu")
+    assert step.startswith("05_swiglu; `grader show 05_swiglu` prints its contract")
+
+
+def test_one_case_that_passed_leads_back_to_all():
+    assert "without --case" in next_step(changed(PASSED, message="only one"), "05_swiglu")
 
 
 @pytest.mark.parametrize(
@@ -553,3 +398,11 @@ RACES = changed(
 
 def test_what_a_sanitizer_found_stands_under_the_steps(snapshot: SnapshotAssertion):
     assert terminal.check_report(RACES, 100).plain == snapshot
+
+
+def test_where_the_simulation_gave_up_the_next_step_is_to_load_blocks():
+    failure = Failure(kind="too_many_operations", message="one call takes too many")
+    step = failed(CORRECTNESS, failure, Outcome.CANNOT_GRADE)
+    result = changed(PASSED, status=Status.CANNOT_GRADE, steps=(LOAD, step))
+    assert next_step(result).startswith("load blocks of elements and check again")
+    assert "not at fault" in next_step(changed(PASSED, status=Status.CANNOT_GRADE))

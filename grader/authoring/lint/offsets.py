@@ -114,5 +114,6 @@ RULES = (
         "and the kernel reads and writes elsewhere.",
         "Widen it first: `tl.program_id(0).to(tl.int64)`.",
         narrow_offsets,
+        taught=True,
     ),
 )

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from grader import __version__
 from grader.authoring.lint import (
+    accumulators,
     barriers,
     launches,
     masks,
@@ -53,7 +54,9 @@ RULES: tuple[Rule, ...] = (
     *masks.RULES,
     *offsets.RULES,
     *barriers.RULES,
+    *accumulators.RULES,
 )
+TAUGHT = frozenset(rule.id for rule in RULES if rule.taught)
 
 
 def read(path: Path) -> bytes:
@@ -90,6 +93,17 @@ def review(path: str, content: bytes) -> Review:
         sha256=hashlib.sha256(content).hexdigest(),
         findings=tuple(one for one in found if first[one.line, one.rule] is one),
     )
+
+
+def lessons_in(path: Path, sha256: str) -> tuple[LintFinding, ...]:
+    """Find what lessons warn of in the file that was graded; nothing where it has changed since."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return ()
+    if hashlib.sha256(content).hexdigest() != sha256:
+        return ()
+    return tuple(one for one in review(str(path), content).findings if one.rule in TAUGHT)
 
 
 def _decoded(content: bytes) -> str:

@@ -22,7 +22,11 @@ class Match:
 
 @dataclass(frozen=True)
 class Rule:
-    """One thing to look for. `message` is a sentence, in which `{what}` names the thing."""
+    """One thing to look for. `message` is a sentence, in which `{what}` names the thing.
+
+    A rule is `taught` where lessons warn of the thing and no step of a check finds it: a check that
+    passes then points it out.
+    """
 
     id: str
     name: str
@@ -31,6 +35,7 @@ class Rule:
     why: str
     action: str
     find: Callable[[Source], Iterator[Match]]
+    taught: bool = False
 
 
 def uses(

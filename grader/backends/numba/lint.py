@@ -22,5 +22,6 @@ NAMES = SourceNames(
     threads=ThreadNames(
         indices=frozenset({f"{_CUDA}.threadIdx", f"{_CUDA}.grid", f"{_CUDA}.laneid"}),
         barriers=frozenset(f"{_CUDA}.syncthreads{kind}" for kind in ("", "_and", "_count", "_or")),
+        wide_literals=True,
     ),
 )

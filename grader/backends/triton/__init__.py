@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.backends.triton.hints import COMPILER, LAUNCH, WIDEN, WRAPPED
+from grader.backends.triton.hints import BLOCKS, COMPILER, LAUNCH, WIDEN, WRAPPED
 from grader.model import Abilities, Backend, Hints, Package, Trial
 
 BACKEND = Backend(
@@ -39,6 +39,7 @@ BACKEND = Backend(
             "out_of_bounds": "Each access needs a mask that says which of its indices lie inside "
             "the array.",
             "race": "Give each element to one program, or make both accesses atomic.",
+            "too_many_operations": BLOCKS,
             "wrapped_offset": WIDEN,
         },
         messages={"compile": COMPILER, "exception": LAUNCH, "out_of_bounds": WRAPPED},

@@ -142,5 +142,12 @@ LAUNCH = {
 
 WIDEN = "Compute it in 64 bits: give a factor `.to(tl.int64)`, as in row.to(tl.int64) * stride."
 
+BLOCKS = (
+    "Load a block at once, not an element: `offsets = start + tl.arange(0, BLOCK)`, then "
+    "`tl.load(x_ptr + offsets, mask=offsets < n)`. If it does, look for a loop that never ends, or "
+    "for more programs than the work needs. A GPU may finish this kernel, slowly: so here it is "
+    "neither right nor wrong."
+)
+
 # Of the messages about an access out of bounds.
 WRAPPED = {"an offset computed in": WIDEN}

@@ -2,8 +2,8 @@
 
 From an exercise: README.md, spec.py, test_kernel.py, eager.py, and kernel.py as the stub that its
 present solution makes, whatever the working tree holds. From the course: course.toml, its
-extensions, the README.md of each shelf, LICENSE, the CI file of the chosen kind, and the files that
-`--with` names. No link is followed.
+extensions, the Markdown pages of each shelf, LICENSE, the CI file of the chosen kind, and the files
+that `--with` names. No link is followed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def collect(
     contents.files[SETTINGS] = _read(root / SETTINGS)
     for shelf in SHELVES:
         if any(exercise.folder.parent == root / shelf for exercise in exercises):
-            _take_if_there(contents, root, root / shelf / "README.md")
+            for page in sorted((root / shelf).glob("*.md")):
+                _take_if_there(contents, root, page)
     _take_if_there(contents, root, root / LICENSE)
     _take_extensions(contents, root)
     for exercise in exercises:

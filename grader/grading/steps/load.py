@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grader.grading import slow
 from grader.grading.step import Finding, Step
 
 if TYPE_CHECKING:
@@ -30,4 +31,6 @@ def load(grading: Grading) -> Finding:
 
 
 # It earns no points, or an untouched stub would score.
-STEP = Step(name="load", title="the file is imported and has the entry", run=load)
+STEP = Step(
+    name="load", title="the file is imported and has the entry", run=load, slow=slow.importing
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grader.grading import slow
 from grader.grading.step import Finding, Step
 from grader.model import Outcome
 
@@ -46,4 +47,5 @@ STEP = Step(
     needs=("correctness",),
     runs_tests=True,
     run=properties,
+    slow=slow.calls,
 )

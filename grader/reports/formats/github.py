@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 
 from grader.model import Attempt, Status, percent, texts
 from grader.reports.formats import facts
+from grader.reports.layout import WIDEST
+from grader.reports.numbers import number_lines
 
 MOST_COMMANDS = 10  # of each kind
 SUMMARY_BYTES = 1 << 20
@@ -108,12 +110,19 @@ def _details(attempt: Attempt) -> Iterator[str]:
     lines = [f"note: {texts.one_line(note)}" for note in attempt.notes]
     if result.status is not Status.PASS:
         lines += [facts.reason(result)]
+        lines += [line for numbers in _numbers(attempt) for line in numbers]
         lines += [f"replay: {texts.one_line(r)}" for r in _replays(attempt)]
     if not any(lines):
         return
     body = html.escape("\n".join(filter(None, lines)))
     name = texts.entities(result.exercise)
     yield f"<details><summary>{name}</summary>\n\n<pre>{body}</pre>\n\n</details>\n\n"
+
+
+def _numbers(attempt: Attempt) -> Iterator[list[str]]:
+    for step in attempt.result.steps:
+        if step.failure and step.failure.numbers:
+            yield [texts.lines(line) for line in number_lines(step.failure.numbers, WIDEST)]
 
 
 def _replays(attempt: Attempt) -> Iterator[str]:

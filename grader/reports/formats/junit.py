@@ -12,6 +12,8 @@ from grader.model import Attempt, Failure, Frame, Outcome, Result, Sanitized, St
 from grader.reports import junit_xml
 from grader.reports.formats import facts
 from grader.reports.junit_xml import Case, Suite, Verdict
+from grader.reports.layout import WIDEST
+from grader.reports.numbers import number_lines
 
 _VERDICTS = {
     Outcome.PASS: Verdict.PASSED,
@@ -88,7 +90,10 @@ def _step(step: Step, classname: str) -> Case:
 
 def _detail(failure: Failure) -> str:
     rows = [("", failure.message), ("case", failure.case), ("expected", failure.expected)]
-    rows += [("got", failure.got), ("where", failure.where), ("replay", failure.replay)]
+    rows += [("got", failure.got), ("where", failure.where)]
+    if failure.numbers:
+        rows += [("", line) for line in number_lines(failure.numbers, WIDEST)]
+    rows += [("replay", failure.replay)]
     rows += [("at", _frame(frame)) for frame in failure.frames]
     rows += [("hint", failure.hint)]
     return "\n".join(f"{word}  {text}".strip() for word, text in rows if text)

@@ -66,31 +66,47 @@ class Bounds:
         return outside
 
     def _explain(self, lanes: Lanes, wrong: NDArray[np.bool_], wrapped: Wrapped | None) -> str:
-        """Explain the access of the first program that leaves the arrays."""
+        """Explain the access of the first program that leaves the arrays.
+
+        Lanes outside of the array that is named count as outside, even where another array happens
+        to lie: the kernel meant neither, and both numbers of the message speak of the same lanes.
+        """
         verb = VERBS[lanes.access.kind]
         if not self.spans:
             return f"{verb} memory, but this call has no argument in memory"
         of_program = lanes.rows == lanes.rows[np.argmax(wrong)]
-        active = int(np.count_nonzero(of_program))
         cause = wrapped.cause if wrapped and (of_program & wrong & wrapped.lanes).any() else None
-        outside = lanes.addresses[of_program & wrong].view(np.uint64)
+        addresses = lanes.addresses[of_program].view(np.uint64)
         size = lanes.access.itemsize
-        first = int(outside[0])
-        span = min(self.spans, key=lambda each: max(each.start - first, first - each.stop))
+        first = int(addresses[wrong[of_program]][0])
+        span = self._meant(addresses, first)
+        outside = addresses[(addresses < span.start) | (addresses > span.stop - size)]
         if first < span.start:
             gap = span.start - int(outside[outside < span.start].min())
             side = "before the start"
         else:
             gap = int(outside.max()) + size - span.stop
             side = "past the end"
-        distance = _count(-(-gap // size), "element")
+        distance = -(-gap // size)
+        # Of lanes side by side there are as many as the furthest one is away.
+        reach = "" if outside.size in (1, distance) else "up to "
         extent = _count((span.stop - span.start) // size, "element")
-        message = f"{verb} {distance} {side} of {span.name} ({span.name} spans {extent})"
-        if active == 1:
+        message = (
+            f"{verb} {reach}{_count(distance, 'element')} {side} of {span.name} "
+            f"({span.name} spans {extent})"
+        )
+        if addresses.size == 1:
             return f"{message}: {cause or 'is the address right?'}"
         return (
-            f"{message}; {outside.size} of {active} active lanes are outside: "
+            f"{message}; {outside.size} of {addresses.size} active lanes are outside: "
             f"{cause or lanes.access.suspicion}"
+        )
+
+    def _meant(self, addresses: NDArray[np.uint64], first: int) -> Span:
+        """Return the span nearest to the first wrong address, of those that hold other lanes."""
+        holding = [s for s in self.spans if ((addresses >= s.start) & (addresses < s.stop)).any()]
+        return min(
+            holding or self.spans, key=lambda each: max(each.start - first, first - each.stop)
         )
 
 

@@ -44,6 +44,12 @@ class Deadlock(Fault):
     kind = "deadlock"
 
 
+class TooManyOperations(Fault):
+    """The budget of simulated operations is spent: no failure, for a GPU is faster."""
+
+    kind = "too_many_operations"
+
+
 class AssertFailed(Fault):
     kind = "assert"
 

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from grader.backends.triton.device.calls import Call
+from grader.backends.triton.device.effort import Effort
 from grader.backends.triton.device.faults import Malformed, NotSimulated
 from grader.backends.triton.device.mappings import Mapping
 from grader.backends.triton.device.memory import Memory
@@ -44,6 +45,7 @@ class Device:
         self._programs: dict[str, Program] = {}
         self._texts: dict[str, str] = {}
         self.printed = Printed()
+        self.effort = Effort()
         self.start = 0  # the worker's address of the arena, once it has mapped that
 
     def map(self, start: int) -> None:
@@ -95,7 +97,15 @@ class Device:
         )
         if call.withhold:
             return
-        launch = Launch(program, request.grid, memory, request.warps, call.backwards, self.printed)
+        launch = Launch(
+            program,
+            request.grid,
+            memory,
+            request.warps,
+            call.backwards,
+            self.printed,
+            self.effort,
+        )
         execute(launch, values)
 
     def _program(self, digest: str) -> Program:

@@ -81,6 +81,7 @@ class Session:
     def answer_judge(self, message: Mapping[str, Any]) -> DeviceReport:
         if message["op"] == "begin":
             self._call = Call.begun(message, self._device.start)
+            self._device.effort.begin_call()
             return DeviceReport(seq=message["seq"])
         if message["op"] == "kernels":
             kernels, unlisted = listed(self._last.specialisations.values(), MOST_TEXT)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from grader.backends.triton.device.blocks import run_blocks
+from grader.backends.triton.device.effort import Effort
 from grader.backends.triton.device.faults import Fault, Malformed, NotSimulated, is_out_of_memory
 from grader.backends.triton.device.memory import Memory
 from grader.backends.triton.device.plan import BlockPlan, Program
@@ -45,6 +46,7 @@ class Launch:
     warps: int = 4
     backwards: bool = False
     printed: Printed = field(default_factory=Printed)
+    effort: Effort = field(default_factory=Effort)
 
     @property
     def programs(self) -> int:
@@ -138,6 +140,7 @@ class Run:
 
     def steps(self, plan: BlockPlan, arguments: Sequence[Value]) -> None:
         """Execute a block but for its last operation."""
+        self.launch.effort.spend(len(plan.steps) + 1)
         values = self.values
         values.update(zip(plan.arguments, arguments, strict=True))
         values.update(plan.constants)

@@ -21,6 +21,7 @@ Kind = Literal["read", "wrote", "updated"]  # plainly the first two, atomically 
 # Accesses are noted before they are marked, up to so many numbers: most programs keep to elements
 # of their own, and a shadow of these would be made for nothing.
 MOST_NOTED = 1 << 22
+OF_A_NOTE = 64  # numbers of 8 bytes that a Note takes with its slices and ints (sys.getsizeof)
 
 
 class Past(NamedTuple):
@@ -146,7 +147,7 @@ class Region:
             put = self._kept.put
             places = put(each.starts), put(each.access.programs.numpy()), put(each.counts)
             self._notes.append(Note(kind, now, each.access.itemsize, each.run, *places))
-        if self._kept.size + len(self._notes) * len(Note._fields) > MOST_NOTED:
+        if self._kept.size + len(self._notes) * OF_A_NOTE > MOST_NOTED:
             self._mark_notes()
 
     def track(self, kind: Kind, lanes: Lanes) -> Track | None:

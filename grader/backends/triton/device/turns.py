@@ -33,7 +33,7 @@ class Turns:
         program = greenlet.getcurrent()
         before = self._waits.get(program)
         self._waits[program] = op, list(carried)
-        if before is None or before[0] is not op or not _equal(before[1], carried):
+        if before is None or before[0] is not op or not equal(before[1], carried):
             self._progress = True
         self._scheduler.switch()
 
@@ -77,7 +77,7 @@ def _sentence(waiting: int, later: int) -> str:
     return f"{subject} in this loop for a change that no program will make"
 
 
-def _equal(before: Sequence[Value], now: Sequence[Value]) -> bool:
+def equal(before: Sequence[Value], now: Sequence[Value]) -> bool:
     pairs = zip(map(whole, before), map(whole, now), strict=True)
     return all(
         isinstance(a, Tensor) and isinstance(b, Tensor) and torch.equal(a, b) for a, b in pairs

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grader import backends
+from grader.grading import slow
 from grader.grading.step import Finding, Step
 
 if TYPE_CHECKING:
@@ -53,4 +54,5 @@ STEP = Step(
     asks=asks,
     run=compile_kernels,
     begin=begin,
+    slow=slow.compiling,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grader.grading import slow
 from grader.grading.step import Finding, Step
 
 if TYPE_CHECKING:
@@ -24,4 +25,5 @@ STEP = Step(
     points=3,
     needs=("load",),
     run=correctness,
+    slow=slow.calls,
 )

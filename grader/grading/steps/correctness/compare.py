@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import random
-import time
 from dataclasses import replace
 
 import hypothesis
-from hypothesis import HealthCheck, Phase
+from hypothesis import Phase
 
 from grader.correctness import (
     cases,
@@ -20,13 +19,13 @@ from grader.correctness import (
 from grader.grading.recording import outcome_of
 from grader.grading.session import Grading
 from grader.grading.step import Finding
+from grader.grading.steps.correctness.explained import explained, search_settings
 from grader.grading.steps.correctness.questions import with_question
 from grader.grading.trials import trusted, try_case, with_case
 from grader.model import Case, Failure, Outcome, counted
 from grader.sandbox import KernelFailure
 
 DRAWN_SIMULATED, DRAWN_ON_GPU = 20, 60  # cases beyond the spec's edges
-SHRINK_S = 10.0  # seconds spent on looking for a smaller failing case
 
 # Failures that come from the file and not from the case, or that cost a time limit each.
 NOT_WORTH_SHRINKING = ("not_started", "timeout", "missing_entry", "syntax", "import", "exit")
@@ -45,8 +44,8 @@ def correctness(grading: Grading) -> Finding:
     for number, case in enumerate((*edges, *large)):
         failure = try_case(grading, case)
         if failure is not None:
-            if number and options.shrink and failure.kind not in NOT_WORTH_SHRINKING:
-                case, failure = _shrunk(grading, case, failure)
+            if options.shrink and failure.kind not in NOT_WORTH_SHRINKING:
+                case, failure = explained(grading, case, failure, smaller=number > 0)
             return _finding(grading, summary, case, failure)
     if spec.launched is not None and (refused := launch_refused(grading, spec.launched)):
         return _finding(grading, summary, spec.launched, refused)
@@ -108,16 +107,6 @@ def _finding(grading: Grading, summary: str, case: Case | None, failure: Failure
     return Finding(summary, named, outcome_of(failure))
 
 
-def _settings(examples: int, *phases: Phase) -> hypothesis.settings:
-    return hypothesis.settings(
-        max_examples=examples,
-        deadline=None,
-        database=None,
-        phases=phases,
-        suppress_health_check=list(HealthCheck),
-    )
-
-
 def _search(grading: Grading, count: int) -> tuple[Case | None, Failure | None]:
     """Have Hypothesis find a failing case, as small as it can; (None, None) if none fails."""
     strategy = cases(grading.spec, on_gpu=grading.options.device == "cuda")
@@ -139,38 +128,13 @@ def _search(grading: Grading, count: int) -> tuple[Case | None, Failure | None]:
         smallest = hypothesis.find(
             strategy,
             fails,
-            settings=_settings(count, *phases),
+            settings=search_settings(count, *phases),
             random=random.Random(grading.options.seed),
         )
     except (hypothesis.errors.NoSuchExample, hypothesis.errors.Flaky):
         # Seen to fail, but not again: a race, or memory read before it is written.
         return next(iter(seen.items()), (None, None))
-    return smallest, seen[smallest]
-
-
-def _shrunk(grading: Grading, case: Case, failure: Failure) -> tuple[Case, Failure]:
-    """Look for the smallest case that fails in the same way, for at most SHRINK_S seconds."""
-    deadline = time.monotonic() + SHRINK_S
-    best = {case: failure}
-
-    def fails(candidate: Case) -> bool:
-        if time.monotonic() > deadline:
-            return candidate in best
-        other = try_case(grading, candidate)
-        if other is None or other.kind != failure.kind:
-            return False
-        best[candidate] = other
-        return True
-
-    same_kind = replace(case, seed=0)
-    strategy = cases(grading.spec, within=same_kind)
-    try:
-        smallest = hypothesis.find(
-            strategy,
-            fails,
-            settings=_settings(40, Phase.generate, Phase.shrink),
-            random=random.Random(grading.options.seed),
-        )
-    except (hypothesis.errors.NoSuchExample, hypothesis.errors.Flaky):
-        return case, failure
-    return smallest, best[smallest]
+    failure = seen[smallest]
+    if grading.options.shrink and failure.kind not in NOT_WORTH_SHRINKING:
+        return explained(grading, smallest, failure, smaller=False)
+    return smallest, failure

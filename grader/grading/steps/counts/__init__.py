@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grader.grading import slow
 from grader.grading.step import Finding, Step
 from grader.model import counted
 
@@ -54,4 +55,5 @@ STEP = Step(
     applies=has_budgets,
     asks=asks,
     run=counts,
+    slow=slow.simulated,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grader.grading import slow
 from grader.grading.step import Finding, Step
 
 if TYPE_CHECKING:
@@ -35,4 +36,5 @@ STEP = Step(
     applies=is_scored,
     asks=asks,
     run=memory,
+    slow=slow.calls,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grader.grading import slow
 from grader.grading.step import Finding, Step
 from grader.model import Outcome, percent
 from grader.speed import find_bound
@@ -46,4 +47,5 @@ STEP = Step(
     applies=is_scored,
     asks=asks,
     run=speed,
+    slow=slow.timing,
 )

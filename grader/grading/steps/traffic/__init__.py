@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grader import backends
+from grader.grading import slow
 from grader.grading.step import Finding, Step
 
 if TYPE_CHECKING:
@@ -42,4 +43,5 @@ STEP = Step(
     applies=can_be_counted,
     asks=asks,
     run=traffic,
+    slow=slow.simulated,
 )

@@ -183,6 +183,25 @@ def test_between_two_arguments_of_one_arena() -> None:
     assert "before the start of out" in refused("load", [[1399]])
 
 
+def test_lanes_that_reach_another_argument_count_as_outside_too() -> None:
+    index = [list(range(1024, 1024 + 500))]  # the last ones lie in out
+    assert refused("load", index) == (
+        "load reads 499 elements past the end of x (x spans 1025 elements); "
+        "499 of 500 active lanes are outside: is the mask missing?"
+    )
+
+
+def test_a_distance_that_is_no_count_says_so() -> None:
+    assert refused("load", [[0, 1000, 1100, 1030]]).startswith(
+        "load reads up to 76 elements past the end of x (x spans 1025 elements); "
+        "2 of 4 active lanes are outside"
+    )
+
+
+def test_the_array_is_the_one_that_holds_the_other_lanes() -> None:
+    assert "past the end of x" in refused("load", [[0, 1, 1399]])
+
+
 @pytest.mark.parametrize("address", [0, 3, -(2**63), -4, 2**63 - 1], ids=hex)
 def test_both_ends_of_the_address_space(address: int) -> None:
     x = torch.zeros(4)

@@ -12,7 +12,10 @@ from grader.backends.triton.device.faults import Deadlock, Malformed, NotSimulat
 from grader.backends.triton.device.operations import Operands, Results, operation
 from grader.backends.triton.device.run import Run
 from grader.backends.triton.device.ttir.records import Operation
+from grader.backends.triton.device.turns import equal
 from grader.backends.triton.device.values import Value, agreed, dtype_of, merged, taken
+
+LOOKS = 256  # turns of a loop between two looks at whether it can end
 
 
 @operation("tt.get_program_id")
@@ -171,7 +174,9 @@ def while_(op: Operation, operands: Operands, run: Run) -> Results:
     before, after = op.regions
     turns = run.turns if id(op) in run.launch.program.waiting_loops else None
     loop = _Loop(run, operands)
+    turn = 0
     while True:
+        entered, changes = loop.carried, run.memory.changes
         condition, *loop.carried = loop.run.region(before, loop.carried)
         assert isinstance(condition, Tensor)
         going = agreed(condition)
@@ -184,6 +189,18 @@ def while_(op: Operation, operands: Operands, run: Run) -> Results:
         if turns is not None:
             turns.wait(op, loop.carried)
         loop.carried = loop.run.region(after, loop.carried)
+        if turns is None and turn % LOOKS == 0 and changes == run.memory.changes:
+            _must_change(entered, loop.carried)
+        turn += 1
+
+
+def _must_change(before: Sequence[Value], after: Sequence[Value]) -> None:
+    """Raise Deadlock if a turn of a loop that all programs are in has changed nothing.
+
+    No other program runs meanwhile, so each further turn would be the same.
+    """
+    if len(before) == len(after) and equal(before, after):
+        raise Deadlock("this loop never ends: a turn of it changes no variable and no memory")
 
 
 @operation("gpu.barrier", "ttg.barrier", "llvm.intr.assume")

@@ -1,0 +1,106 @@
+"""The picture of a failing case as a part of a report: whole, or the drawings with a fault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.text import Text
+
+from grader.reports.fitting import ALL, Part, lines, rows
+from grader.reports.trace_boxes import BAD
+
+LEAST = 7  # lines below which no drawing of a picture is worth reading
+REDUCED, LEFT_OUT = 3, 6  # ranks of the shorter forms
+_ROW_ENDS = "└"
+
+
+def picture_part(picture: Text, most: int, width: int) -> Part:
+    """Make a part of a picture, of which a report of `most` lines may show less."""
+    height = min(rows(picture, width), most)
+    tried = (reduced(picture, lines, width) for lines in range(height, LEAST - 1, -1))
+    forms = [(REDUCED, _apart(form)) for form in tried if form is not None]
+    none = Text(f"      A picture shows what each thread does: {ALL}.\n")
+    return Part(_apart(picture), (*forms, (LEFT_OUT, none)))
+
+
+def _apart(picture: Text) -> Text:
+    whole = Text("\n").append_text(picture)
+    whole.rstrip()
+    return whole.append("\n\n")
+
+
+def reduced(picture: Text, most: int, width: int) -> Text | None:
+    """Choose drawings that have `most` lines, with their titles: those with a fault, then others.
+
+    What the picture says in words, the report has said. Return None unless the first fault fits.
+    """
+    every = list(_paragraphs(picture))
+    wanted = sorted(_drawings(every), key=lambda drawn: not _shows_a_fault(every[drawn[-1]]))
+    if not wanted:
+        return None
+    space = most - 1  # the last line says how much is missing
+    if sum(rows(every[number], width) + 1 for number in wanted[0]) > space:
+        *title, boxes = wanted[0]
+        above = sum(rows(every[number], width) + 1 for number in title)
+        few = _few_rows(every[boxes], space - above - 1)
+        if few is None:
+            return None
+        every[boxes] = few
+    chosen = set(wanted[0])
+    for drawn in wanted[1:]:
+        more = chosen.union(drawn)
+        if sum(rows(every[number], width) + 1 for number in more) <= space:
+            chosen = more
+    kept = Text("\n").join(every[number] for number in sorted(chosen))
+    missing = rows(picture, width) - rows(kept, width)
+    return kept.append(f"\n… {missing} more lines of this picture; {ALL}\n")
+
+
+def _drawings(every: Sequence[Text]) -> Iterator[tuple[int, ...]]:
+    """Yield the numbers of each paragraph of boxes and, before it, of the title above it."""
+    title: tuple[int, ...] = ()
+    for number, paragraph in enumerate(every):
+        if not paragraph.plain.startswith(" "):
+            title = (number,)
+        elif _ROW_ENDS in paragraph.plain or "outside: " in paragraph.plain:
+            yield (*title, number)
+
+
+def _few_rows(boxes: Text, most: int) -> Text | None:
+    """Keep the heading and whole rows of boxes, those with a fault first; None if none fits."""
+    heading, *every = lines(boxes)
+    groups: list[Text] = [Text()]
+    for line in every:
+        groups[-1].append_text(line)
+        if _ROW_ENDS in line.plain:
+            groups.append(Text())
+    groups.pop()  # words below the boxes, or nothing
+    faulty = [number for number, group in enumerate(groups) if _shows_a_fault(group)]
+    kept: list[int] = []
+    for number in faulty or range(len(groups)):
+        if 1 + sum(len(lines(groups[each])) for each in (*kept, number)) <= most:
+            kept.append(number)
+    if not kept:
+        return None
+    return heading.append_text(Text().join(groups[number] for number in kept))
+
+
+def _shows_a_fault(paragraph: Text) -> bool:
+    return any(span.style == BAD for span in paragraph.spans)
+
+
+def _paragraphs(picture: Text) -> Iterator[Text]:
+    """Yield the texts between empty lines."""
+    gathered: list[Text] = []
+    for line in (*_ended(picture), Text("\n")):
+        if line.plain.strip():
+            gathered.append(line)
+        elif gathered:
+            yield Text().join(gathered)
+            gathered = []
+
+
+def _ended(picture: Text) -> Sequence[Text]:
+    copy = picture.copy()
+    copy.rstrip()
+    return lines(copy.append("\n"))

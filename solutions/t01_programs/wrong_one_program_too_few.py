@@ -1,0 +1,20 @@
+"""One program too few: the last row is never written.
+
+Rejected at: correctness
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def table_kernel(x_ptr, out_ptr):
+    p = tl.program_id(0)
+    lanes = tl.arange(0, 8)
+    x = tl.load(x_ptr + p)
+    tl.store(out_ptr + p * 8 + lanes, x * lanes)
+
+
+def table(x: torch.Tensor, out: torch.Tensor) -> None:
+    table_kernel[(max(1, x.numel() - 1),)](x, out)

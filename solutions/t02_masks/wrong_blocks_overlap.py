@@ -1,0 +1,25 @@
+"""Blocks begin 32 elements apart, so that neighbours store the same elements.
+
+Rejected at: traffic
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def relu_kernel(x_ptr, out_ptr, n):
+    offsets = tl.program_id(0) * 32 + tl.arange(0, 64)
+    inside = offsets < n
+    x = tl.load(x_ptr + offsets, mask=inside)
+    tl.store(out_ptr + offsets, tl.maximum(x, 0.0), mask=inside)
+
+
+def programs_for(n):
+    return triton.cdiv(n, 32)
+
+
+def relu(x: torch.Tensor, out: torch.Tensor) -> None:
+    n = x.numel()
+    relu_kernel[(programs_for(n),)](x, out, n)

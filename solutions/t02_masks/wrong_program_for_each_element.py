@@ -1,0 +1,25 @@
+"""A program for each element, as if it were a thread: right, with one lane each.
+
+Rejected at: counts
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def relu_kernel(x_ptr, out_ptr, n):
+    offsets = tl.program_id(0)
+    inside = offsets < n
+    x = tl.load(x_ptr + offsets, mask=inside)
+    tl.store(out_ptr + offsets, tl.maximum(x, 0.0), mask=inside)
+
+
+def programs_for(n):
+    return n
+
+
+def relu(x: torch.Tensor, out: torch.Tensor) -> None:
+    n = x.numel()
+    relu_kernel[(programs_for(n),)](x, out, n)

@@ -1,0 +1,27 @@
+"""One program takes the rows one after another: right, and all others idle.
+
+Rejected at: counts
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+WARPS = 4  # groups of 32 threads that share one program's work
+
+
+@triton.jit
+def softmax_kernel(x_ptr, out_ptr, rows, columns, BLOCK: tl.constexpr):
+    lanes = tl.arange(0, BLOCK)
+    inside = lanes < columns
+    for row in range(rows):
+        x = tl.load(x_ptr + row * columns + lanes, mask=inside, other=float("-inf"))
+        exponentials = tl.exp(x - tl.max(x, axis=0))
+        shares = exponentials / tl.sum(exponentials, axis=0)
+        tl.store(out_ptr + row * columns + lanes, shares, mask=inside)
+
+
+def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
+    rows, columns = x.shape
+    block = triton.next_power_of_2(columns)
+    softmax_kernel[(1,)](x, out, rows, columns, BLOCK=block, num_warps=WARPS)
