@@ -9,7 +9,7 @@ many mutants. tests/mistakes/causes.toml explains the table that reports are jud
 of it is held out: of that, only sums are printed and kept.
 
 A line is right if a frame, the message or the hint names one of the row's lines. Of a mutant it is
-the line that changed; where an access fails, such as one out of bounds, also one that depends on
+the line that changed; where the kernel fails at a line, as out of bounds, also one that depends on
 it. A cause is the result's own word, or what its sentences or its kind of failure state. It
 misleads if the row neither has it nor permits it. A mutant whose cause is not clear is judged for
 its line alone.
@@ -51,9 +51,9 @@ from grader.model.results import Result
 SEED = 1
 BATCH = 12  # kernels a judge, which takes some 3 s to start
 KINDS = ("mistake", "wrong kernel", "mutant")
-# Kinds of failures of an access, whose own line is where it fails.
-ACCESSES = {"out_of_bounds", "stray_write", "race", "uninitialised", "misaligned"}
-ACCESSES |= {"divergent_barrier", "divergent_shuffle"}
+# Kinds of failures that have a line of their own, where the kernel fails.
+AT_A_LINE = {"out_of_bounds", "stray_write", "race", "uninitialised", "misaligned"}
+AT_A_LINE |= {"divergent_barrier", "divergent_shuffle", "launch_refused", "compile", "exception"}
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def judge(row: Row, kind: str, result: Result) -> Verdict:
     lines = lines_named(failure) if failure else set[int]()
     causes = causes_named(failure) if failure else set[str]()
     right = row.lines
-    if failure and kind == "mutant" and failure.kind in ACCESSES:
+    if failure and kind == "mutant" and failure.kind in AT_A_LINE:
         right = mutant_rows.affected(row.kernel.read_text(encoding="utf-8"), row.lines)
     return Verdict(
         exercise=row.exercise,
@@ -125,7 +125,8 @@ def mutants_of(exercise: Exercise, count: int, scratch: Path) -> Iterator[Row]:
     source = exercise.solution.read_text(encoding="utf-8")
     made = mutants.make(source)
     declared = survivors.assign(made, survivors.read(exercise.survivors), exercise.survivors)
-    stated = frozenset(mistakes_table.groups()["records"])
+    groups = mistakes_table.groups()
+    stated = frozenset(groups["records"]) | frozenset(groups["budgets"])
     scratch.mkdir()
     for mutant in mutants.sample([one for one in made if one not in declared], count, SEED):
         kernel = scratch / f"mutant_{made.index(mutant) + 1}_{mutant.operator}.py"

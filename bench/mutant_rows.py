@@ -26,7 +26,7 @@ CAUSES = {
     "round_down": "tail",
     "change_stride": "row_stride",
 }
-# Words that are true of such a change as well, beside all that an access log states.
+# Words that are true of such a change as well, beside all that a record of accesses states.
 ALSO = {
     "drop_other": {"negative_inputs"},
     "drop_rescale": {"factor", "overflow"},
@@ -38,7 +38,7 @@ ALSO = {
 
 
 def row(exercise: str, kernel: Path, mutant: Mutant, solution: str, stated: frozenset[str]) -> Row:
-    """Return the row of a mutant; `stated` are the causes that an access log states.
+    """Return the row of a mutant; `stated` are causes that a record of its accesses states.
 
     `lines` are those that changed.
     """
@@ -67,21 +67,24 @@ def changed(before: str, after: str) -> frozenset[int]:
 def affected(source: str, lines: frozenset[int]) -> frozenset[int]:
     """Return the lines whose work depends on one of `lines`, these included.
 
-    A statement depends on the lines in it, on the statement that it is in, and on the names that
-    those set. A barrier orders all of its function, which therefore depends on a dropped one.
+    A statement depends on the lines in it, on the statement that it is in, on the names that those
+    set, and on a host function in which a line changed. A barrier orders all of its function, which
+    therefore depends on a dropped one.
     """
-    found: set[int] = set(lines)
-    for function in ast.parse(source).body:
-        if isinstance(function, ast.FunctionDef):
-            found |= _affected_in(function, lines)
-    return frozenset(found)
+    functions = [one for one in ast.parse(source).body if isinstance(one, ast.FunctionDef)]
+    host = {one.name for one in functions if not one.decorator_list and lines & _span(one)}
+    return frozenset(lines).union(*(_affected_in(one, lines, host) for one in functions))
 
 
-def _affected_in(function: ast.FunctionDef, lines: frozenset[int]) -> set[int]:
-    own = set(range(function.lineno, (function.end_lineno or 0) + 1))
+def _span(node: ast.stmt) -> set[int]:
+    return set(range(node.lineno, (node.end_lineno or 0) + 1))
+
+
+def _affected_in(function: ast.FunctionDef, lines: frozenset[int], host: set[str]) -> set[int]:
+    own = _span(function)
     if any(isinstance(node, ast.Pass) and node.lineno in lines for node in ast.walk(function)):
         return own
-    names: set[str] = set()
+    names = set(host)
     found = set(lines) & own
     size = -1
     while size != len(found):
@@ -89,7 +92,7 @@ def _affected_in(function: ast.FunctionDef, lines: frozenset[int]) -> set[int]:
         for statement in _statements(function):
             head = _head(statement)
             if found & head or names & _names(statement, head):
-                found |= set(range(statement.lineno, (statement.end_lineno or 0) + 1))
+                found |= _span(statement)
                 names |= _targets(statement)
     return found
 

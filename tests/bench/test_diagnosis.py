@@ -19,8 +19,8 @@ from grader.model.results import Failure, Frame, Result, parse_result
 ROOT = Path(__file__).parents[2]
 PASSED = parse_result((ROOT / "tests" / "courses" / "result.json").read_bytes())
 SOURCE = """\
-def kernel(x, out, n):
-    i = thread()
+@jit
+def kernel(x, out, i, n):
     inside = i < n
     if inside:
         value = x[i]
@@ -30,7 +30,7 @@ def kernel(x, out, n):
 
 
 def launch(x, out):
-    kernel[1](x, out, 3)
+    kernel[1](x, out, 0, 3)
 """
 
 
@@ -127,9 +127,14 @@ def test_a_failing_access_that_depends_on_the_change_is_the_failing_line(
     assert not right("out_of_bounds", 12)
 
 
+def test_a_launch_depends_on_a_host_function_that_changed(mutant_rows: ModuleType) -> None:
+    source = SOURCE.replace("kernel[1]", "kernel[blocks()]") + "\n\ndef blocks():\n    return 7\n"
+    assert mutant_rows.affected(source, frozenset({16})) == {12, 16}
+
+
 def test_all_of_a_function_depends_on_a_dropped_barrier(mutant_rows: ModuleType) -> None:
     without = SOURCE.replace("barrier()", "pass")
-    assert mutant_rows.affected(without, frozenset({8})) == set(range(1, 9))
+    assert mutant_rows.affected(without, frozenset({8})) == set(range(2, 9))
 
 
 @pytest.mark.parametrize(
