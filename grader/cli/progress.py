@@ -1,4 +1,4 @@
-"""What is in work, for somebody who waits: one changing line on a terminal, else few lines."""
+"""Progress for somebody who waits: one changing line on a terminal, else few lines."""
 
 from __future__ import annotations
 

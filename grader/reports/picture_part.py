@@ -9,7 +9,7 @@ from rich.text import Text
 from grader.reports.fitting import ALL, Part, lines, rows
 from grader.reports.trace_boxes import BAD
 
-LEAST = 7  # lines below which no drawing of a picture is worth reading
+LEAST = 6  # lines below which no drawing of a picture is worth reading
 REDUCED, LEFT_OUT = 3, 6  # ranks of the shorter forms
 _ROW_ENDS = "└"
 
@@ -38,22 +38,22 @@ def reduced(picture: Text, most: int, width: int) -> Text | None:
     wanted = sorted(_drawings(every), key=lambda drawn: not _shows_a_fault(every[drawn[-1]]))
     if not wanted:
         return None
-    space = most - 1  # the last line says how much is missing
-    if sum(rows(every[number], width) + 1 for number in wanted[0]) > space:
+    # Beside each paragraph's own lines, one between them, and a last that says how much is missing.
+    if sum(rows(every[number], width) + 1 for number in wanted[0]) > most:
         *title, boxes = wanted[0]
         above = sum(rows(every[number], width) + 1 for number in title)
-        few = _few_rows(every[boxes], space - above - 1)
+        few = _few_rows(every[boxes], most - above - 1)
         if few is None:
             return None
         every[boxes] = few
     chosen = set(wanted[0])
     for drawn in wanted[1:]:
         more = chosen.union(drawn)
-        if sum(rows(every[number], width) + 1 for number in more) <= space:
+        if sum(rows(every[number], width) + 1 for number in more) <= most:
             chosen = more
     kept = Text("\n").join(every[number] for number in sorted(chosen))
     missing = rows(picture, width) - rows(kept, width)
-    return kept.append(f"\n… {missing} more lines of this picture; {ALL}\n")
+    return kept.append(f"… {missing} more lines of this picture; {ALL}\n")
 
 
 def _drawings(every: Sequence[Text]) -> Iterator[tuple[int, ...]]:
