@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from grader.classroom import signing
 from grader.classroom.ci_systems import CLASSROOM50
 from grader.model.attempts import Attempt
+from grader.model.numbers import Compared, Numbers, Values
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Frame, Result, Speed, Step, parse_result
 from grader.reports.formats import canvas
@@ -84,6 +85,29 @@ def ended(status: Status, *steps: Step, **changes) -> Result:
     return PASSED.model_copy(update={"status": status, "points": points, "steps": whole} | changes)
 
 
+def numbers() -> Numbers:
+    """Three elements of which the last is half of what it should be."""
+    x = Values(
+        argument="x",
+        dtype="float16",
+        shape=(3,),
+        axes=(0,),
+        start=(0,),
+        window=(3,),
+        values=(1.0, 2.0, 3.0),
+    )
+    out = Compared(
+        **dict(x) | {"argument": "out", "values": (2.0, 4.0, 3.0)},
+        expected=(2.0, 4.0, 6.0),
+        wrong=(False, False, True),
+        wrong_count=1,
+        where="element 2",
+        largest_error=3.0,
+        largest_at=(2,),
+    )
+    return Numbers(output="out", shape=(3,), first=(2,), inputs=(x,), outputs=(out,))
+
+
 def wrong(message: str, **changes) -> Result:
     """A kernel that is wrong."""
     failure = Failure(
@@ -96,6 +120,7 @@ def wrong(message: str, **changes) -> Result:
         replay="grader check 02_row_sum --case '7,float16,seed=1'",
         frames=(Frame(line=12, function="double", code="tl.store(out_ptr, x)"),),
         hint="Load, double, store.",
+        numbers=numbers(),
     )
     load = step("load", Outcome.PASS)
     return ended(Status.FAIL, load, step("correctness", Outcome.FAIL, failure), **changes)

@@ -67,13 +67,14 @@ def cases_of(test_file: str) -> st.SearchStrategy[Case]:
 
 
 def cases(
-    spec: Spec, *, on_gpu: bool = False, within: Case | None = None
+    spec: Spec, *, on_gpu: bool = False, within: Case | None = None, plain: bool = False
 ) -> st.SearchStrategy[Case]:
     """Draw cases that the exercise allows.
 
     They are small, for a law calls the kernel several times a case. With a failing case `within`,
     none is larger. Each other field has its simplest value or that of `within`: among so few
-    choices a smaller failure is found soon. The simplest `draw` is then one that a person follows.
+    choices a smaller failure is found soon. If they are to be `plain`, the simplest `draw` is
+    PLAIN_DRAW.
     """
     largest, most = spec.largest, min(spec.most_elements, ELEMENTS_OF_A_LAW)
     if within:
@@ -101,7 +102,7 @@ def cases(
         return Case(
             shape=tuple(shape),
             dtype=draw(chosen("dtype", spec.dtypes)),
-            draw=draw(chosen("draw", (PLAIN_DRAW,) if within else spec.draws)),
+            draw=draw(chosen("draw", (PLAIN_DRAW,) if plain else spec.draws)),
             pad=draw(chosen("pad", pads)),
             offset=draw(chosen("offset", (0, 1))),
             seed=draw(st.integers(0, 2**31 - 1)),

@@ -75,8 +75,10 @@ def _group_line(group: Group, findings: Sequence[Finding], width: int) -> Text:
     mark, style = _MARKS[State.NOTE if notes else State.OK]
     words = f"{counted(len(findings), 'findings')}, all as they should be"
     if notes or len(findings) == 1:
-        words = (notes or findings)[0].message
-        words = words if len(findings) == 1 else f"{(notes or findings)[0].name}: {words}"
+        first = (notes or findings)[0]
+        sentence = first.message.partition(". ")[0]
+        named = first.name.lower() != group.value
+        words = f"{first.name}: {sentence}" if named else sentence
     name = "GPU" if group is Group.GPU else group.value
     line = Text("  ").append(mark, style=style)
     return line.append(f" {name:<14}{texts.cut(words, max(width - 18, 20))}\n")

@@ -32,7 +32,7 @@ class Rows:
 
     @property
     def aligned(self) -> bool:
-        """Whether each axis runs with the output, or has one element only."""
+        """Say whether each axis runs with the output, or has one element only."""
         pairs = zip(self.of.axes, self.of.shape, strict=True)
         return all(axis is not None or n == 1 for axis, n in pairs)
 

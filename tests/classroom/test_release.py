@@ -157,6 +157,16 @@ def test_the_course_s_own_words_go_along(root: Path, out: Path):
     assert {"LICENSE", "puzzles/README.md"} <= set(paths(out))
 
 
+def test_a_page_beside_the_lessons_goes_along_if_the_shelf_links_to_it(root: Path, out: Path):
+    shelf = "[bridge](bridge.md) [part](more.md#part) [no](gone.md)"
+    (root / "puzzles/README.md").write_text(shelf)
+    for name in ("bridge.md", "more.md", "answers.md"):
+        (root / "puzzles" / name).write_text("# A page\n")
+    build.build(order(root), out)
+    pages = [path for path in paths(out) if re.fullmatch(r"puzzles/[a-z]+\.md", path)]
+    assert pages == ["puzzles/bridge.md", "puzzles/more.md"]
+
+
 def test_pins_are_the_course_s_without_what_developers_need(root: Path, out: Path):
     build.build(order(root), out)
     assert (out / "constraints.txt").read_text() == "numpy==2.0.0\n"

@@ -14,9 +14,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.correctness.acceptance import expect, limits
+from grader.correctness.acceptance import expect, first_mismatch, limits, output_dtype
 from grader.correctness.distributions import DISTRIBUTIONS
-from grader.correctness.dtypes import DTYPES
+from grader.correctness.dtypes import DTYPES, is_whole, rounded
 from grader.correctness.inputs import (
     SPIKES,
     CaseDraw,
@@ -27,11 +27,13 @@ from grader.correctness.inputs import (
 )
 from grader.course import catalog
 from grader.grading.plan import with_step
+from grader.grading.steps.correctness.explained import LARGE
 from grader.model.exercise import LARGEST, Case
 from grader.speed.scored_case import scored_case
 
 ROOT = Path(__file__).parents[2]
 SOFTMAX = catalog.find(ROOT, "04_online_softmax").spec
+SPECS = {exercise.name: exercise.spec for exercise in catalog.exercises(ROOT)}
 FLOATS = ("float32", "float16", "bfloat16")
 
 CASES = st.builds(
@@ -357,3 +359,53 @@ def test_nobody_knows_how_many_spikes_make_up_the_sum_of_a_large_vector():
     # One may fall on another's place, or on a value so small that it does not stand out.
     assert min(counts) >= SPIKES - 2
     assert max(counts) <= 2 * SPIKES
+
+
+# -- numbers that a person follows
+
+
+@pytest.mark.parametrize(
+    ("draw", "first", "second"),
+    [
+        ("counting", [[1, 2, 3], [4, 5, 6]], [[10, 20, 30], [40, 50, 60]]),
+        ("signs", [[1, -2, 3], [-4, 5, -6]], [[10, -20, 30], [-40, 50, -60]]),
+        ("hundreds", [[200, 400, 600], [800, 1000, 1200]], [[200, 400, 600], [800, 1000, 1200]]),
+    ],
+)
+@pytest.mark.parametrize("dtype", [*FLOATS, "int32"])
+def test_plain_numbers_count(draw: str, first: list, second: list, dtype: str):
+    drawn = CaseDraw(Case((2, 3), dtype, draw=draw))
+    assert drawn.tensor((2, 3)).tolist() == first
+    assert drawn.tensor((2, 3)).tolist() == second
+
+
+def test_plain_scalars_change_a_product_and_stay_in_range():
+    drawn = CaseDraw(Case((1,), "float32", draw="counting"))
+    assert (drawn.number(1e-3, 4.0), drawn.factor(100.0), drawn.factor(0.5)) == (2.0, 2.0, 0.5)
+    assert 1e-6 <= drawn.number(1e-6, 1e-3) <= 1e-3
+
+
+@given(CASES, st.floats(0.01, 1e4), st.sampled_from(["counting", "signs", "hundreds", "depths"]))
+def test_plain_numbers_stay_within_the_extreme(case: Case, extreme: float, draw: str):
+    drawn = CaseDraw(replace(case, draw=draw))
+    for _ in range(2):
+        largest = drawn.tensor(case.shape, extreme=extreme).double().abs().max()
+        assert largest <= extreme * (1 + torch.finfo(DTYPES[case.dtype]).eps)
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_what_is_right_is_right_for_plain_numbers(name: str):
+    """Plain numbers explain a failure, so the reference must hold for them."""
+    spec = SPECS[name]
+    draws = ["counting", "signs"]
+    draws += ["hundreds", "depths"] * bool(LARGE & set(spec.draws))
+    small = [case for case in spec.edges if case.elements < 2000]
+    for case in (replace(case, draw=draw) for case in small for draw in draws):
+        inputs = dict(spec.inputs(case, CaseDraw(case)))
+        expected = expect(spec, case, inputs)
+        kinds = {a.name: output_dtype(a, inputs) for a in spec.arguments if a.filled}
+        own = {
+            name: value.to(kinds[name]) if is_whole(kinds[name]) else rounded(value, kinds[name])
+            for name, value in expected.in_float32.items()
+        }
+        assert first_mismatch(expected, own, {}) is None, case

@@ -168,13 +168,17 @@ def test_what_needs_a_failed_step_says_which(all_of_them: tuple[int, str]):
 
 def test_a_wrong_output_is_reported_with_its_smallest_case(all_of_them: tuple[int, str]):
     _, said = all_of_them
-    told = re.search(r"^129 float32: out\[128\] is wrong\n((?: +\S.*\n)+)", said, re.MULTILINE)
+    told = re.search(
+        r"^129 float32 \(counting\): out\[128\] is wrong\n((?: +\S.*\n)+)", said, re.MULTILINE
+    )
     assert told is not None, said
     lines = dict(line.split(maxsplit=1) for line in told[1].splitlines())
     assert re.fullmatch(r"-?\d.* ± .*", lines["expected"])
     assert lines["got"] == "0"
     assert lines["where"] == "element 128 (1 of 129 elements)"
-    assert re.fullmatch(r"grader check 02_wrong --case '129,float32(,seed=\d+)?'", lines["replay"])
+    assert re.fullmatch(
+        r"grader check 02_wrong --case '129,float32,draw=counting(,seed=\d+)?'", lines["replay"]
+    )
 
 
 def test_pytest_reports_a_broken_property(all_of_them: tuple[int, str]):

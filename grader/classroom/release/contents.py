@@ -2,8 +2,8 @@
 
 From an exercise: README.md, spec.py, test_kernel.py, eager.py, and kernel.py as the stub that its
 present solution makes, whatever the working tree holds. From the course: course.toml, its
-extensions, the Markdown pages of each shelf, LICENSE, the CI file of the chosen kind, and the files
-that `--with` names. No link is followed.
+extensions, the README.md of each shelf and the pages beside it that it links to, LICENSE, the CI
+file of the chosen kind, and the files that `--with` names. No link of the file system is followed.
 """
 
 from __future__ import annotations
@@ -55,8 +55,7 @@ def collect(
     contents.files[SETTINGS] = _read(root / SETTINGS)
     for shelf in SHELVES:
         if any(exercise.folder.parent == root / shelf for exercise in exercises):
-            for page in sorted((root / shelf).glob("*.md")):
-                _take_if_there(contents, root, page)
+            _take_pages(contents, root, root / shelf)
     _take_if_there(contents, root, root / LICENSE)
     _take_extensions(contents, root)
     for exercise in exercises:
@@ -98,6 +97,15 @@ def _take_extensions(contents: Contents, root: Path) -> None:
             _refuse_link(path)
             if not path.is_dir():
                 _take_if_there(contents, root, path)
+
+
+def _take_pages(contents: Contents, root: Path, shelf: Path) -> None:
+    """Take the README.md of a shelf, and the pages beside it that it links to."""
+    page = shelf / "README.md"
+    _take_if_there(contents, root, page)
+    text = contents.files.get(page.relative_to(root).as_posix(), b"")
+    for name in sorted(set(re.findall(rb"\]\(([\w-]+\.md)[#)]", text))):
+        _take_if_there(contents, root, shelf / name.decode())
 
 
 def _take_if_there(contents: Contents, root: Path, path: Path) -> None:

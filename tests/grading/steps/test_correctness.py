@@ -25,9 +25,10 @@ from grader.grading.recording import run
 from grader.grading.result import result_of
 from grader.grading.session import Grading
 from grader.grading.step import Finding
-from grader.grading.steps.correctness import compare as correctness_step
+from grader.grading.steps.correctness import explained as explained_step
 from grader.grading.steps.correctness.compare import correctness
 from grader.grading.steps.speed import speed
+from grader.grading.trials import with_last_run
 from grader.grading.workers import Bench
 from grader.model.exercise import Case, Draw, Inputs, Spec
 from grader.model.messages import Origin, Specialisation, TensorRef
@@ -176,7 +177,7 @@ def test_the_seed_decides_the_values_of_the_edges(grade):
 def test_a_failing_edge_is_made_smaller(grade, snapshot: SnapshotAssertion):
     found = correctness(grade(first_1024_columns))
     assert found.outcome is Outcome.FAIL
-    assert found.failure.case == "1×1025 float32"
+    assert found.failure.case == "1×1025 float32 (counting)"
     assert found.failure.kind == "never_written"
     assert text_of(found.failure) == snapshot
     assert found.failure.where == "column 1024 of row 0 (1 of 1,025 elements)"
@@ -187,21 +188,21 @@ def test_a_failing_edge_is_made_smaller(grade, snapshot: SnapshotAssertion):
 def test_a_failing_drawn_case_is_made_smaller(grade):
     spec = short(SOFTMAX.spec, Case((1, 1), "float32"))
     found = correctness(grade(first_1024_columns, spec))
-    assert found.failure.case == "1×1025 float32"
+    assert found.failure.case == "1×1025 float32 (counting)"
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_what_fails_in_one_dtype_only_is_shown_in_that_dtype(grade, dtype: str):
     kernel = on(lambda x: str(x.dtype) == f"torch.{dtype}", first_1024_columns)
     spec = short(SOFTMAX.spec, Case((2, 3), dtype), Case((3, 1500), dtype))
-    assert correctness(grade(kernel, spec)).failure.case == f"1×1025 {dtype}"
+    assert correctness(grade(kernel, spec)).failure.case == f"1×1025 {dtype} (counting)"
 
 
 def test_what_needs_several_rows_keeps_them(grade):
     kernel = on(lambda x: len(x) > 2, halved)
     spec = short(SOFTMAX.spec, Case((1, 1), "float32"), Case((7, 300), "bfloat16", pad=3))
     found = correctness(grade(kernel, spec))
-    assert found.failure.case == "3×1 float32"
+    assert found.failure.case == "3×1 float32 (counting)"
     assert (found.failure.kind, found.failure.expected) == ("value", "1 ± 6e-07")
     assert (found.failure.got, found.failure.where) == ("0.5", "every element (3 of 3 elements)")
 
@@ -219,7 +220,85 @@ def test_a_smaller_case_that_fails_otherwise_is_not_shown(grade):
             softmax(values)
 
     found = correctness(grade(kernel))
-    assert (found.failure.kind, found.failure.case) == ("not_finite", "1×1001 float32")
+    assert (found.failure.kind, found.failure.case) == (
+        "not_finite",
+        "1×1001 float32 (counting)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("fails", "drawn", "plainest", "values"),
+    [
+        (lambda x: True, "rows", "counting", (1.0, 2.0, 3.0, 4.0)),
+        (lambda x: bool((x < 0).any()), "sunken", "signs", (1.0, -2.0, 3.0, -4.0)),
+        (lambda x: bool((x > 100).any()), "spikes", "hundreds", (200.0, 400.0, 600.0, 800.0)),
+        (lambda x: bool((x < -100).all()), "sunken", "depths", (-200.0, -400.0, -600.0, -800.0)),
+    ],
+    ids=["any", "negative", "large", "deep"],
+)
+def test_the_plainest_numbers_that_fail_are_shown(
+    grade,
+    fails: Callable[[Tensor], bool],
+    drawn: str,
+    plainest: str,
+    values: tuple[float, ...],
+):
+    """Also of the first edge, whose shape stays: it is as small as cases get."""
+    spec = short(SOFTMAX.spec, Case((2, 2), "float32", draw=drawn, pad=1, offset=1))
+    failure = correctness(grade(on(fails, halved), spec)).failure
+    assert failure.case == f"2×2 float32 ({plainest})"
+    assert failure.numbers.inputs[0].values == values
+
+
+def test_numbers_stay_as_they_were_drawn_where_no_plainer_ones_fail(grade):
+    spec = short(SOFTMAX.spec, Case((2, 2), "float32", draw="sunken"))
+    found = correctness(grade(on(lambda x: bool((x < -3000).all()), halved), spec))
+    assert found.failure.case == "2×2 float32 (sunken)"
+
+
+def test_a_spec_that_cannot_draw_plain_numbers_is_not_broken_by_a_wrong_kernel(grade):
+    def inputs(case: Case, draw: Draw) -> Inputs:
+        assert case.draw in SOFTMAX.spec.draws
+        return SOFTMAX.spec.inputs(case, draw)
+
+    spec = replace(short(SOFTMAX.spec), inputs=inputs)
+    found = correctness(grade(first_1024_columns, spec))
+    assert (found.outcome, found.failure.kind) == (Outcome.FAIL, "never_written")
+
+
+def test_the_numbers_of_a_failure_are_those_of_the_call_that_failed(grade):
+    """A kernel that is wrong in another way each time."""
+    calls = itertools.count(2)
+
+    def kernel(values: Values) -> None:
+        values["out"].fill_(next(calls))
+
+    failure = correctness(grade(kernel)).failure
+    (out,) = failure.numbers.outputs
+    assert {str(int(value)) for value in out.values} == {failure.got}
+
+
+def test_a_property_has_the_numbers_of_the_last_call(grade):
+    grading = grade(halved)
+    inputs = grading.remote.inputs(Case((1, 2), "float32", draw="counting"))
+    inputs["x"].fill_(3.0)
+    grading.remote.run(inputs)
+    inputs["x"].zero_()  # as a test may do after the call
+    failure = with_last_run(Failure(kind="property", message="it does not hold"), grading)
+    (x,), (out,) = failure.numbers.inputs, failure.numbers.outputs
+    assert (x.values, out.values, out.expected) == ((3.0, 3.0), (0.25, 0.25), (0.5, 0.5))
+
+
+def test_a_property_has_no_numbers_where_the_reference_has_none(grade):
+    def reference(inputs: Inputs) -> Mapping[str, Tensor]:
+        assert (inputs["x"] > 0).all()
+        return SOFTMAX.spec.reference(inputs)
+
+    grading = grade(halved, replace(short(SOFTMAX.spec), reference=reference))
+    inputs = grading.remote.inputs(Case((1, 2), "float32", draw="depths"))
+    grading.remote.run(inputs)
+    failure = Failure(kind="property", message="it does not hold")
+    assert with_last_run(failure, grading) == failure
 
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
@@ -241,11 +320,11 @@ def test_a_number_where_none_belongs_is_not_explained(grade):
 def test_shrinking_ends_in_time_with_the_smallest_so_far(grade, monkeypatch):
     # A clock by which each look costs a second, of which there are ten.
     monkeypatch.setattr(
-        correctness_step, "time", SimpleNamespace(monotonic=itertools.count().__next__)
+        explained_step, "time", SimpleNamespace(monotonic=itertools.count().__next__)
     )
     grading = grade(first_1024_columns)
     found = correctness(grading)
-    assert len(grading.executor.shapes) <= 2 + correctness_step.SHRINK_S
+    assert len(grading.executor.shapes) <= 2 + explained_step.SHRINK_S
     assert (found.outcome, found.failure.kind) == (Outcome.FAIL, "never_written")
     case = Case.parse(found.failure.replay.split("--case '")[1].split("'")[0])
     assert case.shape in grading.executor.shapes
@@ -492,7 +571,7 @@ def test_a_real_worker_is_graded_like_this(tmp_path: Path, snapshot: SnapshotAss
         assert graded(DOUBLE, DOUBLE.solution, fork_servers).outcome is Outcome.PASS
         step = graded(DOUBLE, first_block_only, fork_servers)
         assert step.outcome is Outcome.FAIL
-        assert step.failure.case == "129 float32"
+        assert step.failure.case == "129 float32 (counting)"
         assert text_of(step.failure, tmp_path) == snapshot
     finally:
         fork_servers.close()

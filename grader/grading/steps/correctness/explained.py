@@ -40,16 +40,20 @@ LARGE = {"extremes", "spikes", "sunken"}
 def explained(
     grading: Grading, case: Case, failure: Failure, *, smaller: bool
 ) -> tuple[Case, Failure]:
-    """Look for a plainer and, if it may be `smaller`, for a smaller case, for SHRINK_S at most.
+    """Look for a case with plainer numbers and, if it may be, for a `smaller` one.
 
-    The case that is returned fails with the same kind of failure; it may be the one given.
+    That takes SHRINK_S at most. Numbers need not be plain where none are shown. The case that is
+    returned fails with the same kind of failure; it may be the one given.
     """
     trials = _Trials(grading, case, failure)
-    if smaller:
+    shown = failure.numbers is not None and bool(failure.numbers.outputs)
+    if smaller and shown:
         # Most kernels are wrong with any numbers: then all smaller cases have plain ones.
         case = trials.first_failing([replace(case, draw=PLAIN_DRAW)]) or case
-        case = _smallest(trials, case)
-    case = trials.first_failing(_plainer(grading.spec, case)) or case
+    if smaller:
+        case = _smallest(trials, case, plain=shown)
+    if shown:
+        case = trials.first_failing(_plainer(grading.spec, case)) or case
     return case, trials.failed[case]
 
 
@@ -78,8 +82,8 @@ class _Trials:
         return next(filter(self.fails, candidates), None)
 
 
-def _smallest(trials: _Trials, case: Case) -> Case:
-    strategy = cases(trials.grading.spec, within=replace(case, seed=0))
+def _smallest(trials: _Trials, case: Case, *, plain: bool) -> Case:
+    strategy = cases(trials.grading.spec, within=replace(case, seed=0), plain=plain)
     try:
         return hypothesis.find(
             strategy,

@@ -1,0 +1,64 @@
+"""What a step comes to, whatever it raises; and who hears that it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from grader.course import catalog
+from grader.grading import steps
+from grader.grading.options import Options
+from grader.grading.recording import run
+from grader.grading.session import Grading
+from grader.grading.step import Finding
+from grader.model.outcomes import Outcome
+from grader.model.results import Frame
+from grader.sandbox.executor import NotSimulated, TooManyOperations
+from grader.sandbox.fork_servers import ForkServers
+
+EXERCISE = catalog.find(Path(__file__).parents[1] / "courses" / "small", "01_double")
+FRAME = Frame(line=3, function="f", code="for i in range(n):")
+
+
+@pytest.fixture
+def grading() -> Iterator[Grading]:
+    with closing(ForkServers()) as servers:
+        grading = Grading(EXERCISE, EXERCISE.solution, Options(), servers)
+        yield grading
+        grading.close()
+
+
+@pytest.mark.parametrize(
+    "error", [NotSimulated("it is odd"), TooManyOperations("too many", "Load blocks.", (FRAME,))]
+)
+def test_what_no_simulator_can_do_is_neither_right_nor_wrong(grading: Grading, error: NotSimulated):
+    def refuse(_: Grading) -> Finding:
+        raise error
+
+    result = run(grading, replace(steps.every()["load"], run=refuse))
+    assert result.outcome is Outcome.CANNOT_GRADE
+    assert result.failure is not None
+    assert result.failure.kind == error.kind
+    assert result.failure == error.as_failure()
+
+
+def test_only_a_step_that_runs_is_announced(grading: Grading):
+    begun: list[str] = []
+    grading.on_step = lambda step: begun.append(step.name)
+    load = replace(steps.every()["load"], run=lambda _: Finding("", outcome=Outcome.FAIL))
+    run(grading, load)
+    run(grading, steps.every()["correctness"])
+    assert begun == ["load"]
+
+
+@pytest.mark.parametrize("name", steps.every())
+def test_every_step_says_why_it_may_take_long(name: str, grading: Grading):
+    reason = steps.every()[name].slow(grading)
+    assert reason
+    assert len(reason) < 160
+    assert reason[0].islower()
+    assert not reason.endswith(".")
