@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -172,9 +173,18 @@ def _report(
         following.name if following else None,
         notes=_lessons_in(request.kernel, result),
         picture=pictures[0] if pictures else None,
+        excerpt=_excerpt(traces),
         waited_s=waited_s,
         brief=not verbose,
     )
+
+
+def _excerpt(traces: Sequence[Trace]) -> Callable[[int], Text | None] | None:
+    from grader.reports import trace_terminal
+
+    if not traces or traces[0].unit == "threads":
+        return None
+    return partial(trace_terminal.excerpt, traces[0], say.width())
 
 
 def _lessons_in(kernel: Path, result: Result) -> Sequence[LintFinding]:

@@ -45,7 +45,7 @@ class Frame:
 
     above: Text
     below: Callable[[str, bool], Text]
-    command: str  # that draws all
+    all_drawn: str  # says what draws all
     left_out: str = ""  # what no piece shows
 
 
@@ -102,7 +102,7 @@ def _composed(
         picture.append_text(texts[number])
     below = frame.below(picture.plain, tight)
     if left := _left(pieces, set(chosen), frame):
-        note = f"{left}; `{frame.command}` draws all"
+        note = f"{left}; {frame.all_drawn}"
         picture.append("\n" + filled(note, width), style="dim")
     picture.append_text(below)
     return picture

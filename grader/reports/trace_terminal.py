@@ -24,6 +24,7 @@ from grader.model import (
     stage,
     step_count,
 )
+from grader.reports.fitting import ALL
 from grader.reports.layout import filled
 from grader.reports.trace_boxes import BAD, FAINT, Cell, Space, boxes
 from grader.reports.trace_fit import Frame, Piece, fitted, whole
@@ -88,16 +89,30 @@ def drawing(
             Piece("at the end", array.name, 0, partial(_wrong_output, trace, array))
             for array in _wrong_outputs(trace)
         ]
-    command = f"grader show {trace.exercise} --trace --html FILE"
+    all_drawn = f"`grader show {trace.exercise} --trace --html FILE` draws all"
     frame = Frame(
         Text.assemble((trace.exercise, "bold"), f" · {trace.case}\n"),
         lambda above, tight: _below(trace, above, width, (brief, tight), sentences),
-        command,
+        all_drawn,
         left_out,
     )
     if lines is not None:
         return fitted(pieces, frame, width, lines)
     return whole(pieces, frame, Space(width, BRIEF_LINES if brief else MOST_LINES))
+
+
+def excerpt(trace: Trace, width: int, lines: int) -> Text | None:
+    """Return what matters most of a picture of programs, in at most `lines` lines and no words.
+
+    It is for a report that says the rest. Return None if nothing fits.
+    """
+    width = min(width, WIDTH)
+    pieces, _ = program_pieces(trace, frames(trace), 1, width)
+    frame = Frame(Text(), lambda above, tight: Text(), ALL)
+    faulty = [piece for piece in pieces if piece.rank == 0] or pieces
+    drawn = fitted(faulty, frame, width, lines + 1)  # it begins with an empty line
+    fits = any(piece.title in drawn.plain.replace("\n", " ") for piece in faulty)
+    return Text("\n").join(drawn.split("\n", allow_blank=True)[1:]) if fits else None
 
 
 def _left_out(parts: int) -> str:
