@@ -7,7 +7,18 @@ folder tests/drawings it writes the drawings that the tests hold the code to.
 from __future__ import annotations
 
 from grader.model.results import Failure
-from grader.model.trace import Access, Array, Launch, Trace, Wrong
+from grader.model.trace import (
+    Access,
+    Act,
+    Array,
+    Launch,
+    Operation,
+    Part,
+    Stopped,
+    Trace,
+    Turn,
+    Wrong,
+)
 
 MAP = """\
 from numba import cuda
@@ -22,7 +33,7 @@ def add_ten_kernel(a, out):
 def add_ten(a, out):
     add_ten_kernel[1, 4](a, out)
 """
-GUARD = MAP.replace("cuda.threadIdx.x", "cuda.grid(1)").replace("[1, 4]", "[2, 3]")
+GUARD = MAP.replace("cuda.threadIdx.x", "cuda.grid(1)").replace("[1, 4]", "[3, 3]")
 SWAP = """\
 from numba import cuda
 
@@ -81,7 +92,7 @@ def good_map() -> Trace:
     return _trace(
         MAP,
         [
-            _touch(array, i, kind, 7, thread=i)
+            _touch(array, i, kind, 7, thread=i, value=f"{i + array * 10}")
             for i in range(4)
             for array, kind in ((0, "read"), (1, "write"))
         ],
@@ -93,7 +104,7 @@ def good_map() -> Trace:
 
 
 def missing_guard() -> Trace:
-    """Six threads for five elements, and no guard: the simulation ends at the sixth thread."""
+    """Nine threads for five elements, and no guard: the simulation ends at the sixth thread."""
     accesses = [
         _touch(array, i, kind, 7, block=i // 3, thread=i % 3)
         for i in range(5)
@@ -105,9 +116,10 @@ def missing_guard() -> Trace:
         [*accesses, beyond],
         exercise="p03_guard",
         case="5 float32",
-        launches=(Launch(kernel="add_ten_kernel", grid=(2, 1, 1), block=(3, 1, 1)),),
+        launches=(Launch(kernel="add_ten_kernel", grid=(3, 1, 1), block=(3, 1, 1)),),
         arrays=(_array("a", "in", 5), _array("out", "out", 5)),
         failure=Failure(kind="out_of_bounds", message="A thread reads past the end of `a`."),
+        stopped=Stopped(launch=0, step=0, block=1, threads=(), blocks=(2,)),
     )
 
 
@@ -270,6 +282,212 @@ def below_zero() -> Trace:
     )
 
 
+ADD = """\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets, mask=offsets < n, other=0.0)
+    tl.store(out_ptr + offsets, x + 10, mask=offsets < n)
+"""
+ROWS = """\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def row_kernel(x_ptr, out_ptr, stride, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    highest = float("-inf")
+    for start in range(0, n, BLOCK):
+        columns = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + row * stride + columns, mask=columns < n, other=float("-inf"))
+        highest = tl.maximum(highest, tl.max(x, axis=0))
+    tl.store(out_ptr + row, highest)
+"""
+TILE = """\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def tile_kernel(x_ptr, out_ptr, rows, columns):
+    row, column = tl.arange(0, 4)[:, None], tl.arange(0, 4)[None, :]
+    inside = (row < rows) & (column < columns)
+    x = tl.load(x_ptr + row * columns + column, mask=inside)
+    tl.store(out_ptr + column * columns + row, x, mask=inside)
+"""
+
+
+class _Programs:
+    """A trace of programs in the making: each `act` adds one, with an access for each lane."""
+
+    def __init__(self, source: str, launch: Launch, arrays: tuple[Array, ...]) -> None:
+        self.source, self.launch, self.arrays = source, launch, arrays
+        self.operations: list[Operation] = []
+        self.acts: list[Act] = []
+        self.accesses: list[dict] = []
+
+    def operation(self, kind: str, line: int, shape: tuple[int, ...], name: str = "") -> int:
+        self.operations.append(Operation(launch=0, kind=kind, line=line, shape=shape, name=name))
+        return len(self.operations) - 1
+
+    def act(
+        self,
+        operation: int,
+        block: int,
+        array: int,
+        lanes: dict[int, int | tuple[int, ...]],
+        step: int = 0,
+        values: dict[int, str] | None = None,
+        fault: str = "",
+        **more: object,
+    ) -> None:
+        """Add an act: `lanes` maps each active lane to its element, or to its index outside."""
+        kinds = {"load": "read", "store": "write", "atomic": "update"}
+        does = self.operations[operation]
+        for lane, at in lanes.items():
+            outside = isinstance(at, tuple)
+            self.accesses.append(
+                _touch(
+                    array,
+                    None if outside else at,
+                    kinds[does.kind],
+                    does.line,
+                    step=step,
+                    block=block,
+                    thread=lane,
+                    index=at if outside else (),
+                    fault="out_of_bounds" if outside else fault,
+                    value=(values or {}).get(lane, ""),
+                    act=len(self.acts),
+                )
+            )
+        active = len(lanes)
+        self.acts.append(
+            Act(launch=0, step=step, block=block, operation=operation, active=active, **more)
+        )
+
+    def trace(self, exercise: str, case: str, **more: object) -> Trace:
+        return _trace(
+            self.source,
+            self.accesses,
+            exercise=exercise,
+            case=case,
+            unit="lanes",
+            launches=(self.launch,),
+            arrays=self.arrays,
+            operations=tuple(self.operations),
+            acts=tuple(self.acts),
+            **more,
+        )
+
+
+def _programs(
+    source: str, kernel: str, grid: int, block: int, *arrays: Array, parts: int = 1
+) -> _Programs:
+    launch = Launch(kernel=kernel, grid=(grid, 1, 1), block=(block, 1, 1), parts=(Part(),) * parts)
+    return _Programs(source, launch, arrays)
+
+
+def programs(masked: bool = True) -> Trace:
+    """Three programs of four lanes for ten elements, with a mask or stopped without one."""
+    of = _programs(ADD, "add_kernel", 3, 4, _array("x", "in", 10), _array("out", "out", 10))
+    load, store = of.operation("load", 8, (4,), "x"), of.operation("store", 9, (4,))
+    for operation, array in ((load, 0), (store, 1)):
+        for block in range(3):
+            places = {lane: 4 * block + lane for lane in range(4)}
+            if masked:
+                inside = {lane: at for lane, at in places.items() if at < 10}
+                values = {lane: f"{at + 10 * array}.5" for lane, at in inside.items()}
+                of.act(operation, block, array, inside, values=values, other="0")
+            else:
+                inside = {lane: at if at < 10 else (at,) for lane, at in places.items()}
+                of.act(operation, block, array, inside, stopped=True)
+        if not masked:
+            break
+    if masked:
+        return of.trace("01_vector_add", "10 float32")
+    return of.trace(
+        "01_vector_add",
+        "10 float32",
+        failure=Failure(kind="out_of_bounds", message=PAST),
+        stopped=Stopped(launch=0, step=0, block=2, threads=(), blocks=(), operations=(store,)),
+    )
+
+
+PAST = (
+    "load reads 2 elements past the end of x (x spans 10 elements); 2 of 4 active lanes are "
+    "outside: is the mask missing?"
+)
+
+
+def missing_mask() -> Trace:
+    return programs(masked=False)
+
+
+def loop_over_blocks() -> Trace:
+    """Two rows of six elements, in two turns of a loop each; a maximum that is wrong at the end."""
+    of = _programs(ROWS, "row_kernel", 2, 4, _array("x", "in", 2, 6), _array("out", "out", 2))
+    turns = [Part(loops=(Turn(line=9, turn=turn),)) for turn in range(2)]
+    of.launch = of.launch.model_copy(update={"parts": (*turns, Part())})
+    load, top = of.operation("load", 11, (4,), "x"), of.operation("reduce", 12, (), "")
+    store = of.operation("store", 13, ())
+    for turn in range(2):
+        for row in range(2):
+            lanes = {lane: 6 * row + 4 * turn + lane for lane in range(4 - 2 * turn)}
+            values = {lane: f"{at}" for lane, at in lanes.items()}
+            of.act(load, row, 0, lanes, turn, values, other="-inf")
+        for row in range(2):
+            of.acts.append(
+                Act(launch=0, step=turn, block=row, operation=top, active=1, results=(f"{row}.25",))
+            )
+    for row in range(2):
+        of.act(store, row, 1, {0: row}, 2, {0: f"{row}.25"})
+    return of.trace(
+        "p_rows",
+        "2 × 6 float32",
+        wrong={"out": (Wrong(element=1, expected="11", got="1.25"),)},
+        failure=Failure(kind="value", message="out[1] is wrong"),
+    )
+
+
+def tile() -> Trace:
+    """A tile of 4 × 4 lanes for 3 × 3 elements, of which two are stored though undefined."""
+    of = _programs(TILE, "tile_kernel", 1, 16, _array("x", "in", 3, 3), _array("out", "out", 3, 3))
+    load, store = of.operation("load", 9, (4, 4), "x"), of.operation("store", 10, (4, 4))
+    here = {4 * row + column: 3 * row + column for row in range(3) for column in range(3)}
+    there = {4 * row + column: 3 * column + row for row in range(3) for column in range(3)}
+    of.act(load, 0, 0, here, values={lane: f"{at}" for lane, at in here.items()})
+    of.act(store, 0, 1, there, values=dict.fromkeys(there, "nan"))
+    of.accesses[-1]["fault"] = of.accesses[-4]["fault"] = "undefined"
+    return of.trace("t03_tile", "3 × 3 float32")
+
+
+def racing_programs() -> Trace:
+    """Two programs that write one element, one that counts atomically, and a block of 2,048."""
+    of = _programs(
+        ADD, "add_kernel", 2, 2048, _array("out", "out", 2048), _array("count", "inout", 1)
+    )
+    store, count = of.operation("store", 9, (2048,)), of.operation("atomic", 8, ())
+    for block in range(2):
+        of.act(count, block, 1, {0: 0}, values={0: "2"})
+    for block in range(2):
+        lanes = {lane: lane for lane in (*range(40), *range(2000, 2048))}
+        of.act(store, block, 0, lanes, values={lane: f"{lane}" for lane in lanes}, stopped=True)
+        of.accesses[-48]["fault"] = "race"
+    of.acts[-2:] = [act.model_copy(update={"active": 2048}) for act in of.acts[-2:]]
+    return of.trace(
+        "01_vector_add",
+        "2048 float32",
+        failure=Failure(kind="race", message="Two programs write out[2000]."),
+        cut=3920,
+    )
+
+
 def hostile() -> Trace:
     """Names, source and messages that would be markup if anyone read them so."""
     evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>[red]&amp;`"
@@ -297,6 +515,11 @@ ALL = {
         many,
         outside_a_table,
         below_zero,
+        programs,
+        missing_mask,
+        loop_over_blocks,
+        tile,
+        racing_programs,
     )
 }
 

@@ -70,6 +70,7 @@ SPEC = Spec(
     reference=reference,
     # One addition rounds once: a sum that is truncated, or rounded twice, is not the nearest one.
     tolerance=Tolerance(terms=lambda case: 1, exact=("integers",), rounded_once=True),
+    pictured=Case((1030,), "float32", draw="integers"),
     counted=Case((5003,), "float32"),
     scored=Scored(dtype="float32"),
     # One addition per element.

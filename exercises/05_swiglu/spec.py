@@ -92,6 +92,7 @@ SPEC = Spec(
     inputs=inputs,
     reference=reference,
     tolerance=Tolerance(terms=lambda case: 1, magnitude=magnitude),
+    pictured=Case((2, 6), "float32"),
     counted=Case((3, 5003), "bfloat16", pad=3),
     scored=Scored(dtype="bfloat16", columns=14336),
     # Per element of gate / (1 + exp(-gate)) * up: negation, exp, addition, division, product.

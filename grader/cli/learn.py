@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -170,9 +173,18 @@ def _report(
         following.name if following else None,
         notes=_lessons_in(request.kernel, result),
         picture=pictures[0] if pictures else None,
+        excerpt=_excerpt(traces),
         waited_s=waited_s,
         brief=not verbose,
     )
+
+
+def _excerpt(traces: Sequence[Trace]) -> Callable[[int], Text | None] | None:
+    from grader.reports import trace_terminal
+
+    if not traces or traces[0].unit == "threads":
+        return None
+    return partial(trace_terminal.excerpt, traces[0], say.width())
 
 
 def _lessons_in(kernel: Path, result: Result) -> Sequence[LintFinding]:
@@ -209,7 +221,8 @@ def show(
         int | None, typer.Option(min=1, metavar="N", help="Print the first N hints instead.")
     ] = None,
     trace: Annotated[
-        bool, typer.Option("--trace", help="Draw what each thread of kernel.py does instead.")
+        bool,
+        typer.Option("--trace", help="Draw what each thread or lane of kernel.py does instead."),
     ] = False,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="With --trace: also write a web page.")
@@ -224,7 +237,7 @@ def show(
         str | None, typer.Option(metavar="REPRO", help="With --trace: draw this case.")
     ] = None,
 ) -> None:
-    """Show the contract of an exercise, or draw what the threads of a kernel do."""
+    """Show the contract of an exercise, or draw what the threads or programs of a kernel do."""
     exercise = catalog.find(catalog.find_root(), name)
     if trace:
         _show_trace(exercise, options.kernel_file(exercise, kernel, solution), case, html)
@@ -253,9 +266,17 @@ def _show_trace(exercise: Exercise, kernel: Path, case: str | None, page: Path |
     from grader.reports import trace_terminal
 
     say.show_text("")
-    say.show(trace_terminal.drawing(trace, width=say.width()))
+    say.show(trace_terminal.drawing(trace, width=say.width(), lines=_lines()))
     if page is not None:
         from grader.reports import trace_html
 
         save_file(page, trace_html.page(trace))
         say.message(f"{page}: written; open it in a web browser")
+
+
+def _lines() -> int | None:
+    """Return the lines of the terminal, less those around a picture; None where it is no terminal.
+
+    Piped into a file or a pager, a picture is drawn in full.
+    """
+    return shutil.get_terminal_size().lines - 2 if sys.stdout.isatty() else None

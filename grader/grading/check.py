@@ -15,7 +15,7 @@ from grader.grading import judge_process
 from grader.grading.options import Options as Options
 from grader.grading.plan import points_of
 from grader.grading.requests import Request as Request
-from grader.model import Status, UsageError, texts
+from grader.model import Backend, Status, UsageError, texts
 
 if TYPE_CHECKING:
     from grader.grading.answers import Answer
@@ -71,12 +71,12 @@ def run(
 
 
 def trace(request: Request) -> Trace:
-    """Trace what each thread does in the request's case, or in the one that its exercise names.
+    """Trace the threads or lanes in the request's case, or in the one that its exercise names.
 
     Raises as `run` does, and UsageError for an exercise whose threads cannot be traced.
     """
     _must_be_readable(request)
-    must_have_threads(request.exercise)
+    must_have_pictures(request.exercise)
     simulated = replace(request.options, device="cpu")  # only a simulator sees every access
     traces: list[Trace] = []
 
@@ -89,15 +89,20 @@ def trace(request: Request) -> Trace:
     return traced
 
 
-def must_have_threads(exercise: Exercise) -> None:
-    """Raise UsageError for an exercise whose threads no simulator traces."""
+def must_have_pictures(exercise: Exercise) -> None:
+    """Raise UsageError for an exercise whose threads or lanes no simulator traces."""
     backend = backends.find(exercise.spec.backend)
-    if not backend.can.trace_threads:
+    if not _has_pictures(backend):
+        with_pictures = filter(_has_pictures, backends.every())
         raise UsageError(
-            f"There is no picture of {exercise.name}: it is written in {backend.title}, whose "
-            "kernels have no threads that a simulator could watch one by one.",
-            "`grader list` shows the puzzles, all of which can be traced.",
+            f"There is no picture of {exercise.name}: it is written in {backend.title}, and no "
+            "simulator here traces what its kernels do.",
+            f"Languages with pictures: {', '.join(each.title for each in with_pictures)}.",
         )
+
+
+def _has_pictures(backend: Backend) -> bool:
+    return backend.can.trace_threads or backend.can.trace_lanes
 
 
 def must_be_gradable(request: Request) -> None:

@@ -32,7 +32,8 @@ def case_of(result: Result, spec: Spec, failing: Mapping[Failure, Case]) -> Case
     `failing` holds the case of each failure.
     """
     problem = first_problem(result)
-    can_trace = backends.find(spec.backend).can.trace_threads
+    can = backends.find(spec.backend).can
+    can_trace = can.trace_threads or can.trace_lanes
     if not can_trace or result.status is not Status.FAIL or problem is None:
         return None
     failure = problem.failure

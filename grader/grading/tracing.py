@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from torch import Tensor
 
+from grader import backends
 from grader.correctness import (
     expect,
     first_mismatch,
@@ -15,8 +18,10 @@ from grader.correctness import (
     right_elements,
     widened,
 )
+from grader.grading import tracing_lanes
 from grader.grading.session import Grading
 from grader.grading.trials import failure_from, trusted
+from grader.grading.value_texts import value_texts
 from grader.model import (
     FROM_END,
     MOST_ACCESSES,
@@ -25,9 +30,12 @@ from grader.model import (
     ArrayRef,
     Case,
     Failure,
+    Inputs,
     Kind,
     Launch,
     Spec,
+    Stop,
+    Stopped,
     Trace,
     Traced,
     TraceFault,
@@ -48,49 +56,96 @@ def trace_of(grading: Grading, case: Case | None = None) -> Trace:
     """Call the kernel once, in simulation, on `case` or the one `pictured`, and log every access.
 
     A failure of the kernel is part of the trace. Elements are compared with the reference only
-    after a call that came to its end. The backend must be able to trace threads.
+    after a call that came to its end. The backend must be able to trace threads or lanes.
     """
     spec, kernel = grading.spec, grading.simulated
     if case is None:
         case = reseeded(pictured(spec), grading.options.seed)
     inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
-    outputs, traced, failed = kernel.trace(inputs)
-    failure = None if failed is None else Failure(kind=failed.kind, message=failed.message)
-    wrong: dict[str, tuple[Wrong, ...]] = {}
-    marked: dict[str, Tensor] = {}
-    unwritten: dict[str, tuple[int, ...]] = {}
-    if failure is None:
-        missing = kernel.unwritten(outputs)
-        expected = trusted(lambda: expect(spec, case, inputs), "the reference", case)
-        mismatch = first_mismatch(expected, outputs, missing)
-        if mismatch is not None:
-            described = failure_from(mismatch, spec.backend)
-            failure = Failure(kind=described.kind, message=described.message)
-        unwritten = {
-            name: _first_places(marked) for name, marked in missing.items() if marked.any()
-        }
-        for name, right in right_elements(expected, outputs):
-            bad = ~right & ~missing[name] if name in missing else ~right
-            if bad.any():
-                wrong[name] = _wrong(bad, expected.outputs[name], outputs[name])
-                marked[name] = bad
-    # Where the call itself failed, each index below 0 may be to blame; where nothing did, none.
-    blamed = -1 if failure and not wrong else mistakes.suspects(traced, marked)
-    arrays, numbers = _arrays(spec, {**inputs, **outputs}, traced.arrays)
     source = tuple(map(printable, grading.source))
+    fields: dict[str, Any]
+    if backends.find(spec.backend).can.trace_lanes:
+        outputs, lanes, failed = kernel.trace_lanes(inputs)
+        outcome = _outcome(grading, case, inputs, outputs, failed)
+        arrays, numbers = _arrays(spec, {**inputs, **outputs}, lanes.arrays)
+        shapes = [ref.shape for ref in lanes.arrays]
+        fields = tracing_lanes.fields_of(lanes, shapes, numbers, len(source))
+        cut = lanes.cut
+    else:
+        outputs, traced, failed = kernel.trace(inputs)
+        outcome = _outcome(grading, case, inputs, outputs, failed)
+        # Where the call itself failed, each index below 0 may be to blame; where nothing did, none.
+        blameless = outcome.failure and not outcome.wrong
+        blamed = -1 if blameless else mistakes.suspects(traced, outcome.marked)
+        arrays, numbers = _arrays(spec, {**inputs, **outputs}, traced.arrays)
+        fields = {
+            "launches": tuple(
+                Launch(kernel=one.kernel, grid=one.grid, block=one.block) for one in traced.launches
+            ),
+            "accesses": tuple(_accesses(traced, numbers, len(source), blamed)),
+            "stopped": _stopped(traced.stop, failed),
+        }
+        cut = traced.cut
     return Trace(
         exercise=grading.exercise.name,
         case=case.headline,
         source=source,
-        launches=tuple(
-            Launch(kernel=one.kernel, grid=one.grid, block=one.block) for one in traced.launches
-        ),
         arrays=arrays,
-        accesses=tuple(_accesses(traced, numbers, len(source), blamed)),
-        failure=failure,
-        wrong=wrong,
-        unwritten=unwritten,
-        cut=traced.cut,
+        failure=outcome.failure,
+        wrong=outcome.wrong,
+        unwritten=outcome.unwritten,
+        cut=cut,
+        **fields,
+    )
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """The result of a call: its failure, and the elements that are wrong or never written."""
+
+    failure: Failure | None = None
+    wrong: dict[str, tuple[Wrong, ...]] = field(default_factory=dict)
+    marked: Mapping[str, Tensor] = field(default_factory=dict)
+    unwritten: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+def _outcome(
+    grading: Grading,
+    case: Case,
+    inputs: Inputs,
+    outputs: Mapping[str, Tensor],
+    failed: Failure | None,
+) -> _Outcome:
+    if failed is not None:
+        return _Outcome(Failure(kind=failed.kind, message=failed.message))
+    spec, kernel = grading.spec, grading.simulated
+    missing = kernel.unwritten(outputs)
+    expected = trusted(lambda: expect(spec, case, inputs), "the reference", case)
+    mismatch = first_mismatch(expected, outputs, missing)
+    failure = None
+    if mismatch is not None:
+        described = failure_from(mismatch, spec.backend)
+        failure = Failure(kind=described.kind, message=described.message)
+    wrong: dict[str, tuple[Wrong, ...]] = {}
+    marked: dict[str, Tensor] = {}
+    for name, right in right_elements(expected, outputs):
+        bad = ~right & ~missing[name] if name in missing else ~right
+        if bad.any():
+            wrong[name] = _wrong(bad, expected.outputs[name], outputs[name])
+            marked[name] = bad
+    unwritten = {name: _first_places(each) for name, each in missing.items() if each.any()}
+    return _Outcome(failure, wrong, marked, unwritten)
+
+
+def _stopped(stop: Stop | None, failed: Failure | None) -> Stopped | None:
+    if stop is None or failed is None:
+        return None
+    return Stopped(
+        launch=stop.launch,
+        step=stop.step,
+        block=stop.block,
+        threads=stop.threads,
+        blocks=stop.blocks,
     )
 
 
@@ -154,6 +209,10 @@ def _unused_name(name: str, used: set[str]) -> str:
 
 def _accesses(traced: Traced, numbers: Sequence[int], lines: int, blamed: int) -> Iterable[Access]:
     """Yield the accesses. An index below 0 is a fault where its bit in `blamed` is set."""
+    bits = traced.values or (None,) * len(traced.accesses)
+    values = value_texts(
+        [(one, traced.arrays[row[4]].dtype) for one, row in zip(bits, traced.accesses, strict=True)]
+    )
     for place, row in enumerate(traced.accesses):
         launch, step, block, thread, array, element, kind, line, fault = row
         if fault == FROM_END and not blamed >> place & 1:
@@ -169,4 +228,5 @@ def _accesses(traced: Traced, numbers: Sequence[int], lines: int, blamed: int) -
             kind=KINDS[kind],
             line=line if 0 < line <= lines else None,
             fault=FAULTS[fault],
+            value=values[place],
         )

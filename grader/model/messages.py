@@ -14,28 +14,23 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from grader.model import wire
 from grader.model.channel import WireError
-from grader.model.texts import barred, printable, printable_line
+from grader.model.faults import Fault, read_fault
+from grader.model.traced import Traced, read_traced
+from grader.model.traced_lanes import TracedLanes, read_traced_lanes
 
-MOST_FRAMES = 20
 MOST_TIMES = 1024  # calls in one message
 MOST_SPECIALISATIONS = 64  # of kernels, each with its text, in one report
 MOST_ORIGINS = 16  # of undefined values, in one report
 MOST_KERNELS = 8  # different kernels that one call launches
-MOST_ACCESSES = 8000  # of one traced call; at 60 bytes each, half of what a line may hold
-MOST_LAUNCHES, MOST_ARRAYS, MOST_AXES = 256, 64, 8  # of a traced call, and of one array
 MOST_RECORDED, MOST_CODE = 64, 16  # launches and compiled kernels of a recorded call
 MOST_PARAMETERS = 256  # of one launch
-LONGEST_NAME = 200  # characters of a kernel's or an array's
-FROM_END = 4  # the fault of an access by an index below 0
 # Types of the parameters of a recorded launch.
 PARAMETERS = (
     *("i1", "i8", "i16", "i32", "i64", "u1", "u8", "u16", "u32", "u64", "fp32", "fp64"),
     *("arena", "scratch"),
 )
-SPACES = ("argument", "scratch", "shared")  # global memory that the entry gets, or makes; a block's
-LARGEST_COUNT = 2**31 - 1  # of registers, bytes, threads or launches
-LARGEST_INTEGER = 2**63 - 1  # the judge calculates with what a worker counts, also as floats
 
 
 @dataclass(frozen=True)
@@ -47,18 +42,6 @@ class TensorRef:
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     dtype: str
-
-
-@dataclass(frozen=True)
-class Fault:
-    """An error in the worker, as the worker reports it.
-
-    `frames` are (line, function, source line) of the kernel file, outermost first.
-    """
-
-    kind: str
-    message: str
-    frames: tuple[tuple[int, str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,46 +58,6 @@ class Launched:
     shared_bytes: int
     threads: int
     launches: int
-
-
-@dataclass(frozen=True)
-class LaunchRef:
-    """One launch of a kernel, with the extents (x, y, z) of its grid and of its blocks."""
-
-    kernel: str
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-
-
-@dataclass(frozen=True)
-class ArrayRef:
-    """An array that threads use; `space` is one of SPACES. Each block has its own shared ones."""
-
-    name: str
-    space: str
-    shape: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Traced:
-    """The accesses of all threads in one simulated call.
-
-    A row of `accesses` is: number of the launch, barriers that the block has passed, number of the
-    block and of the thread (x fastest), number of the array, element (flat, in C order; -1 where
-    the index leads out of the array), kind (0 read, 1 write, 2 atomic update), line of the kernel
-    file (0: none), and its fault (0 none, 1 out of bounds, 2 race, 3 uninitialised, FROM_END an
-    index below 0, which counts from the end).
-
-    `outside` is the index that led out of its array, as written. `cut` is the number of further
-    accesses, which are not listed. `fault` ended the call.
-    """
-
-    launches: tuple[LaunchRef, ...] = ()
-    arrays: tuple[ArrayRef, ...] = ()
-    accesses: tuple[tuple[int, ...], ...] = ()
-    outside: tuple[int, ...] = ()
-    cut: int = 0
-    fault: Fault | None = None
 
 
 @dataclass(frozen=True)
@@ -195,18 +138,18 @@ class Reply:
             fault, without = message.get("fault"), message.get("without_kernels")
             recorded = message.get("recording")
             return cls(
-                seq=_integer(message["seq"]),
-                fault=None if fault is None else _fault(fault),
+                seq=wire.integer(message["seq"]),
+                fault=None if fault is None else read_fault(fault),
                 counts=_counts(message.get("counts", {})),
-                peak=None if message.get("peak") is None else _total(message["peak"]),
+                peak=None if message.get("peak") is None else wire.total(message["peak"]),
                 seconds=tuple(map(_duration, list(message.get("seconds", ()))[:MOST_TIMES])),
                 launched=tuple(map(_launched, list(message.get("launched", ()))[:MOST_KERNELS])),
-                walls={_text(k): v is True for k, v in dict(message.get("walls", {})).items()},
-                traced=None if message.get("traced") is None else _traced(message["traced"]),
+                walls={wire.text(k): v is True for k, v in dict(message.get("walls", {})).items()},
+                traced=None if message.get("traced") is None else read_traced(message["traced"]),
                 without_kernels=None if without is None else _without_kernels(without),
                 recording=None if recorded is None else _recording(recorded),
                 kernels=tuple(map(_specialisation, _at_most(message.get("kernels", [])))),
-                unlisted=_total(message.get("unlisted", 0)),
+                unlisted=wire.total(message.get("unlisted", 0)),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise WireError(f"a reply of another form: {error}") from None
@@ -285,7 +228,8 @@ class DeviceReport:
     `not_simulated` names the part of the kernel that the device lacks. `kernels` are those that
     the last call launched, where the judge asked for them. `unlisted` of these are not among them,
     because a report has no room for more. `origins` are those of undefined values that the call
-    used; they are material for hints, and decide nothing.
+    used; they are material for hints, and decide nothing. `lanes` are there where the judge asked
+    for them, for pictures.
     """
 
     seq: int
@@ -297,6 +241,7 @@ class DeviceReport:
     kernels: tuple[Specialisation, ...] = ()
     unlisted: int = 0
     origins: tuple[Origin, ...] = ()
+    lanes: TracedLanes | None = None
 
     def dump(self) -> dict[str, Any]:
         return asdict(self)
@@ -309,25 +254,21 @@ class DeviceReport:
         """
         try:
             fault, lacks = message.get("fault"), message.get("not_simulated")
+            lanes = message.get("lanes")
             return cls(
-                seq=_integer(message["seq"]),
-                fault=None if fault is None else _fault(fault),
+                seq=wire.integer(message["seq"]),
+                fault=None if fault is None else read_fault(fault),
                 counts=_counts(message.get("counts", {})),
-                launches=_total(message.get("launches", 0)),
-                held=_total(message.get("held", 0)),
-                not_simulated=None if lacks is None else _text(lacks),
+                launches=wire.total(message.get("launches", 0)),
+                held=wire.total(message.get("held", 0)),
+                not_simulated=None if lacks is None else wire.text(lacks),
                 kernels=tuple(map(_specialisation, _at_most(message.get("kernels", [])))),
-                unlisted=_total(message.get("unlisted", 0)),
+                unlisted=wire.total(message.get("unlisted", 0)),
                 origins=tuple(map(_origin, list(message.get("origins", ()))[:MOST_ORIGINS])),
+                lanes=None if lanes is None else read_traced_lanes(lanes),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise WireError(f"a report of another form: {error}") from None
-
-
-def _integer(value: Any) -> int:
-    if type(value) is not int or abs(value) > LARGEST_INTEGER:
-        raise TypeError(f"{value!r} is not an integer of 64 bits")
-    return value
 
 
 def _duration(value: Any) -> float:
@@ -336,28 +277,15 @@ def _duration(value: Any) -> float:
     return value
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not a text")
-    return printable_line(value)
-
-
-def _lines(value: Any) -> str:
-    """Return a text that may have several lines, which stay recognizable as a learner's."""
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not a text")
-    return barred(printable(value))
-
-
 def _launched(value: Mapping[str, Any]) -> Launched:
     spills = value["spills"]
     return Launched(
-        kernel=_text(value["kernel"]),
-        registers=_count(value["registers"]),
-        spills=None if spills is None else _count(spills),
-        shared_bytes=_count(value["shared_bytes"]),
-        threads=_count(value["threads"]),
-        launches=_count(value["launches"]),
+        kernel=wire.text(value["kernel"]),
+        registers=wire.count(value["registers"]),
+        spills=None if spills is None else wire.count(spills),
+        shared_bytes=wire.count(value["shared_bytes"]),
+        threads=wire.count(value["threads"]),
+        launches=wire.count(value["launches"]),
     )
 
 
@@ -375,15 +303,15 @@ def _specialisation(value: Mapping[str, Any]) -> Specialisation:
     if type(fuses) is not bool:
         raise TypeError("an option of another type")
     return Specialisation(
-        kernel=_text(value["kernel"]),
+        kernel=wire.text(value["kernel"]),
         text=text,  # for a compiler behind walls, never for the screen
         options=BuildOptions(
-            num_warps=_count(options["num_warps"], 32),
-            num_ctas=_count(options["num_ctas"], 16),
-            num_stages=_count(options["num_stages"], 64),
-            maxnreg=None if registers is None else _count(registers, 1024),
+            num_warps=wire.count(options["num_warps"], 32),
+            num_ctas=wire.count(options["num_ctas"], 16),
+            num_stages=wire.count(options["num_stages"], 64),
+            maxnreg=None if registers is None else wire.count(registers, 1024),
             enable_fp_fusion=fuses,
-            shared=_count(options["shared"]),
+            shared=wire.count(options["shared"]),
         ),
         trial=value.get("trial") is True,
     )
@@ -391,42 +319,24 @@ def _specialisation(value: Mapping[str, Any]) -> Specialisation:
 
 def _origin(value: Mapping[str, Any]) -> Origin:
     return Origin(
-        output=_text(value["output"]),
-        line=_count(value["line"]),
-        name=_text(value["name"]),
-        array=_text(value["array"]),
-        element=_total(value["element"]),
+        output=wire.text(value["output"]),
+        line=wire.count(value["line"]),
+        name=wire.text(value["name"]),
+        array=wire.text(value["array"]),
+        element=wire.total(value["element"]),
     )
-
-
-def _count(value: Any, largest: int = LARGEST_COUNT) -> int:
-    if not 0 <= _integer(value) <= largest:
-        raise ValueError(f"{value} is not a count")
-    return int(value)
-
-
-def _total(value: Any) -> int:
-    return _count(value, LARGEST_INTEGER)
 
 
 def _counts(value: Any) -> dict[str, int]:
-    return {_text(name): _total(number) for name, number in dict(value).items()}
-
-
-def _fault(value: Mapping[str, Any]) -> Fault:
-    frames = tuple(
-        (_integer(line), _text(function), _text(code))
-        for line, function, code in list(value.get("frames", ()))[-MOST_FRAMES:]
-    )
-    return Fault(kind=_text(value["kind"]), message=_lines(value["message"]), frames=frames)
+    return {wire.text(name): wire.total(number) for name, number in dict(value).items()}
 
 
 def _without_kernels(value: Mapping[str, Any]) -> WithoutKernels:
     fault = value["fault"]
     return WithoutKernels(
-        launches=_count(value["launches"], LARGEST_INTEGER),
-        fault=None if fault is None else _fault(fault),
-        broken=_text(value["broken"]),
+        launches=wire.total(value["launches"]),
+        fault=None if fault is None else read_fault(fault),
+        broken=wire.text(value["broken"]),
     )
 
 
@@ -439,8 +349,8 @@ def _recording(value: Mapping[str, Any]) -> Recording:
     return Recording(
         launches=tuple(_recorded_launch(one, len(code)) for one in launches),
         code=tuple(code),
-        scratch=_total(value["scratch"]),
-        refused=_text(value["refused"]),
+        scratch=wire.total(value["scratch"]),
+        refused=wire.text(value["refused"]),
     )
 
 
@@ -449,77 +359,15 @@ def _recorded_launch(value: Mapping[str, Any], codes: int) -> RecordedLaunch:
     if len(parameters) > MOST_PARAMETERS:
         raise ValueError(f"{len(parameters)} parameters")
     for kind, number in parameters:
-        if type(number) is not (float if _one_of(PARAMETERS, kind).startswith("fp") else int):
+        if type(number) is not (float if wire.one_of(PARAMETERS, kind).startswith("fp") else int):
             raise TypeError(f"{number!r} is no {kind}")
-    if not re.fullmatch(r"[A-Za-z_$][\w$.]*", _text(value["kernel"]), re.ASCII):
+    if not re.fullmatch(r"[A-Za-z_$][\w$.]*", wire.text(value["kernel"]), re.ASCII):
         raise ValueError("no name of a kernel")  # it will stand in a table, among what is counted
     return RecordedLaunch(
-        kernel=_text(value["kernel"]),
-        code=_count(value["code"], codes - 1),
-        grid=_three(value["grid"]),
-        threads=_count(value["threads"]),
-        shared=_count(value["shared"]),
+        kernel=wire.text(value["kernel"]),
+        code=wire.count(value["code"], codes - 1),
+        grid=wire.three(value["grid"]),
+        threads=wire.count(value["threads"]),
+        shared=wire.count(value["shared"]),
         parameters=tuple(parameters),
     )
-
-
-def _traced(value: Mapping[str, Any]) -> Traced:
-    fault = value["fault"]
-    launches = tuple(
-        LaunchRef(_text(one["kernel"]), _three(one["grid"]), _three(one["block"]))
-        for one in list(value["launches"])[:MOST_LAUNCHES]
-    )
-    arrays = tuple(
-        ArrayRef(_text(one["name"]), _one_of(SPACES, one["space"]), _extents(one["shape"]))
-        for one in list(value["arrays"])[:MOST_ARRAYS]
-    )
-    if len(value["accesses"]) > MOST_ACCESSES:
-        raise ValueError("more accesses than asked for")
-    return Traced(
-        launches=launches,
-        arrays=arrays,
-        accesses=tuple(_access(row, launches, arrays) for row in value["accesses"]),
-        outside=tuple(map(_integer, list(value["outside"])[:MOST_AXES])),
-        cut=_total(value["cut"]),
-        fault=None if fault is None else _fault(fault),
-    )
-
-
-def _access(
-    row: list[Any], launches: Sequence[LaunchRef], arrays: Sequence[ArrayRef]
-) -> tuple[int, ...]:
-    launch, step, block, thread, array, element, kind, line, wrong = map(_integer, row)
-    where, what = (
-        launches[_count(launch, len(launches) - 1)],
-        arrays[_count(array, len(arrays) - 1)],
-    )
-    _count(step)
-    _count(block, math.prod(where.grid) - 1)
-    _count(thread, math.prod(where.block) - 1)
-    _count(element + 1, math.prod(what.shape))
-    _count(kind, 2)
-    _count(line)
-    _count(wrong, FROM_END)
-    if (element == -1) != (wrong == 1):
-        raise ValueError("an access without an element is out of bounds, and no other one is")
-    return launch, step, block, thread, array, element, kind, line, wrong
-
-
-def _three(value: Any) -> tuple[int, int, int]:
-    x, y, z = _extents(value)
-    if min(x, y, z) < 1:
-        raise ValueError("a launch of nothing")
-    return x, y, z
-
-
-def _extents(value: Any) -> tuple[int, ...]:
-    extents = tuple(_count(extent) for extent in list(value))
-    if len(extents) > MOST_AXES:
-        raise ValueError(f"{len(extents)} axes")
-    return extents
-
-
-def _one_of(words: Sequence[str], value: Any) -> str:
-    if value not in words:
-        raise ValueError(f"{value!r} is not one of {words}")
-    return str(value)

@@ -5,6 +5,9 @@ validated when it is read: each thread, array and element that an access names e
 
 Threads and blocks are counted as CUDA counts them, x first: thread (x, y, z) of a block of (w, h,
 d) threads is number `x + w * (y + h * z)`. Elements are counted in C order.
+
+A kernel whose `unit` is lanes is written for blocks of elements: its programs are the blocks here,
+their lanes the threads. Its accesses belong to acts: one program executes one operation once.
 """
 
 from __future__ import annotations
@@ -18,12 +21,26 @@ from pydantic import Field, model_validator
 
 from grader.model.record import Record
 from grader.model.results import Failure
+from grader.model.traced_lanes import OperationKind
 
 Count = Annotated[int, Field(ge=0)]
 Extent = Annotated[int, Field(ge=1)]
 Dims = tuple[Extent, Extent, Extent]
 Kind = Literal["read", "write", "update"]
-TraceFault = Literal["", "out_of_bounds", "race", "uninitialised", "from_end"]
+TraceFault = Literal["", "out_of_bounds", "race", "uninitialised", "from_end", "undefined"]
+
+
+class Turn(Record):
+    """One turn of a loop of the kernel file, counted from 0."""
+
+    line: Count = Field(description="of `source`, from 1; 0: not known")
+    turn: Count
+
+
+class Part(Record):
+    """One step of a launch of programs: `loops` are those around it, outermost first."""
+
+    loops: tuple[Turn, ...] = ()
 
 
 class Launch(Record):
@@ -31,7 +48,10 @@ class Launch(Record):
 
     kernel: str
     grid: Dims = Field(description="blocks along x, y and z")
-    block: Dims = Field(description="threads of a block along x, y and z")
+    block: Dims = Field(
+        description="threads of a block along x, y and z; for lanes, those of the largest operation"
+    )
+    parts: tuple[Part, ...] = Field(default=(), description="for lanes, the launch's steps")
 
 
 class Array(Record):
@@ -45,6 +65,44 @@ class Array(Record):
     space: Literal["global", "shared"]
     shape: tuple[Count, ...]
     role: Literal["in", "out", "inout", "scratch", "shared"]
+
+
+class Operation(Record):
+    """A load, store, atomic or reduction in a kernel's text, whether a program got there or not."""
+
+    launch: Count = Field(description="index into `launches`")
+    kind: OperationKind
+    line: Extent | None = Field(description="of `source`, from 1; null: not known")
+    name: str = Field(default="", description="the variable that the line assigns the result to")
+    shape: tuple[Count, ...] = Field(description="of its block of lanes; () is a scalar")
+
+
+class Act(Record):
+    """One program executes one operation once."""
+
+    launch: Count = Field(description="index into `launches`")
+    step: Count = Field(description="index into the launch's `parts`")
+    block: Count = Field(description="the program, x first")
+    operation: Count = Field(description="index into `operations`")
+    active: Count = Field(description="lanes that take part; not all may have an access listed")
+    other: str | None = Field(
+        default=None, description="what a load's other lanes get; null: nothing defined"
+    )
+    results: tuple[str, ...] = Field(default=(), description="of a reduction, the first ones")
+    stopped: bool = Field(default=False, description="whether an error stopped it")
+
+
+class Stopped(Record):
+    """The place where an error ended the simulation, and what therefore never ran."""
+
+    launch: Count = Field(description="index into `launches`")
+    step: Count
+    block: Count
+    threads: tuple[Count, ...] = Field(description="of the block, which did not act in this step")
+    blocks: tuple[Count, ...] = Field(description="of the launch, which did not begin")
+    operations: tuple[Count, ...] = Field(
+        default=(), description="for lanes, of the launch: indices into `operations`"
+    )
 
 
 class Access(Record):
@@ -62,8 +120,12 @@ class Access(Record):
     kind: Kind
     line: Extent | None = Field(description="of `source`, from 1; null: not known")
     fault: TraceFault = Field(
-        default="", description="from_end: in a call that failed, an index below 0 led here"
+        default="",
+        description="from_end: in a call that failed, an index below 0 led here; "
+        "undefined: a value is stored that no load defined",
     )
+    value: str = Field(default="", description="read, or left there; empty: not known")
+    act: Count | None = Field(default=None, description="for lanes, index into `acts`")
 
 
 class Wrong(Record):
@@ -84,6 +146,10 @@ class Trace(Record):
     launches: tuple[Launch, ...] = ()
     arrays: tuple[Array, ...] = ()
     accesses: tuple[Access, ...] = ()
+    unit: Literal["threads", "lanes"] = "threads"
+    operations: tuple[Operation, ...] = Field(default=(), description="for lanes, in their order")
+    acts: tuple[Act, ...] = Field(default=(), description="for lanes, in the order of execution")
+    stopped: Stopped | None = None
     failure: Failure | None = None
     wrong: dict[str, tuple[Wrong, ...]] = Field(
         default={}, description="by name of the array: elements written, with a wrong value"
@@ -98,9 +164,14 @@ class Trace(Record):
         sizes = {array.name: size(array) for array in self.arrays}
         if len(sizes) < len(self.arrays):
             raise ValueError("two arrays have one name")
+        for number, act in enumerate(self.acts):
+            if error := _error_of_act(self, act):
+                raise ValueError(f"act {number}: {error}")
         for number, access in enumerate(self.accesses):
             if error := _error(self, access):
                 raise ValueError(f"access {number}: {error}")
+        if error := _error_of_stop(self):
+            raise ValueError(error)
         for name, element in [
             *((name, wrong.element) for name, some in self.wrong.items() for wrong in some),
             *((name, element) for name, some in self.unwritten.items() for element in some),
@@ -124,7 +195,44 @@ def _error(trace: Trace, access: Access) -> str:
         return "an access without an element is out of bounds, and no other one is"
     if access.line is not None and access.line > len(trace.source):
         return "no such line"
+    if access.act is not None:
+        if access.act >= len(trace.acts):
+            return "no such act"
+        act = trace.acts[access.act]
+        if (act.launch, act.step, act.block) != (access.launch, access.step, access.block):
+            return "of another act"
     return ""
+
+
+def _error_of_act(trace: Trace, act: Act) -> str:
+    if act.launch >= len(trace.launches) or act.operation >= len(trace.operations):
+        return "no such launch or operation"
+    launch, operation = trace.launches[act.launch], trace.operations[act.operation]
+    if operation.launch != act.launch:
+        return "an operation of another launch"
+    if act.block >= prod(launch.grid) or act.step >= len(launch.parts):
+        return "no such program or part"
+    return "more lanes than there are" if act.active > prod(operation.shape) else ""
+
+
+def _error_of_stop(trace: Trace) -> str:
+    if any(
+        operation.launch >= len(trace.launches) or (operation.line or 0) > len(trace.source)
+        for operation in trace.operations
+    ):
+        return "an operation in no launch or line"
+    stop = trace.stopped
+    if stop is None:
+        return ""
+    if stop.launch >= len(trace.launches):
+        return "stopped in no launch"
+    launch = trace.launches[stop.launch]
+    blocks, threads = prod(launch.grid), prod(launch.block)
+    if any(n >= blocks for n in (stop.block, *stop.blocks)) or any(
+        n >= threads for n in stop.threads
+    ):
+        return "no such thread or block was stopped"
+    return "no such operation" if any(n >= len(trace.operations) for n in stop.operations) else ""
 
 
 def trace_json(trace: Trace, indent: int | None = None) -> str:
@@ -165,6 +273,8 @@ def index_of(element: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def step_count(trace: Trace, launch: int) -> int:
+    if trace.unit == "lanes":
+        return len(trace.launches[launch].parts)
     return 1 + max((each.step for each in trace.accesses if each.launch == launch), default=-1)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from rich.text import Text
 
@@ -14,10 +15,16 @@ REDUCED, LEFT_OUT = 3, 6  # ranks of the shorter forms
 _ROW_ENDS = "└"
 
 
-def picture_part(picture: Text, most: int, width: int) -> Part:
-    """Make a part of a picture, of which a report of `most` lines may show less."""
+def picture_part(
+    picture: Text, most: int, width: int, excerpt: Callable[[int], Text | None] | None = None
+) -> Part:
+    """Make a part of a picture, of which a report of `most` lines may show less.
+
+    `excerpt` draws it in so many lines, if it can; else its drawings are chosen from its text.
+    """
     height = min(rows(picture, width), most)
-    tried = (reduced(picture, lines, width) for lines in range(height, LEAST - 1, -1))
+    shorter = excerpt or partial(_reduced_to, picture, width)
+    tried = map(shorter, range(height, LEAST - 1, -1))
     forms = [(REDUCED, _apart(form)) for form in tried if form is not None]
     none = Text(f"      A picture shows what each thread does: {ALL}.\n")
     return Part(_apart(picture), (*forms, (LEFT_OUT, none)))
@@ -27,6 +34,10 @@ def _apart(picture: Text) -> Text:
     whole = Text("\n").append_text(picture)
     whole.rstrip()
     return whole.append("\n\n")
+
+
+def _reduced_to(picture: Text, width: int, most: int) -> Text | None:
+    return reduced(picture, most, width)
 
 
 def reduced(picture: Text, most: int, width: int) -> Text | None:

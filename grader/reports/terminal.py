@@ -5,7 +5,7 @@ Texts from the learner's process go through `rich.text.Text.append`, which does 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.text import Text
@@ -47,13 +47,15 @@ def check_report(
     *,
     notes: Sequence[LintFinding] = (),
     picture: Text | None = None,
+    excerpt: Callable[[int], Text | None] | None = None,
     waited_s: float | None = None,
     brief: bool = False,
 ) -> Text:
     """Return one check: steps with their failures, a picture, the verdict and the next step.
 
     `following` names the exercise after this one, if there is one. `notes` are places of the kernel
-    file that pass, and of which a lesson warns. `picture` shows what the kernel did. `waited_s` are
+    file that pass, and of which a lesson warns. `picture` shows what the kernel did, and
+    `excerpt` less of it, in a number of lines. `waited_s` are
     the seconds that somebody waited for the verdict; without them the report names those of the
     judge. With `brief`, the report of a check that did not pass has at most `MOST_LINES` lines.
     """
@@ -67,7 +69,7 @@ def check_report(
     if result.message:
         parts.append(Part(Text(filled(result.message, width))))
     if picture is not None:
-        parts.append(picture_part(picture, MOST_LINES, width))
+        parts.append(picture_part(picture, MOST_LINES, width, excerpt))
     ending = _verdict(result, waited_s)
     ending.append(
         filled(next_step(result, following), width, " " * 6, first="next: "), style="bold"

@@ -13,8 +13,10 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from grader.model import Access, Array, Trace, index_of, range_around, size, stage, step_count
+from grader.reports.trace_strips import about_mask
 from grader.reports.trace_words import (
     ALL_WELL,
+    CUT,
     MARKS,
     MEANINGS,
     MORE_CASES,
@@ -22,8 +24,11 @@ from grader.reports.trace_words import (
     VERBS,
     element_name,
     launched,
+    meaning,
     numbered,
+    part_words,
     problems,
+    program_name,
     step_words,
 )
 from grader.reports.webpage import Own, file, page_templates
@@ -45,12 +50,35 @@ MOST_THREADS = 1024  # in the picture of a launch's threads
 MOST_BLOCKS = 8  # drawings of shared memory
 
 
+# What a page calls the one who acts, their group, and a group's short name.
+WORDS = {
+    "threads": {
+        "one": "thread",
+        "many": "Threads",
+        "group": "block",
+        "short": "b",
+        "heading": "threads and memory",
+    },
+    "lanes": {
+        "one": "lane",
+        "many": "Lanes",
+        "group": "program",
+        "short": "p",
+        "heading": "programs and memory",
+    },
+}
+MOST_LANES = 256  # of an operation
+MOST_ACTS = 32  # in one frame
+
+
 def page(trace: Trace) -> str:
     templates = page_templates({"code": _code})
     frames = _frames(trace)
     return templates.get_template("trace.html").render(
         trace=trace,
         view=_script_data(trace, frames),
+        cut=CUT[trace.unit],
+        words=WORDS[trace.unit],
         all_well=ALL_WELL,
         more_cases=MORE_CASES,
         problems=[
@@ -65,7 +93,7 @@ def page(trace: Trace) -> str:
         updates=any(access.kind == "update" for access in trace.accesses),
         several=any(prod(launch.grid) > 1 for launch in trace.launches),
         crowded=_crowded(trace),
-        marks={MARKS[kind]: MEANINGS[kind] for kind in _fault_kinds(trace)},
+        marks={MARKS[kind]: meaning(trace, kind) for kind in _fault_kinds(trace)},
         own=Own(file(templates, "trace.css") + _palette(), file(templates, "trace.js")),
     )
 
@@ -95,7 +123,7 @@ def _crowded(trace: Trace) -> bool:
 
 
 def _fault_kinds(trace: Trace) -> list[str]:
-    present = {kind for kind, _, _ in problems(trace)}
+    present = {kind for kind, _, _ in problems(trace)} - {"never_ran"}
     return [kind for kind in MEANINGS if kind in present]
 
 
@@ -105,6 +133,8 @@ def _access_number(trace: Trace, access: Access | None) -> int | None:
 
 def _frames(trace: Trace) -> list[dict[str, Any]]:
     """Return the positions of the slider: each step of each launch, then all its steps together."""
+    if trace.unit == "lanes":
+        return _frames_of_programs(trace)
     frames: list[dict[str, Any]] = []
     for number, launch in enumerate(trace.launches):
         count = step_count(trace, number)
@@ -125,11 +155,34 @@ def _frames(trace: Trace) -> list[dict[str, Any]]:
     return frames
 
 
+def _frames_of_programs(trace: Trace) -> list[dict[str, Any]]:
+    """Return each step of each program, one program after the other, then all of a launch."""
+    frames: list[dict[str, Any]] = []
+    for number, launch in enumerate(trace.launches):
+        which = f"Launch {number + 1} of {len(trace.launches)}: " * (len(trace.launches) > 1)
+        about = f"{which}{launch.kernel}, {launched(launch)}"
+        mine = sorted({(act.block, act.step) for act in trace.acts if act.launch == number})
+        for block, step in mine if len(mine) > 1 else ():
+            name = program_name(launch, block)
+            part = f", {part_words(trace, number, step)}" if len(launch.parts) > 1 else ""
+            title = f"{name.capitalize()}{part}"
+            frames.append(
+                {"launch": number, "step": step, "block": block, "title": title, "about": about}
+            )
+        title = f"{launched(launch).capitalize()} together" if len(mine) > 1 else "1 program"
+        frames.append(
+            {"launch": number, "step": None, "block": None, "title": title, "about": about}
+        )
+    return frames
+
+
 def _frame_of(frames: list[dict[str, Any]], access: Access) -> int:
     return next(
         number
         for number, frame in enumerate(frames)
-        if frame["launch"] == access.launch and frame["step"] in (None, access.step)
+        if frame["launch"] == access.launch
+        and frame["step"] in (None, access.step)
+        and frame.get("block") in (None, access.block)
     )
 
 
@@ -163,12 +216,58 @@ def _script_data(trace: Trace, frames: list[dict[str, Any]]) -> dict[str, Any]:
             }
             for access in trace.accesses
         ],
+        "unit": trace.unit,
+        "words": WORDS[trace.unit],
+        "acts": [_act(trace, number) for number in range(len(trace.acts))],
+        "mostActs": MOST_ACTS,
+        "neverRan": _never_ran(trace),
         "verbs": VERBS,
         "letters": LETTERS,
         "marks": MARKS,
-        "meanings": MEANINGS,
+        "meanings": {kind: meaning(trace, kind) for kind in MEANINGS},
         "colours": len(BLOCKS),
         "mostBlocks": MOST_BLOCKS,
+    }
+
+
+def _act(trace: Trace, number: int) -> dict[str, Any]:
+    act = trace.acts[number]
+    operation = trace.operations[act.operation]
+    listed = [access.thread for access in trace.accesses if access.act == number]
+    lanes = prod(operation.shape)
+    # Masked lanes behind the last active one say no more than the first of them.
+    end = min(max(listed, default=0) + 2, lanes)
+    across = operation.shape[-1] if len(operation.shape) > 1 else 0
+    if across:
+        end = min(-(-end // across) * across, lanes)
+    start = range_around(end, listed, MOST_LANES).start
+    return {
+        **act.model_dump(include={"launch", "step", "block", "results", "stopped"}),
+        "kind": operation.kind,
+        "line": operation.line,
+        "name": operation.name,
+        "code": trace.source[operation.line - 1].strip() if operation.line else operation.kind,
+        "lanes": []
+        if operation.kind == "reduce"
+        else list(range(start, min(end, start + MOST_LANES))),
+        "across": across,
+        "mask": about_mask(trace, act),
+        "scalar": not operation.shape,
+    }
+
+
+def _never_ran(trace: Trace) -> dict[str, Any]:
+    stop = trace.stopped
+    if stop is None:
+        return {"launch": None, "step": 0, "block": 0, "threads": [], "blocks": [], "lines": []}
+    operations = [trace.operations[number] for number in stop.operations]
+    return {
+        **stop.model_dump(include={"launch", "step", "block", "threads", "blocks"}),
+        "lines": [
+            {"line": one.line, "code": trace.source[one.line - 1].strip()}
+            for one in operations
+            if one.line
+        ],
     }
 
 

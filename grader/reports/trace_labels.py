@@ -11,18 +11,18 @@ from rich.text import Text
 from grader.model import Access, Array, Trace
 from grader.reports.layout import filled
 from grader.reports.trace_boxes import BAD, FAINT, Cell, Space, all_fit
-from grader.reports.trace_words import MARKS, MEANINGS, numbered, problems
+from grader.reports.trace_words import MARKS, meaning, numbered, problems
 
 MOST_NAMED = 3  # threads in one box
 BLOCKS = ("cyan", "yellow", "magenta", "blue", "green")  # colours, taken in turn
 
 
 def cells_of(
-    trace: Trace, array: Array, by_element: Mapping[int, Sequence[Access]], space: Space
+    trace: Trace, array: Array, by_element: Mapping[int, Sequence[Access]], space: Space, unit: int
 ) -> dict[int, Cell]:
     """Return boxes with all names, if the array still fits, else with short ones."""
     full = {element: cell_of(trace, some) for element, some in by_element.items()}
-    if all_fit(array, full, space):
+    if all_fit(array, full, space, unit):
         return full
     return {element: cell_of(trace, some, short=True) for element, some in by_element.items()}
 
@@ -31,12 +31,41 @@ def cell_of(trace: Trace, accesses: Sequence[Access], short: bool = False) -> Ce
     launch = trace.launches[accesses[0].launch]
     blocks = {access.block for access in accesses}
     faults = [kind for kind in MARKS if kind in {access.fault for access in accesses}]
-    label = _label(trace, accesses, short)
+    label = (_label_of_lanes if trace.unit == "lanes" else _label)(trace, accesses, short)
+    value = brief_value(next((each.value for each in reversed(accesses) if each.value), ""))
     if faults:
-        return Cell(f"{label} {''.join(MARKS[kind] for kind in faults)}", BAD)
+        return Cell(f"{label} {''.join(MARKS[kind] for kind in faults)}", BAD, value=value)
     if prod(launch.grid) == 1 or len(blocks) > 1:
-        return Cell(label)
-    return Cell(label, BLOCKS[min(blocks) % len(BLOCKS)])
+        return Cell(label, value=value)
+    return Cell(label, BLOCKS[min(blocks) % len(BLOCKS)], value=value)
+
+
+def brief_value(value: str) -> str:
+    """Shorten a number to four digits that count; leave whole ones and words as they are."""
+    try:
+        number = float(value)
+    except ValueError:
+        return value
+    whole = re.fullmatch(r"-?\d{1,7}", value)
+    return value if whole else f"{number:.4g}"
+
+
+def _label_of_lanes(trace: Trace, accesses: Sequence[Access], short: bool) -> str:
+    """Name the programs or, where there is only one, its lanes."""
+    launch = trace.launches[accesses[0].launch]
+    if prod(launch.grid) == 1:
+        lanes = sorted({access.thread for access in accesses})
+        first = f"l{lanes[0]}"
+        return first if len(lanes) == 1 else f"{first} …"
+    faulty = sorted({access.block for access in accesses if access.fault})
+    programs = [*faulty, *sorted({access.block for access in accesses} - set(faulty))]
+    names = [f"p{numbered(program, launch.grid, ',')}" for program in programs]
+    if len(names) == 1:
+        return names[0]
+    if len(names) == prod(launch.grid) and not faulty and len(names) > MOST_NAMED:
+        return "all"
+    all_named = len(names) <= MOST_NAMED and not short and launch.grid[1] == launch.grid[2] == 1
+    return ",".join(names) if all_named else f"{names[0]} …"
 
 
 def _label(trace: Trace, accesses: Sequence[Access], short: bool) -> str:
@@ -85,7 +114,7 @@ def _names(trace: Trace, access: Access, threads: Sequence[tuple[int, int]]) -> 
 
 
 def legend(trace: Trace, drawn: str, width: int) -> Text:
-    present = {kind for kind, _, _ in problems(trace)}
+    present = {kind for kind, _, _ in problems(trace)} - {"never_ran"}
     # Short names appear in rows of boxes and beside them.
     boxes = "".join(line for line in drawn.splitlines() if "│" in line or "outside:" in line)
     flat = all(launch.block[1] == launch.block[2] == 1 for launch in trace.launches)
@@ -105,11 +134,15 @@ def legend(trace: Trace, drawn: str, width: int) -> Text:
         parts.append(f"{run[0]}: threads {run[1]} to {run[2]}")
     if some := re.search(r"\bt[\d,]+ …", boxes):
         parts.append(f"{some[0]}: this thread and others")
+    if program := re.search(r"\bp([\d,]+)\b", boxes if trace.unit == "lanes" else ""):
+        parts.append(f"{program[0].split(',p')[0]}: program {program[1].split(',p')[0]}")
+    if lane := re.search(r"\bl(\d+)\b", boxes if trace.unit == "lanes" else ""):
+        parts.append(f"{lane[0]}: lane {lane[1]}")
     if times := re.search(r"×(\d+)", boxes):
         parts.append(f"×{times[1]}: {times[1]} times")
     if re.search(r"\ball\b", boxes):
-        parts.append("all: every thread")
-    parts += [f"{mark} {MEANINGS[kind]}" for kind, mark in MARKS.items() if kind in present]
+        parts.append("all: every program" if trace.unit == "lanes" else "all: every thread")
+    parts += [f"{mark} {meaning(trace, kind)}" for kind, mark in MARKS.items() if kind in present]
     text = Text()
     if parts:
         text.append("\n" + filled(" · ".join(parts), width), style=FAINT)

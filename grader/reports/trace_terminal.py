@@ -6,7 +6,8 @@ It is complete without colours. A line says how much was left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 from math import prod
 
 from rich.text import Text
@@ -23,11 +24,15 @@ from grader.model import (
     stage,
     step_count,
 )
+from grader.reports.fitting import ALL
 from grader.reports.layout import filled
 from grader.reports.trace_boxes import BAD, FAINT, Cell, Space, boxes
+from grader.reports.trace_fit import Frame, Piece, fitted, whole
 from grader.reports.trace_labels import cell_of, cells_of, legend
+from grader.reports.trace_programs import program_pieces
 from grader.reports.trace_words import (
     ALL_WELL,
+    CUT,
     MARKS,
     MORE_CASES,
     ROLES,
@@ -41,6 +46,7 @@ WIDTH = 80
 MOST_LINES = 6  # of boxes, for an array of one dimension
 BRIEF_LINES = 3
 MOST_STEPS = 4  # if no step is chosen
+BRIEF_PICTURE = 16  # lines of a picture of programs below a report
 BRIEF_STEPS = 2  # below a report, which must stay in sight
 MOST_BLOCKS = 3  # drawings of shared memory
 
@@ -53,17 +59,17 @@ def drawing(
     step: int | None = None,
     width: int = WIDTH,
     brief: bool = False,
+    lines: int | None = None,
 ) -> Text:
-    """Draw the threads that touched each element, step by step, and list the faults below.
+    """Draw what touched each element, step by step, and list the faults below.
 
     `launch` and `step` choose steps, counted from 0; a step that does not exist draws nothing.
     Without them a few steps are drawn, and fewer if `brief`: those with faults, and the first ones.
+    With `lines` the picture has at most so many: it shows the faults first, and says what it lacks.
     """
     width = min(width, WIDTH)
-    space = Space(width, BRIEF_LINES if brief else MOST_LINES)
-    picture = Text()
-    picture.append(trace.exercise, style="bold")
-    picture.append(f" · {trace.case}\n")
+    if brief and lines is None and trace.unit == "lanes":
+        lines = BRIEF_PICTURE
     chosen = [
         (number, each)
         for number, each in frames(trace)
@@ -72,28 +78,59 @@ def drawing(
     most = BRIEF_STEPS if brief else MOST_STEPS
     if brief and _has_divergent_barrier(trace):
         most = 1  # the steps before are not to blame
-    drawn = chosen if step is not None else _worth_drawing(trace, chosen, most)
-    # With one step, the outputs are drawn in it; with more, after them.
-    ending = len(frames(trace)) != 1
-    for number, each in drawn:
-        picture.append_text(_step(trace, number, each, not ending, space))
-    if len(drawn) < len(chosen):
-        left_out = len(chosen) - len(drawn)
-        more = f"{left_out} more {'part is' if left_out == 1 else 'parts are'} not drawn"
-        page = f"`grader show {trace.exercise} --trace --html FILE` draws all"
-        picture.append("\n" + filled(f"{more}; {page}", width))
-    if ending and (outputs := _wrong_outputs(trace)):
-        picture.append("\nat the end\n", style="bold")
-        for array in outputs:
-            picture.append_text(_wrong_output(trace, array, space))
+    sentences = None if lines is None else 1
+    if trace.unit == "lanes":
+        pieces, left_out = program_pieces(trace, chosen, most, width)
+    else:
+        drawn = chosen if step is not None else _worth_drawing(trace, chosen, most)
+        pieces, left_out = _pieces(trace, drawn), _left_out(len(chosen) - len(drawn))
+    if step is None and (trace.unit == "lanes" or len(frames(trace)) != 1):
+        pieces += [
+            Piece("at the end", array.name, 0, partial(_wrong_output, trace, array))
+            for array in _wrong_outputs(trace)
+        ]
+    all_drawn = f"`grader show {trace.exercise} --trace --html FILE` draws all"
+    frame = Frame(
+        Text.assemble((trace.exercise, "bold"), f" · {trace.case}\n"),
+        lambda above, tight: _below(trace, above, width, (brief, tight), sentences),
+        all_drawn,
+        left_out,
+    )
+    if lines is not None:
+        return fitted(pieces, frame, width, lines)
+    return whole(pieces, frame, Space(width, BRIEF_LINES if brief else MOST_LINES))
+
+
+def excerpt(trace: Trace, width: int, lines: int) -> Text | None:
+    """Return what matters most of a picture of programs, in at most `lines` lines and no words.
+
+    It is for a report that says the rest. Return None if nothing fits.
+    """
+    width = min(width, WIDTH)
+    pieces, _ = program_pieces(trace, frames(trace), 1, width)
+    frame = Frame(Text(), lambda above, tight: Text(), ALL)
+    faulty = [piece for piece in pieces if piece.rank == 0] or pieces
+    drawn = fitted(faulty, frame, width, lines + 1)  # it begins with an empty line
+    fits = any(piece.title in drawn.plain.replace("\n", " ") for piece in faulty)
+    return Text("\n").join(drawn.split("\n", allow_blank=True)[1:]) if fits else None
+
+
+def _left_out(parts: int) -> str:
+    return f"{parts} more {'part is' if parts == 1 else 'parts are'} not drawn" if parts else ""
+
+
+def _below(
+    trace: Trace, above: str, width: int, brief_or_tight: tuple[bool, bool], sentences: int | None
+) -> Text:
+    brief, tight = brief_or_tight
+    text = Text()
     if trace.cut:
-        lacking = (
-            f"{trace.cut:,} accesses are not drawn: only the first ones of this case were recorded."
-        )
-        picture.append("\n" + filled(lacking, width))
-    picture.append_text(legend(trace, picture.plain, width))
-    picture.append_text(_faults(trace, width, brief))
-    return picture
+        lacking = f"{trace.cut:,} accesses are not drawn: {CUT[trace.unit]}."
+        text.append("\n" + filled(lacking, width))
+    if not tight:
+        text.append_text(legend(trace, above, width))
+    text.append_text(_faults(trace, width, brief, sentences))
+    return text
 
 
 def _has_divergent_barrier(trace: Trace) -> bool:
@@ -117,22 +154,66 @@ def _worth_drawing(trace: Trace, chosen: list[tuple[int, int]], most: int) -> li
     return [each for each in chosen if each in first[: most - len(bad)] or each in bad]
 
 
-def _step(trace: Trace, launch: int, step: int, with_outputs: bool, space: Space) -> Text:
-    text = Text("\n")
+def _pieces(trace: Trace, drawn: list[tuple[int, int]]) -> list[Piece]:
+    """Return the pieces of steps of threads: the accesses of one kind to one array each."""
+    pieces: list[Piece] = []
+    faulty = {(access.launch, access.step) for access in trace.accesses if access.fault}
+    # With one step, the outputs are drawn in it; with more, after them.
+    with_outputs = len(frames(trace)) == 1
+    for launch, step in drawn:
+        pieces += _pieces_of_step(trace, launch, step, with_outputs, (launch, step) in faulty)
+    return pieces
+
+
+def _pieces_of_step(
+    trace: Trace, launch: int, step: int, with_outputs: bool, faulty: bool
+) -> list[Piece]:
     head = trace.launches[launch]
     which = f"launch {launch + 1} of {len(trace.launches)}: " if len(trace.launches) > 1 else ""
     title = f"{which}{head.kernel}, {launched(head)}"
+    part = ""
     if (count := step_count(trace, launch)) > 1:
+        part = f" in part {step + 1}"
         title += f"; part {step + 1} of {count}, {step_words(trace, launch, step)}"
-    text.append(filled(title, space.width), style="bold")
     accesses = accesses_at(trace, launch, step)
+    pieces = []
     if not accesses:
-        text.append("  No thread touches an array.\n")
+        nothing = Text("  No thread touches an array.\n")
+        pieces.append(Piece(title, f"nothing{part}", 1, lambda space: nothing))
     outputs = {array.name for array in _wrong_outputs(trace)} if with_outputs else set()
+    grids, blocks_left = _grids(trace, accesses, outputs)
+    for (number, block, kind), some in grids.items():
+        rank = 0 if any(access.fault for access in some) else 1 if faulty else 2
+        name = f"{trace.arrays[number].name} {PAST[kind]}{part}"
+        draw = partial(_accessed_array, trace, number, block, kind, some)
+        pieces.append(Piece(title, name, rank, draw))
+    for number, left in blocks_left.items():
+        name = trace.arrays[number].name
+        blocks = "block" if len(left) == 1 else "blocks"
+        note = Text(f"\n  {name} of {len(left)} more {blocks} is not drawn\n", style=FAINT)
+        pieces.append(Piece(title, f"{name}{part}", 3, partial(_noted, note)))
+    if with_outputs:
+        pieces += [
+            Piece(title, array.name, 0, partial(_wrong_output, trace, array))
+            for array in _wrong_outputs(trace)
+        ]
+    return pieces
+
+
+def _noted(note: Text, space: Space) -> Text:
+    return note
+
+
+def _grids(
+    trace: Trace, accesses: Sequence[Access], outputs: set[str]
+) -> tuple[dict[tuple[int, int | None, Kind], list[Access]], dict[int, set[int]]]:
+    """Group a step's accesses by array, block and kind, as data flows.
+
+    Each block has its own shared arrays. Also return, by array, the blocks whose copy is left out.
+    """
     blocks_drawn: dict[int, set[int]] = {}
     blocks_left: dict[int, set[int]] = {}
     grids: dict[tuple[int, int | None, Kind], list[Access]] = {}
-    # Each block has its own shared memory.
     for access in accesses:
         array = trace.arrays[access.array]
         if array.name in outputs and access.kind != "read" and access.element is not None:
@@ -152,16 +233,7 @@ def _step(trace: Trace, launch: int, step: int, with_outputs: bool, space: Space
         where = stage(trace.arrays[number], kind)
         return where, by_first_access.index((number, kind)) if where == 1 else number, block or 0
 
-    for number, block, kind in sorted(grids, key=order):
-        some = grids[number, block, kind]
-        text.append_text(_accessed_array(trace, number, block, kind, some, space))
-    for number, left in blocks_left.items():
-        name = trace.arrays[number].name
-        blocks = "block" if len(left) == 1 else "blocks"
-        text.append(f"\n  {name} of {len(left)} more {blocks} is not drawn\n", style=FAINT)
-    for array in _wrong_outputs(trace) if with_outputs else ():
-        text.append_text(_wrong_output(trace, array, space))
-    return text
+    return {key: grids[key] for key in sorted(grids, key=order)}, blocks_left
 
 
 def _blocks(accesses: Iterable[Access], array: int) -> set[int]:
@@ -185,13 +257,13 @@ def _wrong_output(trace: Trace, array: Array, space: Space) -> Text:
     last = last_writes(trace, array.name)
     cells = {element: cell_of(trace, [access]) for element, access in last.items()}
     for element in wrong:
-        label = cells.get(element, Cell()).text
-        cells[element] = Cell(f"{label} {MARKS['wrong']}".strip(), BAD)
+        cell = cells.get(element, Cell())
+        cells[element] = Cell(f"{cell.text} {MARKS['wrong']}".strip(), BAD, value=cell.value)
     for element in missing:
-        label = cells.get(element, Cell()).text
-        cells[element] = Cell(f"{label} {MARKS['unwritten']}".strip(), BAD)
-    text = Text(f"\n  {array.name} ({ROLES[array.role]}), written by\n")
-    text.append_text(boxes(array, cells, [], wrong | missing, space))
+        cell = cells.get(element, Cell())
+        cells[element] = Cell(f"{cell.text} {MARKS['unwritten']}".strip(), BAD, value=cell.value)
+    text = Text(f"{_gap(space)}  {array.name} ({ROLES[array.role]}), written by\n")
+    text.append_text(boxes(array, cells, [], wrong | missing, space, _unit(trace, last.values())))
     return text
 
 
@@ -202,9 +274,10 @@ def _accessed_array(
     role = ROLES[array.role]
     if block is not None and prod(trace.launches[some[0].launch].grid) > 1:
         role += f" of block {numbered(block, trace.launches[some[0].launch].grid)}"
-    text = Text(f"\n  {array.name} ({role}), {PAST[kind]} by\n")
+    text = Text(f"{_gap(space)}  {array.name} ({role}), {PAST[kind]} by\n")
     by_element = accesses_by_element(some, number)
-    cells = cells_of(trace, array, by_element, space) if by_element else {}
+    unit = _unit(trace, some)
+    cells = cells_of(trace, array, by_element, space, unit) if by_element else {}
     faulty = {access.element for access in some if access.element is not None and access.fault}
     outside: dict[tuple[int, ...], list[Access]] = {}
     for access in some:
@@ -214,19 +287,33 @@ def _accessed_array(
         Cell(cell_of(trace, each, short=True).text, BAD, ", ".join(map(str, index)))
         for index, each in outside.items()
     ]
-    text.append_text(boxes(array, cells, beyond, faulty or set(cells), space))
+    text.append_text(boxes(array, cells, beyond, faulty or set(cells), space, unit))
     return text
 
 
-def _faults(trace: Trace, width: int, brief: bool) -> Text:
+def _gap(space: Space) -> str:
+    return "\n" if space.edges else ""
+
+
+def _unit(trace: Trace, some: Iterable[Access]) -> int:
+    """Return how many elements belong together: those of a block's threads along x."""
+    widths = {trace.launches[access.launch].block[0] for access in some}
+    return widths.pop() if len(widths) == 1 else 1
+
+
+def _faults(trace: Trace, width: int, brief: bool, most: int | None) -> Text:
     """List the faults in words, each with its line of the kernel, or say that the trace has none.
 
-    `brief` omits the hint that other cases exist: the check above has tried them.
+    `brief` omits what the report above says: the failure, and that there are other cases.
     """
-    faults = problems(trace)
+    faults = problems(trace, most)
     text = Text("\n")
-    if trace.failure and trace.failure.message not in {sentence for _, sentence, _ in faults}:
-        text.append(filled(trace.failure.message, width, first="✘ "), style=BAD)
+    if (
+        trace.failure
+        and not (brief and faults)
+        and trace.failure.message not in {sentence for _, sentence, _ in faults}
+    ):
+        text.append(filled(trace.failure.message, width, "  ", first="✘ "), style=BAD)
     elif not faults:
         text.append("✔ ", style="green")
         well = ALL_WELL if brief else f"{ALL_WELL} {MORE_CASES}"

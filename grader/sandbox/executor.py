@@ -6,7 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from grader.model import CannotGrade, Failure, Frame, Origin, Specialisation, TensorRef, Traced
+from grader.model import (
+    CannotGrade,
+    Failure,
+    Frame,
+    Origin,
+    Specialisation,
+    TensorRef,
+    Traced,
+    TracedLanes,
+)
 
 Call = Sequence[TensorRef | float]
 
@@ -87,6 +96,12 @@ class Executor(Protocol):
 
         Raises KernelFailure when nothing is known of the call, GraderError when the worker does not
         report the threads' work.
+        """
+
+    def trace_lanes(self, call: Call) -> tuple[TracedLanes, Failure | None]:
+        """Call the entry once in simulation; return what each program did, and any failure.
+
+        Raises GraderError when the simulated GPU cannot run the call.
         """
 
     def kernels(self) -> Sequence[Specialisation]:

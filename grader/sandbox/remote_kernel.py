@@ -14,7 +14,17 @@ import torch
 from torch import Tensor
 
 from grader.correctness import CaseDraw, bits, output_dtype, with_layout
-from grader.model import Argument, BrokenExercise, Case, Failure, Inputs, Origin, Spec, Traced
+from grader.model import (
+    Argument,
+    BrokenExercise,
+    Case,
+    Failure,
+    Inputs,
+    Origin,
+    Spec,
+    Traced,
+    TracedLanes,
+)
 from grader.sandbox.arena import Arena, Placed, place, view
 from grader.sandbox.executor import Call, Counts, Executor, KernelFailure
 from grader.sandbox.poison import Poison
@@ -114,14 +124,28 @@ class RemoteKernel:
         A call that fails raises nothing: its failure comes with the work before it, and the outputs
         are then incomplete.
         """
+        return self._traced(inputs, self._executor.trace, Traced())
+
+    def trace_lanes(
+        self, inputs: dict[str, Tensor | float]
+    ) -> tuple[dict[str, Tensor], TracedLanes, Failure | None]:
+        """Do as `trace`, for a backend whose programs work on blocks."""
+        return self._traced(inputs, self._executor.trace_lanes, TracedLanes())
+
+    def _traced(
+        self,
+        inputs: dict[str, Tensor | float],
+        trace: Callable[[Call], tuple[T, Failure | None]],
+        traced: T,
+    ) -> tuple[dict[str, Tensor], T, Failure | None]:
         self._executor.close()
         filled = destinations(self.spec, inputs, self.device)
         arguments = [(inputs | filled)[a.name] for a in self.spec.arguments]
-        traced, failure = Traced(), None
+        failure: Failure | None = None
 
         def carry_out(call: Call) -> None:
             nonlocal traced, failure
-            traced, failure = self._executor.trace(call)
+            traced, failure = trace(call)
 
         try:
             self._carry_out(arguments, carry_out)

@@ -26,6 +26,7 @@ from grader.model import (
     TensorRef,
     TimedOut,
     Traced,
+    TracedLanes,
     WireError,
     WithoutKernels,
     barred,
@@ -84,6 +85,7 @@ class WorkerLink:
         self._printed = ""
         self._loaded = False
         self._origins: tuple[Origin, ...] = ()
+        self._lanes: TracedLanes | None = None  # of the last call that was traced
         self._prepared = 0  # calls that the next `go` makes
         self._stopped = False
         self._used_s = 0.0  # of the time that one check has
@@ -236,6 +238,25 @@ class WorkerLink:
             fault, self._fork_server.backend
         )
 
+    def trace_lanes(self, call: Call) -> tuple[TracedLanes, Failure | None]:
+        """Call the entry once; return what the programs did, as its device saw it, and any failure.
+
+        Raises as `call` does where the failure left no record.
+        """
+        self._make_ready()
+        self._lanes = None
+        failure: Failure | None = None
+        try:
+            self._observed(
+                *("call", self._limit_s(1), call),
+                trace=True,
+                calls=[_sent(call)],
+            )
+        except KernelFailure as error:
+            failure = error.failure
+        self._end()
+        return self._lanes or TracedLanes(), failure
+
     def resources(self, call: Call) -> tuple[Launched, ...]:
         """Call the entry once more and ask for its launches: only for display, never for a verdict.
 
@@ -306,18 +327,19 @@ class WorkerLink:
         *,
         count: bool = False,
         withhold: bool = False,
+        trace: bool = False,
         **message: object,
     ) -> tuple[Reply, DeviceReport | None]:
         """Have the worker carry out one call; return its device's report as well, if it has one."""
         if self._device is None:
             return self._exchange(operation, limit_s, **message), None
         try:
-            self._device.begin(observed, limit_s, count=count, withhold=withhold)
+            self._device.begin(observed, limit_s, count=count, withhold=withhold, trace=trace)
             self._watched = True
             reply = self._exchange(operation, limit_s, **message)
             self._watched = False
             report = self._device.end(limit_s)
-            self._origins = report.origins
+            self._origins, self._lanes = report.origins, report.lanes
         except TimedOut:
             self._end()
             raise KernelFailure(failures.too_long(operation, limit_s)) from None
@@ -352,7 +374,7 @@ class WorkerLink:
         self._watched = False
         try:
             report = self._device.end(LAST_REPORT_S)
-            self._origins = report.origins
+            self._origins, self._lanes = report.origins, report.lanes
             return report
         except TimedOut:
             if timed_out is None:

@@ -48,6 +48,9 @@ if TYPE_CHECKING:
 class Log(Protocol):
     """Every access of every thread of one call, from a backend that traces threads."""
 
+    def keep_values(self) -> None:
+        """Record from now on what each access reads, or leaves in memory."""
+
     def counts(self, file: str) -> dict[str, int]:
         """Return each of `grader.model.exercise.COUNTS`, by names such as `counts.barriers`."""
 
@@ -325,12 +328,13 @@ class Worker:
         self._kernels.before_call(_refs(call))
         fault = None
         with self._kernels.logging() as log:
+            assert log is not None, "the judge asks only a backend that traces threads"
+            log.keep_values()
             try:
                 self._entry(*arguments)
                 self._kernels.synchronize()
             except BaseException as error:  # as in `serve`
                 fault = self.fault(error)
-        assert log is not None, "the judge asks only a backend that traces threads"
         return {"traced": replace(log.traced(self._file), fault=fault)}
 
     def _settle(self, message: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from grader.course import catalog
 from grader.grading import check
 from grader.grading.check import Request
 from grader.grading.options import Options
-from grader.model.messages import FROM_END, ArrayRef, LaunchRef, Traced
+from grader.model.traced import FROM_END, ArrayRef, LaunchRef, Traced
 
 pytestmark = pytest.mark.slow
 

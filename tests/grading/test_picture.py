@@ -44,6 +44,7 @@ def drawn(
 
 def test_a_small_case_that_failed_is_drawn():
     assert drawn() == CASE
+    assert drawn(exercise=TRITON) == CASE
 
 
 @pytest.mark.parametrize("kind", ["timeout", "crash", "exception", "property", "too_slow"])
@@ -59,7 +60,6 @@ def test_what_the_accesses_show_is_drawn(kind: str):
 
 def test_nothing_else_is_drawn():
     assert drawn(case=Case((65,), "float32")) is None, "too large to look at"
-    assert drawn(exercise=TRITON) is None, "programs are not threads"
     assert drawn(case=None) is None, "no case shows it"
     assert picture.case_of(PASSED, PUZZLE.spec, {}) is None, "nothing is wrong"
 
@@ -101,6 +101,15 @@ def test_an_element_that_is_added_to_is_not_reported_as_left_out(
     assert ("│ t0 ○ │" in drawing) == ("+=" in statement)
 
 
+def test_a_failing_check_of_programs_ends_with_a_drawing(capsys: pytest.CaptureFixture[str]):
+    kernel = TRITON.answers / "wrong_no_mask.py"
+    code, out, _ = run(capsys, "check", "01_vector_add", "--kernel", str(kernel))
+    assert code == 1
+    _, drawing = out.split("\nadd_kernel, 1 program\n")
+    assert "the error stopped the kernel here" in drawing
+    assert "⊘ never ran, because the error ended the simulation: line" in drawing
+
+
 def test_for_programs_there_is_only_the_result(capsys: pytest.CaptureFixture[str]):
     kernel = PUZZLE.answers / "wrong_off_by_one.py"
     code, out, _ = run(capsys, "check", "p01_map", "--kernel", str(kernel), "--json")
@@ -120,15 +129,20 @@ def test_show_draws_a_kernel_and_writes_a_page(capsys: pytest.CaptureFixture[str
     assert "<title>p01_map: threads and memory</title>" in page.read_text()
 
 
+def test_show_draws_programs_and_writes_a_page(capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    page = tmp_path / "01.html"
+    line = ("show", "01_vector_add", "--trace", "--solution", "--html", str(page))
+    code, out, _ = run(capsys, *line)
+    assert code == 0
+    assert "add_kernel, program 1 of 2" in out
+    assert "1,018 of 1,024 lanes are masked off" in out
+    assert "<title>01_vector_add: programs and memory</title>" in page.read_text()
+
+
 @pytest.mark.parametrize(
     ("line", "said", "code"),
     [
         (("show", "p01", "--solution"), "--kernel and --case belong to --trace.\nnext: Add", 2),
-        (
-            ("show", "01", "--trace", "--solution"),
-            "no threads that a simulator could watch",
-            2,
-        ),
         (("show", "p01", "--trace", "--solution", "--case", "8x8,float32"), "has 2 dimensions", 2),
         (("show", "p01", "--trace", "--kernel", "gone.py"), "gone.py does not exist", 2),
         (

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from messages import text_of
 from syrupy.assertion import SnapshotAssertion
 
+from grader import backends
 from grader.course import catalog
 from grader.course.catalog import Exercise
 from grader.grading import check
@@ -16,22 +18,23 @@ from grader.grading.check import Request
 from grader.grading.options import Options
 from grader.grading.session import Grading
 from grader.grading.tracing import pictured, trace_of
+from grader.model.backend import Abilities
 from grader.model.channel import LONGEST_LINE, WireError
 from grader.model.errors import UsageError
 from grader.model.exercise import Case
-from grader.model.messages import (
-    LARGEST_COUNT,
-    LONGEST_NAME,
+from grader.model.faults import Fault
+from grader.model.messages import Reply
+from grader.model.trace import Trace, accesses_by_element
+from grader.model.traced import (
     MOST_ACCESSES,
     MOST_ARRAYS,
     MOST_LAUNCHES,
     ArrayRef,
-    Fault,
     LaunchRef,
-    Reply,
+    Stop,
     Traced,
 )
-from grader.model.trace import Trace, accesses_by_element
+from grader.model.wire import LARGEST_COUNT, LONGEST_NAME
 from grader.sandbox.fork_servers import ForkServers
 from grader.sandbox.worker_link import WorkerLink
 
@@ -220,11 +223,40 @@ def test_a_judge_hands_a_trace_over():
     assert len(trace.accesses) == 8
 
 
-def test_triton_has_no_threads_to_draw(snapshot: SnapshotAssertion):
+def test_a_backend_that_traces_nothing_has_no_pictures(
+    snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch
+):
     softmax = catalog.find(ROOT, "04_online_softmax")
+    mute = replace(backends.find("triton"), can=Abilities(simulate=True))
+    monkeypatch.setattr(backends, "find", lambda name: mute)
     with pytest.raises(UsageError) as caught:
         check.trace(Request(softmax, softmax.solution))
     assert text_of(caught.value) == snapshot
+
+
+def test_values_are_what_was_read_and_what_was_left(traced):
+    trace = traced(case=Case((2, 3), "float32", draw="integers"))
+    held = {(each.array, each.kind, each.element): each.value for each in trace.accesses}
+    for row in range(2):
+        for column in range(3):
+            read = held[0, "read", 3 * row + column]
+            assert float(read) == int(float(read))
+            assert held[1, "write", 2 * column + row] == read
+            assert held[2, "read", 33 * row + column] == read
+
+
+def test_an_error_keeps_threads_from_running(traced):
+    trace = traced(("if i < x.shape[0] and j < x.shape[1]:", "if True:"))
+    # The threads of launches with this shape run from the last to the first; the last one fails.
+    assert (trace.stopped.step, trace.stopped.block, trace.stopped.blocks) == (0, 0, ())
+    assert sorted(trace.stopped.threads) == list(range(1023))
+    assert traced().stopped is None
+
+
+def test_a_race_ends_the_drawing_and_what_follows_it_never_ran(traced):
+    trace = traced(("    cuda.syncthreads()\n", ""))
+    assert trace.stopped.threads
+    assert {access.thread for access in trace.accesses}.isdisjoint(trace.stopped.threads)
 
 
 def test_a_worker_that_tells_nothing_is_no_trace(traced, monkeypatch: pytest.MonkeyPatch):
@@ -252,7 +284,10 @@ TOLD = Traced(
     outside=(-7, 2),
     cut=4,
     fault=Fault("race", "two threads", ((3, "f", "x[0] = 1"),)),
+    stop=Stop(0, 2, 0, (2, 3), (1,)),
+    values=(-(2**63), 0, None, 7),
 )
+STOP = vars(TOLD.stop)
 
 
 def sent(**changes: object) -> dict[str, object]:
@@ -263,7 +298,7 @@ def sent(**changes: object) -> dict[str, object]:
 
 def test_a_trace_crosses_the_wire():
     assert Reply.parse(sent()).traced == TOLD
-    assert Reply.parse(sent(accesses=[], fault=None)).traced.fault is None
+    assert Reply.parse(sent(accesses=[], values=[], fault=None)).traced.fault is None
 
 
 @pytest.mark.parametrize(
@@ -295,7 +330,7 @@ def test_a_trace_crosses_the_wire():
 )
 def test_a_row_that_speaks_of_what_is_not_there_is_refused(row: object):
     with pytest.raises(WireError):
-        Reply.parse(sent(accesses=[row]))
+        Reply.parse(sent(accesses=[row], values=[]))
 
 
 @pytest.mark.parametrize(
@@ -313,6 +348,14 @@ def test_a_row_that_speaks_of_what_is_not_there_is_refused(row: object):
         {"cut": -1},
         {"cut": True},
         {"fault": 3},
+        {"values": [1]},
+        {"values": [2**63] * 4},
+        {"values": [1.0] * 4},
+        {"stop": {**STOP, "launch": 1}},
+        {"stop": {**STOP, "block": 2}},
+        {"stop": {**STOP, "threads": [4]}},
+        {"stop": {**STOP, "blocks": [0] * 1025}},
+        {"stop": 3},
     ],
     ids=str,
 )
@@ -326,5 +369,10 @@ def test_the_longest_trace_fits_into_a_line():
     launch = LaunchRef("k" * LONGEST_NAME, (LARGEST_COUNT,) * 3, (1024,) * 3)
     array = ArrayRef("a" * LONGEST_NAME, "argument", (LARGEST_COUNT,) * 8)
     longest = Traced((launch,) * MOST_LAUNCHES, (array,) * MOST_ARRAYS, (row,) * MOST_ACCESSES)
+    longest = replace(
+        longest,
+        values=(-(2**63),) * MOST_ACCESSES,
+        stop=Stop(1, 1, 1, (LARGEST_COUNT,) * 1024, (LARGEST_COUNT,) * 1024),
+    )
     line = json.dumps(Reply(seq=1, traced=longest).dump(), separators=(",", ":"))
     assert len(line) < LONGEST_LINE - (1 << 17)  # a fault's texts beside it

@@ -11,16 +11,8 @@ from hypothesis import strategies as st
 
 from grader.model import messages
 from grader.model.channel import WireError
-from grader.model.messages import (
-    MOST_FRAMES,
-    BuildOptions,
-    DeviceReport,
-    Fault,
-    Origin,
-    Reply,
-    Specialisation,
-    listed,
-)
+from grader.model.faults import MOST_FRAMES, Fault
+from grader.model.messages import BuildOptions, DeviceReport, Origin, Reply, Specialisation, listed
 from grader.model.texts import LONGEST_TEXT, printable
 
 

@@ -45,7 +45,7 @@ def test_a_trace_survives_json_and_satisfies_the_schema(name: str):
     [
         (lambda t: t.update(schema="grader/trace/v2"), "grader/trace/v1"),
         (lambda t: t["accesses"][3].update(launch=1), "access 3: no such launch"),
-        (lambda t: t["accesses"][3].update(block=2), "access 3: no such thread"),
+        (lambda t: t["accesses"][3].update(block=3), "access 3: no such thread"),
         (lambda t: t["accesses"][3].update(thread=3), "access 3: no such thread"),
         (lambda t: t["accesses"][3].update(array=2), "access 3: no such array"),
         (lambda t: t["accesses"][3].update(element=5), "access 3: no such element"),
@@ -75,6 +75,31 @@ def test_a_trace_that_is_not_whole_is_refused(
     edit: Callable[[dict[str, Any]], object], complaint: str
 ):
     fields = json.loads(trace.trace_json(traces.missing_guard()))
+    edit(fields)
+    with pytest.raises(ValidationError, match=complaint):
+        trace.parse_trace(json.dumps(fields))
+
+
+@pytest.mark.parametrize(
+    ("edit", "complaint"),
+    [
+        (lambda t: t["acts"][1].update(launch=1), "act 1: no such launch"),
+        (lambda t: t["acts"][1].update(operation=2), "act 1: no such launch or operation"),
+        (lambda t: t["acts"][1].update(block=3), "act 1: no such program"),
+        (lambda t: t["acts"][1].update(step=1), "act 1: no such program or part"),
+        (lambda t: t["acts"][1].update(active=5), "act 1: more lanes"),
+        (lambda t: t["accesses"][1].update(act=2), "access 1: of another act"),
+        (lambda t: t["accesses"][1].update(act=9), "access 1: no such act"),
+        (lambda t: t["operations"][0].update(line=11), "an operation in no launch or line"),
+        (lambda t: t["stopped"].update(block=3), "no such thread or block was stopped"),
+        (lambda t: t["stopped"].update(operations=[2]), "no such operation"),
+        (lambda t: t["stopped"].update(launch=1), "stopped in no launch"),
+    ],
+)
+def test_a_trace_of_programs_that_is_not_whole_is_refused(
+    edit: Callable[[dict[str, Any]], object], complaint: str
+):
+    fields = json.loads(trace.trace_json(traces.missing_mask()))
     edit(fields)
     with pytest.raises(ValidationError, match=complaint):
         trace.parse_trace(json.dumps(fields))

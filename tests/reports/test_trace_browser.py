@@ -209,13 +209,13 @@ def in_a_box(*threads: dict) -> Trace:
 
 def test_two_threads_of_one_element_are_both_named(show):
     shown = show(in_a_box({"thread": 3}, {"thread": 0}))
-    assert shown.cell("a[0]").inner_text().split() == ["R", "0", "&", "3"]
+    assert shown.cell("a[0]").inner_text().split() == ["R", "0", "&", "3", "0"], "and the value"
     assert shown(".legend :text('and others')").count() == 0
 
 
 def test_of_more_threads_the_one_at_fault_is_named(show):
     shown = show(in_a_box({"thread": 0}, {"thread": 3}, {"thread": 2, "fault": "race"}))
-    assert shown.cell("a[0]").inner_text().split() == ["R", "2", "…", "!"]
+    assert shown.cell("a[0]").inner_text().split() == ["R", "2", "…", "0", "!"]
     assert shown(".legend li").all_inner_texts()[2].endswith("thread 3 and others")
 
 
@@ -287,3 +287,51 @@ def test_axe_finds_no_fault(show, name: str, scheme: str):
         (each["id"], each["impact"], each["nodes"][0]["html"][:200], each["nodes"][0].get("any"))
         for each in found
     ] == []
+
+
+def test_the_slider_moves_through_programs_and_turns_of_their_loops(show):
+    shown = show(traces.loop_over_blocks())
+    assert shown("#title").inner_text() == "2 programs together", "out[1] is wrong at the end"
+    shown("#time").focus()
+    shown.page.keyboard.press("Home")
+    assert shown("#title").inner_text() == "Program 0, turn 1 of 2 of the loop in line 9"
+    assert shown.cell("x[0, 0]").get_attribute("aria-label") == (
+        "x[0, 0]: lane 0 of program 0 reads"
+    )
+    shown.page.keyboard.press("ArrowRight")
+    assert shown("#title").inner_text() == "Program 0, turn 2 of 2 of the loop in line 9"
+    assert shown.cell("x[0, 0]").get_attribute("aria-label") == "x[0, 0]: not touched"
+    assert "2 of 4 lanes are masked off: they get -inf" in shown("#threads").inner_text()
+    assert "gives 0.25" in shown("#threads").inner_text()
+
+
+def test_a_lane_leads_to_its_element_its_value_and_the_line_of_the_kernel(show):
+    shown = show(traces.programs())
+    shown.thread("lane 1 of program 0").first.hover()
+    assert shown.said() == ["lane 1 of program 0", "reads x[1]: 1.5 · line 8"]
+    assert shown.lit() == ["lane 1 of program 0", "x[1]"]
+    assert shown.lit_lines() == ["x = tl.load(x_ptr + offsets, mask=offsets < n, other=0.0)"]
+    shown.cell("out[2]").hover()
+    assert shown.said() == ["out[2]", "lane 2 of program 0 writes: 12.5 · line 9"]
+    assert shown.lit_lines() == ["tl.store(out_ptr + offsets, x + 10, mask=offsets < n)"]
+
+
+def test_a_masked_lane_touches_nothing(show):
+    shown = show(traces.programs())
+    shown("#time").focus()
+    for _ in range(2):
+        shown.page.keyboard.press("ArrowRight")
+    shown.thread("lane 2 of program 2").first.hover()
+    assert shown.said() == ["lane 2 of program 2", "masked off: it touches nothing"]
+    assert len(shown.lit_lines()) == 1, "the line of the operation"
+
+
+def test_what_an_error_kept_from_running_is_marked(show):
+    shown = show(traces.missing_mask())
+    assert shown("#title").inner_text() == "Program 2"
+    assert shown(".act.never").all_inner_texts() == [
+        "9  tl.store(out_ptr + offsets, x + 10, mask=offsets < n)\n\n⊘ never ran"
+    ]
+    threads = show(traces.missing_guard())
+    never = threads(".thread.never").evaluate_all("all => all.map(one => one.ariaLabel)")
+    assert never == [f"thread {n} of block 2: never ran" for n in range(3)]

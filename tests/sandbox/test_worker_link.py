@@ -9,9 +9,9 @@ from messages import text_of
 from syrupy.assertion import SnapshotAssertion
 
 from grader.model.errors import GraderError
+from grader.model.faults import Fault
 from grader.model.messages import (
     MOST_SPECIALISATIONS,
-    Fault,
     Reply,
     Specialisation,
     WithoutKernels,

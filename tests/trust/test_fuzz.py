@@ -29,7 +29,7 @@ from pydantic import ValidationError
 
 from grader.course import catalog
 from grader.course.stubs import make_stub
-from grader.grading import recording
+from grader.grading import recording, tracing_lanes
 from grader.grading.options import Options
 from grader.grading.session import Grading
 from grader.grading.step import Finding
@@ -41,19 +41,23 @@ from grader.model.base_spec import Limits
 from grader.model.channel import LONGEST_LINE, Channel, Closed, WireError
 from grader.model.errors import BrokenExercise
 from grader.model.exercise import Case
+from grader.model.faults import Fault
 from grader.model.messages import (
     DeviceReport,
-    Fault,
     Launched,
     Origin,
     Reply,
     Specialisation,
     TensorRef,
-    printable,
 )
 from grader.model.outcomes import Outcome
 from grader.model.results import Failure, Frame, parse_result, result_json
+from grader.model.texts import printable
+from grader.model.trace import Array, Trace
+from grader.model.traced import ArrayRef, LaunchRef, Stop, Traced
+from grader.model.traced_lanes import OperationRef, StepRef, TracedLanes
 from grader.model.verdict import exit_code
+from grader.reports.trace_terminal import drawing
 from grader.sandbox import worker_link
 from grader.sandbox.arena import HostArena, view
 from grader.sandbox.fork_servers import ForkServers
@@ -79,6 +83,14 @@ REPLY = Reply(
     walls={"files": True},
     launched=(Launched("k", 1, None, 0, 32, 1),),
     kernels=(Specialisation("k", "{}"),),
+    traced=Traced(
+        launches=(LaunchRef("k", (2, 1, 1), (4, 1, 1)),),
+        arrays=(ArrayRef("x", "argument", (3,), "float32"),),
+        accesses=((0, 1, 1, 3, 0, 2, 1, 7, 0), (0, 1, 1, 3, 0, -1, 0, 7, 1)),
+        outside=(3,),
+        values=(5, None),
+        stop=Stop(0, 1, 1, (2,), (0,)),
+    ),
 ).dump()
 REPLIES = mutated(json.loads(json.dumps(REPLY)))
 
@@ -181,6 +193,18 @@ def test_any_json_is_a_reply_or_an_error(message: Any):
         assert_reply_or_error(json.loads(json.dumps(message)))
 
 
+LANES = TracedLanes(
+    launches=(LaunchRef("k", (2, 1, 1), (4, 1, 1)),),
+    arrays=(ArrayRef("x", "argument", (3, 2), "float32"),),
+    steps=(StepRef(0, ((5, 1),)),),
+    operations=(
+        OperationRef(0, "load", 6, "x", (4,), "float32"),
+        OperationRef(0, "reduce", 7, "top", (), "float32"),
+    ),
+    acts=((0, 1, 0, 3, 1, -5, 0), (0, 0, 1, 1, 0, 0, 1)),
+    accesses=((0, 2, 0, 0, 9, 1, 1), (1, 0, -1, 0, 7)),
+    cut=1,
+)
 REPORT = DeviceReport(
     seq=1,
     fault=Fault("race", "two programs write", ((3, "", ""),)),
@@ -189,6 +213,7 @@ REPORT = DeviceReport(
     held=4096,
     not_simulated="inline assembly",
     origins=(Origin("out", 3, "x", "sums_ptr", 2),),
+    lanes=LANES,
 ).dump()
 
 
@@ -212,6 +237,23 @@ def test_any_json_is_a_report_of_a_device_or_an_error(message: Any):
         assert 0 <= number < 2**63
     assert report.not_simulated is None or isinstance(report.not_simulated, str)
     assert all(0 <= origin.line < 2**31 for origin in report.origins)
+    if report.lanes is not None:
+        assert_drawable(report.lanes)
+
+
+def assert_drawable(lanes: TracedLanes) -> None:
+    """Whatever crossed makes a trace that is whole, and a picture of it."""
+    numbers = list(range(len(lanes.arrays)))
+    shapes = [array.shape for array in lanes.arrays]
+    arrays = tuple(
+        Array(name=f"a{number}", space="global", shape=shape, role="scratch")
+        for number, shape in enumerate(shapes)
+    )
+    fields = tracing_lanes.fields_of(lanes, shapes, numbers, 3)
+    source = ("x = 1", "y = 2", "z = 3")
+    trace = Trace(exercise="e", case="c", source=source, arrays=arrays, **fields)
+    picture = drawing(trace, lines=30).plain
+    assert all(character.isprintable() or character == "\n" for character in picture)
 
 
 # -- a judge, and a worker that answers anything at any time

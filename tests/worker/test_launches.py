@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from grader.model.channel import WireError
-from grader.model.messages import LARGEST_COUNT, MOST_KERNELS, Launched, Reply
+from grader.model.messages import MOST_KERNELS, Launched, Reply
+from grader.model.wire import LARGEST_COUNT
 from grader.worker.launches import Launches, Withheld, graphs_withheld, replaced
 from grader.worker.loop import Worker
 

@@ -10,7 +10,8 @@ import pytest
 from messages import text_of
 from syrupy.assertion import SnapshotAssertion
 
-from grader.model.messages import Fault, Reply, WithoutKernels
+from grader.model.faults import Fault
+from grader.model.messages import Reply, WithoutKernels
 from grader.worker.launches import Withheld
 from grader.worker.loop import Worker
 

@@ -34,6 +34,9 @@ class Logged:
 
     _log: Log
 
+    def keep_values(self) -> None:
+        self._log.keep_values()
+
     def counts(self, file: str) -> dict[str, int]:
         return counts.facts(self._log, file)
 

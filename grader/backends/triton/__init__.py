@@ -13,7 +13,9 @@ BACKEND = Backend(
     packages=(
         Package(name="triton", tested=("3.7.1", "3.6.0"), needs=">=3.6,<3.8", field="triton"),
     ),
-    can=Abilities(simulate=True, count_traffic=True, compile_without_gpu=True, tune=True),
+    can=Abilities(
+        simulate=True, count_traffic=True, trace_lanes=True, compile_without_gpu=True, tune=True
+    ),
     dtypes=(
         "float32",
         "float16",

@@ -3,6 +3,7 @@
 
 const data = JSON.parse(document.getElementById("trace").textContent);
 const accesses = data.accesses;
+const lanes = data.unit === "lanes"; // of programs, which work on blocks of elements
 const $ = (id) => document.getElementById(id);
 
 let frame = -1; // index into data.frames
@@ -13,6 +14,8 @@ let playing = null; // the timer
 let launchDrawn = -1;
 const cells = new Map();
 const threads = new Map();
+
+const CELL_REM = 3.3; // a cell with the gap after it, as in the style sheet
 
 const HINT = $("readout").firstElementChild;
 
@@ -28,10 +31,11 @@ function brackets(index) {
 }
 
 function blockName(launch, block) {
-  return `block ${brackets(data.launches[launch].blocks[block])}`;
+  return `${data.words.group} ${brackets(data.launches[launch].blocks[block])}`;
 }
 
 function threadName(launch, block, thread) {
+  if (lanes) return `lane ${thread} of ${blockName(launch, block)}`;
   const name = `thread ${brackets(data.launches[launch].threads[thread])}`;
   return data.launches[launch].several ? `${name} of ${blockName(launch, block)}` : name;
 }
@@ -47,7 +51,7 @@ function cellKey(access) {
 }
 
 function threadKey(access) {
-  return `thread ${access.block}/${access.thread}`;
+  return lanes ? `act ${access.act}/${access.thread}` : `thread ${access.block}/${access.thread}`;
 }
 
 // ---- building: once for each launch ----
@@ -77,8 +81,8 @@ function build(launch) {
       place.append(make("p", "note", `${array.name} of ${left} more ${left === 1 ? "block" : "blocks"} is not drawn.`));
     }
   });
-  if (!data.arrays.length) place.append(make("p", "hint", "No thread touches an array."));
-  buildThreads(launch);
+  if (!data.arrays.length) place.append(make("p", "hint", `No ${data.words.one} touches an array.`));
+  if (!lanes) buildThreads(launch);
 }
 
 function buildArray(number, block, mine) {
@@ -100,6 +104,7 @@ function buildArray(number, block, mine) {
     box.style.gridTemplateColumns = `repeat(${array.columns.length + 1}, max-content)`;
     box.append(make("span"), ...array.columns.map((name) => make("span", "index", name)));
   }
+  if (!array.columns) wrapRows(box, array);
   array.cells.forEach((each, n) => {
     const cell = newCell(`${own}/${each.element}`, each.at, number, block, each.element);
     if (array.columns) {
@@ -143,6 +148,18 @@ function buildArray(number, block, mine) {
   }
   enter(scroll);
   return section;
+}
+
+// End each row after whole blocks, or after a power of two, so that offsets show.
+function wrapRows(box, array) {
+  const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const fits = Math.max(Math.floor($("arrays").clientWidth / (CELL_REM * rem)), 1);
+  if (array.cells.length <= fits) return;
+  const unit = lanes ? 1 : data.launches[launchDrawn].columns;
+  const across = unit > 1 && unit <= fits
+    ? Math.floor(fits / unit) * unit : 2 ** Math.floor(Math.log2(fits));
+  box.style.setProperty("--across", across);
+  box.classList.add("wrapped");
 }
 
 function elements(array) {
@@ -193,19 +210,75 @@ function buildThreads(number) {
   if (launch.leftOut) place.append(make("p", "hint", `${launch.leftOut} more blocks are not drawn.`));
 }
 
+// Programs instead: each operation of this frame with the line of the kernel and its lanes.
+function buildActs({ launch, step, block }) {
+  const place = $("threads");
+  place.replaceChildren();
+  place.className = "acts";
+  threads.clear();
+  const drawn = data.acts
+    .map((act, number) => ({ ...act, number }))
+    .filter((act) => act.launch === launch && (step === null || act.step === step)
+      && (block === null || act.block === block));
+  for (const act of drawn.slice(0, data.mostActs)) place.append(buildAct(act));
+  if (drawn.length > data.mostActs) {
+    const left = drawn.length - data.mostActs;
+    place.append(make("p", "hint", `${left} more operations: choose a program above.`));
+  }
+  const never = data.neverRan;
+  if (never.launch === launch) {
+    for (const { line, code } of never.lines) {
+      const node = make("div", "act never");
+      node.append(make("code", "", `${line}  ${code}`), make("p", "trouble", "⊘ never ran"));
+      node.dataset.line = line;
+      place.append(node);
+    }
+  }
+}
+
+function buildAct(act) {
+  const node = make("div", `act b${act.block % data.colours}${act.stopped ? " stopped" : ""}`);
+  if (act.line) node.dataset.line = act.line;
+  const code = make("code", "", `${act.line ?? "·"}  ${act.code}`);
+  if (data.launches[act.launch].several) {
+    node.append(make("u", "", blockName(act.launch, act.block)));
+  }
+  node.append(code);
+  if (act.kind === "reduce") node.append(make("p", "", `gives ${act.results.join("  ")}`));
+  const grid = make("div", "lanes");
+  grid.style.gridTemplateColumns = `repeat(${act.across || Math.min(act.lanes.length, 8)}, auto)`;
+  for (const lane of act.lanes) {
+    const cell = make("button", "thread lane");
+    cell.type = "button";
+    cell.dataset.key = `act ${act.number}/${lane}`;
+    threads.set(cell.dataset.key, { node: cell, block: act.block, thread: lane, accesses: [], act });
+    grid.append(cell);
+  }
+  if (act.lanes.length) node.append(grid);
+  if (act.mask) node.append(make("p", "hint", act.mask));
+  if (act.stopped) node.append(make("p", "trouble", "the error stopped the kernel here"));
+  enter(grid);
+  return node;
+}
+
 // ---- one frame ----
 
 function show(number) {
   frame = Math.max(0, Math.min(number, data.frames.length - 1));
-  const { launch, step, title, about } = data.frames[frame];
+  const { launch, step, block = null, title, about } = data.frames[frame];
   if (launch !== launchDrawn) build(launch);
+  if (lanes) buildActs({ launch, step, block });
   for (const cell of cells.values()) cell.accesses = [];
   for (const thread of threads.values()) thread.accesses = [];
+  const now = [];
   accesses.forEach((access, n) => {
     if (access.launch !== launch || (step !== null && step !== access.step)) return;
+    if (block !== null && block !== access.block) return;
+    now.push(access);
     cells.get(cellKey(access))?.accesses.push(n);
     threads.get(threadKey(access))?.accesses.push(n);
   });
+  markLines(now);
   for (const cell of cells.values()) fillCell(cell, launch);
   for (const thread of threads.values()) fillThread(thread, launch);
   const time = $("time");
@@ -261,18 +334,23 @@ function fillCell(cell, launch) {
     const others = actors.size - 1;
     const { blocks, threads: names, several } = data.launches[launch];
     node.classList.add(`b${actor.block % data.colours}`);
-    if (several) node.append(make("u", "", `b${blocks[actor.block].replaceAll(" ", "")}`));
+    if (several) node.append(make("u", "", `${data.words.short}${blocks[actor.block].replaceAll(" ", "")}`));
     node.append(make("i", "", kinds.map((kind) => data.letters[kind]).join("")));
     const label = names[actor.thread].replaceAll(" ", "");
     node.classList.toggle("long", label.length > (others ? 2 : 3));
     node.append(make("b", "", label));
     node.classList.toggle("several", others > 0);
-    if (others === 1 && other.block === actor.block) {
+    // Beside a value there is space for two short names.
+    const named = label.length < 3 || !some.some((each) => each.value);
+    if (others === 1 && other.block === actor.block && named) {
       node.append(make("s", "", `& ${names[other.thread].replaceAll(" ", "")}`));
     } else if (others) {
       node.append(make("s", "", "…"));
     }
   }
+  const value = some.findLast((each) => each.value)?.value ?? "";
+  if (value) node.append(make("em", "", brief(value)));
+  node.classList.toggle("valued", Boolean(value));
   if (marks.size) {
     const text = [...marks.keys()].map((kind) => data.marks[kind]).join("");
     node.append(make("span", "badge", text));
@@ -286,14 +364,51 @@ function fillCell(cell, launch) {
   );
 }
 
+// As many digits as fit into a box; the readout has all.
+function brief(value) {
+  const number = Number(value);
+  if (!value || Number.isNaN(number) || /^-?\d{1,6}$/.test(value)) return value;
+  const shorter = [4, 3, 2].map((digits) => String(Number(number.toPrecision(digits))));
+  return shorter.find((text) => text.length <= 6) ?? number.toExponential(0);
+}
+
+function fillLane(lane) {
+  const { node, act, accesses: own } = lane;
+  const access = own.length ? accesses[own[0]] : null;
+  node.className = `thread lane b${act.block % data.colours}${access ? "" : " idle"}`;
+  node.replaceChildren(make("b", "", String(lane.thread)));
+  node.append(make("em", "", access ? brief(access.value) || "·" : "–"));
+  if (access?.fault) {
+    node.classList.add("faulty");
+    node.append(make("span", "badge", data.marks[access.fault]));
+  }
+  const does = access ? `${data.verbs[access.kind]} ${access.at}` : "masked off";
+  node.setAttribute("aria-label", `${threadName(act.launch, act.block, lane.thread)}: ${does}`);
+}
+
 function fillThread(thread, launch) {
+  if (lanes) {
+    fillLane(thread);
+    return;
+  }
   const node = thread.node;
   const idle = thread.accesses.length === 0;
   node.className = `thread b${thread.block % data.colours}${idle ? " idle" : ""}`;
   const name = threadName(launch, thread.block, thread.thread);
+  const never = idle && neverRan(launch, thread);
+  node.classList.toggle("never", never);
   const count = thread.accesses.length;
-  const does = idle ? "touches nothing" : `${count} ${count === 1 ? "access" : "accesses"}`;
+  const does = never ? "never ran" : idle ? "touches nothing" : `${count} ${count === 1 ? "access" : "accesses"}`;
   node.setAttribute("aria-label", `${name}: ${does}`);
+}
+
+function neverRan(launch, { block, thread }) {
+  const never = data.neverRan;
+  const { step } = data.frames[frame];
+  if (never.launch !== launch) return false;
+  if (never.blocks.includes(block)) return true;
+  return never.block === block && never.threads.includes(thread)
+    && (step === null || step === never.step);
 }
 
 function sentence(access, launch) {
@@ -326,9 +441,11 @@ function point(key) {
     (isCell ? threads.get(threadKey(access)) : cells.get(cellKey(access)))?.node.classList.add("lit");
     if (access.line) lightLine(access.line);
     const line = access.line ? ` · line ${access.line}` : "";
+    const verb = access.value ? { read: ":", write: ":", update: ", leaves" }[access.kind] : "";
+    const value = access.value ? `${verb} ${access.value}` : "";
     const what = isCell
-      ? sentence(access, launch)
-      : `${data.verbs[access.kind]} ${access.at}`;
+      ? `${sentence(access, launch)}${value}`
+      : `${data.verbs[access.kind]} ${access.at}${value}`;
     const fault = access.fault && !isCell ? ` (${data.meanings[access.fault]})` : "";
     const text = `${what}${fault}${line}`;
     lines.set(text, (lines.get(text) ?? 0) + 1);
@@ -341,14 +458,23 @@ function point(key) {
   const texts = [...lines].map(([text, times]) => (times > 1 ? `${text} (${times} times)` : text));
   for (const text of few(texts, 12)) list.append(make("li", "", text));
   if (!texts.length) {
-    list.append(make("li", "", isCell ? "no thread touches it here" : "touches nothing here"));
+    const idle = lanes ? "masked off: it touches nothing" : "touches nothing here";
+    const never = !isCell && !lanes && neverRan(launch, subject) ? "never ran: an error came first" : idle;
+    list.append(make("li", "", isCell ? `no ${data.words.one} touches it here` : never));
   }
+  if (subject.act?.line) lightLine(subject.act.line);
   readout.replaceChildren(make("h3", "", head));
   if (isCell) {
     for (const text of troubles(subject).values()) readout.append(make("p", "trouble", text));
   }
   readout.append(list);
   showLine();
+}
+
+// Mark the lines of the kernel that act in this frame.
+function markLines(some) {
+  const now = new Set(some.map((access) => access.line));
+  [...$("source").children].forEach((node, n) => node.classList.toggle("now-line", now.has(n + 1)));
 }
 
 function lightLine(number) {
@@ -477,5 +603,5 @@ document.querySelector(".controls").classList.toggle("still", data.frames.length
 if (data.frames.length) show(data.start);
 else {
   $("title").textContent = "No kernel was launched";
-  $("threads").append(make("p", "hint", "No thread ran."));
+  $("threads").append(make("p", "hint", `No ${data.words.one} ran.`));
 }

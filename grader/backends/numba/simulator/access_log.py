@@ -6,7 +6,10 @@ accesses, outside of kernels, belong to no thread and are not in it.
 
 from __future__ import annotations
 
+import ctypes
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from grader.backends.numba.simulator.parent_arrays import Whole, variable_of
@@ -16,8 +19,10 @@ from grader.model import (
     MOST_ACCESSES,
     MOST_ARRAYS,
     MOST_LAUNCHES,
+    MOST_UNSTARTED,
     ArrayRef,
     LaunchRef,
+    Stop,
     Traced,
 )
 from grader.worker.races import Index
@@ -61,6 +66,16 @@ class Log:
         self._atomic: Site | None = None
         self._wholes: dict[Whole, None] = {}  # in the order of their first access
         self._parameters: dict[Whole, str] = {}
+        self._values: dict[int, int] | None = None  # bits, by an access's position in the list
+        self._unknown: int | None = None  # the position of a last access that may yet change
+        # Of the last launch: blocks that have begun, and threads that have yet to act in the step.
+        self._begun: set[int] = set()
+        self._waiting: dict[int, None] = {}
+        self._closed = False  # at a race, after which threads act unseen up to the next barrier
+
+    def keep_values(self) -> None:
+        """Record from now on what each access reads, or leaves in memory."""
+        self._values = {}
 
     # -- called by the simulator
 
@@ -69,6 +84,7 @@ class Log:
     ) -> None:
         """Begin a launch; `parameters` are the kernel's arrays by their names in its text."""
         self.launches.append(LaunchRef(kernel[:LONGEST_NAME], grid, block))
+        self._begun.clear()
         for name, whole in parameters.items():
             self._wholes[whole] = None
             self._parameters.setdefault(whole, name)
@@ -76,14 +92,20 @@ class Log:
     def begin_block(self, number: int, steps: int) -> None:
         """Let a block act that has taken so many steps from barrier to barrier."""
         self._here = (len(self.launches) - 1, steps - 1, number, 0)
+        self._begun.add(number)
 
-    def begin_step(self) -> None:
+    def begin_step(self, threads: Iterable[int]) -> None:
+        """Begin a step in which these threads will act."""
         launch, step, block, _ = self._here
+        self._waiting = dict.fromkeys(threads)
         self._here = (launch, step + 1, block, 0)
         self.barriers = max(self.barriers, step + 1)
 
     def begin_thread(self, number: int) -> None:
+        self._settle()
         self._here = (*self._here[:3], number)
+        if not self._closed:
+            self._waiting.pop(number, None)
 
     def note(
         self,
@@ -106,6 +128,8 @@ class Log:
             if site is self._atomic:
                 return
             self._atomic = site
+        self._settle()
+        self._unknown = len(self.accesses)
         if from_end and not counts_from_end(site):
             self.marks[len(self.accesses)] = "from_end"
         self._wholes[whole] = None
@@ -113,6 +137,7 @@ class Log:
         self.accesses.append(Access(*self._here, whole, address, itemsize, kind, site))
 
     def note_outside(self, whole: Whole, index: Sequence[int], kind: Kind, site: Site) -> None:
+        self._settle()
         self._wholes[whole] = None
         self._moments.append(0)
         self.outside = tuple(index)
@@ -122,6 +147,10 @@ class Log:
     def mark_race(self, address: int, moment: int, site: Site) -> None:
         """Mark the last access as racing with that of this moment and place."""
         last = len(self.accesses) - 1
+        if self.accesses[last].kind == "read":
+            self._settle()
+        self._unknown = None  # a write that is refused changes nothing
+        self._closed = True
         self.marks[last] = "race"
         for place in range(last - 1, -1, -1):
             access = self.accesses[place]
@@ -139,6 +168,15 @@ class Log:
         for place in places:
             self.marks[place] = "uninitialised"
 
+    def _settle(self) -> None:
+        """Take the value of the last access, now that it is complete."""
+        if self._values is not None and self._unknown is not None:
+            access = self.accesses[self._unknown]
+            if access.address is not None and access.itemsize == access.whole.array.itemsize <= 8:
+                held = ctypes.string_at(access.address, access.itemsize)
+                self._values[self._unknown] = int.from_bytes(held, "little", signed=True)
+        self._unknown = None
+
     # -- for the wire
 
     def traced(self, file: str) -> Traced:
@@ -146,6 +184,7 @@ class Log:
 
         When it has more accesses than the wire carries, the first remain, and all marked ones.
         """
+        self._settle()
         arrays = self._refs()
         order = {array: number for number, array in enumerate(arrays)}
         numbers = {whole: order[_identity(whole)] for whole in self._wholes}
@@ -157,8 +196,8 @@ class Log:
         marked = [place for place in shown if place in self.marks][-MOST_ACCESSES:]
         first = [place for place in shown if place not in self.marks]
         first = first[: MOST_ACCESSES - len(marked)]
-        rows = []
-        for place in sorted([*first, *marked]):
+        rows, listed = [], sorted([*first, *marked])
+        for place in listed:
             access = self.accesses[place]
             rows.append(
                 (
@@ -176,7 +215,19 @@ class Log:
             accesses=tuple(rows),
             outside=self.outside,
             cut=len(self.accesses) - len(rows),
+            stop=self._stop(),
+            values=() if self._values is None else tuple(map(self._values.get, listed)),
         )
+
+    def _stop(self) -> Stop | None:
+        """Return where the last launch ended before all its threads had acted, if it did."""
+        launch, step, block, _ = self._here
+        if not self.launches or launch >= MOST_LAUNCHES:
+            return None
+        missing = (n for n in range(math.prod(self.launches[-1].grid)) if n not in self._begun)
+        blocks = tuple(islice(missing, MOST_UNSTARTED))
+        threads = tuple(self._waiting)[:MOST_UNSTARTED]
+        return Stop(launch, max(step, 0), block, threads, blocks) if threads or blocks else None
 
     def _refs(self) -> dict[object, ArrayRef]:
         """Return every array, in the order of their first access."""
@@ -184,7 +235,9 @@ class Log:
         for whole in self._wholes:
             if _identity(whole) not in refs:
                 name = self._named(whole, len(refs))[:LONGEST_NAME]
-                refs[_identity(whole)] = ArrayRef(name, whole.space, whole.shape)
+                refs[_identity(whole)] = ArrayRef(
+                    name, whole.space, whole.shape, whole.array.dtype.name[:LONGEST_NAME]
+                )
         return refs
 
     def _named(self, whole: Whole, number: int) -> str:

@@ -89,7 +89,7 @@ class Block:
 
     def _resume_all(self, threads: list[Thread], verdict: tuple[int, int]) -> None:
         """Let each thread run to its next barrier, or its end."""
-        self._launch.pass_barrier()
+        self._launch.pass_barrier(threads)
         every = math.prod(self._block_dim)
         ended_threads = every - len(threads)
         ended = f"{ended_threads} of its {every} threads had ended before" if ended_threads else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from grader.backends.numba.simulator.access_log import Log
 from grader.backends.numba.simulator.arrays import Array
 from grader.backends.numba.simulator.races import Memory, Outside, Threads
-from grader.backends.numba.simulator.thread import Index
+from grader.backends.numba.simulator.thread import Index, Thread
 from grader.worker import races
 
 
@@ -51,11 +52,11 @@ class Launch:
         """The launch's blocks, and the threads of a block."""
         return self._grid, self._block
 
-    def pass_barrier(self) -> None:
-        """Note that all threads of the block have passed a barrier, or start."""
+    def pass_barrier(self, threads: Sequence[Thread]) -> None:
+        """Note that these threads of the block have all passed a barrier, or start."""
         self.threads.begin_interval()
         if self.log is not None:
-            self.log.begin_step()
+            self.log.begin_step(thread.number for thread in threads)
 
     def outside(self, error: IndexError) -> Outside | None:
         """Return and log the array access that caused this error; None if no array access did."""

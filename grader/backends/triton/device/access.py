@@ -9,11 +9,13 @@ import torch
 from torch import Tensor
 
 from grader.backends.triton.device.sums import Sum
-from grader.backends.triton.device.ttir.records import Site
+from grader.backends.triton.device.ttir.records import Operation, Site
 from grader.backends.triton.device.wide_indices import Exact
 
 # A volatile load, or one of an atomic: it may see what another program writes at the same time.
 Kind = Literal["load", "store", "atomic", "volatile"]
+# The loops around an operation, outermost first, each by its place and the number of the turn.
+Loops = tuple[tuple[Site, int], ...]
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class Access:
     order: str = "relaxed"  # or acquire, release, acq_rel
     exact: Exact | None = None  # the addresses without any wrap-around, where they differ
     suspicion: str = "is the mask missing?"  # why lanes of this operation may lie outside
+    operation: Operation | None = None
+    loops: Loops = ()
 
     @property
     def itemsize(self) -> int:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from grader.backends.triton.device import faults
+from grader.backends.triton.device import faults, lane_rows
+from grader.backends.triton.device.lane_log import LaneLog
 from grader.backends.triton.device.provenance import Provenance
 from grader.backends.triton.device.requests import Requested
 from grader.backends.triton.device.sites import Source
@@ -37,6 +38,8 @@ class Call:
     specialisations: dict[Hashable, Specialisation] = field(default_factory=dict)
     launches: int = 0
     held: int = 0
+    log: LaneLog | None = None
+    places: tuple[lane_rows.Place, ...] = ()  # of the arguments
     fault: Fault | None = None
     not_simulated: str | None = None
     after_end: bool = False  # whether the last launch came after the end of the call
@@ -53,6 +56,11 @@ class Call:
             withhold=message["withhold"],
             traffic=traffic,
             provenance=Provenance([span for span, _ in spans]),
+            log=LaneLog() if message.get("trace") else None,
+            places=tuple(
+                lane_rows.argument(ref, span, size)
+                for ref, (span, size) in zip(message["refs"], spans, strict=True)
+            ),
         )
 
     def attempt(self, launch: Callable[[], None]) -> None:
@@ -114,6 +122,9 @@ class Call:
             held=self.held,
             not_simulated=self.not_simulated,
             origins=() if self.provenance is None else self.provenance.origins(self.source),
+            lanes=None
+            if self.log is None
+            else lane_rows.traced(self.log, self.places, self.source),
         )
 
     def _counts(self) -> dict[str, int]:

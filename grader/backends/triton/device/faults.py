@@ -33,9 +33,23 @@ class Misaligned(Fault):
 
 
 class Race(Fault):
-    """Two programs use one element, and nothing orders them."""
+    """Two programs use one element, and nothing orders them.
+
+    `address` is that element's; `programs` are the one that was refused, and the one before it.
+    """
 
     kind = "race"
+
+    def __init__(
+        self,
+        message: str,
+        site: Site | None = None,
+        address: int | None = None,
+        programs: tuple[int, int] = (-1, -1),
+    ) -> None:
+        super().__init__(message, site)
+        self.address = address
+        self.programs = programs
 
 
 class Deadlock(Fault):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from grader.backends.triton.device.calls import Call
 from grader.backends.triton.device.effort import Effort
 from grader.backends.triton.device.faults import Malformed, NotSimulated
+from grader.backends.triton.device.lane_log import LoggedMemory
 from grader.backends.triton.device.mappings import Mapping
 from grader.backends.triton.device.memory import Memory
 from grader.backends.triton.device.plan import Program
@@ -97,6 +99,9 @@ class Device:
         )
         if call.withhold:
             return
+        if call.log is not None:
+            scratch = [Span(s.address, s.address + s.size, s.name) for s in request.storages]
+            call.log.begin_launch(request.kernel, request.grid, program.module, scratch)
         launch = Launch(
             program,
             request.grid,
@@ -118,7 +123,8 @@ class Device:
         own = [Mapping(each.address, self._data(each)) for each in request.storages]
         scratch = [Span(s.address, s.address + s.size, s.name) for s in request.storages]
         spans = [*call.spans, *scratch]
-        return Memory(
+        kind = Memory if call.log is None else partial(LoggedMemory, call.log)
+        return kind(
             [arena, *own],
             spans,
             races=Races(spans, request.grid, call.source),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from torch import Tensor
 
-from grader.backends.triton.device.access import Access
+from grader.backends.triton.device.access import Access, Loops
 from grader.backends.triton.device.bounds import VERBS, Bounds, Wrapped
 from grader.backends.triton.device.expressions import explain
 from grader.backends.triton.device.faults import Malformed, Misaligned, WrappedOffset
@@ -20,6 +20,7 @@ from grader.backends.triton.device.provenance import Provenance
 from grader.backends.triton.device.races import Races
 from grader.backends.triton.device.sites import Source
 from grader.backends.triton.device.traffic import Traffic
+from grader.backends.triton.device.ttir.records import Operation
 from grader.backends.triton.device.undefined import float_like
 from grader.backends.triton.device.values import whole
 from grader.backends.triton.device.wide_indices import Exact
@@ -114,6 +115,11 @@ class Memory:
             if self._provenance is not None:
                 self._provenance.follow(float_like(access.dtype), lambda: distinct, held)
         return lanes.value(found)
+
+    def note_result(
+        self, operation: Operation, programs: Tensor, loops: Loops, result: Tensor
+    ) -> None:
+        """Do nothing: only a log keeps the results of reductions."""
 
     def _held(self, lanes: Lanes) -> Bits:
         size = lanes.access.itemsize

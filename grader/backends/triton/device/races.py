@@ -134,6 +134,8 @@ class Races:
                 f"{this} {verb} {lanes.element(lane, self._spans)}, which {other} {kind} in "
                 f"{line}: programs run in any order, so it is left to chance which comes first",
                 lanes.access.site,
+                int(lanes.addresses[lane]),
+                (int(lanes.programs[lane]) - 1, int(before.programs[lane]) - 1),
             )
 
     def _visible(self, lanes: Lanes, past: Past, racing: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -165,12 +167,16 @@ class Races:
                 f"{this} writes two different values to {element} at once: it is left to chance "
                 "which of them stays",
                 lanes.access.site,
+                int(addresses[second]),
+                (int(lanes.programs[second]) - 1,) * 2,
             )
         raise Race(
             f"{this} writes another value to {element}, which {other} wrote in "
             f"{self._source.quoted(lanes.access.site)}: programs run in any order, so it is left "
             "to chance which comes first",
             lanes.access.site,
+            int(addresses[second]),
+            (int(lanes.programs[second]) - 1, int(lanes.programs[first]) - 1),
         )
 
     def _program(self, number: int) -> str:

@@ -9,6 +9,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from grader.backends.triton.device.access import Loops
 from grader.backends.triton.device.blocks import run_blocks
 from grader.backends.triton.device.effort import Effort
 from grader.backends.triton.device.faults import Fault, Malformed, NotSimulated, is_out_of_memory
@@ -96,6 +97,7 @@ class Run:
         values: Environment | None = None,
         turns: Turns | None = None,
         depth: int = 0,
+        loops: Loops = (),
     ) -> None:
         self.launch = launch
         self.memory = launch.memory
@@ -104,6 +106,7 @@ class Run:
         self.values = Environment() if values is None else values
         self.turns = turns
         self.depth = depth
+        self.loops = loops
 
     def narrowed(self, rows: Tensor) -> Run:
         """Return the run of the programs at `rows` alone, which sees the values of this one.
@@ -111,11 +114,11 @@ class Run:
         A row may come several times: a region of a reduction runs for each lane.
         """
         values = Environment(self.values, rows)
-        return Run(self.launch, self.programs[rows], values, self.turns, self.depth)
+        return Run(self.launch, self.programs[rows], values, self.turns, self.depth, self.loops)
 
     def separate(self, programs: Tensor) -> Run:
         """Return a run of other programs of the launch that has no values yet."""
-        return Run(self.launch, programs, None, self.turns, self.depth)
+        return Run(self.launch, programs, None, self.turns, self.depth, self.loops)
 
     def blocks(self, region: Region) -> tuple[BlockPlan, ...]:
         return self.launch.program.blocks(region)
@@ -166,7 +169,7 @@ class Run:
         """Execute a function of the module; raise Malformed if calls nest too deep."""
         if self.depth >= MOST_CALLS:
             raise Malformed(f"calls nest more than {MOST_CALLS} deep")
-        inner = Run(self.launch, self.programs, None, self.turns, self.depth + 1)
+        inner = Run(self.launch, self.programs, None, self.turns, self.depth + 1, self.loops)
         inner.values.update(zip((name for name, _ in function.arguments), arguments, strict=True))
         return inner.region(function.body, arguments)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from grader.backends.triton.device.access import Loops
 from grader.backends.triton.device.faults import Deadlock, Malformed, NotSimulated
 from grader.backends.triton.device.operations import Operands, Results, operation
 from grader.backends.triton.device.run import Run
@@ -88,11 +89,15 @@ class _Loop:
     outside: Run
     carried: Sequence[Value]
     run: Run = field(init=False)
+    loops: Loops = field(init=False)  # around it
     rows: Tensor | None = None  # None: all
     left: list[tuple[Tensor, Sequence[Value]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.run = self.outside
+        self.run, self.loops = self.outside, self.outside.loops
+
+    def enter(self, op: Operation, turn: int) -> None:
+        self.run.loops = (*self.loops, (op.site, turn))
 
     def places(self) -> Tensor:
         return torch.arange(self.outside.count) if self.rows is None else self.rows
@@ -108,6 +113,7 @@ class _Loop:
 
     def results(self) -> tuple[Value, ...]:
         """Return the values with which the programs leave, those that are still in it last."""
+        self.outside.loops = self.loops
         if self.rows is None:
             return tuple(self.carried)
         return _merged([*self.left, (self.rows, self.carried)], self.outside.count)
@@ -139,8 +145,11 @@ def _stride(stride: int, enters: bool) -> int:
 def _uniform_for(op: Operation, carried: Sequence[Value], run: Run, turns: range) -> Results:
     dtype = dtype_of(op.operand_types[0])
     values: Sequence[Value] = carried
-    for turn in turns:
+    outer = run.loops
+    for number, turn in enumerate(turns):
+        run.loops = (*outer, (op.site, number))
         values = run.region(op.regions[0], [torch.tensor([turn], dtype=dtype), *values])
+    run.loops = outer
     return tuple(values)
 
 
@@ -165,6 +174,7 @@ def _parting_for(op: Operation, operands: Operands, run: Run) -> Results:
         first, stride = _at(lower, loop.rows), _at(step, loop.rows)
         while turn < least:
             induction = (first + stride * turn).to(dtype)
+            loop.enter(op, turn)
             loop.carried = loop.run.region(op.regions[0], [induction, *loop.carried])
             turn += 1
 
@@ -176,6 +186,7 @@ def while_(op: Operation, operands: Operands, run: Run) -> Results:
     loop = _Loop(run, operands)
     turn = 0
     while True:
+        loop.enter(op, turn)
         entered, changes = loop.carried, run.memory.changes
         condition, *loop.carried = loop.run.region(before, loop.carried)
         assert isinstance(condition, Tensor)

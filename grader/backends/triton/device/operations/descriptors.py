@@ -156,6 +156,8 @@ def _access(
         dtype=dtype,
         programs=run.programs,
         site=op.site,
+        operation=op,
+        loops=run.loops,
         suspicion=_SUSPICION if kind == "load" else f"{_SUSPICION} {_GRANULES}",
     )
 

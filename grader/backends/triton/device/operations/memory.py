@@ -56,6 +56,8 @@ def access(
         site=op.site,
         order=str(op.attributes.get("sem", "relaxed")),
         exact=exact_of(pointers),
+        operation=op,
+        loops=run.loops,
     )
 
 

@@ -23,6 +23,12 @@ Combine = Callable[[Sequence[Tensor], Sequence[Tensor]], list[Tensor]]
 
 @operation("tt.reduce")
 def reduce(op: Operation, operands: Operands, run: Run) -> tuple[Tensor, ...]:
+    results = _reduced(op, operands, run)
+    run.memory.note_result(op, run.programs, run.loops, results[0])
+    return results
+
+
+def _reduced(op: Operation, operands: Operands, run: Run) -> tuple[Tensor, ...]:
     axis, values = _along(op, operands)
     if len(values) == 1:
         quick = _QUICK.get(_only_operation(op.regions[0]))
