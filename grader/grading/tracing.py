@@ -9,10 +9,10 @@ from torch import Tensor
 from grader.correctness import (
     expect,
     first_mismatch,
-    mistakes,
     number_text,
     reseeded,
     right_elements,
+    suspects,
     widened,
 )
 from grader.grading.session import Grading
@@ -75,7 +75,7 @@ def trace_of(grading: Grading, case: Case | None = None) -> Trace:
                 wrong[name] = _wrong(bad, expected.outputs[name], outputs[name])
                 marked[name] = bad
     # Where the call itself failed, each index below 0 may be to blame; where nothing did, none.
-    blamed = -1 if failure and not wrong else mistakes.suspects(traced, marked)
+    blamed = -1 if failure and not wrong else suspects(traced, marked)
     arrays, numbers = _arrays(spec, {**inputs, **outputs}, traced.arrays)
     source = tuple(map(printable, grading.source))
     return Trace(

@@ -7,6 +7,7 @@ from .attempts import Signed as Signed
 from .attempts import attempt_json as attempt_json
 from .attempts import login_of as login_of
 from .backend import Abilities as Abilities
+from .backend import Advice as Advice
 from .backend import Backend as Backend
 from .backend import BlockNames as BlockNames
 from .backend import Clash as Clash
@@ -36,6 +37,7 @@ from .exercise import Argument as Argument
 from .exercise import Case as Case
 from .exercise import Gates as Gates
 from .exercise import Inputs as Inputs
+from .exercise import Mistake as Mistake
 from .exercise import Spec as Spec
 from .files import cannot_write as cannot_write
 from .files import create_file as create_file
@@ -55,7 +57,9 @@ from .messages import MOST_KERNELS as MOST_KERNELS
 from .messages import MOST_LAUNCHES as MOST_LAUNCHES
 from .messages import MOST_ORIGINS as MOST_ORIGINS
 from .messages import MOST_RECORDED as MOST_RECORDED
+from .messages import MOST_RUNS as MOST_RUNS
 from .messages import MOST_SPECIALISATIONS as MOST_SPECIALISATIONS
+from .messages import MOST_TOUCHED as MOST_TOUCHED
 from .messages import ArrayRef as ArrayRef
 from .messages import BuildOptions as BuildOptions
 from .messages import DeviceReport as DeviceReport
@@ -66,8 +70,10 @@ from .messages import Origin as Origin
 from .messages import RecordedLaunch as RecordedLaunch
 from .messages import Recording as Recording
 from .messages import Reply as Reply
+from .messages import Sightings as Sightings
 from .messages import Specialisation as Specialisation
 from .messages import TensorRef as TensorRef
+from .messages import Touched as Touched
 from .messages import Traced as Traced
 from .messages import WithoutKernels as WithoutKernels
 from .messages import listed as listed

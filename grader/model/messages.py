@@ -22,6 +22,10 @@ MOST_TIMES = 1024  # calls in one message
 MOST_SPECIALISATIONS = 64  # of kernels, each with its text, in one report
 MOST_ORIGINS = 16  # of undefined values, in one report
 MOST_KERNELS = 8  # different kernels that one call launches
+MOST_TOUCHED, MOST_RUNS = (
+    64,
+    4096,
+)  # lines with their arguments, and runs of elements, in one report
 MOST_ACCESSES = 8000  # of one traced call; at 60 bytes each, half of what a line may hold
 MOST_LAUNCHES, MOST_ARRAYS, MOST_AXES = 256, 64, 8  # of a traced call, and of one array
 MOST_RECORDED, MOST_CODE = 64, 16  # launches and compiled kernels of a recorded call
@@ -33,6 +37,8 @@ PARAMETERS = (
     *("i1", "i8", "i16", "i32", "i64", "u1", "u8", "u16", "u32", "u64", "fp32", "fp64"),
     *("arena", "scratch"),
 )
+TOUCHES = ("read", "write", "update")
+COMBINED = ("", "sum", "product", "maximum", "minimum")
 SPACES = ("argument", "scratch", "shared")  # global memory that the entry gets, or makes; a block's
 LARGEST_COUNT = 2**31 - 1  # of registers, bytes, threads or launches
 LARGEST_INTEGER = 2**63 - 1  # the judge calculates with what a worker counts, also as floats
@@ -265,7 +271,8 @@ class Origin:
     `output` is empty where a value could not be followed, `line` 0 where the load is in no line of
     the kernel file. `name` is the variable that got the value, if the line assigns one. `array` and
     `element` are the place in memory that nothing had written; an empty `array` means lanes that
-    the load masks off.
+    the load masks off. `joined` is the line that first combined the value with others, 0 where none
+    did, and `combined` one of COMBINED: how it did so.
     """
 
     output: str
@@ -273,6 +280,42 @@ class Origin:
     name: str = ""
     array: str = ""
     element: int = 0
+    joined: int = 0
+    combined: str = ""
+
+
+@dataclass(frozen=True)
+class Touched:
+    """The elements of one argument that one line accesses, by all programs of a call together.
+
+    `kind` is one of TOUCHES. `runs` are pairs of a first element and the one after the last,
+    counted in memory from the argument's first one, so that gaps between rows count, too. `lanes`
+    are those of one program, active or not; `masked` says if some were not. `programs` took part.
+    `unset` says that elements were read before the call had stored to them.
+    """
+
+    line: int
+    kind: str
+    array: str
+    runs: tuple[tuple[int, int], ...]
+    lanes: int = 1
+    masked: bool = False
+    programs: int = 1
+    unset: bool = False
+
+
+@dataclass(frozen=True)
+class Sightings:
+    """The launches and accesses of a call that a device was asked to watch closely.
+
+    `twice` has, for each argument, the runs of elements that two programs or more stored to. `cut`
+    says that the record is incomplete.
+    """
+
+    launches: tuple[LaunchRef, ...] = ()
+    touched: tuple[Touched, ...] = ()
+    twice: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -297,6 +340,7 @@ class DeviceReport:
     kernels: tuple[Specialisation, ...] = ()
     unlisted: int = 0
     origins: tuple[Origin, ...] = ()
+    sightings: Sightings | None = None
 
     def dump(self) -> dict[str, Any]:
         return asdict(self)
@@ -309,6 +353,7 @@ class DeviceReport:
         """
         try:
             fault, lacks = message.get("fault"), message.get("not_simulated")
+            seen = message.get("sightings")
             return cls(
                 seq=_integer(message["seq"]),
                 fault=None if fault is None else _fault(fault),
@@ -319,6 +364,7 @@ class DeviceReport:
                 kernels=tuple(map(_specialisation, _at_most(message.get("kernels", [])))),
                 unlisted=_total(message.get("unlisted", 0)),
                 origins=tuple(map(_origin, list(message.get("origins", ()))[:MOST_ORIGINS])),
+                sightings=None if seen is None else _sightings(seen),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise WireError(f"a report of another form: {error}") from None
@@ -396,7 +442,42 @@ def _origin(value: Mapping[str, Any]) -> Origin:
         name=_text(value["name"]),
         array=_text(value["array"]),
         element=_total(value["element"]),
+        joined=_count(value["joined"]),
+        combined=_one_of(COMBINED, value["combined"]),
     )
+
+
+def _sightings(value: Mapping[str, Any]) -> Sightings:
+    return Sightings(
+        launches=tuple(map(_launch, list(value["launches"])[:MOST_LAUNCHES])),
+        touched=tuple(map(_touched, list(value["touched"])[:MOST_TOUCHED])),
+        twice={_text(name): _runs(runs) for name, runs in dict(value["twice"]).items()},
+        cut=value["cut"] is True,
+    )
+
+
+def _touched(value: Mapping[str, Any]) -> Touched:
+    return Touched(
+        line=_count(value["line"]),
+        kind=_one_of(TOUCHES, value["kind"]),
+        array=_text(value["array"]),
+        runs=_runs(value["runs"]),
+        lanes=_total(value["lanes"]),
+        masked=value["masked"] is True,
+        programs=_total(value["programs"]),
+        unset=value["unset"] is True,
+    )
+
+
+def _runs(value: Any) -> tuple[tuple[int, int], ...]:
+    runs = tuple((_total(first), _total(stop)) for first, stop in list(value)[:MOST_RUNS])
+    if any(stop <= first for first, stop in runs):
+        raise ValueError("a run of no elements")
+    return runs
+
+
+def _launch(value: Mapping[str, Any]) -> LaunchRef:
+    return LaunchRef(_text(value["kernel"]), _three(value["grid"]), _three(value["block"]))
 
 
 def _count(value: Any, largest: int = LARGEST_COUNT) -> int:
@@ -465,10 +546,7 @@ def _recorded_launch(value: Mapping[str, Any], codes: int) -> RecordedLaunch:
 
 def _traced(value: Mapping[str, Any]) -> Traced:
     fault = value["fault"]
-    launches = tuple(
-        LaunchRef(_text(one["kernel"]), _three(one["grid"]), _three(one["block"]))
-        for one in list(value["launches"])[:MOST_LAUNCHES]
-    )
+    launches = tuple(map(_launch, list(value["launches"])[:MOST_LAUNCHES]))
     arrays = tuple(
         ArrayRef(_text(one["name"]), _one_of(SPACES, one["space"]), _extents(one["shape"]))
         for one in list(value["arrays"])[:MOST_ARRAYS]

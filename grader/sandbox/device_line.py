@@ -23,11 +23,18 @@ class DeviceLine:
         self._sequence = 0
 
     def begin(
-        self, call: Sequence[TensorRef | float], limit_s: float, *, count: bool, withhold: bool
+        self,
+        call: Sequence[TensorRef | float],
+        limit_s: float,
+        *,
+        count: bool,
+        withhold: bool,
+        record: bool = False,
     ) -> None:
         """Name the arguments of a call that the worker is about to make.
 
         With `count` the device counts what the call does. With `withhold` launches have no effect.
+        With `record` the report says which line accesses which elements.
         """
         self._ask(
             "begin",
@@ -35,6 +42,7 @@ class DeviceLine:
             refs=[asdict(argument) for argument in call if isinstance(argument, TensorRef)],
             count=count,
             withhold=withhold,
+            record=record,
             **self._always,
         )
 

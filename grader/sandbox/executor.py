@@ -6,7 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from grader.model import CannotGrade, Failure, Frame, Origin, Specialisation, TensorRef, Traced
+from grader.model import (
+    CannotGrade,
+    Failure,
+    Frame,
+    Origin,
+    Sightings,
+    Specialisation,
+    TensorRef,
+    Traced,
+)
 
 Call = Sequence[TensorRef | float]
 
@@ -89,11 +98,17 @@ class Executor(Protocol):
         report the threads' work.
         """
 
+    def watch(self, call: Call) -> None:
+        """Call the entry once, and have a simulated device, if there is one, record accesses."""
+
     def kernels(self) -> Sequence[Specialisation]:
         """Return the kernels that the last call launched in simulation."""
 
     def origins(self) -> Sequence[Origin]:
         """Return those of undefined values that the last call used, where a device saw them."""
+
+    def sightings(self) -> Sightings | None:
+        """Return the device's record of the last call that was watched, or went wrong so."""
 
     def close(self) -> str:
         """End; return the start of the printed output."""

@@ -12,7 +12,16 @@ import torch
 from torch import Tensor
 
 from grader.correctness import is_whole, widened
-from grader.model import Failure, Inputs, Origin, Spec, Specialisation, TensorRef, Traced
+from grader.model import (
+    Failure,
+    Inputs,
+    Origin,
+    Sightings,
+    Spec,
+    Specialisation,
+    TensorRef,
+    Traced,
+)
 from grader.sandbox.arena import Arena, view
 from grader.sandbox.executor import Call, Counts
 
@@ -134,6 +143,12 @@ class Pretender:
 
     def trace(self, call: Call) -> tuple[Traced, Failure | None]:
         return Traced(), None  # nor does any thread do anything
+
+    def watch(self, call: Call) -> None:
+        self.call([call])
+
+    def sightings(self) -> Sightings | None:
+        return None
 
     def kernels(self) -> Sequence[Specialisation]:
         return ()
