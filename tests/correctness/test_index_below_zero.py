@@ -11,7 +11,7 @@ from torch import Tensor
 
 from grader.correctness.causes.index_below_zero import explain
 from grader.correctness.evidence import Evidence
-from grader.model.messages import FROM_END, ArrayRef, LaunchRef, Traced
+from grader.model.traced import FROM_END, ArrayRef, LaunchRef, Traced
 
 
 def launch(grid: tuple[int, int], block: tuple[int, int]) -> LaunchRef:

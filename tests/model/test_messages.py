@@ -14,8 +14,8 @@ from grader.model.channel import WireError
 from grader.model.faults import MOST_FRAMES, Fault
 from grader.model.messages import BuildOptions, DeviceReport, Origin, Reply, Specialisation, listed
 from grader.model.sightings import Sightings, Touched
-from grader.model.traced import LaunchRef
 from grader.model.texts import LONGEST_TEXT, printable
+from grader.model.traced import LaunchRef
 
 
 def test_a_reply_survives_the_wire():
