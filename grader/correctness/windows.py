@@ -95,7 +95,12 @@ def numbers_of(
     wrong = {
         name: _wrong(~right_of(expected, name, outputs[name]), each) for name, each in found.items()
     }
-    frame, first = _frame(spec, inputs, wrong)
+    # As the message names them: elements that were never written come before wrong values.
+    named = {
+        name: wrong[name] if each is None or each.marked is None else each.marked
+        for name, each in found.items()
+    }
+    frame, first = _frame(spec, inputs, named)
     compared = []
     for name, marks in wrong.items():
         got = outputs[name]

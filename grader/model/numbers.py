@@ -76,7 +76,9 @@ class Numbers(Record):
 
     output: str = Field(description="the output with which the axes of all arguments run")
     shape: Index = Field(description="of that output")
-    first: Index | None = Field(description="index in it of the first wrong element")
+    first: Index | None = Field(
+        description="index in it of the first element that is wrong as the message says"
+    )
     inputs: tuple[Values, ...]
     outputs: tuple[Compared, ...] = ()
 

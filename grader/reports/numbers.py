@@ -123,11 +123,11 @@ def _fitted(numbers: Numbers, rows: Sequence[Rows], width: int, most: int) -> li
     tables = (_table(numbers, rows, axis) for axis in _choices(axes))
     table = min(tables, key=lambda table: len(table.lines(table.groups)))
     place = numbers.first or (0,) * len(numbers.shape)
-    pieces = _pieces(table, width, place)
+    pieces = _pieces(table, width)
     whole = len(table.places) == numbers.shape[table.axis]
     height = 1 + len(table.lines(table.groups))
     if not whole or height * len(pieces) > most:
-        pieces = [next((p for p in pieces if place[table.axis] in p), pieces[0])]
+        pieces = [_around(table, width, place[table.axis])]
     groups = _nearest_groups(table, place, most // len(pieces))
     lines = [line for piece in pieces for line in _written(numbers, table, piece, groups)]
     if whole and (len(groups) < len(table.groups) or sum(map(len, pieces)) < len(table.places)):
@@ -135,8 +135,8 @@ def _fitted(numbers: Numbers, rows: Sequence[Rows], width: int, most: int) -> li
     return lines
 
 
-def _pieces(table: _Table, width: int, place: Place) -> list[range]:
-    """Divide the places into ranges whose columns fit; the first of a window has the wrong one."""
+def _pieces(table: _Table, width: int) -> list[range]:
+    """Divide the places into ranges whose columns fit."""
     widths, left = table.widths, width - table.indent - len(" …")
     pieces = []
     start, used = table.places.start, 0
@@ -146,6 +146,19 @@ def _pieces(table: _Table, width: int, place: Place) -> list[range]:
             start, used = at, 0
         used += widths[at]
     return [*pieces, range(start, table.places.stop)]
+
+
+def _around(table: _Table, width: int, wrong: int) -> range:
+    """Return the places around the wrong one whose columns fit, as many on either side."""
+    widths, left = table.widths, width - table.indent - len(" …")
+    start = wrong if wrong in table.places else table.places.start
+    stop, left = start + 1, left - widths[start]
+    while True:
+        sides = [at for at in (start - 1, stop) if widths.get(at, width) <= left]
+        if not sides:
+            return range(start, stop)
+        nearest = min(sides, key=lambda at: abs(at - wrong))
+        start, stop, left = min(start, nearest), max(stop, nearest + 1), left - widths[nearest]
 
 
 def _choices(axes: range) -> Sequence[int]:

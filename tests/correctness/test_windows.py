@@ -102,6 +102,19 @@ def test_numbers_of_each_exercise_stay_small_and_fit_their_arguments(
     assert len(shown.model_dump_json()) < 6000
 
 
+def test_an_element_that_was_never_written_is_shown_rather_than_a_wrong_one():
+    """The message names such an element, and its gap is the cause of the other's fault."""
+    case = Case((1, 33), "float32", draw="counting")
+    inputs, outputs = drawn(SOFTMAX, case)
+    outputs["out"] *= 1.01
+    outputs["out"][0, 32] = math.nan
+    gaps = outputs["out"].isnan()
+    shown = numbers(SOFTMAX, case, inputs, outputs, out=gaps)
+    assert shown.first == (0, 32)
+    assert of(shown, "out").values[-1] is None
+    assert all(of(shown, "out").wrong)
+
+
 def test_a_target_is_shown_with_the_row_that_it_belongs_to():
     case = Case((300, 1025), "float32", seed=3)
     inputs, outputs = drawn(CROSS_ENTROPY, case)
