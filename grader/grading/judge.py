@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from grader.grading.answers import Answer, StepAnswer
     from grader.grading.plugin import Gradings
     from grader.grading.session import Grading
-    from grader.grading.step import Step
     from grader.model import Result
     from grader.sandbox import ForkServers
 
@@ -172,7 +171,7 @@ def _answer(request: Request, send: Send, fork_servers: ForkServers) -> Status |
         with contextlib.closing(grading):
             send(TraceAnswer(trace=tracing.trace_of(grading, options.case)))
         return None
-    grading.on_step = lambda step: send(_step_answer(grading, step))
+    grading.on_step = lambda step: send(_step_answer(grading, step.name, step.slow))
     result = _graded(gradings, grading)
     send(ResultAnswer(result=result))
     if options.picture and runs_code:
@@ -180,13 +179,13 @@ def _answer(request: Request, send: Send, fork_servers: ForkServers) -> Status |
     return result.status
 
 
-def _step_answer(grading: Grading, step: Step) -> StepAnswer:
+def _step_answer(grading: Grading, step: str, slow: Callable[[Grading], str]) -> StepAnswer:
     from grader.grading.answers import StepAnswer
 
     why = ""
     with contextlib.suppress(Exception):  # an extension's own words are not worth a check
-        why = step.slow(grading)
-    return StepAnswer(step=step.name, why=why)
+        why = slow(grading)
+    return StepAnswer(step=step, why=why)
 
 
 def _graded(gradings: Gradings, grading: Grading) -> Result:
@@ -212,12 +211,12 @@ def _graded(gradings: Gradings, grading: Grading) -> Result:
 def _draw(grading: Grading, result: Result, send: Send) -> None:
     """Send a trace of the failing case, if it shows the reason, after the result."""
     from grader.grading import picture, slow, tracing
-    from grader.grading.answers import StepAnswer, TraceAnswer
+    from grader.grading.answers import TraceAnswer
 
     case = picture.case_of(result, grading.spec, grading.failing)
     if case is None:
         return
-    send(StepAnswer(step="picture", why=slow.simulated(grading)))
+    send(_step_answer(grading, "picture", slow.simulated))
     try:
         with contextlib.closing(grading):
             send(TraceAnswer(trace=tracing.trace_of(grading, case)))

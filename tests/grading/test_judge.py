@@ -12,6 +12,7 @@ import pytest
 from grader.course import Exercise
 from grader.grading import judge, judge_process, picture, pytest_run, requests, tracing
 from grader.grading import result as record
+from grader.grading.answers import Answer
 from grader.grading.options import Options
 from grader.grading.requests import Request
 from grader.model.errors import BrokenExercise
@@ -44,9 +45,9 @@ def test_a_result_stands_without_its_picture(
 
     monkeypatch.setattr(picture, "case_of", lambda *_: Case((1,), "float32"))
     monkeypatch.setattr(tracing, "trace_of", trace_of)
-    sent: list[object] = []
+    sent: list[Answer] = []
     judge._draw(grading(), PASSED, sent.append)
-    assert sent == []
+    assert [answer.kind for answer in sent] == ["step"]
     assert capsys.readouterr().err == "There is no picture of this case: The reference fails.\n"
 
 
