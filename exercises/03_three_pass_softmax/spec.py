@@ -11,6 +11,7 @@ from grader.spec import (
     Draw,
     Gates,
     Inputs,
+    Mistake,
     Scored,
     Spec,
     Tolerance,
@@ -36,6 +37,74 @@ def magnitude(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Te
     (max - x) parts in 2**24, and the sum and the division add a few parts more."""
     x = inputs["x"].double()
     return {"out": expected["out"] * (1 + (x.amax(-1, keepdim=True) - x))}
+
+
+def _exponentials(inputs: Inputs) -> Tensor:
+    x = inputs["x"].float()  # as a GPU computes, where a wrong sum may overflow
+    return (x - x.amax(-1, keepdim=True)).exp()
+
+
+def _of_last_sum(inputs: Inputs, lanes: int) -> Mapping[str, Tensor]:
+    """Divide by the sum of the last block alone, whose lanes past the end add nothing."""
+    terms = _exponentials(inputs)
+    return {"out": terms / terms.split(lanes, -1)[-1].sum(-1, keepdim=True)}
+
+
+def _of_whole_blocks(inputs: Inputs, lanes: int) -> Mapping[str, Tensor]:
+    terms = _exponentials(inputs)
+    whole = terms.shape[-1] // lanes * lanes
+    return {"out": terms / terms[..., :whole].sum(-1, keepdim=True)}
+
+
+def _of_first_block(inputs: Inputs, lanes: int) -> Mapping[str, Tensor]:
+    terms = _exponentials(inputs)
+    return {"out": terms / terms[..., :lanes].sum(-1, keepdim=True)}
+
+
+def _of_last_maximum(inputs: Inputs, lanes: int) -> Mapping[str, Tensor]:
+    """Subtract the maximum of the last block, lane by lane: an older, larger one overflows."""
+    x = inputs["x"].float()
+    highest = x.split(lanes, -1)[-1].amax(-1, keepdim=True)
+    terms = (x - highest).exp()
+    return {"out": terms / terms.sum(-1, keepdim=True)}
+
+
+MISTAKES = (
+    Mistake(
+        cause="last_block_kept",
+        hint="The sum is that of the last block alone: each block's exponentials replace those "
+        "before them. Add them: sums += ...",
+        blocked=_of_last_sum,
+        near=(r"^\w+ = (tl\.sum\()?tl\.exp\(",),
+    ),
+    Mistake(
+        cause="last_block_kept",
+        hint="The maximum is that of the last block alone. Compare with the highest so far: "
+        "highest = tl.maximum(highest, x).",
+        blocked=_of_last_maximum,
+        near=(r"^\w+ = (x|tl\.max\()",),
+    ),
+    Mistake(
+        cause="tail",
+        hint="The sum leaves out the last, incomplete block of each row. Let the loop go on to "
+        "the end of the row: range(0, columns, BLOCK), with a mask.",
+        blocked=_of_whole_blocks,
+        near=(r"for .*//",),
+    ),
+    Mistake(
+        cause="first_block_only",
+        hint="The sum is that of the first block alone. Where does the loop add the others?",
+        blocked=_of_first_block,
+        near=(r"\+= .*exp\(", r"exp\("),
+    ),
+    Mistake(
+        cause="factor",
+        hint="The exponentials are right and their sum is missing: each is divided by the sum of "
+        "its row.",
+        reference=lambda inputs: {"out": _exponentials(inputs)},
+        near=(r"^\w+ = tl\.exp\(", r"exp\("),
+    ),
+)
 
 
 SPEC = Spec(
@@ -103,4 +172,5 @@ SPEC = Spec(
         "`tl.exp(x - row_max) / total`. `x` starts a row at `x_ptr + row * x_stride`, `out` at "
         "`out_ptr + row * out_stride`: they are two different strides.",
     ),
+    mistakes=MISTAKES,
 )

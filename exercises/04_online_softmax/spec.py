@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from grader.spec import (
@@ -11,6 +12,7 @@ from grader.spec import (
     Draw,
     Gates,
     Inputs,
+    Mistake,
     Scored,
     Spec,
     Tolerance,
@@ -36,6 +38,81 @@ def magnitude(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Te
     (max - x) parts in 2**24, and the sum and the division add a few parts more."""
     x = inputs["x"].double()
     return {"out": expected["out"] * (1 + (x.amax(-1, keepdim=True) - x))}
+
+
+def _running(
+    x: Tensor, lanes: int, rescaled: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
+) -> tuple[Tensor, Tensor]:
+    """Return a row's maximum and its running sum, which another formula rescales.
+
+    `rescaled` gets the sum so far, the block's own, the maximum so far and the new one. A GPU
+    computes in float32, where a wrong formula may overflow.
+    """
+    x = x.float()
+    highest = x.new_full((*x.shape[:-1], 1), float("-inf"))
+    total = x.new_zeros(highest.shape)
+    for block in x.split(lanes, -1):
+        new = highest.maximum(block.amax(-1, keepdim=True))
+        total = rescaled(total, (block - new).exp().sum(-1, keepdim=True), highest, new)
+        highest = new
+    return highest, total
+
+
+# Wrong ways to bring a running sum to a new maximum, each with what the hint says of it.
+RESCALED: Mapping[str, Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]] = {
+    "the sum so far stays as it was": lambda total, own, old, new: total + own,
+    "the sum so far is multiplied by exp(new - old), its inverse": lambda total, own, old, new: (
+        total * (new - old).exp() + own
+    ),
+    "the block's own terms shrink as well, though they are right already": (
+        lambda total, own, old, new: (total + own) * (old - new).exp()
+    ),
+}
+
+
+def _softmax_of(how: str, inputs: Inputs, lanes: int) -> Mapping[str, Tensor]:
+    highest, total = _running(inputs["x"], lanes, RESCALED[how])
+    return {"out": (inputs["x"].float() - highest).exp() / total}
+
+
+def _of_last_maximum(inputs: Inputs, lanes: int) -> Mapping[str, Tensor]:
+    """Compute with the maximum of each block in place of the highest so far."""
+    x = inputs["x"].float()
+    total, highest = x.new_zeros((*x.shape[:-1], 1)), x.new_full((*x.shape[:-1], 1), float("-inf"))
+    for block in x.split(lanes, -1):
+        new = block.amax(-1, keepdim=True)
+        total = total * (highest - new).exp() + (block - new).exp().sum(-1, keepdim=True)
+        highest = new
+    return {"out": (x - highest).exp() / total}
+
+
+MISTAKES = (
+    *(
+        Mistake(
+            cause="rescale",
+            hint=f"The running sum is not brought to a new maximum: {how}. When the maximum grows "
+            "from old to new, multiply the sum so far by exp(old - new), and then add the block's "
+            "exp(x - new).",
+            blocked=partial(_softmax_of, how),
+            near=(r"\+=.*exp\(|= .*\w+ *[*+].*exp\(",),
+        )
+        for how in RESCALED
+    ),
+    Mistake(
+        cause="last_block_kept",
+        hint="The maximum is that of the last block alone. Compare the block's maximum with the "
+        "highest so far: new = tl.maximum(old, tl.max(x)).",
+        blocked=_of_last_maximum,
+        near=(r"= tl\.max\(",),
+    ),
+    Mistake(
+        cause="factor",
+        hint="The exponentials are right and their sum is missing: each is divided by the sum of "
+        "its row.",
+        reference=lambda inputs: {"out": (inputs["x"] - inputs["x"].amax(-1, keepdim=True)).exp()},
+        near=(r"exp\(.*\n*", r"exp\("),
+    ),
+)
 
 
 SPEC = Spec(
@@ -100,4 +177,5 @@ SPEC = Spec(
         "each lane, a lane that has seen only masked elements computes -inf - -inf, which is NaN: "
         "replace the factor by 0 there, and rescale the lanes to one maximum at the end.",
     ),
+    mistakes=MISTAKES,
 )

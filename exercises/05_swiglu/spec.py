@@ -11,6 +11,7 @@ from grader.spec import (
     Draw,
     Gates,
     Inputs,
+    Mistake,
     Scored,
     Spec,
     Tolerance,
@@ -54,6 +55,31 @@ def magnitude(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Te
     condition = 1 + (-gate).clamp(0, 128) / 4  # past -128 there is only 0
     by_tanh = (-gate).clamp(min=0) / 8
     return {"out": ((silu.abs() + 2.0**-102) * condition + by_tanh) * up.abs()}
+
+
+MISTAKES = (
+    Mistake(
+        cause="formula",
+        hint="This is sigmoid(gate) * up: silu(gate) is gate * sigmoid(gate).",
+        reference=lambda inputs: {"out": inputs["gate"].sigmoid() * inputs["up"]},
+        near=(r"exp\(|sigmoid\(",),
+    ),
+    Mistake(
+        cause="formula",
+        hint="The sign in the exponential is turned round: silu(gate) is gate / (1 + exp(-gate)), "
+        "with a minus.",
+        reference=lambda inputs: {
+            "out": inputs["gate"] * (-inputs["gate"]).sigmoid() * inputs["up"]
+        },
+        near=(r"exp\(|sigmoid\(",),
+    ),
+    Mistake(
+        cause="never_read",
+        hint="The output is silu(gate) alone: where is it multiplied by up?",
+        reference=lambda inputs: {"out": inputs["gate"] * inputs["gate"].sigmoid()},
+        near=(r"store\(",),
+    ),
+)
 
 
 SPEC = Spec(
@@ -111,4 +137,5 @@ SPEC = Spec(
         "`tl.load(gate_ptr + row * gate_stride + columns, mask=inside)`.",
     ),
     strided=True,
+    mistakes=MISTAKES,
 )

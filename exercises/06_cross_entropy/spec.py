@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from grader.spec import (
@@ -11,6 +12,7 @@ from grader.spec import (
     Draw,
     Gates,
     Inputs,
+    Mistake,
     Scored,
     Spec,
     Tolerance,
@@ -75,6 +77,177 @@ def magnitude(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Te
 def _one_hot(logits: Tensor, column: Tensor) -> Tensor:
     """Shape of `logits`: 1 in each row's `column`, of shape (tokens, 1), and 0 elsewhere."""
     return logits.new_zeros(logits.shape).scatter_(-1, column, 1.0)
+
+
+def _running(
+    x: Tensor, lanes: int, rescaled: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
+) -> tuple[Tensor, Tensor]:
+    """Return a row's maximum and its running sum, which another formula rescales.
+
+    `rescaled` gets the sum so far, the block's own, the maximum so far and the new one. A GPU
+    computes in float32, where a wrong formula may overflow.
+    """
+    x = x.float()
+    highest = x.new_full((*x.shape[:-1], 1), float("-inf"))
+    total = x.new_zeros(highest.shape)
+    for block in x.split(lanes, -1):
+        new = highest.maximum(block.amax(-1, keepdim=True))
+        total = rescaled(total, (block - new).exp().sum(-1, keepdim=True), highest, new)
+        highest = new
+    return highest, total
+
+
+# Wrong ways to bring a running sum to a new maximum, each with what the hint says of it.
+RESCALED: Mapping[str, Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]] = {
+    "the sum so far stays as it was": lambda total, own, old, new: total + own,
+    "the sum so far is multiplied by exp(new - old), its inverse": lambda total, own, old, new: (
+        total * (new - old).exp() + own
+    ),
+    "the block's own terms shrink as well, though they are right already": (
+        lambda total, own, old, new: (total + own) * (old - new).exp()
+    ),
+}
+
+
+def _counting(inputs: Inputs) -> tuple[Tensor, Tensor]:
+    """Return which tokens count, and the columns of their targets, of shape (tokens, 1)."""
+    target = inputs["target"]
+    return target != IGNORED, target.clamp(min=0).unsqueeze(-1)
+
+
+def _rescaled(how: str, inputs: Inputs, lanes: int) -> Mapping[str, Tensor]:
+    counts, column = _counting(inputs)
+    logits = inputs["logits"].float()
+    highest, total = _running(logits, lanes, RESCALED[how])
+    loss = (highest - logits.gather(-1, column) + total.log()).squeeze(-1)
+    share = (logits - highest).exp() / total
+    gradient = inputs["grad_scale"] * (share - _one_hot(logits, column))
+    return {
+        "logits": gradient.masked_fill(~counts.unsqueeze(-1), 0.0),
+        "loss": loss.masked_fill(~counts, 0.0),
+    }
+
+
+def _loss_last(inputs: Inputs) -> Mapping[str, Tensor]:
+    """Take the gradient that lies at the target for the target's logit."""
+    counts, column = _counting(inputs)
+    gradient = reference(inputs)["logits"].to(inputs["logits"].dtype)
+    loss = inputs["logits"].logsumexp(-1) - gradient.gather(-1, column).squeeze(-1)
+    return {"loss": loss.masked_fill(~counts, 0.0)}
+
+
+def _loss_of_share(inputs: Inputs) -> Mapping[str, Tensor]:
+    """Compute -log of the target's share, which float32 rounds to 0 for a small logit."""
+    counts, column = _counting(inputs)
+    share = inputs["logits"].float().softmax(-1).gather(-1, column).squeeze(-1)
+    return {"loss": (-share.log()).masked_fill(~counts, 0.0)}
+
+
+def _shifted(by: int, inputs: Inputs, *, loss: bool) -> Mapping[str, Tensor]:
+    """Take the column that is `by` places after the target, in the loss or in the gradient."""
+    counts, column = _counting(inputs)
+    logits = inputs["logits"]
+    place = (column + by).clamp(0, logits.shape[-1] - 1)
+    inside = (column + by) == place
+    if loss:
+        taken = logits.logsumexp(-1) - logits.gather(-1, place).squeeze(-1)
+        return {"loss": taken.masked_fill(~counts, 0.0)}
+    hot = _one_hot(logits, place) * inside
+    gradient = inputs["grad_scale"] * (logits.softmax(-1) - hot)
+    return {"logits": gradient.masked_fill(~counts.unsqueeze(-1), 0.0)}
+
+
+def _gradient(hot: float, inputs: Inputs) -> Mapping[str, Tensor]:
+    """Subtract `hot` at the target, in place of grad_scale."""
+    counts, column = _counting(inputs)
+    logits = inputs["logits"]
+    gradient = inputs["grad_scale"] * logits.softmax(-1) - hot * _one_hot(logits, column)
+    return {"logits": gradient.masked_fill(~counts.unsqueeze(-1), 0.0)}
+
+
+def _unscaled(inputs: Inputs) -> Mapping[str, Tensor]:
+    return {"logits": reference({**inputs, "grad_scale": 1.0})["logits"]}
+
+
+def _mean(inputs: Inputs) -> Mapping[str, Tensor]:
+    return {"logits": reference(inputs)["logits"] / len(inputs["target"])}
+
+
+def _ignored(inputs: Inputs) -> Mapping[str, Tensor]:
+    rows = inputs["target"] == IGNORED
+    return {"logits": rows.unsqueeze(-1).expand(inputs["logits"].shape), "loss": rows}
+
+
+MISTAKES = (
+    Mistake(
+        cause="ignore_index",
+        hint=f"Only tokens whose target is {IGNORED} are wrong: they do not count, so that their "
+        "loss is 0 and their whole row of logits becomes 0.",
+        only=_ignored,
+        near=(r"if .*(IGNORED|-100|== -1)", r"load\(target|load\(T"),
+    ),
+    *(
+        Mistake(
+            cause="rescale",
+            hint=f"The running sum is not brought to a new maximum: {how}. When the maximum grows "
+            "from old to new, multiply the sum so far by exp(old - new), and then add the block's "
+            "exp(x - new).",
+            blocked=partial(_rescaled, how),
+            near=(r"\+=.*exp\(|= .*\w+ *[*+].*exp\(",),
+        )
+        for how in RESCALED
+    ),
+    Mistake(
+        cause="overwritten_read",
+        hint="The loss is computed with the gradient in place of the target's logit: read the "
+        "logit before the gradient overwrites it.",
+        reference=_loss_last,
+        near=(r"load\(.*\b(target|t|tgt|y)\)",),
+    ),
+    Mistake(
+        cause="overflow",
+        hint="The loss is -log of a share, which is 0 in float32 where the logit is far below the "
+        "maximum. Compute (row_max - x[target]) + log(total): no share is needed.",
+        reference=_loss_of_share,
+        near=(r"log\(",),
+    ),
+    *(
+        Mistake(
+            cause="off_by_one",
+            hint=f"The {what} uses the column {where} the target: columns count from 0, as "
+            "targets do.",
+            reference=partial(_shifted, by, loss=loss),
+            near=(r"(target|\bt|\btgt) *[+-] *1",),
+        )
+        for what, loss in (("loss", True), ("gradient", False))
+        for where, by in (("after", 1), ("before", -1))
+    ),
+    Mistake(
+        cause="formula",
+        hint="The gradient is the softmax alone: grad_scale is missing at the target, where the "
+        "one-hot vector is 1.",
+        reference=partial(_gradient, 0.0),
+        near=(r"store\(logits", r"store\("),
+    ),
+    Mistake(
+        cause="formula",
+        hint="The gradient loses 1 at the target, and not grad_scale: the factor belongs to both.",
+        reference=partial(_gradient, 1.0),
+        near=(r"where\(.*- 1", r"where\("),
+    ),
+    Mistake(
+        cause="factor",
+        hint="The gradient lacks the factor grad_scale.",
+        reference=_unscaled,
+        near=(r"1(\.0)? / ", r"where\("),
+    ),
+    Mistake(
+        cause="factor",
+        hint="The gradient is divided by the number of tokens: the task asks for that of the sum "
+        "of all losses.",
+        reference=_mean,
+    ),
+)
 
 
 SPEC = Spec(
@@ -145,4 +318,5 @@ SPEC = Spec(
         "loaded from. Every logit is read before its own place is overwritten, so no second "
         "copy is needed.",
     ),
+    mistakes=MISTAKES,
 )

@@ -1,4 +1,3 @@
-from . import mistakes as mistakes
 from .acceptance import Expected as Expected
 from .acceptance import expect as expect
 from .acceptance import first_mismatch as first_mismatch
@@ -10,6 +9,9 @@ from .acceptance import output_dtype as output_dtype
 from .acceptance import right_elements as right_elements
 from .acceptance import right_of as right_of
 from .acceptance import shares_right as shares_right
+from .cause import Cause as Cause
+from .cause import Explanation as Explanation
+from .causes import explain as explain
 from .dtypes import DTYPES as DTYPES
 from .dtypes import NAMES as NAMES
 from .dtypes import WORDS as WORDS
@@ -17,6 +19,8 @@ from .dtypes import bits as bits
 from .dtypes import has_unused_nan as has_unused_nan
 from .dtypes import is_whole as is_whole
 from .dtypes import widened as widened
+from .evidence import Evidence as Evidence
+from .evidence import Witness as Witness
 from .inputs import CaseDraw as CaseDraw
 from .inputs import LargeDraw as LargeDraw
 from .inputs import NumberDraw as NumberDraw
@@ -31,6 +35,10 @@ from .properties import SCOPE as SCOPE
 from .properties import Scope as Scope
 from .properties import cases as cases
 from .properties import spread_cases as spread_cases
+from .thread_work import suspects as suspects
 from .undefined import name_origin as name_origin
+from .uses import Use as Use
+from .uses import uses_of_device as uses_of_device
+from .uses import uses_of_threads as uses_of_threads
 from .windows import numbers_of as numbers_of
 from .windows import small_inputs as small_inputs

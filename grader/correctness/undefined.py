@@ -9,8 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from torch import Tensor
+
 from grader.correctness.mismatch import Mismatch
 from grader.model import Origin, printable
+
+# Of each way to combine values, the value that changes nothing.
+NEUTRAL = {"sum": "0.0", "product": "1.0", "maximum": 'float("-inf")', "minimum": 'float("inf")'}
 
 
 def name_origin(
@@ -23,8 +28,19 @@ def name_origin(
     """
     for origin in origins:
         if not origin.output or (mismatch is not None and _is_nan(mismatch, origin.output)):
-            return _unwritten(origin, source) if origin.array else _masked(origin, source)
+            return explain_origin(origin, source)[0]
     return None
+
+
+def explain_origin(origin: Origin, source: Sequence[str]) -> tuple[str, int]:
+    """Return the sentences about an undefined value, and the line that read it (0: not known)."""
+    line = origin.line if 0 < origin.line <= len(source) else 0
+    return (_unwritten if origin.array else _masked)(origin, source), line
+
+
+def reaches(output: Tensor, wrong: Tensor) -> bool:
+    """Say whether the wrong elements are NaN, as those are that an undefined value reaches."""
+    return output.is_floating_point() and bool(output.isnan()[wrong].any())
 
 
 def _is_nan(mismatch: Mismatch, output: str) -> bool:
@@ -34,9 +50,20 @@ def _is_nan(mismatch: Mismatch, output: str) -> bool:
 
 def _masked(origin: Origin, source: Sequence[str]) -> str:
     lanes = f"lanes of {origin.name}" if origin.name else "lanes"
+    place = _place(origin.line, source)
+    if not origin.combined or not 0 < origin.joined <= len(source):
+        return (
+            f"{place} masks off {lanes}, and their undefined values reached {origin.output}. Give "
+            'that load `other=...`: 0 for a sum, float("-inf") for a maximum.'
+        )
+    value, why = NEUTRAL[origin.combined], f"which changes no {origin.combined}"
+    between = source[min(origin.line, origin.joined) - 1 : max(origin.line, origin.joined)]
+    if origin.combined == "sum" and any("exp(" in text or "exp2(" in text for text in between):
+        value, why = NEUTRAL["maximum"], "whose exponential adds 0"
     return (
-        f"{_place(origin, source)} masks off {lanes}, and their undefined values reached "
-        f'{origin.output}. Give that load `other=...`: 0 for a sum, float("-inf") for a maximum.'
+        f"{place} masks off {lanes}, and their undefined values entered the {origin.combined} at "
+        f"line {origin.joined} ({printable(source[origin.joined - 1].strip())}). Give that load "
+        f"`other={value}`, {why}."
     )
 
 
@@ -45,12 +72,12 @@ def _unwritten(origin: Origin, source: Sequence[str]) -> str:
     if origin.output:
         carried = f", and {origin.name or 'its value'} reached {origin.output}"
     return (
-        f"{_place(origin, source)} reads element {origin.element} of {origin.array}, which nothing "
-        f"had written{carried}. Make that memory with torch.zeros, or write to it first."
+        f"{_place(origin.line, source)} reads element {origin.element} of {origin.array}, which "
+        f"nothing had written{carried}. Make that memory with torch.zeros, or write to it first."
     )
 
 
-def _place(origin: Origin, source: Sequence[str]) -> str:
-    if 0 < origin.line <= len(source):
-        return f"Line {origin.line} ({printable(source[origin.line - 1].strip())})"
+def _place(line: int, source: Sequence[str]) -> str:
+    if 0 < line <= len(source):
+        return f"Line {line} ({printable(source[line - 1].strip())})"
     return "The kernel"

@@ -1,9 +1,10 @@
-"""Backends, steps, kinds and bounds that a course adds: folders and files in its `extensions/`.
+"""The additions of a course: backends, steps, kinds, bounds and causes in its `extensions/`.
 
     extensions/backends/NAME/       a backend: `grader.backends.NAME`
     extensions/steps/NAME.py        a step: `grader.grading.steps.NAME`
     extensions/kinds/NAME/          a kind of exercise: `grader.grading.kinds.NAME`
     extensions/bounds/NAME.py       a bound: `grader.speed.bounds.NAME`
+    extensions/causes/NAME.py       a cause: `grader.correctness.causes.NAME`
 
 They run in the judge, and are trusted like a `spec.py`. They come from the course that grades,
 never from a submission.
@@ -23,6 +24,7 @@ PACKAGES = {
     "steps": "grader.grading.steps",
     "kinds": "grader.grading.kinds",
     "bounds": "grader.speed.bounds",
+    "causes": "grader.correctness.causes",
 }
 
 

@@ -6,6 +6,7 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
@@ -13,6 +14,7 @@ from grader.course import EXTENSIONS
 from grader.grading import steps
 from grader.grading.session import Grading
 from grader.grading.step import Finding, Step
+from grader.grading.text_causes import with_cause_of_text
 from grader.machine import gpu_is_lost, lost_gpu
 from grader.model import CannotGrade, Failure, GraderError, Outcome
 from grader.model import Step as StepResult
@@ -124,6 +126,8 @@ def _frames(trace: TracebackType | None) -> Iterator[tuple[Path, int]]:
 
 
 def _record(grading: Grading, step: Step, finding: Finding, duration_s: float) -> StepResult:
+    if finding.failure is not None:
+        finding = replace(finding, failure=with_cause_of_text(finding.failure, grading))
     most = grading.points[step.name]
     passed = finding.outcome is Outcome.PASS and grading.options.case is None
     result = StepResult(

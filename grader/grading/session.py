@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import time
+import traceback
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
@@ -110,6 +111,10 @@ class Grading:
     @property
     def source(self) -> list[str]:
         return re.split(r"\r\n|\r|\n", self.kernel.decode(errors="replace"))
+
+    def note(self, error: Exception) -> None:
+        """Keep the traceback of a fault of ours that changed no verdict."""
+        self.tracebacks.append("".join(traceback.format_exception(error)))
 
     def begin(self, work: Callable[[Grading], T]) -> None:
         """Begin work that a later step needs, in parallel to steps that use the GPU."""

@@ -12,10 +12,10 @@ from grader import backends
 from grader.correctness import (
     expect,
     first_mismatch,
-    mistakes,
     number_text,
     reseeded,
     right_elements,
+    suspects,
     widened,
 )
 from grader.grading import tracing_lanes
@@ -76,7 +76,7 @@ def trace_of(grading: Grading, case: Case | None = None) -> Trace:
         outcome = _outcome(grading, case, inputs, outputs, failed)
         # Where the call itself failed, each index below 0 may be to blame; where nothing did, none.
         blameless = outcome.failure and not outcome.wrong
-        blamed = -1 if blameless else mistakes.suspects(traced, outcome.marked)
+        blamed = -1 if blameless else suspects(traced, outcome.marked)
         arrays, numbers = _arrays(spec, {**inputs, **outputs}, traced.arrays)
         fields = {
             "launches": tuple(

@@ -7,6 +7,7 @@ from .attempts import Signed as Signed
 from .attempts import attempt_json as attempt_json
 from .attempts import login_of as login_of
 from .backend import Abilities as Abilities
+from .backend import Advice as Advice
 from .backend import Backend as Backend
 from .backend import BlockNames as BlockNames
 from .backend import Clash as Clash
@@ -36,6 +37,7 @@ from .exercise import Argument as Argument
 from .exercise import Case as Case
 from .exercise import Gates as Gates
 from .exercise import Inputs as Inputs
+from .exercise import Mistake as Mistake
 from .exercise import Spec as Spec
 from .faults import MOST_FRAMES as MOST_FRAMES
 from .faults import Fault as Fault
@@ -95,6 +97,10 @@ from .results import Width as Width
 from .results import first_error as first_error
 from .results import parse_result as parse_result
 from .results import result_json as result_json
+from .sightings import MOST_RUNS as MOST_RUNS
+from .sightings import MOST_TOUCHED as MOST_TOUCHED
+from .sightings import Sightings as Sightings
+from .sightings import Touched as Touched
 from .texts import LONGEST_TEXT as LONGEST_TEXT
 from .texts import barred as barred
 from .texts import printable as printable

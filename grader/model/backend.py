@@ -62,6 +62,14 @@ class Clash:
     fix: str
 
 
+@dataclass(frozen=True)
+class Advice:
+    """A hint, and the cause that it is for: the stable word that results have (`Failure.cause`)."""
+
+    cause: str
+    text: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Hints:
     """Advice in the words of one library.
@@ -69,14 +77,14 @@ class Hints:
     `reached` asks about elements that were never written. `faster` and `more_warps` are clauses:
     one for a slow kernel, one for a kernel of which too few warps fit. `faults` maps a kind of
     failure to a hint. `messages` maps a kind, and a part of the failure's message, to a closer
-    hint.
+    hint, or to `Advice` where the message names the cause.
     """
 
     reached: str
     faster: str
     more_warps: str
     faults: Mapping[str, str] = field(default_factory=dict)
-    messages: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    messages: Mapping[str, Mapping[str, str | Advice]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

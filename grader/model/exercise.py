@@ -309,6 +309,32 @@ class Scored:
     bound: str = "bandwidth"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Mistake:
+    """A mistake that learners make in one exercise, recognized by the outputs that it gives.
+
+    `cause` is a stable word for programs, `hint` the sentences for the learner. One of three
+    functions recognizes the mistake. `reference(inputs)` returns the outputs that it makes wrong,
+    as a kernel with it computes them; all others are right. `blocked(inputs, lanes)` does so for a
+    kernel that goes through rows by blocks of so many elements. `only(inputs)` marks the elements,
+    by output, that alone can be wrong.
+
+    `near` are regular expressions: the first line of a kernel that has one of them is named.
+    """
+
+    cause: str
+    hint: str
+    reference: Callable[[Inputs], Mapping[str, Tensor]] | None = None
+    blocked: Callable[[Inputs, int], Mapping[str, Tensor]] | None = None
+    only: Callable[[Inputs], Mapping[str, Tensor]] | None = None
+    near: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        given = [each for each in (self.reference, self.blocked, self.only) if each is not None]
+        if len(given) != 1:
+            raise ValueError(f"the mistake {self.cause!r} needs reference, blocked or only")
+
+
 def a_hundredth(case: Case) -> int:
     """Return one percent of an argument with the case's shape and dtype, at least 4 MiB.
 
@@ -343,6 +369,8 @@ class Spec(BaseSpec):
 
     `targets` are compute capabilities, such as 90, for which the step `compile` builds the kernel.
     Without a GPU the first one is required; without any that is 90.
+
+    `mistakes` are those to look for in a wrong output, before those that every exercise has.
     """
 
     kind: str = "kernel"
@@ -369,6 +397,7 @@ class Spec(BaseSpec):
     kernels: bool = True
     flops: Callable[[Case], int] | None = None
     targets: tuple[int, ...] = ()
+    mistakes: tuple[Mistake, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -17,6 +17,7 @@ from typing import Any
 from grader.model import wire
 from grader.model.channel import WireError
 from grader.model.faults import Fault, read_fault
+from grader.model.sightings import Sightings, read_sightings
 from grader.model.traced import Traced, read_traced
 from grader.model.traced_lanes import TracedLanes, read_traced_lanes
 
@@ -31,6 +32,8 @@ PARAMETERS = (
     *("i1", "i8", "i16", "i32", "i64", "u1", "u8", "u16", "u32", "u64", "fp32", "fp64"),
     *("arena", "scratch"),
 )
+
+COMBINED = ("", "sum", "product", "maximum", "minimum")
 
 
 @dataclass(frozen=True)
@@ -208,7 +211,8 @@ class Origin:
     `output` is empty where a value could not be followed, `line` 0 where the load is in no line of
     the kernel file. `name` is the variable that got the value, if the line assigns one. `array` and
     `element` are the place in memory that nothing had written; an empty `array` means lanes that
-    the load masks off.
+    the load masks off. `joined` is the line that first combined the value with others, 0 where none
+    did, and `combined` one of COMBINED: how it did so.
     """
 
     output: str
@@ -216,6 +220,8 @@ class Origin:
     name: str = ""
     array: str = ""
     element: int = 0
+    joined: int = 0
+    combined: str = ""
 
 
 @dataclass(frozen=True)
@@ -229,7 +235,7 @@ class DeviceReport:
     the last call launched, where the judge asked for them. `unlisted` of these are not among them,
     because a report has no room for more. `origins` are those of undefined values that the call
     used; they are material for hints, and decide nothing. `lanes` are there where the judge asked
-    for them, for pictures.
+    for them, for pictures, and so are `sightings`, for hints.
     """
 
     seq: int
@@ -242,6 +248,7 @@ class DeviceReport:
     unlisted: int = 0
     origins: tuple[Origin, ...] = ()
     lanes: TracedLanes | None = None
+    sightings: Sightings | None = None
 
     def dump(self) -> dict[str, Any]:
         return asdict(self)
@@ -254,7 +261,7 @@ class DeviceReport:
         """
         try:
             fault, lacks = message.get("fault"), message.get("not_simulated")
-            lanes = message.get("lanes")
+            lanes, seen = message.get("lanes"), message.get("sightings")
             return cls(
                 seq=wire.integer(message["seq"]),
                 fault=None if fault is None else read_fault(fault),
@@ -266,6 +273,7 @@ class DeviceReport:
                 unlisted=wire.total(message.get("unlisted", 0)),
                 origins=tuple(map(_origin, list(message.get("origins", ()))[:MOST_ORIGINS])),
                 lanes=None if lanes is None else read_traced_lanes(lanes),
+                sightings=None if seen is None else read_sightings(seen),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise WireError(f"a report of another form: {error}") from None
@@ -324,6 +332,8 @@ def _origin(value: Mapping[str, Any]) -> Origin:
         name=wire.text(value["name"]),
         array=wire.text(value["array"]),
         element=wire.total(value["element"]),
+        joined=wire.count(value["joined"]),
+        combined=wire.one_of(COMBINED, value["combined"]),
     )
 
 

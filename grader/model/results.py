@@ -36,7 +36,8 @@ class Frame(Record):
 class Failure(Record):
     """The reason why a step failed, in words for the learner.
 
-    `kind` is a stable word for programs. `case` describes the case for a reader, and `replay` is
+    `kind` is a stable word for programs, and so is `cause`, the likely reason behind it, where the
+    failure shows one. `case` describes the case for a reader, and `replay` is
     the command that runs it again. `frames` holds the learner's frames only, outermost first.
     """
 
@@ -49,6 +50,7 @@ class Failure(Record):
     replay: str | None = None
     frames: tuple[Frame, ...] = ()
     hint: str | None = None
+    cause: str | None = Field(default=None, description="the likely cause, null: not known")
     numbers: Numbers | None = Field(
         default=None, description="of the case, where its outputs are wrong or it is small"
     )

@@ -11,6 +11,7 @@ from .executor import Call as Call
 from .executor import Executor as Executor
 from .executor import KernelFailure as KernelFailure
 from .executor import NotSimulated as NotSimulated
+from .failures import function_around as function_around
 from .fork_server import ForkServer as ForkServer
 from .fork_server import NoWorker as NoWorker
 from .fork_server import describe_end as describe_end
@@ -19,6 +20,7 @@ from .poison import Poison as Poison
 from .pretender import ANSWERS as ANSWERS
 from .pretender import Pretender as Pretender
 from .remote_kernel import RemoteKernel as RemoteKernel
+from .remote_kernel import Watched as Watched
 from .remote_kernel import check_scalars as check_scalars
 from .remote_kernel import destinations as destinations
 from .worker_link import Entry as Entry

@@ -30,11 +30,13 @@ class DeviceLine:
         count: bool = False,
         withhold: bool = False,
         trace: bool = False,
+        record: bool = False,
     ) -> None:
         """Name the arguments of a call that the worker is about to make.
 
         With `count` the device counts what the call does, with `trace` it records each access of
-        each lane. With `withhold` launches have no effect.
+        each lane, with `record` which line accesses which elements. With `withhold` launches have
+        no effect.
         """
         self._ask(
             "begin",
@@ -43,6 +45,7 @@ class DeviceLine:
             count=count,
             withhold=withhold,
             trace=trace,
+            record=record,
             **self._always,
         )
 

@@ -11,6 +11,7 @@ from grader.model import (
     Failure,
     Frame,
     Origin,
+    Sightings,
     Specialisation,
     TensorRef,
     Traced,
@@ -104,11 +105,17 @@ class Executor(Protocol):
         Raises GraderError when the simulated GPU cannot run the call.
         """
 
+    def watch(self, call: Call) -> None:
+        """Call the entry once, and have a simulated device, if there is one, record accesses."""
+
     def kernels(self) -> Sequence[Specialisation]:
         """Return the kernels that the last call launched in simulation."""
 
     def origins(self) -> Sequence[Origin]:
         """Return those of undefined values that the last call used, where a device saw them."""
+
+    def sightings(self) -> Sightings | None:
+        """Return the device's record of the last call that was watched, or went wrong so."""
 
     def close(self) -> str:
         """End; return the start of the printed output."""

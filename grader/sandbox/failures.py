@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from grader import backends
-from grader.model import Backend, Failure, Fault, Frame
+from grader.model import Advice, Backend, Failure, Fault, Frame
 from grader.sandbox.fork_server import describe_end
 
 HUNG_UP = os.EX_PROTOCOL << 8  # wait status of a worker after its line to the judge was closed
@@ -87,8 +87,8 @@ UNSTOPPABLE = Failure(
 
 def from_fault(fault: Fault, backend: str) -> Failure:
     frames = tuple(Frame(line=line, function=f, code=code) for line, f, code in fault.frames)
-    hint = _hint(fault, backends.find(backend))
-    return Failure(kind=fault.kind, message=fault.message, frames=frames, hint=hint)
+    cause, hint = _advice(fault, backends.find(backend))
+    return Failure(kind=fault.kind, message=fault.message, frames=frames, hint=hint, cause=cause)
 
 
 def from_device(fault: Fault, kernel: bytes, backend: str) -> Failure:
@@ -97,7 +97,7 @@ def from_device(fault: Fault, kernel: bytes, backend: str) -> Failure:
         return broke_protocol(fault.message)
     source = kernel.decode(errors="replace").splitlines()
     frames = tuple(
-        (line, _function_around(source, line), source[line - 1].strip())
+        (line, function_around(source, line), source[line - 1].strip())
         for line, _, _ in fault.frames
         if 0 < line <= len(source)
     )
@@ -107,7 +107,7 @@ def from_device(fault: Fault, kernel: bytes, backend: str) -> Failure:
 _DEF = re.compile(r"(?P<indent>\s*)(?:async )?def (?P<name>\w+)")
 
 
-def _function_around(source: Sequence[str], line: int) -> str:
+def function_around(source: Sequence[str], line: int) -> str:
     """Return the name of the function that a line belongs to, as its indentation shows."""
     text = source[line - 1]
     indent = len(text) - len(text.lstrip())
@@ -118,13 +118,17 @@ def _function_around(source: Sequence[str], line: int) -> str:
     return ""
 
 
-def _hint(fault: Fault, backend: Backend) -> str | None:
+def _advice(fault: Fault, backend: Backend) -> tuple[str | None, str | None]:
+    """Return the cause that a fault names, if it names one, and a hint."""
     for text, hint in backend.hints.messages.get(fault.kind, {}).items():
         if text in fault.message:
-            return hint
+            if isinstance(hint, Advice):
+                return hint.cause, hint.text
+            return CAUSES.get(fault.kind), hint
     if fault.kind == "import":
-        return _importable()
-    return backend.hints.faults.get(fault.kind) or HINTS.get(fault.kind)
+        return None, _importable()
+    general = backend.hints.faults.get(fault.kind) or HINTS.get(fault.kind)
+    return CAUSES.get(fault.kind), general
 
 
 def _importable() -> str:
@@ -136,6 +140,14 @@ def _importable() -> str:
 
 
 _OWN_MEMORY = (signal.SIGSEGV, signal.SIGBUS)  # what a kernel touches wrongly, a GPU reports
+# Kinds of failures that are causes themselves.
+CAUSES = {
+    "divergent_barrier": "barrier_in_branch",
+    "divergent_shuffle": "barrier_in_branch",
+    "race": "race",
+    "uninitialised": "unwritten_read",
+    "wrapped_offset": "offset_overflow",
+}
 HINTS = {
     "not_started": "This part is yours to write: the lesson in README.md says what it should do.",
     "syntax": "Python stops at the first line that it cannot read; look at the line before, too.",

@@ -16,6 +16,7 @@ from grader.model import (
     Failure,
     Inputs,
     Origin,
+    Sightings,
     Spec,
     Specialisation,
     TensorRef,
@@ -146,6 +147,12 @@ class Pretender:
 
     def trace_lanes(self, call: Call) -> tuple[TracedLanes, Failure | None]:
         return TracedLanes(), None
+
+    def watch(self, call: Call) -> None:
+        self.call([call])
+
+    def sightings(self) -> Sightings | None:
+        return None
 
     def kernels(self) -> Sequence[Specialisation]:
         return ()

@@ -21,7 +21,9 @@ from grader.model import (
     Failure,
     Inputs,
     Origin,
+    Sightings,
     Spec,
+    TensorRef,
     Traced,
     TracedLanes,
 )
@@ -42,6 +44,16 @@ class Run:
     inputs: dict[str, Tensor | float]
     outputs: dict[str, Tensor]
     unwritten: dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A call's outputs, the device's record of it, the places of its arguments, and its failure."""
+
+    outputs: Mapping[str, Tensor]
+    sightings: Sightings | None
+    layouts: Mapping[str, TensorRef]
+    failure: Failure | None
 
 
 class RemoteKernel:
@@ -152,6 +164,26 @@ class RemoteKernel:
         except KernelFailure as error:
             failure = failure or error.failure
         return filled, traced, failure
+
+    def watch(self, inputs: dict[str, Tensor | float]) -> Watched:
+        """Run in simulation once more, and have a device record which line accesses what.
+
+        A call that fails raises nothing: its failure comes with the record of what it did before.
+        """
+        filled = destinations(self.spec, inputs, self.device)
+        arguments = [(inputs | filled)[a.name] for a in self.spec.arguments]
+        layouts: dict[str, TensorRef] = {}
+        failure = None
+
+        def carry_out(call: Call) -> None:
+            layouts.update({each.name: each for each in call if isinstance(each, TensorRef)})
+            self._executor.watch(call)
+
+        try:
+            self._carry_out(arguments, carry_out)
+        except KernelFailure as error:
+            failure = error.failure
+        return Watched(filled, self._executor.sightings(), layouts, failure)
 
     def _carry_out(
         self,

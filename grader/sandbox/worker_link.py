@@ -21,6 +21,7 @@ from grader.model import (
     Origin,
     Recording,
     Reply,
+    Sightings,
     Spec,
     Specialisation,
     TensorRef,
@@ -86,6 +87,7 @@ class WorkerLink:
         self._loaded = False
         self._origins: tuple[Origin, ...] = ()
         self._lanes: TracedLanes | None = None  # of the last call that was traced
+        self._sightings: Sightings | None = None
         self._prepared = 0  # calls that the next `go` makes
         self._stopped = False
         self._used_s = 0.0  # of the time that one check has
@@ -131,6 +133,11 @@ class WorkerLink:
             return
         for call in calls:
             self._observed("call", self._limit_s(1), call, calls=[_sent(call)])
+
+    def watch(self, call: Call) -> None:
+        self._make_ready()
+        self._sightings = None
+        self._observed("call", self._limit_s(1), call, record=True, calls=[_sent(call)])
 
     def prepare(self, calls: Sequence[Call]) -> None:
         """Hand over the argument lists for `go`, so that the transfer is not timed."""
@@ -315,6 +322,9 @@ class WorkerLink:
     def origins(self) -> Sequence[Origin]:
         return self._origins
 
+    def sightings(self) -> Sightings | None:
+        return self._sightings
+
     def close(self) -> str:
         self._end()
         return self._printed
@@ -328,18 +338,26 @@ class WorkerLink:
         count: bool = False,
         withhold: bool = False,
         trace: bool = False,
+        record: bool = False,
         **message: object,
     ) -> tuple[Reply, DeviceReport | None]:
         """Have the worker carry out one call; return its device's report as well, if it has one."""
         if self._device is None:
             return self._exchange(operation, limit_s, **message), None
         try:
-            self._device.begin(observed, limit_s, count=count, withhold=withhold, trace=trace)
+            self._device.begin(
+                *(observed, limit_s),
+                count=count,
+                withhold=withhold,
+                trace=trace,
+                record=record,
+            )
             self._watched = True
             reply = self._exchange(operation, limit_s, **message)
             self._watched = False
             report = self._device.end(limit_s)
             self._origins, self._lanes = report.origins, report.lanes
+            self._sightings = report.sightings
         except TimedOut:
             self._end()
             raise KernelFailure(failures.too_long(operation, limit_s)) from None
@@ -375,6 +393,7 @@ class WorkerLink:
         try:
             report = self._device.end(LAST_REPORT_S)
             self._origins, self._lanes = report.origins, report.lanes
+            self._sightings = report.sightings
             return report
         except TimedOut:
             if timed_out is None:

@@ -57,6 +57,30 @@ def test_a_value_that_is_wrong_for_another_reason(wrong: Mismatch) -> None:
     assert name_origin([MASKED, NOT_FOLLOWED], SOURCE, wrong) is not None
 
 
+@pytest.mark.parametrize(
+    ("line", "combined", "said"),
+    [
+        ("m = tl.max(x)", "maximum", 'Give that load `other=float("-inf")`, which changes no'),
+        ("m = tl.min(x)", "minimum", 'Give that load `other=float("inf")`, which changes no'),
+        ("s = tl.sum(x)", "sum", "Give that load `other=0.0`, which changes no sum."),
+        ("s = tl.sum(tl.exp(x))", "sum", '`other=float("-inf")`, whose exponential adds 0.'),
+    ],
+)
+def test_the_line_that_the_values_enter(line: str, combined: str, said: str) -> None:
+    origin = Origin("out", 1, "x", joined=2, combined=combined)
+    hint = name_origin([origin], [SOURCE[0], line], mismatch())
+    assert hint is not None
+    assert f"their undefined values entered the {combined} at line 2 ({line})" in hint
+    assert said in hint
+
+
+def test_a_line_that_the_file_does_not_have_is_not_named() -> None:
+    origin = Origin("out", 1, "x", joined=7, combined="sum")
+    hint = name_origin([origin], SOURCE, mismatch())
+    assert hint is not None
+    assert "reached out" in hint
+
+
 def test_no_origin() -> None:
     assert name_origin([], SOURCE, mismatch()) is None
 

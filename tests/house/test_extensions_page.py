@@ -1,4 +1,4 @@
-"""docs/extensions.md lists the fields of a step, a kind and a bound."""
+"""docs/extensions.md lists the fields of a step, a kind, a bound and a cause."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import fields
 import pytest
 from pages import BLOCK, ROOT, rows, section
 
+from grader.correctness.cause import Cause
 from grader.grading import step
 from grader.grading.kind import Kind
 from grader.speed.bound import Bound
@@ -17,8 +18,13 @@ PAGE = ROOT / "docs" / "extensions.md"
 
 @pytest.mark.parametrize(
     ("title", "record"),
-    [("A step", step.Step), ("A kind of exercise", Kind), ("A bound", Bound)],
-    ids=["step", "kind", "bound"],
+    [
+        ("A step", step.Step),
+        ("A kind of exercise", Kind),
+        ("A bound", Bound),
+        ("A cause", Cause),
+    ],
+    ids=["step", "kind", "bound", "cause"],
 )
 def test_every_field_is_listed(title: str, record: type):
     listed = [word for row in rows(section(PAGE, title)) for word in re.findall(r"`(\w+)", row[0])]

@@ -13,7 +13,9 @@ from grader.model import messages
 from grader.model.channel import WireError
 from grader.model.faults import MOST_FRAMES, Fault
 from grader.model.messages import BuildOptions, DeviceReport, Origin, Reply, Specialisation, listed
+from grader.model.sightings import Sightings, Touched
 from grader.model.texts import LONGEST_TEXT, printable
+from grader.model.traced import LaunchRef
 
 
 def test_a_reply_survives_the_wire():
@@ -210,3 +212,42 @@ def test_the_names_in_origins_are_cleaned():
     [origin] = DeviceReport.parse(json.loads(json.dumps(report.dump()))).origins
     assert "\n" not in origin.name
     assert "\x1b" not in origin.name
+
+
+SIGHTINGS = Sightings(
+    (LaunchRef("kernel", (2, 1, 1), (128, 1, 1)),),
+    (Touched(3, "read", "x", ((0, 4), (6, 8)), 4, True, 2), Touched(5, "write", "out", ((0, 4),))),
+    {"out": ((1, 2),)},
+    cut=True,
+)
+
+
+def test_what_a_device_saw_crosses_whole():
+    report = DeviceReport(seq=3, sightings=SIGHTINGS)
+    assert DeviceReport.parse(json.loads(json.dumps(report.dump()))) == report
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"line": -1},
+        {"kind": "writes"},
+        {"runs": [[3, 3]]},
+        {"runs": [[-1, 3]]},
+        {"runs": [[0, 1, 2]]},
+        {"lanes": "4"},
+        {"array": 3},
+    ],
+)
+def test_sightings_of_another_form_are_no_report(field: dict[str, object]):
+    message = json.loads(json.dumps(DeviceReport(seq=3, sightings=SIGHTINGS).dump()))
+    message["sightings"]["touched"][1] |= field
+    with pytest.raises(WireError):
+        DeviceReport.parse(message)
+
+
+def test_a_combination_that_is_none_is_no_report():
+    message = json.loads(json.dumps(DeviceReport(seq=3, origins=ORIGINS).dump()))
+    message["origins"][0]["combined"] = "mixture"
+    with pytest.raises(WireError):
+        DeviceReport.parse(message)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from grader.model import Advice
+
 FAULTS = {
     "compile": "numba compiles a part of Python for a GPU: numbers, elements of arrays, Python's "
     "math and the names of cuda.",
@@ -17,7 +19,7 @@ FAULTS = {
     "two accesses, or make both of them atomic.",
 }
 # By a part of the simulator's question about an index, where the cause is not a missing check.
-OUTSIDE = {
+OUTSIDE: dict[str, str | Advice] = {
     "its two indices exchanged": "The first index of a table is the row and the second the column; "
     "x is the column by custom. If they are in order, the access needs an `if` that checks that "
     "they lie inside the array.",
@@ -25,16 +27,23 @@ OUTSIDE = {
     "index is meant, the access needs an `if` that checks that it lies inside the array.",
 }
 # By a part of the simulator's message on a race that no barrier can prevent.
-RACES = {
-    "blocks run in any order": "Blocks do not wait for each other, not even at a barrier: give "
-    "each block elements of its own (is the block's number missing in the index?), or make both "
-    "accesses atomic.",
-    "both run that line": "Let each thread write an element of its own, or only one of them write.",
+RACES: dict[str, str | Advice] = {
+    "blocks run in any order": Advice(
+        "race",
+        "Blocks do not wait for each other, not even at a barrier: give each block elements of "
+        "its own (is the block's number missing in the index?), or make both accesses atomic.",
+    ),
+    "both run that line": Advice(
+        "race", "Let each thread write an element of its own, or only one of them write."
+    ),
 }
 # By a part of the simulator's reason to refuse a launch.
-LAUNCHES = {
-    "at least one block,": "Does the number of blocks round up? A few elements, fewer than a block "
-    "has threads, need a block, too.",
+LAUNCHES: dict[str, str | Advice] = {
+    "at least one block,": Advice(
+        "tail",
+        "Does the number of blocks round up? A few elements, fewer than a block "
+        "has threads, need a block, too.",
+    ),
 }
 TUPLE = (
     "A tuple is used as one number. cuda.grid(1) gives one number, but cuda.grid(2) two: "
@@ -45,7 +54,7 @@ ARRAY_AS_SIZE = (
     "be an array, whose length is a.size, nor None, which a function without `return` gives."
 )
 # By a part of an error of Python, numpy or the simulator that does not name the mistake.
-EXCEPTIONS = {
+EXCEPTIONS: dict[str, str | Advice] = {
     "'function' object is not subscriptable": "Only a function with @cuda.jit above it is a "
     "kernel, which kernel[blocks, threads](...) launches; any other is called with () alone.",
     "'int' object is not callable": "A number is called as if it were a function: "
@@ -58,8 +67,11 @@ EXCEPTIONS = {
     "index missing, as in a[i]?",
     "too many indices for array": "A row of elements takes one index, a[i], and a table two, "
     "a[row, column].",
-    "must be Tensor": "torch works on tensors, not on the numbers in a kernel, for which Python's "
-    "math is there: math.exp for torch.exp, for example.",
+    "must be Tensor": Advice(
+        "host_library",
+        "torch works on tensors, not on the numbers in a kernel, for which Python's "
+        "math is there: math.exp for torch.exp, for example.",
+    ),
     "only integers, slices": "An index must be a whole number: cuda.threadIdx, for example, has "
     "the parts .x, .y and .z, and / gives no whole number, but // does.",
     "'Array'": "A kernel works with single elements, such as a[i], not with whole arrays.",
@@ -70,10 +82,15 @@ EXCEPTIONS = {
     "launch configuration was not": ARRAY_AS_SIZE,
     "is computed in the kernel": "No compiler for a GPU takes that: write plain numbers, or the "
     "name of a constant that the file computes outside of the kernel, such as WIDTH = TILE + 1.",
-    "is not known before the kernel runs": "The compiler must know it: write plain numbers, or a "
-    "constant of the file.",
-    "returns a value, and nobody": "No compiler for a GPU takes such a kernel. A kernel writes its "
-    "answer into an array, such as out[i] = value, and `return` alone ends a thread early.",
+    "is not known before the kernel runs": Advice(
+        "arange_not_constant",
+        "The compiler must know it: write plain numbers, or a constant of the file.",
+    ),
+    "returns a value, and nobody": Advice(
+        "value_returned",
+        "No compiler for a GPU takes such a kernel. A kernel writes its "
+        "answer into an array, such as out[i] = value, and `return` alone ends a thread early.",
+    ),
     "by in cuda.shfl": "/ gives no whole number, but // does.",
     "unhashable type": ARRAY_AS_SIZE,
     "cuda.shfl": "A shuffle is called as cuda.shfl_down_sync(mask, value, by): first comes a mask, "
@@ -86,7 +103,7 @@ EXCEPTIONS = {
     "cuda.shared.array(64, float32).",
 }
 # By a part of what numba's compiler refuses.
-REFUSED = {
+REFUSED: dict[str, str | Advice] = {
     "more kernels than are compiled": "Other types of arguments make another kernel, and so does "
     "another number of threads in a block: launch all blocks with the same.",
     "takes no (bool)": "A vote takes a whole number here: write 1 if x > 0 else 0 for x > 0.",
@@ -94,17 +111,28 @@ REFUSED = {
     "cuda.atomic.add takes others, too.",
     "cuda.atomic.dec": "cuda.atomic.inc and dec take arrays of uint32 and uint64; "
     "cuda.atomic.sub takes others, too.",
-    "on whole arrays": "Numpy's functions do not work on single numbers in a kernel: write "
-    "math.exp for np.exp, for example.",
-    "is a plain function": "Write @cuda.jit(device=True) above each function that a kernel calls.",
-    "a list": "Threads have no lists: use cuda.local.array, a tuple, or an array as an argument.",
+    "on whole arrays": Advice(
+        "host_library",
+        "Numpy's functions do not work on single numbers in a kernel: write "
+        "math.exp for np.exp, for example.",
+    ),
+    "is a plain function": Advice(
+        "host_function", "Write @cuda.jit(device=True) above each function that a kernel calls."
+    ),
+    "a list": Advice(
+        "python_list",
+        "Threads have no lists: use cuda.local.array, a tuple, or an array as an argument.",
+    ),
     "a tuple of 1 ": "An index along one axis is a number, without the comma that makes a tuple.",
     "is nothing that a kernel": "A kernel uses numbers, tuples and arrays of the file, functions "
     "with @cuda.jit(device=True) above them, and cuda's names with `cuda.` in front.",
     "in one place and": "A variable has one type in the whole kernel: give it another name, or "
     "the same kind of value in both places.",
-    "it returns a value": "A kernel writes its answer into an array, such as out[i] = value, and "
-    "`return` alone ends a thread early.",
+    "it returns a value": Advice(
+        "value_returned",
+        "A kernel writes its answer into an array, such as out[i] = value, and "
+        "`return` alone ends a thread early.",
+    ),
     "cannot be changed": "Pass the array to the kernel as an argument.",
 }
 MESSAGES = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from grader.model import Advice
+
 _EACH_ELEMENT = (
     "`if`, `while`, `and` and `or` decide once for all elements of a block. For each element use "
     "tl.where(condition, a, b), or a mask; join conditions by & and |."
@@ -36,8 +38,29 @@ _WHAT_A_LAUNCH_TAKES = (
     "x.shape[0] and not x.shape, x.numel() and not x.numel."
 )
 
+_SCALAR_BOUNDS = (
+    "A loop counts from one number to another: of a block take one with tl.sum or tl.max, or pass "
+    "the length as an argument."
+)
+_NO_OPERATOR = (
+    "A kernel has the operators of numbers: + - * / // % & | ^ << >> < <= > >= == != and not."
+)
+_DOT_SHAPES = (
+    "tl.dot(a, b) takes tables of (M, K) and (K, N), each side 16 or more; vectors are multiplied "
+    "with tl.sum(a * b)."
+)
+_DOT_TYPES = (
+    "tl.dot takes two tables of one type, such as float16, and adds in float32: round the result "
+    "with .to(...)."
+)
+_AXES = (
+    "A block of one axis is reduced along axis=0; the axes of a table are 0 (down) and 1 (across)."
+)
+_RANGES = "The number does not fit its type: 2**31 and more need .to(tl.int64)."
+_TYPES = "Types are those of tl: tl.float32, tl.float16, tl.int32 and so on."
+
 # The first part that the sentence contains decides.
-COMPILER = {
+COMPILER: dict[str, str | Advice] = {
     "more kernels than are compiled": "Each value of a tl.constexpr makes another kernel: make "
     "what changes from launch to launch an ordinary argument.",
     "Boolean value of Tensor": _EACH_ELEMENT,
@@ -60,13 +83,17 @@ COMPILER = {
     "StopIteration()": "Define helpers outside of the kernel, with @triton.jit above them.",
     "AssertionError()": "A kernel is compiled: it knows only a part of Python. Write this line in "
     "simpler steps.",
-    "Cannot access global variable": "Make it a constant, NAME = tl.constexpr(2), or pass it to "
-    "the kernel as an argument.",
+    "Cannot access global variable": Advice(
+        "missing_constexpr",
+        "Make it a constant, NAME = tl.constexpr(2), or pass it to the kernel as an argument.",
+    ),
     "is not defined": "Look for a misspelling, or for a name that only a loop or one branch of an "
     "`if` assigns. Of Python's own functions a kernel has range, min, max, len, int, float and "
     "print.",
     "Unsupported function referenced": _OWN_FUNCTION,
-    "must be real number, not tensor": "math's functions take Python's numbers. " + _OF_TL,
+    "must be real number, not tensor": Advice(
+        "python_math", "math's functions take Python's numbers. " + _OF_TL
+    ),
     "has no attribute 'tanh'": "tanh is in libdevice: from triton.language.extra import libdevice, "
     "and then libdevice.tanh(x).",
     "module 'triton.language' has no": "Look for a misspelling: tl has no such name. More "
@@ -75,8 +102,11 @@ COMPILER = {
     + _OF_TL,
     "got an unexpected keyword argument": "Look for a misspelling: tl.load has mask= and other=, "
     "tl.store has mask=, reductions have axis=.",
-    "has no attribute append": "A list in a kernel is fixed, like a tuple: a block made with "
-    "tl.zeros holds what a loop collects.",
+    "has no attribute append": Advice(
+        "python_list",
+        "A list in a kernel is fixed, like a tuple: a block made with "
+        "tl.zeros holds what a loop collects.",
+    ),
     "'MatMult' object": "tl.dot(a, b) multiplies matrices, with 16 or more along the common axis.",
     "int() argument": "Convert a block with x.to(tl.int32).",
     "float() argument": "Convert a block with x.to(tl.float32).",
@@ -85,16 +115,18 @@ COMPILER = {
     "has no len()": "A block's sizes are those that it was made with, such as BLOCK.",
     "Loop-carried variable": _ONE_TYPE,
     "Mismatched type for": _ONE_TYPE,
-    "must be a power of 2": _POWER_OF_TWO,
-    "arange's arguments must be": _BLOCK_SIZE,
-    "must have type `constexpr": _BLOCK_SIZE,
+    "must be a power of 2": Advice("arange_not_power_of_two", _POWER_OF_TWO),
+    "arange's arguments must be": Advice("arange_not_constant", _BLOCK_SIZE),
+    "must have type `constexpr": Advice("arange_not_constant", _BLOCK_SIZE),
     "exceeds triton maximum tensor numel": "A block has at most 1,048,576 elements: let a program "
     "take several smaller ones in a loop.",
     "_semantic": "A pointer is no array: tl.load(pointer + offsets, mask=...) reads from it. "
     "Elsewhere: " + _OWN_FUNCTION,
-    "__setitem__": "A pointer is no array: tl.store(pointer + offsets, values, mask=...) writes "
-    "to it.",
-    "unsupported tensor index": _NO_INDEX,
+    "__setitem__": Advice(
+        "pointer_assigned",
+        "A pointer is no array: tl.store(pointer + offsets, values, mask=...) writes to it.",
+    ),
+    "unsupported tensor index": Advice("pointer_indexed", _NO_INDEX),
     "Unsupported ptr type": "The first argument is an address: a pointer that the launch passed, "
     "plus offsets.",
     "Pointer argument of": "The first argument is an address: a pointer that the launch passed, "
@@ -111,26 +143,140 @@ COMPILER = {
     "has no attribute 'func'": "A kernel's `for` goes over range(...), tl.range(...) or "
     "tl.static_range(...).",
     "has no attribute 'scalar'": "Types are those of tl: x.to(tl.float32).",
-    "has no attribute 'to_ir'": "Types are those of tl: tl.float32, and not torch.float32.",
+    "has no attribute 'to_ir'": Advice(
+        "host_library", "Types are those of tl: tl.float32, and not torch.float32."
+    ),
+    "axis must be 0, 1, or 2": "A grid has three axes, 0 to 2: put more of them into one, and take "
+    "it apart with // and %.",
+    "arange's end argument must be greater": "tl.arange(0, BLOCK) counts from 0 to BLOCK - 1.",
+    "arange must fit in int32": "A block begins near 0: add large offsets to it afterwards.",
+    "For lower bound must be a scalar": _SCALAR_BOUNDS,
+    "For upper bound must be a scalar": _SCALAR_BOUNDS,
+    "For step must be a scalar": _SCALAR_BOUNDS,
+    "iterators are currently supported": "A kernel's `for` goes over range(...), tl.range(...) or "
+    "tl.static_range(...).",
+    "used as tl.static_range": "tl.static_range is unrolled when the kernel is compiled: its "
+    "bounds are tl.constexpr. range(...) takes all others.",
+    "else after for": "A kernel's `for` has no `else`.",
+    "nested comprehensions": "Write loops, or use a block: a kernel's Python has no nested "
+    "comprehensions.",
+    "nested function definition": "Define helpers outside of the kernel, with @triton.jit above "
+    "them.",
+    "AST binary operator": _NO_OPERATOR,
+    "AST comparison operator": _NO_OPERATOR,
+    "AST unary operator": _NO_OPERATOR,
+    "AST boolean operator": _NO_OPERATOR,
+    "is not a triton value": "What a loop carries on is a number or a block: start it before the "
+    "loop with 0.0 or tl.zeros.",
+    "cannot reassign constexpr": "A tl.constexpr stays as it is: give the changing number another "
+    "name.",
+    "constexpr cannot be reassigned": "A tl.constexpr stays as it is: give the changing number "
+    "another name.",
+    "initial value for": _ONE_TYPE,
+    "Loop carried variable": _ONE_TYPE,
+    "`if` conditionals can only accept": _EACH_ELEMENT,
+    "Inconsistent return types": "All `return`s of a function give the same type: write "
+    "tl.where(condition, a, b), or convert with .to(...).",
+    "marked noinline, but was called with non-scalar": "A function with noinline=True takes single "
+    "numbers only: take that option away.",
+    "tensors must have the same rank": _SHAPES,
+    "tensor dims must match": _SHAPES,
+    "Cannot broadcast": _SHAPES,
+    "expanded size of the tensor": _SHAPES,
+    "cannot change total number of elements": _SHAPES,
+    "permute dims must": "tl.trans(x) of a table exchanges its two axes; more axes are listed, "
+    "each once.",
+    "tl.trans invoked with": "A transposition takes a table: x[:, None] and x[None, :] add an "
+    "axis.",
+    "only accepts size-1 tensor": "One number is taken from a block with tl.sum or tl.max, and "
+    "from memory with tl.load(pointer + i).",
+    "can only unsplat single-element": "One number is taken from a block with tl.sum or tl.max.",
+    "Cannot splat a block": "A block stays a block: x[:, None] adds an axis, and tl.broadcast_to "
+    "repeats it.",
+    "to tensor": "A kernel's values are numbers and blocks: text, lists and tuples are none.",
+    "must have equal ranks": _DOT_SHAPES,
+    "must have equal batch shapes": _DOT_SHAPES,
+    "must have equal reduction dimensions": _DOT_SHAPES,
+    "Both inputs must be either 2D or 3D": _DOT_SHAPES,
+    "are not compatible for matmul": _DOT_SHAPES,
+    "Input shapes should have M": _DOT_SHAPES,
+    "accumulator shape is incompatible": _DOT_SHAPES,
+    "Unsupported lhs dtype": _DOT_TYPES,
+    "Unsupported rhs dtype": _DOT_TYPES,
+    "Both operands must be same dtype": _DOT_TYPES,
+    "out_dtype=bfloat16 is unsupported": _DOT_TYPES,
+    "Only float32 is supported for out_dtype": _DOT_TYPES,
+    "input_precision": 'tl.dot takes input_precision="ieee" for exact float32, "tf32" or "tf32x3".',
+    "reduction axis must be": _AXES,
+    "scan axis": _AXES,
+    "invalid axis": _AXES,
+    "duplicate axes": _AXES,
+    "inputs must have the same shape": _SHAPES,
+    "histogram only supports": "tl.histogram takes a block of integers along one axis.",
+    "different signedness": "Convert both sides to one type: x.to(tl.int32).",
+    "unsigned tensor and a negative scalar": "Convert first: x.to(tl.int32).",
+    "cannot add pointers": "Add an integer offset to a pointer, not another pointer: "
+    "tl.load(pointer + offsets) reads what is there.",
+    "fdiv must have floating": "Divide with /, or convert with .to(tl.float32).",
+    "floating point clamp": "tl.clamp takes floats: use tl.minimum and tl.maximum for integers.",
+    "wrong type argument to unary": "A minus belongs before a number, not before a pointer.",
+    "Nonrepresentable integer": _RANGES,
+    "is out of range for type": _RANGES,
+    "cannot cast": _TYPES,
+    "Cannot bitcast": _TYPES,
+    "Invalid rounding mode": 'fp_downcast_rounding is "rtne", to the nearest number, or "rtz".',
+    "fp_downcast_rounding should be set only": "Rounding is chosen where bits are lost: from a "
+    "wider float to a narrower one.",
+    "Mask must have boolean": "A mask is a comparison, such as offsets < n.",
+    "cannot be specified for loading block pointers": "A block pointer has boundary_check= and "
+    "padding_option= in place of mask= and other=.",
+    "`boundary_check` argument is not supported": "Pointers plus offsets take mask= and other=.",
+    "Cannot store to a constant pointer": "Store to an output: this pointer is only to be read.",
+    "Expected pointer argument to have shape": _SHAPES,
+    "expected pointer": _SHAPES,
+    "atomic_": "tl.atomic_add takes float32, float64 and integers of 32 or 64 bits: convert first, "
+    "or add in float32 and round at the end.",
+    "Eviction policy": 'eviction_policy is "", "evict_first" or "evict_last".',
+    "Cache modifier": 'cache_modifier is "", ".ca", ".cg" or ".cv"; most kernels need none.',
+    "Memory semantic": 'sem is "acquire", "release", "acq_rel" or "relaxed".',
+    "propagate_nan": "tl.maximum takes propagate_nan=tl.PropagateNan.ALL or NONE.",
+    "`static_assert` requires": 'tl.static_assert(condition, "text").',
+    "min requires at least 2": "min and max of a kernel take two numbers; tl.min and tl.max "
+    "reduce a block.",
+    "not supported in this architecture": "This GPU has no such type: use float16 or bfloat16.",
+    "Unsupported floating-point type": _TYPES,
+    "Unsupported type": _TYPES,
+    "Unexpected dtype": "tl.math takes float32 and float64: x.to(tl.float32).",
+    "unexpected type": _TYPES,
+    "has changed since we compiled": "A global that a kernel uses stays as it is: pass the number "
+    "as an argument.",
+    "@jit functions should be defined in a Python file": "Write the kernel into kernel.py itself: "
+    "exec and eval leave no source that can be compiled.",
+    "No valid autotuner configs": "Every configuration was refused: look at the sizes of blocks.",
+    "Conflicting meta-parameters": "What @triton.autotune chooses is not passed at the launch.",
     "KeyError(": "A kernel cannot call itself.",
 }
 
-LAUNCH = {
+LAUNCH: dict[str, str | Advice] = {
     "'function' object is not subscriptable": "Only a function with @triton.jit above it is a "
     "kernel, which kernel[grid](...) launches; any other is called with () alone.",
-    "Cannot call @triton.jit'd outside": "Launch a kernel on a grid of programs: "
-    "kernel[(programs,)](...).",
+    "Cannot call @triton.jit'd outside": Advice(
+        "no_grid", "Launch a kernel on a grid of programs: kernel[(programs,)](...)."
+    ),
     "num_warps must be a power of 2": "Take 1, 2, 4, 8, 16 or 32 warps.",
     "was specified but unrecognised": "Look for a misspelling: options are num_warps, num_stages "
     "and num_ctas, and all else are parameters of the kernel.",
     "dynamic_func() missing": "A parameter of the kernel gets no argument; tl.constexpr ones are "
     "passed by name, as in BLOCK=1024.",
     "dynamic_func()": _ARGUMENTS,
-    "object of type 'int' has no len()": "A grid is a tuple, with a comma even for one axis: "
-    "kernel[(programs,)](...).",
-    "'float' object cannot be interpreted as an integer": "A grid counts programs: round up with "
-    "triton.cdiv(n, BLOCK).",
-    "tuple index out of range": "A grid has one to three axes.",
+    "object of type 'int' has no len()": Advice(
+        "grid_not_tuple",
+        "A grid is a tuple, with a comma even for one axis: kernel[(programs,)](...).",
+    ),
+    "'float' object cannot be interpreted as an integer": Advice(
+        "grid_not_tuple", "A grid counts programs: round up with triton.cdiv(n, BLOCK)."
+    ),
+    "tuple index out of range": Advice("grid_not_tuple", "A grid has one to three axes."),
     "failed to specialize argument": _WHAT_A_LAUNCH_TAKES,
     "device type tensor to numpy": _WHAT_A_LAUNCH_TAKES,
     "(cpu tensor?)": "A kernel takes tensors on the GPU: make them there, as in "
@@ -150,4 +296,4 @@ BLOCKS = (
 )
 
 # Of the messages about an access out of bounds.
-WRAPPED = {"an offset computed in": WIDEN}
+WRAPPED: dict[str, str | Advice] = {"an offset computed in": Advice("offset_overflow", WIDEN)}

@@ -125,8 +125,9 @@ def test_lanes_that_a_mask_switches_off(checked: Callable[[str], Finding]) -> No
     hint = hint_of(checked(ROWS.format(**RIGHT | {"other": ""})))
     assert hint.startswith(
         "Line 11 (x = tl.load(x_ptr + row * x_stride + at, mask=at < columns).to(tl.float32)) "
-        "masks off lanes of x, and their undefined values reached out. Give that load `other=...`"
+        "masks off lanes of x, and their undefined values entered the maximum at line 13 "
     )
+    assert hint.endswith('Give that load `other=float("-inf")`, which changes no maximum.')
 
 
 def test_the_line_is_named_by_a_later_worker_too(checked: Callable[..., Finding]) -> None:

@@ -11,6 +11,7 @@ from grader.backends.triton.device import faults, lane_rows
 from grader.backends.triton.device.lane_log import LaneLog
 from grader.backends.triton.device.provenance import Provenance
 from grader.backends.triton.device.requests import Requested
+from grader.backends.triton.device.sightings import Recorder
 from grader.backends.triton.device.sites import Source
 from grader.backends.triton.device.traffic import Traffic
 from grader.backends.triton.device.ttir.records import Site
@@ -35,6 +36,7 @@ class Call:
     withhold: bool = False
     traffic: Traffic | None = None
     provenance: Provenance | None = None
+    recorder: Recorder | None = None
     specialisations: dict[Hashable, Specialisation] = field(default_factory=dict)
     launches: int = 0
     held: int = 0
@@ -48,10 +50,11 @@ class Call:
     def begun(cls, message: Mapping[str, Any], arena: int) -> Call:
         """Begin a call; the worker has mapped the arena at this address."""
         spans = [_span(ref, arena) for ref in message["refs"]]
+        source = Source(message["file"], message["source"].splitlines())
         traffic = Traffic(spans) if message["count"] else None
         return cls(
             spans=tuple(span for span, _ in spans),
-            source=Source(message["file"], message["source"].splitlines()),
+            source=source,
             backwards=runs_backwards(ref["shape"] for ref in message["refs"]),
             withhold=message["withhold"],
             traffic=traffic,
@@ -61,6 +64,7 @@ class Call:
                 lane_rows.argument(ref, span, size)
                 for ref, (span, size) in zip(message["refs"], spans, strict=True)
             ),
+            recorder=Recorder(spans, source) if message.get("record") else None,
         )
 
     def attempt(self, launch: Callable[[], None]) -> None:
@@ -89,6 +93,8 @@ class Call:
         self.held = max(self.held, sum(storage.size for storage in request.storages))
         if self.traffic is not None:
             self.traffic.begin(math.prod(request.grid))
+        if self.recorder is not None:
+            self.recorder.begin(request.kernel, request.grid, request.warps)
 
     @property
     def ended(self) -> bool:
@@ -125,6 +131,7 @@ class Call:
             lanes=None
             if self.log is None
             else lane_rows.traced(self.log, self.places, self.source),
+            sightings=None if self.recorder is None else self.recorder.sightings(),
         )
 
     def _counts(self) -> dict[str, int]:

@@ -130,6 +130,7 @@ class Device:
             races=Races(spans, request.grid, call.source),
             traffic=call.traffic,
             provenance=call.provenance,
+            recorder=call.recorder,
             source=call.source,
             scratch=scratch,
         )

@@ -18,9 +18,10 @@ from grader.backends.triton.device.lanes import Lanes
 from grader.backends.triton.device.mappings import Bits, Mapping, Mappings
 from grader.backends.triton.device.provenance import Provenance
 from grader.backends.triton.device.races import Races
+from grader.backends.triton.device.sightings import Recorder
 from grader.backends.triton.device.sites import Source
 from grader.backends.triton.device.traffic import Traffic
-from grader.backends.triton.device.ttir.records import Operation
+from grader.backends.triton.device.ttir.records import Operation, Site
 from grader.backends.triton.device.undefined import float_like
 from grader.backends.triton.device.values import whole
 from grader.backends.triton.device.wide_indices import Exact
@@ -41,6 +42,7 @@ class Memory:
         races: Races | None = None,
         traffic: Traffic | None = None,
         provenance: Provenance | None = None,
+        recorder: Recorder | None = None,
         source: Source | None = None,
         scratch: Sequence[Span] = (),
     ) -> None:
@@ -56,6 +58,7 @@ class Memory:
         self._races = races
         self._traffic = traffic
         self._provenance = provenance
+        self._recorder = recorder
         self._source = source or Source()
         self._scratch = scratch
         self.changes = 0
@@ -96,6 +99,11 @@ class Memory:
     def undefined_loads(self) -> int:
         """The highest number that an undefined value may have, or 0 if there is none yet."""
         return 0 if self._provenance is None else self._provenance.highest
+
+    def note_combined(self, numbers: Tensor | None, site: Site, operation: str) -> None:
+        """Note where undefined values, of these numbers, meet other values."""
+        if numbers is not None and self._provenance is not None:
+            self._provenance.combined(numbers, site, operation)
 
     def atomic(self, access: Access, update: Update, *operands: Tensor) -> Tensor:
         """Update elements, one lane after the other; return what each lane found."""
@@ -144,6 +152,8 @@ class Memory:
             )
         if self._traffic is not None:
             self._traffic.see(lanes)
+        if self._recorder is not None:
+            self._recorder.see(lanes)
 
     def _check_wrapped(self, lanes: Lanes, exact: Exact) -> None:
         """Raise OutOfBounds, or WrappedOffset where active lanes at wrong addresses lie in bounds.

@@ -30,6 +30,16 @@ from grader.backends.triton.undefined import (
 from grader.model import MOST_ORIGINS, Origin
 from grader.worker.bounds import Span
 
+# Words for the operations of reductions, as `Origin` has them.
+COMBINED = {
+    "arith.addf": "sum",
+    "arith.mulf": "product",
+    "arith.maxnumf": "maximum",
+    "arith.maximumf": "maximum",
+    "arith.minnumf": "minimum",
+    "arith.minimumf": "minimum",
+}
+
 
 class Provenance:
     """The loads of one call that made undefined values, and the arguments that got these."""
@@ -40,6 +50,7 @@ class Provenance:
         self._nameless = False  # some load got no number of its own
         self._unwritten: dict[Site, tuple[str, int]] = {}  # array and element of the first lane
         self._reached: dict[tuple[str, int], Site] = {}  # by argument and number
+        self._combined: dict[int, tuple[Site, str]] = {}  # by number, the first reduction
 
     def undefined(self, dtype: torch.dtype, site: Site) -> torch.Tensor:
         """Return the value of lanes that the load at `site` leaves undefined."""
@@ -89,6 +100,11 @@ class Provenance:
                 if number in sites and span.start <= address < span.stop:
                     self._reached.setdefault((span.name, number), sites[number])
 
+    def combined(self, numbers: torch.Tensor, site: Site, operation: str) -> None:
+        """Note a reduction of values some of which have numbers; 0 stands for a defined value."""
+        for number in torch.unique(numbers).tolist():
+            self._combined.setdefault(number, (site, COMBINED.get(operation, "")))
+
     def origins(self, source: Source) -> tuple[Origin, ...]:
         """Return the origins of what reached arguments, then loads that cannot be followed."""
         return tuple(self._origins(source))[:MOST_ORIGINS]
@@ -103,7 +119,9 @@ class Provenance:
     def _origin(self, site: Site, source: Source, output: str) -> Origin:
         place = source.place(site)
         array, element = self._unwritten.get(site, ("", 0))
-        return Origin(output, place.line, place.name, array, element)
+        joined, how = self._combined.get(self._numbers.get(site, -1), (Site(), ""))
+        line = source.line_of(joined)
+        return Origin(output, place.line, place.name, array, element, line, how if line else "")
 
     @property
     def highest(self) -> int:

@@ -19,8 +19,8 @@ from grader.correctness import (
 from grader.grading.recording import outcome_of
 from grader.grading.session import Grading
 from grader.grading.step import Finding
+from grader.grading.steps.correctness.causes import with_cause
 from grader.grading.steps.correctness.explained import explained, search_settings
-from grader.grading.steps.correctness.questions import with_question
 from grader.grading.trials import trusted, try_case, with_case
 from grader.model import Case, Failure, Outcome, counted
 from grader.sandbox import KernelFailure
@@ -103,7 +103,7 @@ def _finding(grading: Grading, summary: str, case: Case | None, failure: Failure
     if failure is None:
         return Finding(summary)
     assert case is not None
-    named = with_case(with_question(failure, grading, case), grading, case)
+    named = with_case(with_cause(failure, grading, case), grading, case)
     return Finding(summary, named, outcome_of(failure))
 
 

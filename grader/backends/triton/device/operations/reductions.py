@@ -31,9 +31,11 @@ def reduce(op: Operation, operands: Operands, run: Run) -> tuple[Tensor, ...]:
 def _reduced(op: Operation, operands: Operands, run: Run) -> tuple[Tensor, ...]:
     axis, values = _along(op, operands)
     if len(values) == 1:
-        quick = _QUICK.get(_only_operation(op.regions[0]))
+        only = _only_operation(op.regions[0])
+        quick = _QUICK.get(only)
         if quick is not None and (result := quick(values[0], axis)) is not None:
             numbers = undefined.numbers_of(values[0], run.memory.undefined_loads)
+            run.memory.note_combined(numbers, op.site, only)
             return (undefined.numbered(result, None if numbers is None else numbers.amax(axis)),)
     combine = _combination(op.regions[0], values, run)
     while (size := values[0].shape[axis]) > 1:

@@ -1,0 +1,92 @@
+"""Rows, or windows, whose elements are all below 0."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from torch import Tensor
+
+from grader.correctness.cause import Cause, Explanation
+from grader.correctness.causes.formula import is_elementwise
+from grader.correctness.evidence import Evidence, Witness, exactly
+
+# Lines on which a maximum may begin: first by its name, then by a 0 alone.
+STARTS = (
+    r"^\w*(max|high|larg|best|top|big|peak)\w* = .*(\b0\b|zeros)",
+    r"^m\w{0,3} = .*(\b0\b|zeros)",
+    r"=\s*(\w+\()?0(\.0*)?\)?$",
+    r"zeros\(|, 0(\.0*)?[,)]",
+    r"other=-",
+)
+
+
+def explain(evidence: Evidence) -> Explanation | None:
+    if evidence.holds(_is_0_for_less) and len(evidence.witnesses) > 1:
+        return Explanation(
+            "Wrong is the output only where it should be below 0, and there it is 0: a maximum "
+            'that begins at 0 stays there. Begin with float("-inf"), or with the first element.',
+            evidence.text.first_line(*STARTS) or evidence.line_of(evidence.bad[0]),
+        )
+    if all(is_elementwise(w, name) for w in evidence.witnesses for name in evidence.bad):
+        return None  # no maximum of a row takes part
+    for argument in evidence.spec.arguments:
+        name, given = argument.name, evidence.inputs.get(argument.name)
+        if argument.role == "out" or not isinstance(given, Tensor):
+            continue
+        if not given.is_floating_point() or not evidence.holds(partial(_below, name)):
+            continue
+        if not any(_spared(witness, name) for witness in evidence.witnesses):
+            continue
+        return Explanation(
+            f"Wrong is the output only where the elements of {name} are all below 0: a maximum "
+            'that begins at 0 is larger than each of them. Begin with float("-inf"), and give a '
+            'masked load of a maximum `other=float("-inf")`.',
+            evidence.text.first_line(*STARTS) or evidence.line_of(evidence.bad[0]),
+        )
+    return None
+
+
+def _is_0_for_less(witness: Witness) -> bool:
+    """Say whether wrong elements are 0 and should be negative, and the others are right."""
+    for name, wrong in witness.wrong.items():
+        got, answer = exactly(witness, name)
+        if bool((wrong & ((got != 0) | (answer >= 0))).any()):
+            return False
+    return witness.fails
+
+
+def _rows(witness: Witness, name: str) -> tuple[Tensor, Tensor] | None:
+    """Return which rows of an input are below 0 throughout, and which rows of outputs are wrong."""
+    given = witness.inputs[name]
+    assert isinstance(given, Tensor)
+    if given.ndim != 2:
+        return None
+    wrong = given.new_zeros(len(given)).bool()
+    for each in witness.wrong.values():
+        if len(each) != len(given):
+            return None
+        wrong |= each.reshape(len(each), -1).any(1)
+    return (given < 0).all(1), wrong
+
+
+def _below(name: str, witness: Witness) -> bool:
+    rows = _rows(witness, name)
+    if rows is None:
+        return False
+    negative, wrong = rows
+    return bool(wrong.any()) and not bool((wrong & ~negative).any())
+
+
+def _spared(witness: Witness, name: str) -> bool:
+    """Say whether there are rows with an element above 0, all right."""
+    rows = _rows(witness, name)
+    return rows is not None and bool((~rows[0]).any()) and not bool((rows[1] & ~rows[0]).any())
+
+
+CAUSE = Cause(
+    name="negative_inputs",
+    looks_at="rows of inputs that are below 0 throughout",
+    order=25,
+    kinds=("not_finite", "value", "rms"),
+    explain=explain,
+)

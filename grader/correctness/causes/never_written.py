@@ -1,0 +1,48 @@
+"""Elements of an output that nobody wrote, and the reason that the launch gives."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from grader.correctness.cause import Cause, Explanation
+from grader.correctness.coverage import reason
+from grader.correctness.evidence import Evidence
+from grader.correctness.gaps import ask_about_gaps
+from grader.correctness.mismatch import describe_where
+
+
+def explain(evidence: Evidence) -> Explanation | None:
+    gaps = {n: gap for n, gap in evidence.main.unwritten.items() if bool(gap.any())}
+    for name, gap in gaps.items():
+        asked = None if evidence.traced is None else ask_about_gaps(name, gap, evidence.traced)
+        found = reason(evidence, gap, name)
+        if found is not None:
+            said = f"{_capital(describe_where(gap))} of {name} {_are(gap)} not written: "
+            if bool(gap.all()):
+                said = f"No element of {name} is written: "
+            hint = asked or f"{said}{found.question}"
+            return Explanation(_with_line(evidence, hint, found.line), found.line, found.cause)
+        if asked is not None:
+            return Explanation(asked, evidence.line_of(name))
+    return None
+
+
+def _with_line(evidence: Evidence, hint: str, line: int) -> str:
+    return f"{hint} See {evidence.quoted(line).replace('Line', 'line', 1)}." if line else hint
+
+
+def _are(marks: Tensor) -> str:
+    return "is" if int(marks.sum()) == 1 else "are"
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+CAUSE = Cause(
+    name="never_written",
+    looks_at="the elements of outputs that no line wrote, the launch, and the text of the kernel",
+    order=60,
+    kinds=("never_written",),
+    explain=explain,
+)

@@ -1,0 +1,46 @@
+"""Rows that begin elsewhere than the kernel takes them to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from grader.correctness.cause import VALUES, Cause, Explanation
+from grader.correctness.evidence import Evidence
+
+
+def explain(evidence: Evidence) -> Explanation | None:
+    """Explain by what is read between rows; else by a case that differs in the padding alone."""
+    for use in sorted(evidence.uses, key=lambda each: not each.writes):
+        if use.beside and use.packed:
+            return Explanation(
+                f"{evidence.quoted(use.line)} takes the rows of {use.argument} to lie side by "
+                f"side, and they do not: row i begins at i * {use.argument}.stride(0).",
+                use.line,
+            )
+    if evidence.case is None:
+        return None
+    case = evidence.case.case
+    if not case.pad or case.shape[0] < 2:
+        return None
+    if evidence.passes(replace(case, pad=0)) is not True:
+        return None
+    beside = [use for use in evidence.uses if use.beside]
+    frames = evidence.failure.frames
+    line = frames[-1].line if frames else beside[0].line if beside else 0
+    if not line and evidence.bad:
+        line = evidence.line_of(evidence.bad[0])
+    return Explanation(
+        "The output is right where rows lie side by side, and wrong where they lie apart: each "
+        "tensor has a row stride of its own, such as x.stride(0), and rows begin at multiples "
+        "of it.",
+        line,
+    )
+
+
+CAUSE = Cause(
+    name="row_stride",
+    looks_at="elements between rows that are accessed, and the same case without gaps",
+    order=18,
+    kinds=(*VALUES, "never_written", "stray_write", "out_of_bounds"),
+    explain=explain,
+)

@@ -1,0 +1,107 @@
+"""The elements of each argument that each line of a kernel file reads or writes, as masks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from grader.model import Sightings, TensorRef, Touched, Traced
+
+KINDS = ("read", "write", "update")  # by the number that `Traced` has for each
+
+
+@dataclass(frozen=True)
+class Use:
+    """The elements of an argument that one line accesses, marked in a mask of its shape.
+
+    `lanes` is the most that one program of a block language takes part with, active or not, and
+    `masked` says if some were not active. `beside` says that elements between rows were touched,
+    `packed` that these elements follow each other in memory, as if there were no such gaps. `unset`
+    says that elements were read before the call had stored to them.
+    """
+
+    line: int
+    kind: str
+    argument: str
+    marks: Tensor
+    lanes: int = 1
+    masked: bool = False
+    programs: int = 1
+    beside: bool = False
+    packed: bool = False
+    unset: bool = False
+
+    @property
+    def reads(self) -> bool:
+        return self.kind != "write"
+
+    @property
+    def writes(self) -> bool:
+        return self.kind != "read"
+
+
+def uses_of_device(sightings: Sightings, layouts: Mapping[str, TensorRef]) -> tuple[Use, ...]:
+    return tuple(
+        _use(touched, layouts[touched.array])
+        for touched in sightings.touched
+        if touched.array in layouts
+    )
+
+
+def _use(touched: Touched, layout: TensorRef) -> Use:
+    marks, beside = marked(touched.runs, layout)
+    packed = beside and touched.runs == ((0, marks.numel()),)
+    return Use(
+        line=touched.line,
+        kind=touched.kind,
+        argument=touched.array,
+        marks=marks,
+        lanes=touched.lanes,
+        masked=touched.masked,
+        programs=touched.programs,
+        beside=beside,
+        packed=packed,
+        unset=touched.unset,
+    )
+
+
+def marked(runs: Iterable[tuple[int, int]], layout: TensorRef) -> tuple[Tensor, bool]:
+    """Mark runs of elements in memory in a mask of the argument's shape; say if some lie beside."""
+    extent = 1 + sum((n - 1) * s for n, s in zip(layout.shape, layout.strides, strict=True))
+    flat = torch.zeros(max(0, extent), dtype=torch.bool)
+    for first, stop in runs:
+        flat[first:stop] = True
+    marks = flat.as_strided(layout.shape, layout.strides).clone()
+    return marks, int(flat.sum()) > int(marks.sum())
+
+
+def uses_of_threads(traced: Traced) -> tuple[Use, ...]:
+    """Collect the accesses of single threads by line, kind and argument."""
+    found: dict[tuple[int, int, int], set[int]] = {}
+    stored: set[tuple[int, int]] = set()
+    unset: set[tuple[int, int, int]] = set()
+    for _, _, _, _, array, element, kind, line, _ in traced.accesses:
+        if traced.arrays[array].space != "argument" or element < 0:
+            continue
+        found.setdefault((line, kind, array), set()).add(element)
+        if KINDS[kind] == "write":
+            stored.add((array, element))
+        elif (array, element) not in stored:
+            unset.add((line, kind, array))
+    uses = []
+    for (line, kind, array), elements in found.items():
+        used = traced.arrays[array]
+        marks = torch.zeros(used.shape, dtype=torch.bool)
+        marks.view(-1)[sorted(elements)] = True
+        new = (line, kind, array) in unset
+        uses.append(Use(line, KINDS[kind], used.name, marks, unset=new))
+    return tuple(uses)
+
+
+def touched(uses: Sequence[Use], argument: str, *, reading: bool) -> Tensor | None:
+    """Mark the elements of an argument that any line reads (or writes); None where no line does."""
+    masks = [u.marks for u in uses if u.argument == argument and (u.reads if reading else u.writes)]
+    return torch.stack(masks).any(0) if masks else None

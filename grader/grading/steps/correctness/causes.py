@@ -1,0 +1,141 @@
+"""The likely cause of a failing case, which further calls of the kernel may show."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from grader import backends
+from grader.correctness import (
+    CaseDraw,
+    Evidence,
+    Use,
+    Witness,
+    expect,
+    explain,
+    uses_of_device,
+    uses_of_threads,
+)
+from grader.grading.session import Grading
+from grader.grading.text_causes import with_line
+from grader.grading.trials import trusted
+from grader.model import Backend, Case, Failure, GraderError, LaunchRef, Traced
+from grader.sandbox import RemoteKernel
+
+MOST_ATTEMPTS, MOST_SECONDS = 10, 2.0  # of further cases
+# Elements of a further case: a simulator of threads runs one after the other, in Python.
+MOST_ELEMENTS = {True: 1 << 10, False: 1 << 15}
+EXPLAINED = (
+    *("value", "not_finite", "rounding", "rms", "never_written"),
+    *("out_of_bounds", "stray_write", "input_changed"),
+)
+
+
+def with_cause(failure: Failure, grading: Grading, case: Case) -> Failure:
+    """Give the failure its likely cause, a closer hint and a line, where the case shows them.
+
+    It takes further calls, which are worth their time only where a person reads the hint.
+    """
+    options, backend = grading.options, backends.find(grading.spec.backend)
+    if not options.shrink or options.device != "cpu" or not backend.can.simulate:
+        return failure
+    if failure.kind not in EXPLAINED:
+        return failure
+    evidence = _evidence(failure, grading, case, backend)
+    if evidence is None:
+        return failure
+    found = explain(evidence, grading.note)
+    if found is None:
+        return with_line(failure, grading.source, _store(evidence))
+    cause, explanation = found
+    named = failure.model_copy(update={"cause": cause, "hint": explanation.hint})
+    return with_line(named, grading.source, explanation.line or _store(evidence))
+
+
+def _store(evidence: Evidence) -> int:
+    """Return the line that stores the first wrong output."""
+    return evidence.line_of(evidence.bad[0]) if evidence.bad else 0
+
+
+def _evidence(failure: Failure, grading: Grading, case: Case, backend: Backend) -> Evidence | None:
+    kernel, spec = grading.simulated, grading.spec
+    inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
+    traced: Traced | None = None
+    uses: tuple[Use, ...] = ()
+    launches: tuple[LaunchRef, ...] | None = None
+    complete = False
+    try:
+        if backend.can.trace_threads:
+            outputs, traced, failed = kernel.trace(inputs)
+            uses, launches = uses_of_threads(traced), traced.launches
+            complete = not traced.cut
+        else:
+            watched = kernel.watch(inputs)
+            outputs, failed = dict(watched.outputs), watched.failure
+            if watched.sightings is not None:
+                uses = uses_of_device(watched.sightings, watched.layouts)
+                launches, complete = watched.sightings.launches, not watched.sightings.cut
+    except GraderError:  # the worker sends no record, and the case has failed already
+        return None
+    compared = failure.expected is not None
+    if compared and failed is not None:  # this call ended in another way than the first
+        return None
+    expected = trusted(lambda: expect(spec, case, inputs), "the reference", case)
+    main = Witness(spec, case, inputs, outputs, expected, kernel.unwritten(outputs))
+    return Evidence(
+        failure=failure,
+        spec=spec,
+        case=main,
+        source=grading.source,
+        decorator=backend.decorator,
+        threads=backend.can.trace_threads,
+        uses=uses,
+        complete=complete and failed is None,
+        launches=launches,
+        origins=kernel.origins(),
+        traced=traced,
+        others=_others(grading, case, MOST_ELEMENTS[backend.can.trace_threads]),
+        attempt=_attempts(grading, kernel, main, MOST_ELEMENTS[backend.can.trace_threads]),
+    )
+
+
+def _others(grading: Grading, case: Case, most: int) -> tuple[Case, ...]:
+    """Choose edge cases beside the failing one: a large one, a middle one, one of its draw."""
+    edges = [
+        each
+        for each in grading.spec.edges
+        if each.dtype == case.dtype and each.elements <= most and each.shape != case.shape
+    ]
+    edges.sort(key=lambda each: (each.draw == "rows", each.elements))
+    chosen = [*edges[-1:], *edges[len(edges) // 2 : len(edges) // 2 + 1]]
+    chosen += [each for each in edges if each.draw == case.draw != "rows"][-1:]
+    return tuple(dict.fromkeys(chosen))
+
+
+def _attempts(
+    grading: Grading, kernel: RemoteKernel, main: Witness, most: int
+) -> Callable[[Case], Witness | None]:
+    spec = grading.spec
+    known: dict[Case, Witness | None] = {}
+    spent_s = 0.0
+
+    def attempt(case: Case) -> Witness | None:
+        nonlocal spent_s
+        if case in known:
+            return known[case]
+        if case.elements > most or len(known) == MOST_ATTEMPTS or spent_s > MOST_SECONDS:
+            return None
+        began = time.monotonic()
+        known[case] = None
+        try:
+            inputs = dict(spec.inputs(case, CaseDraw(case, kernel.device)))
+            outputs = kernel.run(inputs)
+            expected = expect(spec, case, inputs)
+        except Exception:  # a case that the spec would not draw, or a call that goes wrong
+            return None
+        finally:
+            spent_s += time.monotonic() - began
+        known[case] = Witness(spec, case, inputs, outputs, expected, kernel.unwritten(outputs))
+        return known[case]
+
+    return attempt

@@ -1,0 +1,229 @@
+"""Causes that the text of a kernel file shows: two files that have each, two near misses."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from evidences import UNWRITTEN, cause_of, evidence_of, refused, spec_of, use
+
+from grader.correctness.evidence import Evidence
+from grader.correctness.source import Source
+from grader.model import Failure, Frame, LaunchRef
+
+SPEC = spec_of(lambda i: {"out": i["x"] * 1.0}, "x")
+NUMBA = "@cuda.jit"
+
+TRITON = """import math
+import torch
+import numpy as np
+import triton
+import triton.language as tl
+
+FACTOR = 2
+
+def helper(x):
+    return x
+
+@triton.jit
+def kernel(x_ptr, out_ptr, n, BLOCK):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    {line}
+    tl.store(out_ptr + i, x, mask=i < n)
+
+def run(x, out):
+    {launch}
+"""
+LINE, LAUNCHED = 16, 20
+
+
+def compiled(line: str = "pass", message: str = "it is refused", launch: str = "pass") -> Evidence:
+    at = LINE if launch == "pass" else LAUNCHED
+    kind = "compile" if launch == "pass" else "exception"
+    frame = Frame(line=at, function="kernel", code="")
+    failure = Failure(kind=kind, message=message, frames=(frame,))
+    return refused(failure, TRITON.format(line=line, launch=launch), SPEC)
+
+
+REFUSED = {
+    "numpy": ("host_library", compiled("x = np.exp(x)")),
+    "torch": ("host_library", compiled("x = torch.nn.functional.silu(x)")),
+    "math": ("python_math", compiled("x = math.exp(x)")),
+    "math of a sum": ("python_math", compiled("x = 1 + math.sqrt(x)")),
+    "a list": ("python_list", compiled("x = [0.0] * 8")),
+    "a comprehension": ("python_list", compiled("x = [x for j in range(3)]")),
+    "a pointer's element": ("pointer_indexed", compiled("x = x_ptr[i]")),
+    "a pointer's slice": ("pointer_indexed", compiled("x = x_ptr[0:8]")),
+    "an assignment": ("pointer_assigned", compiled("out_ptr[i] = x")),
+    "an augmented one": ("pointer_assigned", compiled("out_ptr[i] += x")),
+    "a result": ("value_returned", compiled("return x")),
+    "another result": ("value_returned", compiled("return x + 1")),
+    "a helper": ("host_function", compiled("x = helper(x)")),
+    "a helper's value": ("host_function", compiled("x = x + helper(x)")),
+    "BLOCK": ("missing_constexpr", compiled(
+        "j = tl.arange(0, BLOCK)", "arange's arguments must be of type tl.constexpr")),
+    "half a BLOCK": ("missing_constexpr", compiled(
+        "j = tl.arange(0, BLOCK // 2)", "arange's arguments must be of type tl.constexpr")),
+    "a length": ("arange_not_constant", compiled(
+        "j = tl.arange(0, n)", "arange's arguments must be of type tl.constexpr")),
+    "zeros of a length": ("arange_not_constant", compiled(
+        "y = tl.zeros((n,), tl.float32)", "Shape element 0 must have type `constexpr[int]`")),
+    "no brackets": ("no_grid", compiled(launch="kernel(x, out, 3, 8)")),
+    "parentheses for brackets": ("no_grid", compiled(launch="kernel((1,))(x, out, 3, 8)")),
+}  # fmt: skip
+ACCEPTED = {
+    "tl": compiled("x = tl.exp(x)"),
+    "math of the host": compiled(launch="kernel[(math.ceil(3),)](x, out, 3, 8)"),
+    "an index of a block": compiled("x = x[i]"),
+    "a tuple": compiled("a = (x, x)"),
+    "a return alone": compiled("return"),
+    "a return of nothing in a branch": compiled("if n > 3: return"),
+    "a shape that does not fit": compiled("x = x + tl.arange(0, 8)", "incompatible dimensions"),
+    "a launch": compiled(launch="kernel[(1,)](x, out, 3, 8)"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_line_that_a_compiler_refuses(name: str) -> None:
+    word, evidence = REFUSED[name]
+    at = evidence.failure.frames[-1].line
+    assert cause_of(evidence) == (word, at)
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_a_line_that_is_refused_for_another_reason(name: str) -> None:
+    assert cause_of(ACCEPTED[name]) is None
+
+
+GRID = """@triton.jit
+def kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    {offsets}
+    tl.store(out_ptr + i, tl.load(x_ptr + i, mask=i < n), mask=i < n)
+
+def run(x, out):
+    n = x.numel()
+    {grid}
+    kernel[grid](x, out, n, BLOCK=8)
+"""
+OWN = "i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)"
+ENOUGH = "grid = ((n + 8 - 1) // 8,)"
+
+
+def unwritten(first: int, length: int, offsets: str, grid: str, programs: int) -> Evidence:
+    """The elements from `first` on are never written, by so many programs of 8 lanes."""
+
+    def kernel(inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        out = inputs["x"].clone()
+        out[first:] = UNWRITTEN
+        return {"out": out}
+
+    marks = torch.arange(length) < first
+    return evidence_of(
+        SPEC,
+        kernel,  # type: ignore[arg-type]
+        (length,),
+        source=GRID.format(offsets=offsets, grid=grid),
+        uses=[use(4, "read", "x", marks, lanes=8), use(4, "write", "out", marks, lanes=8)],
+        grid=(programs, 1, 1),
+    )
+
+
+LEFT_OUT = {
+    "rounded down": ("tail", 8, unwritten(8, 13, OWN, "grid = (n // 8,)", 1)),
+    "rounded down by int": ("tail", 8, unwritten(16, 20, OWN, "grid = (int(n / 8),)", 2)),
+    "one program": ("first_block_only", 8, unwritten(8, 13, OWN, "grid = (1,)", 1)),
+    "one program, many are needed": (
+        "first_block_only", 8, unwritten(8, 100, OWN, "grid = (1,)", 1)),
+    "two programs": ("grid_too_small", 8, unwritten(16, 40, OWN, "grid = (2,)", 2)),
+    "five programs": ("grid_too_small", 8, unwritten(40, 41, OWN, "grid = (5,)", 5)),
+    "no number of a program": (
+        "program_id_unused", 3, unwritten(8, 13, "i = tl.arange(0, BLOCK)", ENOUGH, 2)),
+    "a number that nobody uses": ("program_id_unused", 4, unwritten(
+        8, 20, "p = tl.program_id(0)\n    i = tl.arange(0, BLOCK)", ENOUGH, 3)),
+    "a number that is added": ("block_index", 3, unwritten(
+        9, 16, "i = tl.program_id(0) + tl.arange(0, BLOCK)", ENOUGH, 2)),
+    "a number of many": ("block_index", 3, unwritten(
+        11, 30, "i = tl.program_id(0) + tl.arange(0, BLOCK)", ENOUGH, 4)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_elements_that_a_launch_leaves_out(name: str) -> None:
+    word, line, evidence = LEFT_OUT[name]
+    assert cause_of(evidence) == (word, line)
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        unwritten(8, 13, OWN, ENOUGH, 2),
+        unwritten(8, 13, OWN, "grid = (-(-n // 8),)", 2),
+        unwritten(8, 13, OWN, "half = 16 // 2; grid = (triton.cdiv(n, half),)", 2),
+        unwritten(5, 13, "i = tl.program_id(0) * 4 + tl.arange(0, BLOCK)", ENOUGH, 2),
+    ],
+)
+def test_a_gap_for_which_the_launch_gives_no_reason(evidence: Evidence) -> None:
+    assert cause_of(evidence) is None
+
+
+LAUNCH = """@triton.jit
+def kernel({parameters}):
+    tl.store(out_ptr, tl.load(x_ptr))
+
+def run(x, y, out):
+    {launch}
+"""
+
+
+def launched(parameters: str, launch: str, launches: int = 1) -> Evidence:
+    return evidence_of(
+        spec_of(lambda i: {"out": i["x"] * 1.0}, "x", "y"),
+        lambda i: {"out": i["x"] ** 2 + 7},
+        (4,),
+        source=LAUNCH.format(parameters=parameters, launch=launch),
+        launches=(LaunchRef("kernel", (1, 1, 1), (32, 1, 1)),) * launches,
+    )
+
+
+THREE = "x_ptr, y_ptr, out_ptr"
+
+
+@pytest.mark.parametrize(
+    ("word", "evidence"),
+    [
+        ("swapped_arguments", launched(THREE, "kernel[(1,)](y, x, out)")),
+        (
+            "swapped_arguments",
+            launched("x_ptr, out_ptr, x_s, out_s", "kernel[1,](x, out, out.size(), x.size())"),
+        ),
+        ("no_launch", launched(THREE, "x.add(y, out=out)", 0)),
+        ("no_launch", launched(THREE, "kernel[(1,)]")),
+    ],
+)
+def test_a_launch(word: str, evidence: Evidence) -> None:
+    assert cause_of(evidence) == (word, 6)
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        launched(THREE, "kernel[(1,)](x, y, out)"),
+        launched("a, b, c", "kernel[(1,)](y, x, out)"),
+        launched(THREE, "go = kernel[(1,)]; go(x, y, out)"),
+        launched(THREE, "kernel[(1,)](x, x, out)"),
+    ],
+)
+def test_a_launch_in_order(evidence: Evidence) -> None:
+    assert cause_of(evidence) is None
+
+
+def test_a_text_that_is_no_python_has_no_parts() -> None:
+    for text in ("def f(:", "(" * 5000, "-" * 200_000 + "1", "x = 1\0"):
+        source = Source(text.splitlines(), "@triton.jit")
+        assert source.functions == ()
+        assert source.launches == ()
+
+
+def test_a_deep_expression_does_not_end_the_judge() -> None:
+    deep = "def f():\n    return " + "+".join(["1"] * 20_000)
+    assert Source(deep.splitlines(), "@triton.jit").launches == ()
