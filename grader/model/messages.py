@@ -27,12 +27,13 @@ MOST_ORIGINS = 16  # of undefined values, in one report
 MOST_KERNELS = 8  # different kernels that one call launches
 MOST_RECORDED, MOST_CODE = 64, 16  # launches and compiled kernels of a recorded call
 MOST_PARAMETERS = 256  # of one launch
-COMBINED = ("", "sum", "product", "maximum", "minimum")
 # Types of the parameters of a recorded launch.
 PARAMETERS = (
     *("i1", "i8", "i16", "i32", "i64", "u1", "u8", "u16", "u32", "u64", "fp32", "fp64"),
     *("arena", "scratch"),
 )
+
+COMBINED = ("", "sum", "product", "maximum", "minimum")
 
 
 @dataclass(frozen=True)
@@ -234,7 +235,7 @@ class DeviceReport:
     the last call launched, where the judge asked for them. `unlisted` of these are not among them,
     because a report has no room for more. `origins` are those of undefined values that the call
     used; they are material for hints, and decide nothing. `lanes` are there where the judge asked
-    for them, for pictures, and `sightings` for the likely cause of a failure.
+    for them, for pictures, and so are `sightings`, for hints.
     """
 
     seq: int
@@ -260,8 +261,7 @@ class DeviceReport:
         """
         try:
             fault, lacks = message.get("fault"), message.get("not_simulated")
-            lanes = message.get("lanes")
-            seen = message.get("sightings")
+            lanes, seen = message.get("lanes"), message.get("sightings")
             return cls(
                 seq=wire.integer(message["seq"]),
                 fault=None if fault is None else read_fault(fault),

@@ -1,4 +1,4 @@
-"""The accesses of a call that a simulated device was asked to watch closely, line by line."""
+"""The record of a call that a simulated device was asked to watch: which line touches what."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from grader.model import wire
 from grader.model.traced import MOST_LAUNCHES, LaunchRef, read_launch
 
-MOST_TOUCHED = 64  # lines with their arguments, in one report
-MOST_RUNS = 4096  # runs of elements, in one report
+# Lines with their arguments, and runs of elements, in one report.
+MOST_TOUCHED, MOST_RUNS = 64, 4096
 TOUCHES = ("read", "write", "update")
 
 

@@ -346,7 +346,11 @@ class WorkerLink:
             return self._exchange(operation, limit_s, **message), None
         try:
             self._device.begin(
-                observed, limit_s, count=count, withhold=withhold, trace=trace, record=record
+                *(observed, limit_s),
+                count=count,
+                withhold=withhold,
+                trace=trace,
+                record=record,
             )
             self._watched = True
             reply = self._exchange(operation, limit_s, **message)
