@@ -146,6 +146,10 @@ class Evidence:
             return "The kernel"
         return f"Line {line} ({printable(self.source[line - 1].strip())})"
 
+    def see(self, line: int) -> str:
+        """Point to a line of the kernel file in a sentence, which is empty where it is in none."""
+        return f" See line{self.quoted(line)[4:]}." if 0 < line <= len(self.source) else ""
+
     @cached_property
     def text(self) -> Source:
         """The kernel file as its text shows it; nobody executes it."""

@@ -44,7 +44,7 @@ def _of_input(evidence: Evidence, name: str, given: Tensor) -> Explanation | Non
     if found is not None:
         return Explanation(
             f"{_capital(describe_where(~read))} of {name} {_are(~read)} never read: "
-            f"{found.question} See {evidence.quoted(found.line).replace('Line', 'line', 1)}.",
+            f"{found.question}{evidence.see(found.line)}",
             found.line,
             found.cause,
         )
@@ -64,8 +64,7 @@ def _rounded_to_nothing(evidence: Evidence, unread: Tensor, name: str) -> Explan
     if found is None or found.cause != "tail":
         return None
     return Explanation(
-        f"No element of {name} is read: {found.question} See "
-        f"{evidence.quoted(found.line).replace('Line', 'line', 1)}.",
+        f"No element of {name} is read: {found.question}{evidence.see(found.line)}",
         found.line,
         found.cause,
     )

@@ -28,7 +28,7 @@ def explain(evidence: Evidence) -> Explanation | None:
 
 
 def _with_line(evidence: Evidence, hint: str, line: int) -> str:
-    return f"{hint} See {evidence.quoted(line).replace('Line', 'line', 1)}." if line else hint
+    return hint + evidence.see(line)
 
 
 def _are(marks: Tensor) -> str:
