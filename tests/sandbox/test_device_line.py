@@ -42,10 +42,11 @@ import triton.language as tl
 
 @triton.jit
 def count(out_ptr, n):
-    total = 0
+    lanes = tl.arange(0, 1 << 16)  # slow: the budget of operations must not end it
+    total = tl.zeros((1 << 16,), tl.int32)
     for i in range(n):
-        total += i % 7
-    tl.store(out_ptr, total)
+        total += (lanes + i) % 7
+    tl.store(out_ptr, tl.sum(total))
 
 
 def double(x, out):
