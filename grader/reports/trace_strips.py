@@ -154,11 +154,14 @@ def _line(strip: Strip, width: int, rows: int) -> Text:
                 text.append(f"  {GAP if lane is None else shown(lane):>{wide}}", style=style)
             text.rstrip()
             text.append("\n")
-    drawn = {lane for row in columns for lane in row or ()}
-    if left := strip.act.active - len(drawn & set(cells)):
-        note = f"{left:,} more lanes that take part are not drawn"
-        text.append(_cut(INDENT + note, width) + "\n", style=FAINT)
-    return text
+    drawn = {lane for row in columns for lane in row or () if lane is not None}
+    return text.append_text(_about_the_rest(strip, drawn, width))
+
+
+def _about_the_rest(strip: Strip, drawn: set[int], width: int) -> Text:
+    left = strip.act.active - len(drawn & set(strip.lanes))
+    note = f"{left:,} more lanes that take part are not drawn"
+    return Text(_cut(INDENT + note, width) + "\n" if left else "", style=FAINT)
 
 
 def _lanes_shown(strip: Strip, lanes: int, fits: int, rows: int) -> list[list[int | None] | None]:
@@ -247,7 +250,11 @@ def _table(strip: Strip, width: int, rows: int) -> Text:
             lane = row * across + column
             text.append(f"  {cells.get(lane, MASKED):>{wide}}", style=_style(strip, lane))
         text.append("\n")
-    return text
+    places = {(row, column) for row in shown_rows for column in columns}
+    drawn = {
+        row * across + column for row, column in places if row is not None and column is not None
+    }
+    return text.append_text(_about_the_rest(strip, drawn, width))
 
 
 Names = dict[int, str] | None

@@ -103,7 +103,7 @@ def test_an_element_that_is_added_to_is_not_reported_as_left_out(
 
 def test_a_failing_check_of_programs_draws_above_its_verdict(capsys: pytest.CaptureFixture[str]):
     kernel = TRITON.answers / "wrong_no_mask.py"
-    code, out, _ = run(capsys, "check", "01_vector_add", "--kernel", str(kernel), "-v")
+    code, out, _ = run(capsys, "check", "01_vector_add", "--kernel", str(kernel))
     assert code == 1
     _, drawing = out.split("\nadd_kernel, 1 program\n")
     assert "the error stopped the kernel here" in drawing
