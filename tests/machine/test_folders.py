@@ -44,6 +44,28 @@ def test_what_stays_is_an_empty_folder(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_vanishes_meanwhile_is_gone_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A process that ends takes its temporary files along, between the listing and the removal."""
+    for path in ("a/b", "c"):
+        (tmp_path / path).mkdir(parents=True)
+        (tmp_path / path / "file").touch()
+    (tmp_path / "file").touch()
+    unlink, rmdir = os.unlink, os.rmdir
+
+    def unlink_twice(name: str, *, dir_fd: int) -> None:
+        unlink(name, dir_fd=dir_fd)
+        unlink(name, dir_fd=dir_fd)
+
+    def rmdir_twice(name: str, *, dir_fd: int) -> None:
+        rmdir(name, dir_fd=dir_fd)
+        rmdir(name, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "unlink", unlink_twice)
+    monkeypatch.setattr(os, "rmdir", rmdir_twice)
+    empty_folder(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_links_go_and_what_they_lead_to_stays(tmp_path: Path):
     folder, outside = tmp_path / "home", tmp_path / "outside"
     for each in (folder / "in", outside):

@@ -117,4 +117,4 @@ def _merged(parts: Sequence[Tensor]) -> tuple[Tensor, ...]:
 
 
 def _shape(parts: Sequence[Tensor]) -> tuple[int, ...]:
-    return tuple(map(max, *(part.shape for part in parts)))
+    return tuple(map(max, zip(*(part.shape for part in parts), strict=True)))

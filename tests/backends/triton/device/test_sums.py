@@ -17,7 +17,7 @@ from grader.backends.triton.device.access import Access, Kind
 from grader.backends.triton.device.lanes import Lanes
 from grader.backends.triton.device.sums import Sum, added, multiplied
 from grader.backends.triton.device.ttir.records import Operation, Type
-from grader.backends.triton.device.turns import _equal
+from grader.backends.triton.device.turns import equal
 from grader.backends.triton.device.values import taken, whole
 from grader.backends.triton.device.wide_indices import Cause, Exact, bounds
 
@@ -72,6 +72,13 @@ def test_bounds_of_a_sum_are_read_off_its_parts() -> None:
     total = added(torch.tensor([[5], [-9]]), torch.arange(8).view(1, 8), 4)
     assert total is not None
     assert bounds(total) == (-9, 33)
+
+
+def test_the_parts_of_one_program_in_a_branch_may_merge_into_one() -> None:
+    total = added(torch.tensor([[0], [8]]), torch.arange(8).view(1, 8))
+    assert total is not None
+    address = added(taken(total, torch.tensor([1])), torch.tensor([[100]]))
+    assert whole(address).tolist() == [list(range(108, 116))]
 
 
 def test_no_sum_may_wrap_around() -> None:
@@ -207,5 +214,5 @@ def test_waiting_programs_compare_the_elements_of_sums() -> None:
     assert one is not None
     assert same is not None
     assert other is not None
-    assert _equal([one], [same])
-    assert not _equal([one], [other])
+    assert equal([one], [same])
+    assert not equal([one], [other])
