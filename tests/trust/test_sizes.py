@@ -24,7 +24,7 @@ from grader.model.results import Result
 ROOT = Path(__file__).parents[2]
 SHELF = "exercises"
 EXERCISES = {e.name: e for e in catalog.exercises(ROOT) if e.folder.parent.name == SHELF}
-TRITON = [e for e in catalog.exercises(ROOT) if e.spec.backend == "triton"]
+TRITON = [e for e in EXERCISES.values() if e.spec.backend == "triton"]
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,8 @@ def execute(
         result_types=(type_,),
         site=Site("kernel.py", 1),
     )
-    run = SimpleNamespace(memory=memory_of(x=tensor), programs=torch.arange(index.shape[0]))
+    programs = torch.arange(index.shape[0])
+    run = SimpleNamespace(memory=memory_of(x=tensor), programs=programs, loops=())
     addresses = tensor.data_ptr() + index.to(torch.int64) * tensor.element_size()
     operands = [addresses, *values, *([] if mask is None else [mask])]
     result = operations.find(name)(op, operands, run)
