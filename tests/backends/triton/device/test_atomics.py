@@ -115,7 +115,7 @@ def test_tickets_of_programs() -> None:
 def test_an_atomic_that_is_the_same_for_all_happens_for_each() -> None:
     counter = torch.zeros(2, dtype=torch.int32)
     memory = memory_of(x=counter)
-    run = SimpleNamespace(memory=memory, programs=torch.arange(7))
+    run = SimpleNamespace(memory=memory, programs=torch.arange(7), loops=())
     element = Type("i32")
     op = Operation(
         "tt.atomic_rmw",
