@@ -81,7 +81,8 @@ def test_right_kernels_pass_with_every_distribution(grading_of, exercise: Exerci
 @each_dtype
 def test_elements_that_are_never_written_are_named(grading_of, exercise: Exercise, dtype: str):
     inside = "at < n" if exercise is TRITON else "i < out.size"
-    grading = grading_of(exercise, inside, inside.replace("<", "< -1 +"))
+    # Four of them: one may begin as what is right.
+    grading = grading_of(exercise, inside, inside.replace("<", "< -4 +"))
     failure = try_case(grading, Case((70,), dtype, seed=3))
     assert failure is not None
     assert failure.kind == "never_written"
