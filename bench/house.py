@@ -33,11 +33,8 @@ CHECKED = ("01", "04", "p01")
 SLOWER = 1.05  # the ratio of two medians of five rounds varies by some percent on a quiet machine
 # The authors' API, where every name has a docstring; package faces are the `__init__` of a folder.
 AUTHORS_API = ("spec.py", "testing.py", "model/exercise.py")
-# Found by walking a folder; steps, kinds and bounds also lie in a course's extensions.
-DISCOVERED = (
-    *("grader.grading.steps.", "grader.grading.kinds.", "grader.speed.bounds."),
-    "grader.backends.triton.device.operations.",
-)
+# In the face of a folder whose modules are found by walking it.
+WALKS = ("discover(__name__", "iter_modules(__path__")
 FIELDS = {"triton: str | None = None", "numba_cuda: str | None = None"}  # of grader/result/v1
 DOCSTRING_RULES = ("--select", "D2,D3,D4", "--ignore", "D203,D213,D415")  # as in pyproject.toml
 LIMITS = {
@@ -134,8 +131,13 @@ def unused_modules() -> list[str]:
         for name, path in modules.items()
         if name not in used
         if path.name not in ("__init__.py", "__main__.py")
-        if not name.startswith(DISCOVERED)
+        if not is_discovered(path)
     )
+
+
+def is_discovered(path: Path) -> bool:
+    face = (path.parent / "__init__.py").read_text(encoding="utf-8")
+    return any(walk in face for walk in WALKS)
 
 
 def module_name(path: Path) -> str:
