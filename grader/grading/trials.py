@@ -115,8 +115,8 @@ def failure_from(mismatch: Mismatch, backend: str, numbers: Numbers | None = Non
     elif math.isinf(mismatch.got):
         hint = (
             "An infinity comes from a result too large for its type (exp(100) in float32, or a "
-            "loop that runs too often), from a division by 0, or from a highest or lowest value "
-            "that begins as one and is never replaced."
+            "loop that runs too often), from a division by 0, from a highest or lowest value "
+            'that begins as one and is never replaced, or from other=float("-inf") in a sum.'
         )
     return Failure(
         kind=mismatch.kind,

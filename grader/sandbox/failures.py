@@ -149,7 +149,8 @@ CAUSES = {
     "wrapped_offset": "offset_overflow",
 }
 HINTS = {
-    "not_started": "This part is yours to write: the lesson in README.md says what it should do.",
+    "not_started": "This part is yours to write: the lesson in README.md says what it should do. "
+    "If you have written it, delete the line that raises.",
     "syntax": "Python stops at the first line that it cannot read; look at the line before, too.",
     "exit": "A kernel returns; it does not end the process. Ending it counts as a failure.",
     "crash": "Most crashes are accesses out of bounds: check each index, and the mask or `if` "

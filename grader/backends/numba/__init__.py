@@ -30,7 +30,8 @@ BACKEND = Backend(
         *("transactions", "bank_conflicts", "barriers"),
     ),
     hints=Hints(
-        reached="Do the threads cover the whole output, and does each `if` let the last write?",
+        reached="No thread writes there. Does the index of the write differ from thread to thread, "
+        "and from block to block? Are there enough threads? Does an `if` leave out too many?",
         faster="look at the threads per block, the blocks in the grid and whether neighbouring "
         "threads touch neighbouring elements",
         more_warps="try fewer values per thread, or less shared memory per block",

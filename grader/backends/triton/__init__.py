@@ -32,14 +32,16 @@ BACKEND = Backend(
     scalars=("float", "int", "bool"),
     counts=("programs", "loads", "stores", "bytes", "transactions"),
     hints=Hints(
-        reached="Do the programs cover the whole output, and does the mask let the last write?",
+        reached="No program stores there. Does the address of the store go up with the program's "
+        "number, by as many elements as a program stores? Are there enough programs? Does a mask "
+        "leave out too much?",
         faster="look at the block size, num_warps and how many bytes each thread moves at once",
         more_warps="try a smaller block or a larger num_warps",
         faults={
             "compile": "Triton could not compile the kernel; the line it names is the place to "
             "look.",
-            "out_of_bounds": "Each access needs a mask that says which of its indices lie inside "
-            "the array.",
+            "out_of_bounds": "If the addresses are those that you meant, the access needs a mask "
+            "that says which of its indices lie inside the array: in a table, by row and column.",
             "race": "Give each element to one program, or make both accesses atomic.",
             "too_many_operations": BLOCKS,
             "wrapped_offset": WIDEN,

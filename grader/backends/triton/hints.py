@@ -9,8 +9,8 @@ _EACH_ELEMENT = (
     "tl.where(condition, a, b), or a mask; join conditions by & and |."
 )
 _BLOCK_SIZE = (
-    "The size of a block is part of the compiled kernel: annotate the parameter with tl.constexpr, "
-    "and pass an int, as in BLOCK=1024."
+    "The size of a block is part of the compiled kernel: write a number, such as 64, and mask what is "
+    "too much, or annotate the parameter with tl.constexpr and pass an int, as in BLOCK=1024."
 )
 _POWER_OF_TWO = (
     "A block has a power of two elements: take triton.next_power_of_2(n), and mask those that are "
@@ -21,8 +21,9 @@ _NO_INDEX = (
     "tl.load(pointer + offsets) reads elements of memory, tl.store writes them."
 )
 _ONE_TYPE = (
-    "A variable of a kernel keeps its type and shape: start with tl.zeros((BLOCK,), tl.float32) or "
-    "0.0, as the loop or the other branch has it."
+    "A variable keeps its type and shape. The message names both: fp32 is one number, as 0.0 is, "
+    "and fp32[128] a vector of 128. Where the loop or the other branch makes a vector, begin with "
+    "one, such as tl.zeros((BLOCK,), tl.float32)."
 )
 _SHAPES = (
     "Shapes must be equal, or 1 where they are not: x[:, None] and x[None, :] add an axis of 1."
@@ -67,7 +68,8 @@ COMPILER: dict[str, str | Advice] = {
     "must be 1-bit signless integer": _EACH_ELEMENT,
     "Ternary expression with dynamic condition": "`a if condition else b` decides once for a whole "
     "block. For each element write tl.where(condition, a, b).",
-    "simultaneous multiple comparison": "Write both comparisons: (0 <= i) & (i < n).",
+    "simultaneous multiple comparison": "Each comparison needs parentheses of its own, because `&` "
+    "binds more tightly than `<`: (0 <= i) & (i < n).",
     "type: Break": "A kernel's `for` runs to its end. Put the condition into a `while`, or mask "
     "what the further turns would do.",
     "type: Continue": "A kernel's loop has no `continue`. Put the rest of the turn under an `if`.",
@@ -142,6 +144,8 @@ COMPILER: dict[str, str | Advice] = {
     "bounds and step must all be ints": "Divide with //, or use tl.cdiv.",
     "has no attribute 'func'": "A kernel's `for` goes over range(...), tl.range(...) or "
     "tl.static_range(...).",
+    "'tuple_type' object has no attribute 'scalar'": "A list or tuple takes no part in arithmetic: "
+    "tl.zeros((BLOCK,), tl.float32) makes a vector.",
     "has no attribute 'scalar'": "Types are those of tl: x.to(tl.float32).",
     "has no attribute 'to_ir'": Advice(
         "host_library", "Types are those of tl: tl.float32, and not torch.float32."
@@ -224,6 +228,8 @@ COMPILER: dict[str, str | Advice] = {
     "is out of range for type": _RANGES,
     "cannot cast": _TYPES,
     "Cannot bitcast": _TYPES,
+    "create_reduce()": "tl.max(x, axis=0), tl.min and tl.sum make one number of one block. The larger "
+    "of two, lane by lane, is tl.maximum(a, b).",
     "Invalid rounding mode": 'fp_downcast_rounding is "rtne", to the nearest number, or "rtz".',
     "fp_downcast_rounding should be set only": "Rounding is chosen where bits are lost: from a "
     "wider float to a narrower one.",
@@ -266,8 +272,8 @@ LAUNCH: dict[str, str | Advice] = {
     "num_warps must be a power of 2": "Take 1, 2, 4, 8, 16 or 32 warps.",
     "was specified but unrecognised": "Look for a misspelling: options are num_warps, num_stages "
     "and num_ctas, and all else are parameters of the kernel.",
-    "dynamic_func() missing": "A parameter of the kernel gets no argument; tl.constexpr ones are "
-    "passed by name, as in BLOCK=1024.",
+    "dynamic_func() missing": "dynamic_func is the kernel, and the launch passes it no such "
+    "argument. Those of tl.constexpr are passed by name, as in BLOCK=1024.",
     "dynamic_func()": _ARGUMENTS,
     "object of type 'int' has no len()": Advice(
         "grid_not_tuple",
