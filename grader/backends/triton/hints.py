@@ -9,8 +9,9 @@ _EACH_ELEMENT = (
     "tl.where(condition, a, b), or a mask; join conditions by & and |."
 )
 _BLOCK_SIZE = (
-    "The size of a block is part of the compiled kernel: write a number, such as 64, and mask what is "
-    "too much, or annotate the parameter with tl.constexpr and pass an int, as in BLOCK=1024."
+    "The size of a block is part of the compiled kernel: write a number, such as 64, and mask "
+    "what is too much, or annotate the parameter with tl.constexpr and pass an int, as in "
+    "BLOCK=1024."
 )
 _POWER_OF_TWO = (
     "A block has a power of two elements: take triton.next_power_of_2(n), and mask those that are "
@@ -123,7 +124,7 @@ COMPILER: dict[str, str | Advice] = {
     "exceeds triton maximum tensor numel": "A block has at most 1,048,576 elements: let a program "
     "take several smaller ones in a loop.",
     "_semantic": "A pointer is no array: tl.load(pointer + offsets, mask=...) reads from it. "
-    "Elsewhere: " + _OWN_FUNCTION,
+    "tl.max(x, axis=0) takes one block, tl.maximum(a, b) two. Elsewhere: " + _OWN_FUNCTION,
     "__setitem__": Advice(
         "pointer_assigned",
         "A pointer is no array: tl.store(pointer + offsets, values, mask=...) writes to it.",
@@ -228,8 +229,8 @@ COMPILER: dict[str, str | Advice] = {
     "is out of range for type": _RANGES,
     "cannot cast": _TYPES,
     "Cannot bitcast": _TYPES,
-    "create_reduce()": "tl.max(x, axis=0), tl.min and tl.sum make one number of one block. The larger "
-    "of two, lane by lane, is tl.maximum(a, b).",
+    "create_reduce()": "tl.max(x, axis=0), tl.min and tl.sum make one number of one block. The "
+    "larger of two, lane by lane, is tl.maximum(a, b).",
     "Invalid rounding mode": 'fp_downcast_rounding is "rtne", to the nearest number, or "rtz".',
     "fp_downcast_rounding should be set only": "Rounding is chosen where bits are lost: from a "
     "wider float to a narrower one.",

@@ -52,8 +52,8 @@ def _of_input(evidence: Evidence, name: str, given: Tensor) -> Explanation | Non
     place = describe_where(~read)
     return Explanation(
         f"{_capital(place)} of {name} {_are(~read)} never read: "
-        f"line {line} reads the others. Does a loop end too early, or a mask or `if` leave them "
-        "out?",
+        f"line {line} reads the others. Does an address lack the number of the program or thread? "
+        "Does a loop end too early, or a mask or `if` leave them out?",
         line,
     )
 

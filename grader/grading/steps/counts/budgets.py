@@ -31,7 +31,8 @@ HINTS = {
     "programs": "Each program costs time to start: let one do more, with a larger block or a loop.",
     "loads": "Does a program load a block that it has already? A block in a variable costs nothing "
     "to use again; a larger block needs fewer loads.",
-    "stores": "Keep a block in a variable until it is final, and store it once.",
+    "stores": "Keep a block in a variable until it is final, and store it once: one store takes "
+    "all lanes.",
     "bytes": "Does one program do the work of others, or load lanes that it does not use? Share "
     "the work out evenly, and mask lanes off.",
 }
