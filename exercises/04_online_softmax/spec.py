@@ -174,8 +174,9 @@ SPEC = Spec(
         "`exp(old_max - new_max)`; add the block's `exp(x - new_max)`; remember `new_max`.",
         'Start with a maximum of `float("-inf")` and a sum of zero. With one maximum for the whole '
         "program (`tl.max` of each block) it is finite after the first block. With a maximum for "
-        "each lane, a lane that has seen only masked elements computes -inf - -inf, which is NaN: "
-        "replace the factor by 0 there, and rescale the lanes to one maximum at the end.",
+        "each lane, a lane that has seen only masked elements computes -inf - -inf, which is NaN, "
+        "in the factor and in the term that it adds: replace both by 0 there (`tl.where`), and "
+        "rescale the lanes to one maximum at the end.",
     ),
     mistakes=MISTAKES,
 )
