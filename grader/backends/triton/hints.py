@@ -23,7 +23,7 @@ _NO_INDEX = (
 )
 _ONE_TYPE = (
     "A variable keeps its type and shape. The message names both: fp32 is one number, as 0.0 is, "
-    "and fp32[128] a vector of 128. Where the loop or the other branch makes a vector, begin with "
+    "and fp32[N] a vector of N. Where the loop or the other branch makes a vector, begin with "
     "one, such as tl.zeros((BLOCK,), tl.float32)."
 )
 _SHAPES = (
