@@ -1,0 +1,29 @@
+"""A kernel file that is made to exhaust whoever reads its text."""
+
+import ast
+
+import pytest
+
+from grader.correctness import source as parts
+from grader.correctness.source import Source, grid_lines
+
+
+def test_a_deep_decorator_is_read() -> None:
+    text = "@jit" + ".a" * 900 + "\ndef f(): pass\n@triton.jit\ndef g(): pass"
+    kernels = Source(text.split("\n"), "triton.jit").kernels
+    assert [kernel.name for kernel in kernels] == ["f", "g"]
+
+
+def test_a_grid_of_many_names_takes_few_walks(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[str] = []
+
+    def assigned(function: ast.AST, name: str) -> list[ast.stmt]:
+        searched.append(name)
+        return []
+
+    monkeypatch.setattr(parts, "assigned", assigned)
+    names = ", ".join(f"a{number}" for number in range(5000))
+    text = f"def f():\n  k[{names}]()\n" + "  k[b]()\n" * 1000
+    lines = grid_lines(Source(text.split("\n"), "triton.jit"))
+    assert len(searched) <= 100
+    assert lines[:2] == [2, 3]
