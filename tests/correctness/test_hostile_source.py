@@ -6,6 +6,8 @@ import pytest
 
 from grader.correctness import source as parts
 from grader.correctness.source import Source, grid_lines
+from grader.correctness.uses import uses_of_threads
+from grader.model import ArrayRef, LaunchRef, Traced
 
 
 def test_a_deep_decorator_is_read() -> None:
@@ -27,3 +29,10 @@ def test_a_grid_of_many_names_takes_few_walks(monkeypatch: pytest.MonkeyPatch) -
     lines = grid_lines(Source(text.split("\n"), "triton.jit"))
     assert len(searched) <= 100
     assert lines[:2] == [2, 3]
+
+
+def test_arrays_of_any_extents_cost_no_memory() -> None:
+    launch = LaunchRef("k", (1, 1, 1), (1, 1, 1))
+    huge = ArrayRef("a", "argument", (2**31 - 1,) * 8)
+    traced = Traced((launch,), (huge,), ((0, 0, 0, 0, 0, 0, 0, 5, 0),))
+    assert uses_of_threads(traced) == ()
