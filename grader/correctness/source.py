@@ -11,6 +11,7 @@ from itertools import islice
 
 LONGEST = 100_000  # characters of a kernel file; Python's parser may need much memory
 MOST_NODES = 20_000
+MOST_NAMES = 32  # in the grids of a function's launches
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Source:
         return tuple(
             function
             for function in self.functions
-            if any(jit and jit in ast.unparse(each) for each in function.decorator_list)
+            if any(jit and mentions(each, jit) for each in function.decorator_list)
         )
 
     @cached_property
@@ -281,13 +282,17 @@ def grid_lines(source: Source) -> list[int]:
     """Return the lines that make the grids of the file's launches, and the launches' own."""
     found: list[int] = []
     for host in source.hosts:
-        for node in ast.walk(host):
-            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript)):
-                continue
-            for name in names_in(node.func.slice):
-                found += [s.lineno for s in assigned(host, name)]
-                found += _return_lines(source, name)
-            found.append(node.lineno)
+        launches = [
+            (node.lineno, names_in(node.func.slice))
+            for node in ast.walk(host)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript)
+        ]
+        # Each name once, and not too many: each costs a walk through the function.
+        names = sorted(set().union(*(used for _, used in launches)))[:MOST_NAMES]
+        for name in names:
+            found += [s.lineno for s in assigned(host, name)]
+            found += _return_lines(source, name)
+        found += [line for line, _ in launches]
     return found
 
 

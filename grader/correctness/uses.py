@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ from torch import Tensor
 from grader.model import Sightings, TensorRef, Touched, Traced
 
 KINDS = ("read", "write", "update")  # by the number that `Traced` has for each
+
+MOST_MARKS = 2**26  # bytes of all marks: a worker may name any extents
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,8 @@ def uses_of_threads(traced: Traced) -> tuple[Use, ...]:
             stored.add((array, element))
         elif (array, element) not in stored:
             unset.add((line, kind, array))
+    if sum(math.prod(traced.arrays[array].shape) for _, _, array in found) > MOST_MARKS:
+        return ()
     uses = []
     for (line, kind, array), elements in found.items():
         used = traced.arrays[array]

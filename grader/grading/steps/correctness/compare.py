@@ -22,7 +22,7 @@ from grader.grading.step import Finding
 from grader.grading.steps.correctness.causes import with_cause
 from grader.grading.steps.correctness.explained import explained, search_settings
 from grader.grading.trials import trusted, try_case, with_case
-from grader.model import Case, Failure, Outcome, counted
+from grader.model import CannotGrade, Case, Failure, Outcome, counted
 from grader.sandbox import KernelFailure
 
 DRAWN_SIMULATED, DRAWN_ON_GPU = 20, 60  # cases beyond the spec's edges
@@ -118,7 +118,12 @@ def _search(grading: Grading, count: int) -> tuple[Case | None, Failure | None]:
         nonlocal settled
         if settled:
             return case in seen
-        failure = try_case(grading, case)
+        try:
+            failure = try_case(grading, case)
+        except CannotGrade:
+            if not seen:
+                raise
+            return False  # what has failed already stays a failure
         if failure is not None:
             seen[case] = failure
             settled = failure.kind in NOT_WORTH_SHRINKING
