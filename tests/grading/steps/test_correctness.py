@@ -328,6 +328,14 @@ def test_a_number_where_none_belongs_is_not_explained(grade):
     assert (found.failure.kind, found.failure.hint) == ("not_finite", None)
 
 
+def test_a_fault_in_the_search_for_a_cause_leaves_the_failure(grade, monkeypatch):
+    monkeypatch.setattr(Here, "watch", lambda self, call: 1 / 0)
+    grading = grade(first_1024_columns)
+    found = correctness(grading)
+    assert (found.outcome, found.failure.kind) == (Outcome.FAIL, "never_written")
+    assert "ZeroDivisionError" in grading.tracebacks[0]
+
+
 def test_shrinking_ends_in_time_with_the_smallest_so_far(grade, monkeypatch):
     # A clock by which each look costs a second, of which there are ten.
     monkeypatch.setattr(

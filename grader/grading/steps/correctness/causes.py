@@ -34,13 +34,22 @@ EXPLAINED = (
 def with_cause(failure: Failure, grading: Grading, case: Case) -> Failure:
     """Give the failure its likely cause, a closer hint and a line, where the case shows them.
 
-    It takes further calls, which are worth their time only where a person reads the hint.
+    It takes further calls, which are worth their time only where a person reads the hint. A fault
+    of ours on the way is noted, and the failure stays as it is.
     """
     options, backend = grading.options, backends.find(grading.spec.backend)
     if not options.shrink or options.device != "cpu" or not backend.can.simulate:
         return failure
     if failure.kind not in EXPLAINED:
         return failure
+    try:
+        return _with_cause(failure, grading, case, backend)
+    except Exception as error:  # a hint must change no verdict
+        grading.note(error)
+        return failure
+
+
+def _with_cause(failure: Failure, grading: Grading, case: Case, backend: Backend) -> Failure:
     evidence = _evidence(failure, grading, case, backend)
     if evidence is None:
         return failure
