@@ -96,4 +96,4 @@ def test_the_wrong_kernels_are_asked_about_their_mistake(
 
 
 def test_without_a_reader_there_is_no_further_call(failures: dict[Asked, Failure]):
-    assert (failures[*UNREAD, False].hint or "").startswith("Do the threads cover the whole output")
+    assert (failures[*UNREAD, False].hint or "").startswith("No thread writes there")
