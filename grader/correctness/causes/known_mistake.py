@@ -39,6 +39,8 @@ def _fits(mistake: Mistake, evidence: Evidence) -> bool:
 def _is_blocked(mistake: Mistake, evidence: Evidence, lanes: int) -> bool:
     assert mistake.blocked is not None
     own = mistake.blocked
+    if all(bool(evidence.outputs[name].isnan().all()) for name in evidence.bad):
+        return False  # many a formula gives NaN everywhere: it tells none from another
 
     def computed(inputs: Inputs) -> Mapping[str, Tensor]:
         return {**evidence.spec.reference(inputs), **own(inputs, lanes)}

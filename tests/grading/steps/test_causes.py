@@ -53,7 +53,6 @@ NAMED = [
     ("01_vector_add", "wrong_adds_x_twice.py", "never_read", "y = tl.load(x_ptr"),
     ("01_vector_add", "wrong_stores_into_x.py", "input_changed", "tl.store(x_ptr"),
     ("03_three_pass_softmax", "wrong_masked_lanes_are_zero.py", "masked_lanes", "x = tl.load("),
-    ("04_online_softmax", "wrong_rescale_swapped.py", "rescale", "sums = sums * tl.exp("),
     ("05_swiglu", "wrong_swapped.py", "swapped_arguments", "tl.store("),
     ("05_swiglu", "wrong_reads_gate_twice.py", "repeated_access", "gate = tl.load("),
     ("06_cross_entropy", "wrong_ignored_rows_kept.py", "ignore_index", "if target == IGNORED:"),
