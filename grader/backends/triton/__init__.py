@@ -40,8 +40,8 @@ BACKEND = Backend(
         faults={
             "compile": "Triton could not compile the kernel; the line it names is the place to "
             "look.",
-            "out_of_bounds": "If the addresses are those that you meant, the access needs a mask "
-            "that says which of its indices lie inside the array: in a table, by row and column.",
+            "out_of_bounds": "If the addresses are as you meant, mask off the indices that lie "
+            "outside of the array: in a table, by row and column.",
             "race": "Give each element to one program, or make both accesses atomic.",
             "too_many_operations": BLOCKS,
             "wrapped_offset": WIDEN,
