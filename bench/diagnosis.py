@@ -58,7 +58,7 @@ AT_A_LINE |= {"divergent_barrier", "divergent_shuffle", "launch_refused", "compi
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the report on one kernel is worth; None: not judged."""
+    """The worth of the report on one kernel: a field is None where that was not judged."""
 
     exercise: str
     kernel: str

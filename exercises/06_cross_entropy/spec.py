@@ -206,8 +206,8 @@ MISTAKES = (
     ),
     Mistake(
         cause="overflow",
-        hint="The loss is -log of a share, which is 0 in float32 where the logit is far below the "
-        "maximum. Compute (row_max - x[target]) + log(total): no share is needed.",
+        hint="The loss is -log of a share. Where the logit is far below the maximum, that share is "
+        "0 in float32. Compute (row_max - x[target]) + log(total), which needs no share.",
         reference=_loss_of_share,
         near=(r"log\(",),
     ),

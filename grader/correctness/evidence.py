@@ -55,10 +55,9 @@ class Evidence:
 
     `attempt` runs the kernel on another case, None where that is not possible: cases that differ in
     one thing show what matters. `others` are cases worth trying, because a pattern of few elements
-    may be chance. `uses` say which line of the
-    kernel file accesses which elements of an argument, empty if nobody has seen that; `complete`
-    says that no access is missing. `traced` is the work of single threads, in a language that is
-    written for one. `source` is the kernel file, line by
+    may be chance. `uses` say which line of the kernel file accesses which elements of an argument,
+    empty if nobody has seen that; `complete` says that no access is missing. `traced` is the work
+    of single threads, in a language that is written for one. `source` is the kernel file, line by
     line, and `threads` says that its language is written for single threads.
     """
 
@@ -147,7 +146,7 @@ class Evidence:
         return f"Line {line} ({printable(self.source[line - 1].strip())})"
 
     def see(self, line: int) -> str:
-        """Point to a line of the kernel file in a sentence, which is empty where it is in none."""
+        """Write a sentence that points to a line of the kernel file; empty for any other number."""
         return f" See line{self.quoted(line)[4:]}." if 0 < line <= len(self.source) else ""
 
     @cached_property

@@ -13,7 +13,7 @@ def relu_kernel(x_ptr, out_ptr, n):
 
 
 def programs_for(n):
-    """How many programs of 64 lanes it takes to have a lane for each of n elements."""
+    """Returns the number of programs of 64 lanes that have a lane for each of n elements."""
     raise NotImplementedError("t02_masks: write the kernel above, then the number of programs here")
 
 

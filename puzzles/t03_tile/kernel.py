@@ -18,7 +18,7 @@ def add_bias_kernel(x_ptr, bias_ptr, out_ptr, rows, columns):
 
 
 def grid_for(rows, columns):
-    """How many tiles cover the table, downwards and to the right: a pair."""
+    """Returns the numbers of tiles that cover the table: a pair, downwards and to the right."""
     raise NotImplementedError(
         "t03_tile: write the kernel above, then the number of programs in each direction here"
     )

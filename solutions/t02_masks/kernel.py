@@ -17,7 +17,7 @@ def relu_kernel(x_ptr, out_ptr, n):
 
 
 def programs_for(n):
-    """How many programs of 64 lanes it takes to have a lane for each of n elements."""
+    """Returns the number of programs of 64 lanes that have a lane for each of n elements."""
     # BEGIN SOLUTION: write the kernel above, then the number of programs here
     return triton.cdiv(n, 64)
     # END SOLUTION

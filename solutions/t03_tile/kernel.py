@@ -23,7 +23,7 @@ def add_bias_kernel(x_ptr, bias_ptr, out_ptr, rows, columns):
 
 
 def grid_for(rows, columns):
-    """How many tiles cover the table, downwards and to the right: a pair."""
+    """Returns the numbers of tiles that cover the table: a pair, downwards and to the right."""
     # BEGIN SOLUTION: write the kernel above, then the number of programs in each direction here
     return triton.cdiv(rows, 16), triton.cdiv(columns, 32)
     # END SOLUTION

@@ -1,4 +1,4 @@
-"""What a step comes to, whatever it raises; and who hears that it begins."""
+"""A step comes to a result, whatever it raises, and a listener hears that it begins."""
 
 from __future__ import annotations
 

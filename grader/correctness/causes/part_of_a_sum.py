@@ -51,26 +51,30 @@ def _parts(evidence: Evidence) -> Iterator[tuple[str, str, Length, Length]]:
     yield "off_by_one", "is the first element left out?", lambda n: 1, lambda n: n
     for lanes in sorted(evidence.blocks):
         for of in (lanes, lanes * 2, lanes * 4):
-            yield (
-                "tail",
-                f"elements after the last whole {of:,} are left out. Does a number of blocks or "
-                "rounds round up?",
-                lambda n: 0,
-                lambda n, of=of: n // of * of,  # type: ignore[misc]
-            )
-            yield (
-                "first_block_only",
-                f"only the first {of:,} elements are in it. Are the results of all blocks added?",
-                lambda n: 0,
-                lambda n, of=of: min(n, of),  # type: ignore[misc]
-            )
-            yield (
-                "last_block_kept",
-                f"only the last block of {of:,} is in it. Does each block replace what the blocks "
-                "before it gave?",
-                lambda n, of=of: (n - 1) // of * of,  # type: ignore[misc]
-                lambda n: n,
-            )
+            yield from _blocks(of)
+
+
+def _blocks(of: int) -> Iterator[tuple[str, str, Length, Length]]:
+    yield (
+        "tail",
+        f"elements after the last whole {of:,} are left out. Does a number of blocks or rounds "
+        "round up?",
+        lambda n: 0,
+        lambda n: n // of * of,
+    )
+    yield (
+        "first_block_only",
+        f"only the first {of:,} elements are in it. Are the results of all blocks added?",
+        lambda n: 0,
+        lambda n: min(n, of),
+    )
+    yield (
+        "last_block_kept",
+        f"only the last block of {of:,} is in it. Does each block replace what the blocks before "
+        "it gave?",
+        lambda n: (n - 1) // of * of,
+        lambda n: n,
+    )
 
 
 def _is_part(witness: Witness, first: Length, stop: Length) -> bool:

@@ -1,4 +1,4 @@
-"""A call has a budget of operations; a loop that cannot end is told from one that is long."""
+"""The budget of operations of a call, and the two ends of a loop: one too long, one without end."""
 
 from __future__ import annotations
 

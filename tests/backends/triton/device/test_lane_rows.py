@@ -1,4 +1,4 @@
-"""What of a log of lanes the judge gets: all of a small call, and the ends of a large one."""
+"""The judge gets all of a small call's log of lanes, and both ends of a large one's."""
 
 from __future__ import annotations
 
