@@ -23,7 +23,7 @@ from grader.sandbox import fork_server
 from grader.speed import ncu
 from grader.speed.ceilings import survey
 from grader.speed.ncu import DRAM_READ, DRAM_WRITTEN, TIME, Launch, NotCounted, total
-from grader.speed.scored_case import arguments, bytes_per_row, scored_case
+from grader.speed.scored_case import arguments, bytes_per_row, scored_case, usually_needed
 from grader.speed.sizing import L2_MULTIPLE, MEMORY_SHARE
 
 LIMIT_S = 180.0  # ncu runs each launch once for every group of counters
@@ -102,7 +102,7 @@ def profiled(spec: Spec, kernel: bytes, rows: int, metrics: Sequence[str] = METR
             launched = ncu.count(program, home, metrics, LIMIT_S)
         except NotCounted as error:
             return Profile(problem=error.problem, next_step=error.next_step)
-    needed = sum(spec.least_bytes(sizes(spec, rows)))
+    needed = sum(spec.least_bytes(usually_needed(spec, sizes(spec, rows))))
     return digest(launched).model_copy(update={"needed": needed})
 
 

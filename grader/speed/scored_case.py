@@ -48,7 +48,19 @@ def bytes_per_row(spec: Spec, case: Case | None = None) -> int:
 def rounds(spec: Spec) -> float:
     """Return the bytes that a call of the scored case must move, per byte of its arguments."""
     sizes = _tensor_bytes(spec, scored_case(spec, FEW))
-    return sum(spec.least_bytes(sizes)) / sum(sizes.values())
+    return sum(spec.least_bytes(usually_needed(spec, sizes))) / sum(sizes.values())
+
+
+def usually_needed(spec: Spec, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Return the bytes of one pass over what inputs ask for, by that of few rows.
+
+    `sizes` are the bytes of each tensor of the scored case, with any number of rows.
+    """
+    if not any(argument.needed for argument in spec.arguments):
+        return dict(sizes)
+    case = scored_case(spec, FEW)
+    few, needed = _tensor_bytes(spec, case), _needed_bytes(spec, case)
+    return {name: round(size * needed[name] / few[name]) for name, size in sizes.items()}
 
 
 @functools.cache  # needs a draw of the inputs, and each step asks for it several times
@@ -56,6 +68,12 @@ def _tensor_bytes(spec: Spec, case: Case) -> Mapping[str, int]:
     one = arguments(spec, case, LargeDraw(case, "cpu", 0))
     sizes = {k: v.numel() * v.element_size() for k, v in one.items() if isinstance(v, Tensor)}
     return MappingProxyType(sizes)
+
+
+@functools.cache
+def _needed_bytes(spec: Spec, case: Case) -> Mapping[str, int]:
+    inputs = spec.inputs(case, LargeDraw(case, "cpu", 0))
+    return MappingProxyType(spec.needed_bytes(inputs, _tensor_bytes(spec, case)))
 
 
 def scored_case(spec: Spec, rows: int) -> Case:

@@ -21,7 +21,7 @@ from grader.correctness import WORDS, LargeDraw, NumberDraw, bits, expect, is_wh
 from grader.model import Argument, Case, Spec
 from grader.sandbox import Call, Placed, Poison, place
 from grader.speed.mixes import Stream, large, stream_on
-from grader.speed.scored_case import SPARE_ROWS, arguments
+from grader.speed.scored_case import SPARE_ROWS, arguments, usually_needed
 from grader.speed.spot_checks import Canary, SlotContents, SpotCheck
 from grader.speed.withheld_inputs import PendingInput, Withheld, withhold, write_placeholders
 
@@ -70,7 +70,12 @@ class Slots:
         *self._slots, spare = (placed[i : i + width] for i in range(0, len(placed), width))
         self.spare = self._fill_spare(few, spare)
         self.sizes = {p.argument.name: p.view.nbytes for p in self._slots[0]}  # bytes, in one slot
-        self.least_bytes = sum(spec.least_bytes(self.sizes))
+        self.needed = usually_needed(spec, self.sizes)
+
+    @property
+    def least_bytes(self) -> int:
+        """The bytes that a call must move, on average over the slots as they are filled."""
+        return sum(self.spec.least_bytes(self.needed))
 
     def _templates(self, case: Case) -> list[tuple[Argument, Tensor]]:
         one = arguments(self.spec, case, self._draw(case, 0))
@@ -118,12 +123,14 @@ class Slots:
 
     def fill(self, plan: Plan) -> SlotContents:
         canaries, pending, spot_checks = _no_pieces(), _no_pieces(), _no_pieces()
+        needed: list[dict[str, int]] = []
         sampled = self._slots
         if not self.spec.independent_rows:
             sampled = random.SystemRandom().sample(sampled, min(SAMPLED_SLOTS, len(sampled)))
         for slot, seed in zip(self._slots, plan.seeds, strict=True):
             draw = self._draw(self.case, seed)
             inputs = dict(self.spec.inputs(self.case, draw))
+            needed.append(self.spec.needed_bytes(inputs, self.sizes))
             withheld = self._withhold(inputs, draw.drawn, slot)
             poison = Poison.fresh()
             if slot in sampled:
@@ -139,6 +146,7 @@ class Slots:
                     pending[placed.view.dtype].append((there, withheld[name].values.flatten()))
                 word, canary = self._put(placed, inputs, poison)
                 canaries[word].append(canary)
+        self.needed = {name: sum(n[name] for n in needed) // len(needed) for name in self.sizes}
         return SlotContents(
             self._by_dtype(Canary, canaries),
             self._by_dtype(PendingInput, pending),

@@ -559,6 +559,19 @@ def test_least_bytes_are_those_of_the_lesson(name: str, per_row: int):
     assert slots.least_bytes == rows * per_row + once
 
 
+def test_least_bytes_follow_what_the_inputs_ask_for():
+    """Rows of tests/courses/ragged end somewhere: each filling asks for another number of bytes."""
+    spec = catalog.find(ROOT / "tests" / "courses" / "ragged", "01_ragged_sum").spec
+    slots, arena = slots_of(small(spec), rows=40, calls=2)
+    several = []
+    for _ in range(3):
+        calls, _ = slots.refill()
+        lengths = [view(arena.memory, call[1]).sum().item() for call in calls]
+        assert slots.least_bytes == 4 * sum(lengths) // 2 + 40 * (8 + 4)
+        several.append(slots.least_bytes)
+    assert len(set(several)) > 1
+
+
 @pytest.mark.parametrize(
     ("name", "size"),
     [
