@@ -124,7 +124,7 @@ def plan(spec: Spec, gpu: Gpu) -> list[Size]:
     sizes: list[Size] = []
     for step in range(SIZES):
         rows = round(smallest * (largest / smallest) ** (step / (SIZES - 1)))
-        if spec.timed[0].columns is None:
+        if not spec.timed[0].extents:
             rows = max(1, rows // ROW_MULTIPLE) * ROW_MULTIPLE
         if sizes and rows <= sizes[-1].rows:
             continue

@@ -320,13 +320,26 @@ class Budget:
 class Scored:
     """The case whose speed is scored. Its size follows from the GPU, so only its form is here.
 
-    `columns` is the length of a row, or None for 1-D arguments. `bound` names the module of
-    `grader.speed.bounds` with which the speed is compared.
+    `columns` is the length of a row, or None for 1-D arguments; of arguments with more than two
+    dimensions it has all extents but the first. `bound` names the module of `grader.speed.bounds`
+    with which the speed is compared.
     """
 
     dtype: str
-    columns: int | None = None
+    columns: int | tuple[int, ...] | None = None
     bound: str = "bandwidth"
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """All extents but the first, which follows from the GPU."""
+        if isinstance(self.columns, tuple):
+            return self.columns
+        return () if self.columns is None else (self.columns,)
+
+    @property
+    def row(self) -> str:
+        """The extents in words, such as `8×2,048×64`; empty for 1-D arguments."""
+        return "×".join(f"{extent:,}" for extent in self.extents)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -466,8 +479,8 @@ class Spec(BaseSpec):
         """One row of the scored case, small enough for any machine; else the counted case."""
         if self.scored is None:
             return self.counted
-        columns = self.scored.columns or 65_536
-        return Case((*(1,) * (len(self.largest) - 1), columns), self.scored.dtype)
+        extents = self.scored.extents
+        return Case((1, *extents) if extents else (65_536,), self.scored.dtype)
 
     @property
     def signature(self) -> str:

@@ -117,7 +117,7 @@ def sizes(spec: Spec, rows: int) -> dict[str, int]:
 
 def _job(spec: Spec, kernel: Path, rows: int) -> dict[str, Any]:
     scored, _ = spec.timed
-    few = 8 if scored.columns else 64
+    few = 8 if scored.extents else 64
     one = arguments(spec, scored_case(spec, few), LargeDraw(scored_case(spec, few), "cpu", 0))
     described: list[dict[str, object]] = []
     for argument in spec.arguments:
@@ -134,7 +134,7 @@ def _job(spec: Spec, kernel: Path, rows: int) -> dict[str, Any]:
         "parameters": [argument.name for argument in spec.arguments],
         "backend": str(backends.folder(spec.backend)),
         "arguments": described,
-        "below": scored.columns or 1,  # for indices
+        "below": (1, *scored.extents)[-1],  # for indices
     }
 
 

@@ -15,7 +15,8 @@ from grader.model import Case, Spec
 from grader.sandbox import REDZONE, check_scalars, destinations
 
 FEW = 64  # rows of a case from which the bytes of one row follow
-SPARE_ROWS = 16  # of the warm-up call: some megabytes, too few to hide anything there
+# Of the warm-up call: some megabytes, too few to hide anything there.
+SPARE_ROWS, SPARE_BYTES = 16, 8 << 20
 
 
 def arguments(spec: Spec, case: Case, draw: LargeDraw) -> dict[str, Tensor | float]:
@@ -78,10 +79,14 @@ def _needed_bytes(spec: Spec, case: Case) -> Mapping[str, int]:
 
 def scored_case(spec: Spec, rows: int) -> Case:
     scored, _ = spec.timed
-    shape = (rows,) if scored.columns is None else (rows, scored.columns)
-    return Case(shape, scored.dtype)
+    return Case((rows, *scored.extents), scored.dtype)
+
+
+def spare_rows(spec: Spec) -> int:
+    return max(1, min(SPARE_ROWS, SPARE_BYTES // bytes_per_row(spec)))
 
 
 def arena_bytes(spec: Spec, rows: int, calls: int) -> int:
     around = 2 * REDZONE * len(spec.arguments)  # of one slot
-    return (calls * rows + SPARE_ROWS) * bytes_per_row(spec) + (calls + 1) * around + (1 << 20)
+    all_rows = calls * rows + spare_rows(spec)
+    return all_rows * bytes_per_row(spec) + (calls + 1) * around + (1 << 20)

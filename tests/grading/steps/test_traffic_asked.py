@@ -1,4 +1,4 @@
-"""Inputs that decide how much must be read: tests/courses/ragged sums rows up to their lengths."""
+"""Inputs that decide how much must be read: tests/courses/shapes sums rows up to their lengths."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from grader.model.outcomes import Outcome
 from grader.sandbox.fork_servers import ForkServers
 from grader.speed.scored_case import rounds, usually_needed
 
-COURSE = Path(__file__).parents[2] / "courses" / "ragged"
+COURSE = Path(__file__).parents[2] / "courses" / "shapes"
 
 
 @pytest.fixture(scope="module")

@@ -232,8 +232,7 @@ def _hopeless(rough: float) -> Finding:
 def _latency(kernel: WorkerLink, spec: Spec, arena: CudaArena) -> tuple[Case, float]:
     """Return a case in which starting the kernel is most of the work, and its seconds per call."""
     scored, _ = spec.timed
-    columns = () if scored.columns is None else (1,)
-    case = Case((*columns, SMALL), scored.dtype)
+    case = Case((*(1 for _ in scored.extents), SMALL), scored.dtype)
     slots = Slots(spec, case, SMALL_CALLS, arena.memory)
     claims = []
     for _ in range(2):  # the first compiles for this size
