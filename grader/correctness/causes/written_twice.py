@@ -1,0 +1,83 @@
+"""Elements that two programs store to, where exactly these are wrong, or others get nothing."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from grader.correctness.cause import OUTPUTS, Cause, Explanation
+from grader.correctness.evidence import Evidence
+from grader.correctness.mismatch import describe_where
+from grader.correctness.source import root_of
+
+MOST_LINES = 3  # in a sentence
+
+
+def explain(evidence: Evidence) -> Explanation | None:
+    """Explain by elements that were stored twice; silent where the second store did no harm.
+
+    Two launches may store to all elements on purpose, such as zeros and then sums. So elements that
+    were stored once must be right, and most of those that were stored twice wrong.
+    """
+    for name in evidence.bad:
+        twice, written = evidence.twice.get(name), evidence.written(name)
+        wrong = evidence.wrong[name]
+        if twice is None or written is None or twice.shape != wrong.shape or not bool(twice.any()):
+            continue
+        gap = evidence.main.unwritten.get(name, wrong.new_zeros(wrong.shape))
+        harmed = wrong & twice & ~gap
+        if bool((wrong & ~twice & ~gap).any()) or not bool((written & ~twice).any()):
+            continue
+        if int(harmed.sum()) * 2 > int(twice.sum()):
+            return _explanation(evidence, name, harmed, "and the later store stays")
+        if bool(gap.any()) and bool((gap == ~written).all()):
+            return _explanation(evidence, name, twice, "and others by none")
+    return None
+
+
+def _explanation(evidence: Evidence, name: str, marks: Tensor, outcome: str) -> Explanation:
+    lines = sorted(
+        {
+            u.line
+            for u in evidence.uses
+            if u.argument == name and u.writes and _meets(u.marks, marks)
+        }
+    )
+    launches = _launch_lines(evidence)
+    by, question = "programs", "where does each begin"
+    if evidence.threads:
+        by = "threads"
+    if len(launches) > 1:
+        by, question = "launches", f"lines {_listed(launches)} start them: where does each begin"
+    where = describe_where(marks)
+    stores = " and by ".join(evidence.quoted(line) for line in lines[:MOST_LINES])
+    stored = f"by {stores[0].lower()}{stores[1:]}" if stores else "there"
+    return Explanation(
+        f"{where[0].upper()}{where[1:]} of {name} {'is' if int(marks.sum()) == 1 else 'are'} "
+        f"stored by two {by}, {outcome}: {stored}. Each element needs one: {question}?",
+        lines[-1] if lines else 0,
+    )
+
+
+def _meets(one: Tensor, other: Tensor) -> bool:
+    return one.shape == other.shape and bool((one & other).any())
+
+
+def _launch_lines(evidence: Evidence) -> list[int]:
+    """Return the lines of the launches, if the call made several."""
+    if len(evidence.launches or ()) < 2:
+        return []
+    names = {kernel.name for kernel in evidence.text.kernels}
+    return sorted({n.lineno for n in evidence.text.launches if root_of(n.func) in names})
+
+
+def _listed(lines: list[int]) -> str:
+    return ", ".join(map(str, lines[:MOST_LINES]))
+
+
+CAUSE = Cause(
+    name="written_twice",
+    looks_at="the elements that two programs or threads store to",
+    order=66,
+    kinds=OUTPUTS,
+    explain=explain,
+)
