@@ -79,7 +79,7 @@ def _unwritten_scratch(evidence: Evidence) -> tuple[str, int] | None:
 
 
 def _fills_from_host(evidence: Evidence) -> bool:
-    """Say whether a function of the host may store to scratch memory, of which there is no record."""
+    """Say whether a function of the host may store to scratch memory, which no record has."""
     return any(
         (isinstance(node, ast.Call) and last_name(node.func) in FILLING)
         or (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store))

@@ -20,7 +20,8 @@ def explain(evidence: Evidence) -> Explanation | None:
     line = evidence.failure.frames[-1].line if evidence.failure.frames else 0
     hint = evidence.failure.hint or ""
     first = evidence.spec.arguments[0].name
-    if len(evidence.spec.largest) == 2 and (argument.like == first or argument.role == "inout"):
+    table = argument.like == first or argument.role == "inout"
+    if len(evidence.spec.largest) == 2 and table and not _has_stride(evidence, argument.name):
         return Explanation(
             f"Two programs store to one element of {argument.name}: if each has a row of its own, "
             f"row i begins at i * {argument.name}.stride(0).",
@@ -28,6 +29,12 @@ def explain(evidence: Evidence) -> Explanation | None:
             "row_stride",
         )
     return Explanation(hint, line, "written_twice")
+
+
+def _has_stride(evidence: Evidence, name: str) -> bool:
+    """Say whether a function of the host hands over the argument's own stride."""
+    text = "\n".join(evidence.source)
+    return f"{name}.stride" in text or f"{name}.strides" in text
 
 
 CAUSE = Cause(

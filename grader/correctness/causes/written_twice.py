@@ -28,7 +28,7 @@ def explain(evidence: Evidence) -> Explanation | None:
         if bool((wrong & ~twice & ~gap).any()) or not bool((written & ~twice).any()):
             continue
         if int(harmed.sum()) * 2 > int(twice.sum()):
-            return _explanation(evidence, name, harmed, "and the later store stays")
+            return _explanation(evidence, name, harmed, "of which the later one stays")
         if bool(gap.any()) and bool((gap == ~written).all()):
             return _explanation(evidence, name, twice, "and others by none")
     return None
@@ -42,18 +42,17 @@ def _explanation(evidence: Evidence, name: str, marks: Tensor, outcome: str) -> 
             if u.argument == name and u.writes and _meets(u.marks, marks)
         }
     )
+    quoted = [evidence.quoted(line) for line in lines[:MOST_LINES]]
+    stores = " and ".join(each[0].lower() + each[1:] for each in quoted)
     launches = _launch_lines(evidence)
-    by, question = "programs", "where does each begin"
-    if evidence.threads:
-        by = "threads"
+    which = f"two {'threads' if evidence.threads else 'programs'}"
     if len(launches) > 1:
-        by, question = "launches", f"lines {_listed(launches)} start them: where does each begin"
+        which = f"the launches at lines {' and '.join(map(str, launches[:MOST_LINES]))}"
     where = describe_where(marks)
-    stores = " and by ".join(evidence.quoted(line) for line in lines[:MOST_LINES])
-    stored = f"by {stores[0].lower()}{stores[1:]}" if stores else "there"
     return Explanation(
         f"{where[0].upper()}{where[1:]} of {name} {'is' if int(marks.sum()) == 1 else 'are'} "
-        f"stored by two {by}, {outcome}: {stored}. Each element needs one: {question}?",
+        f"stored by {which}, {outcome}: see {stores or 'the kernel'}. Each element needs one: "
+        "where does each of them begin?",
         lines[-1] if lines else 0,
     )
 
@@ -68,10 +67,6 @@ def _launch_lines(evidence: Evidence) -> list[int]:
         return []
     names = {kernel.name for kernel in evidence.text.kernels}
     return sorted({n.lineno for n in evidence.text.launches if root_of(n.func) in names})
-
-
-def _listed(lines: list[int]) -> str:
-    return ", ".join(map(str, lines[:MOST_LINES]))
 
 
 CAUSE = Cause(
