@@ -20,7 +20,8 @@ Kernel = Callable[[Inputs], Mapping[str, Tensor]]
 
 def spec_of(reference: Kernel, *names: str, shape: Any = None, **changes: Any) -> Spec:
     """Return a spec of inputs of these names, like `case.shape`, and one output `out`."""
-    out = writes("out", shape=shape, dtype="float32") if shape else writes("out", like=names[0])
+    kind = changes.pop("out_dtype", "float32")
+    out = writes("out", shape=shape, dtype=kind) if shape else writes("out", like=names[0])
     fields: dict[str, Any] = {
         "title": "A test",
         "summary": "for tests",

@@ -1,6 +1,6 @@
-"""Kernels for each detector of causes: at least two that show it, and two on which it is silent.
+"""Kernels for each detector of causes: two or more that show it, two or more near misses.
 
-A file in here defines `SHOWN` or `SILENT`, which map a title to what a test looks at; both begin
-with the name of the detector, that of its file in `grader/correctness/causes/`. Adding a file adds
-its examples.
+`kernels/DETECTOR/shown_*.py` and `near_*.py` are kernel files that run on the simulated GPU. Their
+first comment names the spec and the case, and the cause if its word is not the detector's; `# here`
+marks the line that a report names. `texts.py` and `values.py` have evidence made by hand.
 """

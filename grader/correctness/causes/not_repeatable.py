@@ -79,12 +79,13 @@ def _unwritten_scratch(evidence: Evidence) -> tuple[str, int] | None:
 
 
 def _fills_from_host(evidence: Evidence) -> bool:
-    """Say whether a function of the host may store to scratch memory, which no record has."""
+    """Say whether the host may store to scratch memory, which no record has."""
+    in_kernels = {id(node) for kernel in evidence.text.kernels for node in ast.walk(kernel)}
     return any(
         (isinstance(node, ast.Call) and last_name(node.func) in FILLING)
         or (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store))
-        for host in evidence.text.hosts
-        for node in ast.walk(host)
+        for node in evidence.text.nodes
+        if id(node) not in in_kernels
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from grader.correctness.cause import OUTPUTS, Cause, Explanation
+from grader.correctness.coverage import reason
 from grader.correctness.evidence import Evidence
 from grader.correctness.mismatch import describe_where
 from grader.correctness.source import root_of
@@ -29,7 +30,7 @@ def explain(evidence: Evidence) -> Explanation | None:
             continue
         if int(harmed.sum()) * 2 > int(twice.sum()):
             return _explanation(evidence, name, harmed, "of which the later one stays")
-        if bool(gap.any()) and bool((gap == ~written).all()):
+        if bool((gap & ~written).any()) and reason(evidence, gap, name) is None:
             return _explanation(evidence, name, twice, "and others by none")
     return None
 
@@ -72,7 +73,7 @@ def _launch_lines(evidence: Evidence) -> list[int]:
 CAUSE = Cause(
     name="written_twice",
     looks_at="the elements that two programs or threads store to",
-    order=66,
+    order=59,  # before never_written, which knows no more than the gap
     kinds=OUTPUTS,
     explain=explain,
 )

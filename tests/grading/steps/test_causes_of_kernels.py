@@ -1,0 +1,58 @@
+"""Detectors of causes that read what a simulated GPU recorded, on whole kernel files.
+
+A worker runs each file in one case; no judge looks for one. `tests/cause_examples` has the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from cause_examples.kernel_files import KernelFile, kernel_files
+from specs import with_spec
+
+from grader.course import catalog
+from grader.grading.options import Options
+from grader.grading.session import Grading
+from grader.grading.steps.correctness.causes import with_cause
+from grader.grading.trials import try_case
+from grader.model import Failure
+from grader.sandbox.fork_servers import ForkServers
+
+pytestmark = pytest.mark.slow
+
+ANY = catalog.find(Path(__file__).parents[3], "01_vector_add")
+FILES = {file.title: file for file in kernel_files()}
+
+
+@pytest.fixture(scope="module")
+def failure_of() -> Iterator[Callable[[KernelFile], Failure]]:
+    with closing(ForkServers()) as servers:
+
+        def failure_of(file: KernelFile) -> Failure:
+            exercise = with_spec(ANY, file.spec)
+            with closing(Grading(exercise, file.path, Options(seed=1), servers)) as grading:
+                # A file that keeps something may be right at its first call.
+                failure = try_case(grading, file.case) or try_case(grading, file.case)
+                assert failure is not None, "the kernel is right"
+                named = with_cause(failure, grading, file.case)
+                assert grading.tracebacks == []
+                return named
+
+        yield failure_of
+
+
+@pytest.mark.parametrize("title", [title for title, file in FILES.items() if file.shows])
+def test_a_kernel_that_shows_it(failure_of: Callable[[KernelFile], Failure], title: str) -> None:
+    file = FILES[title]
+    failure = failure_of(file)
+    assert failure.cause == file.word
+    assert not file.line or failure.frames[-1].line == file.line
+
+
+@pytest.mark.parametrize("title", [title for title, file in FILES.items() if not file.shows])
+def test_a_near_miss(failure_of: Callable[[KernelFile], Failure], title: str) -> None:
+    file = FILES[title]
+    assert failure_of(file).cause != file.word
