@@ -89,9 +89,16 @@ def evidence_of(
     )
 
 
-def refused(failure: Failure, source: str, spec: Spec, decorator: str = "@triton.jit") -> Evidence:
+def refused(
+    failure: Failure,
+    source: str,
+    spec: Spec,
+    decorator: str = "@triton.jit",
+    *,
+    threads: bool = False,
+) -> Evidence:
     """Return the evidence of a failure that leaves no outputs."""
-    return Evidence(failure, spec, None, source.splitlines(), decorator)
+    return Evidence(failure, spec, None, source.splitlines(), decorator, threads)
 
 
 def cause_of(evidence: Evidence) -> tuple[str, int] | None:

@@ -42,7 +42,7 @@ def explain(evidence: Evidence) -> Explanation | None:
         return None
     line = next(_kept(evidence), 0)
     return Explanation(
-        f"{said} No thread met another, and none read memory that nobody wrote: does the file use "
+        f"{said} Nothing races, and nothing reads memory that nobody wrote: does the file use "
         f"random numbers, or something that an earlier call has left behind?{evidence.see(line)}",
         line,
     )

@@ -2,7 +2,7 @@
 # sum 13
 
 import numpy as np
-from numba import cuda, float32
+from numba import cuda
 
 TOTAL = cuda.to_device(np.zeros(1, np.float32))  # here
 

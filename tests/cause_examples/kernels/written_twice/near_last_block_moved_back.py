@@ -1,4 +1,4 @@
-"""The last block begins earlier to be whole, on purpose: it stores the same values. The formula is wrong where elements are below 0."""
+"""The last block begins earlier to be whole, and stores equal values; the formula is wrong."""
 # copy 13
 
 import triton
