@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,10 @@ from grader.grading.options import Options
 from grader.grading.session import Grading
 from grader.grading.steps.correctness.causes import with_cause
 from grader.grading.trials import try_case
-from grader.model import Failure
+from grader.model import Failure, Traced
+from grader.sandbox.executor import Call
 from grader.sandbox.fork_servers import ForkServers
+from grader.sandbox.worker_link import WorkerLink
 
 pytestmark = pytest.mark.slow
 
@@ -56,3 +59,22 @@ def test_a_kernel_that_shows_it(failure_of: Callable[[KernelFile], Failure], tit
 def test_a_near_miss(failure_of: Callable[[KernelFile], Failure], title: str) -> None:
     file = FILES[title]
     assert failure_of(file).cause != file.word
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (3, 4), (2, 2, 3), (24,)])
+def test_a_worker_that_names_another_shape_is_not_believed(
+    failure_of: Callable[[KernelFile], Failure],
+    monkeypatch: pytest.MonkeyPatch,
+    shape: tuple[int, ...],
+) -> None:
+    honest = WorkerLink.trace
+
+    def lie(link: WorkerLink, call: Call) -> tuple[Traced, Failure | None]:
+        traced, failure = honest(link, call)
+        arrays = tuple(replace(array, shape=shape) for array in traced.arrays)
+        inside = tuple((*row[:5], 0, *row[6:]) for row in traced.accesses)
+        return replace(traced, arrays=arrays, accesses=inside), failure
+
+    monkeypatch.setattr(WorkerLink, "trace", lie)
+    # The judge sees for itself what nobody wrote.
+    assert failure_of(FILES["written_twice/shown_threads"]).cause == "never_written"

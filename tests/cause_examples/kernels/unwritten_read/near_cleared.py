@@ -1,5 +1,5 @@
 """Clears out before it adds; the formula is wrong."""
-# sum 13
+# sum 13 accumulates_previous
 
 import triton
 import triton.language as tl

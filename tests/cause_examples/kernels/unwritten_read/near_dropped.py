@@ -1,5 +1,5 @@
 """Reads out early and drops what it read; the formula is wrong."""
-# copy 13
+# copy 13 accumulates_previous
 
 import triton
 import triton.language as tl
