@@ -87,10 +87,13 @@ SHOWN: dict[str, tuple[str, Make] | tuple[str, Make, int]] = {
         threads=False), 5),
     "rows without a stride": ("overlapping_programs row_stride", raced(
         TWICE, *STORED, threads=False, table=True, launch="kernel[(2,)](x, out, 3)"), 5),
+    "rows whose stride is not used": ("overlapping_programs row_stride", raced(
+        TWICE, *STORED, threads=False, table=True, launch=BY_STRIDE), 5),
     "two programs of a vector": (
         "overlapping_programs written_twice", raced(TWICE, *STORED, threads=False), 5),
     "two programs of a table with strides": ("overlapping_programs written_twice", raced(
-        TWICE, *STORED, threads=False, table=True, launch=BY_STRIDE), 5),
+        TWICE, *STORED[:2], "tl.store(out + i * n, y)", threads=False, table=True,
+        launch=BY_STRIDE), 5),
     "a chain of a mask": ("operator_precedence", failed(
         "compile", f"{WORDS}simultaneous multiple comparison is not supported",
         "", "", CHAINED, threads=False), 5),

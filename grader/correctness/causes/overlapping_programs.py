@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 from grader.correctness.cause import Cause, Explanation
 from grader.correctness.evidence import Evidence
+from grader.correctness.source import names_in, root_of
 
 OVERLAP = re.compile(r"program \d+ writes another value to element \d+ of (\w+),")
 
@@ -32,9 +34,18 @@ def explain(evidence: Evidence) -> Explanation | None:
 
 
 def _has_stride(evidence: Evidence, name: str) -> bool:
-    """Say whether a function of the host hands over the argument's own stride."""
-    text = "\n".join(evidence.source)
-    return f"{name}.stride" in text or f"{name}.strides" in text
+    """Say whether the host hands over the argument's own stride, and the kernel uses it."""
+    kernels = {kernel.name: kernel for kernel in evidence.text.kernels}
+    given = f"{name}.stride"
+    for launch in evidence.text.launches:
+        assert isinstance(launch.func, ast.Subscript)
+        kernel = kernels.get(root_of(launch.func))
+        for parameter, argument in zip(
+            kernel.args.args if kernel else (), launch.args, strict=False
+        ):
+            if kernel is not None and ast.unparse(argument).startswith(given):
+                return any(parameter.arg in names_in(statement) for statement in kernel.body)
+    return given in "\n".join(evidence.source)
 
 
 CAUSE = Cause(
