@@ -15,8 +15,8 @@ FAULTS = {
     "launch_refused": "A launch is kernel[blocks, threads](...): at least one block, 1 to 1,024 "
     "threads in each, and at most 48 KiB of shared memory.",
     "out_of_bounds": "Each access needs an `if` that checks that its index lies inside the array.",
-    "race": "Put a barrier that all threads come to between the two accesses. If both are one line, "
-    "give each element to one thread, or use an atomic operation such as cuda.atomic.add.",
+    "race": "Put a barrier that all threads come to between the two accesses. If both are one "
+    "line, give each element to one thread, or use an atomic operation such as cuda.atomic.add.",
 }
 # By a part of the simulator's question about an index, where the cause is not a missing check.
 OUTSIDE: dict[str, str | Advice] = {
