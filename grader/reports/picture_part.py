@@ -58,7 +58,7 @@ def reduced(picture: Text, most: int, width: int) -> Text | None:
             return None
         every[boxes] = few
     chosen = set(wanted[0])
-    for drawn in wanted[1:]:
+    for drawn in (*_legends(every, wanted), *wanted[1:]):
         more = chosen.union(drawn)
         if sum(rows(every[number], width) + 1 for number in more) <= most:
             chosen = more
@@ -75,6 +75,16 @@ def _drawings(every: Sequence[Text]) -> Iterator[tuple[int, ...]]:
             title = (number,)
         elif _ROW_ENDS in paragraph.plain or "outside: " in paragraph.plain:
             yield (*title, number)
+
+
+def _legends(
+    every: Sequence[Text], drawings: Sequence[tuple[int, ...]]
+) -> Iterator[tuple[int, ...]]:
+    """Yield the numbers of paragraphs that begin at the margin, below all drawings."""
+    below = 1 + max(drawn[-1] for drawn in drawings)
+    for number, paragraph in enumerate(every[below:], start=below):
+        if not paragraph.plain.startswith(" "):
+            yield (number,)
 
 
 def _few_rows(boxes: Text, most: int) -> Text | None:
