@@ -5,7 +5,7 @@ from __future__ import annotations
 from grader.model import Advice
 
 _EACH_ELEMENT = (
-    "`if`, `while`, `and` and `or` decide once for all elements of a block. For each element use "
+    "`if` and `while` decide once for all elements of a block. For each element use "
     "tl.where(condition, a, b), or a mask; join conditions by & and |."
 )
 _BLOCK_SIZE = (
@@ -69,8 +69,11 @@ COMPILER: dict[str, str | Advice] = {
     "must be 1-bit signless integer": _EACH_ELEMENT,
     "Ternary expression with dynamic condition": "`a if condition else b` decides once for a whole "
     "block. For each element write tl.where(condition, a, b).",
-    "simultaneous multiple comparison": "Each comparison needs parentheses of its own, because `&` "
-    "binds more tightly than `<`: (0 <= i) & (i < n).",
+    "simultaneous multiple comparison": Advice(
+        "operator_precedence",
+        "Each comparison needs parentheses of its own, because `&` binds more tightly than `<`: "
+        "(0 <= i) & (i < n).",
+    ),
     "type: Break": "A kernel's `for` runs to its end. Put the condition into a `while`, or mask "
     "what the further turns would do.",
     "type: Continue": "A kernel's loop has no `continue`. Put the rest of the turn under an `if`.",
@@ -270,7 +273,9 @@ LAUNCH: dict[str, str | Advice] = {
     "Cannot call @triton.jit'd outside": Advice(
         "no_grid", "Launch a kernel on a grid of programs: kernel[(programs,)](...)."
     ),
-    "num_warps must be a power of 2": "Take 1, 2, 4, 8, 16 or 32 warps.",
+    "num_warps must be a power of 2": Advice(
+        "arange_not_power_of_two", "Take 1, 2, 4, 8, 16 or 32 warps."
+    ),
     "was specified but unrecognised": "Look for a misspelling: options are num_warps, num_stages "
     "and num_ctas, and all else are parameters of the kernel.",
     "dynamic_func() missing": "dynamic_func is the kernel, and the launch passes it no such "
