@@ -43,9 +43,7 @@ def terms(kernel: ast.FunctionDef, address: ast.expr, keep: Collection[str] = ()
     return found if len(found) <= MOST_TERMS else []
 
 
-def _terms(
-    kernel: ast.FunctionDef, node: ast.expr, keep: frozenset[str], depth: int
-) -> list[Term]:
+def _terms(kernel: ast.FunctionDef, node: ast.expr, keep: frozenset[str], depth: int) -> list[Term]:
     node = bare(node)
     if depth > DEEPEST:
         return [Term((ast.unparse(node)[:40],), node.lineno)]
@@ -58,9 +56,9 @@ def _terms(
         return [Term((*a.factors, *b.factors), node.lineno) for a in left for b in right]
     if isinstance(node, ast.Name) and node.id not in keep:
         given = assigned(kernel, node.id)
-        if len(given) == 1 and isinstance(given[0], ast.Assign) and _is_arithmetic(given[0].value):
-            if isinstance(given[0].targets[0], ast.Name):
-                return _terms(kernel, given[0].value, keep, depth + 1)
+        value = given[0].value if len(given) == 1 and isinstance(given[0], ast.Assign) else None
+        if value is not None and _is_arithmetic(value):
+            return _terms(kernel, value, keep, depth + 1)
     return [Term((_leaf(node),), node.lineno)]
 
 
@@ -92,8 +90,7 @@ def _is_arithmetic(value: ast.expr) -> bool:
 
 def _leaf(node: ast.expr) -> str:
     if isinstance(node, ast.Call) and last_name(node.func) == "program_id":
-        axis = node.args[0] if node.args else None
-        return f"{PROGRAM} {axis.value if isinstance(axis, ast.Constant) else 0}"
+        return f"{PROGRAM} {ast.unparse(node.args[0])[:40] if node.args else 0}"
     if isinstance(node, ast.Call) and last_name(node.func) == "arange":
         return LANES
     return ast.unparse(node)[:40]

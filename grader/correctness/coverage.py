@@ -5,15 +5,18 @@ from __future__ import annotations
 import ast
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from torch import Tensor
 
+from grader.correctness.addresses import accesses, arguments_of, depends_on
 from grader.correctness.evidence import Evidence
 from grader.correctness.masks import first_right, length_before_gap
 from grader.correctness.source import (
     assigned,
     calls,
+    grid_line,
     grid_lines,
     last_name,
     lines_with,
@@ -38,8 +41,9 @@ class Reason:
 def reason(evidence: Evidence, missing: Tensor, name: str) -> Reason | None:
     """Return the likely reason why exactly these elements are left out, or None."""
     kernel = _kernel(evidence, name)
-    if evidence.traced is not None and (found := _constant_index(evidence, name)) is not None:
-        return found
+    for own in (_constant_index, _number_in_no_address, _turn_in_no_address):
+        if (found := own(evidence, name)) is not None:
+            return found
     for find in (
         *(
             _vector_of_table,
@@ -151,6 +155,8 @@ def _ignores_rows(evidence: Evidence, kernel: ast.FunctionDef) -> bool:
 
 def _constant_index(evidence: Evidence, name: str) -> Reason | None:
     """Explain elements that are left out because an index is a number, the same in all threads."""
+    if evidence.traced is None:
+        return None
     for line in sorted({use.line for use in evidence.uses if use.argument == name}):
         function = evidence.text.around(line)
         for node in ast.walk(function) if function is not None else ():
@@ -167,6 +173,53 @@ def _constant_index(evidence: Evidence, name: str) -> Reason | None:
     return None
 
 
+def _accesses_of(evidence: Evidence, name: str) -> Iterator[tuple[ast.FunctionDef, ast.Call]]:
+    """Yield the loads and stores of an argument that were seen, each with its kernel."""
+    for line in sorted({use.line for use in evidence.uses if use.argument == name}):
+        kernel = evidence.text.around(line)
+        if kernel is not None and evidence.traced is None:
+            yield from ((kernel, call) for call in accesses(kernel, line))
+
+
+def _number_in_no_address(evidence: Evidence, name: str) -> Reason | None:
+    """Explain elements that are left out because all programs go to the same addresses."""
+    found = list(_accesses_of(evidence, name))
+    if _programs(evidence) < 2 or not found:
+        return None
+    if any(depends_on(kernel, call.args[0], "program_id") for kernel, call in found):
+        return None
+    [kernel, call] = found[0]
+    line = call.lineno
+    lanes = [n for n in lines_with(kernel, "arange") if n < line]
+    near = f", from the lanes at line {lanes[-1]}," if lanes else ""
+    return Reason(
+        "program_id_unused",
+        f"the address{near} has no number of a program in it, so that every program goes to the "
+        "same elements: where does the kernel multiply tl.program_id by the size of a block, or by "
+        "the length of a row?",
+        line,
+    )
+
+
+def _turn_in_no_address(evidence: Evidence, name: str) -> Reason | None:
+    """Explain elements that are left out because each turn of a loop goes to the same addresses."""
+    for kernel, call in _accesses_of(evidence, name):
+        for loop in (node for node in ast.walk(kernel) if isinstance(node, ast.For)):
+            if not loop.lineno < call.lineno <= (loop.end_lineno or 0):
+                continue
+            moved = [n for n in ast.walk(loop) if isinstance(n, ast.AugAssign)]
+            names = names_in(loop.target).union(*(names_in(each.target) for each in moved))
+            if not depends_on(kernel, call.args[0], *names):
+                turn = ast.unparse(loop.target)
+                return Reason(
+                    "block_index",
+                    f"the address does not depend on `{turn}`, so that each turn of the loop goes "
+                    "to the same elements?",
+                    call.lineno,
+                )
+    return None
+
+
 def _starts_late(
     evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None
 ) -> Reason | None:
@@ -174,6 +227,9 @@ def _starts_late(
     flat = missing.flatten()
     if kernel is None or missing.ndim != 1 or not bool(flat[0]) or int(flat.sum()) != 1:
         return None
+    for call in calls(kernel, "arange"):
+        if isinstance(call.args[0], ast.Constant) and call.args[0].value == 1:
+            return Reason("off_by_one", "do the lanes begin at 1?", call.lineno)
     for node in ast.walk(kernel):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
             one = isinstance(node.value.right, ast.Constant) and node.value.right.value == 1
@@ -286,7 +342,11 @@ def _axes(evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None) -
         if not enough and (by_other_side or (turned and across != down)):
             return Reason("grid_axes_swapped", question, lines[0] if lines else 0)
         return None
-    if across == down or down == 1:
+    if across == down:
+        return None
+    if _tiles_are_turned(evidence, missing, across, down):
+        return Reason("grid_axes_swapped", question, grid_line(evidence.text))
+    if down == 1:
         return None
     lanes = max((use.lanes for use in evidence.uses if use.writes), default=1)
     needed = -(-columns // lanes)
@@ -301,6 +361,22 @@ def _axes(evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None) -
             else _line_of_axes(kernel) or (lines[0] if lines else 0),
         )
     return None
+
+
+def _tiles_are_turned(evidence: Evidence, missing: Tensor, across: int, down: int) -> bool:
+    """Say whether a grid has as many programs along each axis as tiles lie along the other one."""
+    rows, columns = missing.shape
+    lanes = max((use.lanes for use in evidence.uses if use.writes), default=1)
+    reached = int((~missing).any(1).sum()), int((~missing).any(0).sum())
+    for high in (2**power for power in range(1, lanes.bit_length() - 1)):
+        wide = lanes // high
+        exchanged = -(-columns // wide), -(-rows // high)
+        if (across, down) == exchanged and reached == (
+            min(rows, across * high),
+            min(columns, down * wide),
+        ):
+            return True
+    return False
 
 
 def _line_of_axes(kernel: ast.FunctionDef | None) -> int:
@@ -413,6 +489,13 @@ def _no_loop(evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None
     elif not (down == 1 and across == len(missing) and first_right(~missing, 1)):
         return None
     guards = [node.lineno for node in ast.walk(kernel) if isinstance(node, ast.If)]
+    if fixed_block := _fixed_block(evidence, kernel):
+        return Reason(
+            "loop_missing",
+            f"a block has {evidence.text.text(fixed_block)}, however long a row is, and no loop "
+            "goes on to a further one?",
+            fixed_block,
+        )
     places = lines_with(kernel, "arange")
     line = (guards or places or [evidence.line_of(evidence.bad[0])])[0]
     return Reason(
@@ -420,6 +503,21 @@ def _no_loop(evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None
         "each thread or program does one element or block, and no loop goes on to further ones?",
         line,
     )
+
+
+def _fixed_block(evidence: Evidence, kernel: ast.FunctionDef) -> int:
+    """Return the line of a host function that gives the size of a block a number, or 0."""
+    sizes = set().union(*(names_in(call) for call in calls(kernel, "arange")))
+    for _, host, given in arguments_of(evidence.text, kernel):
+        for name in sizes & set(given):
+            value = given[name]
+            if isinstance(value, ast.Constant):
+                return value.lineno
+            places = assigned(host, value.id) if isinstance(value, ast.Name) else []
+            for place in places:
+                if isinstance(place, ast.Assign) and isinstance(place.value, ast.Constant):
+                    return place.lineno
+    return 0
 
 
 def _turn_unused(

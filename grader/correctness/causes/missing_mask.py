@@ -7,7 +7,7 @@ import re
 
 from grader.correctness.cause import Cause, Explanation
 from grader.correctness.evidence import Evidence
-from grader.correctness.source import Source, assigned, mentions, names_in, statement_at
+from grader.correctness.source import Source, assigned, calls, mentions, names_in, statement_at
 from grader.correctness.swaps import exchanged
 
 ONE_TOO_FAR = re.compile(
@@ -33,8 +33,27 @@ def explain(evidence: Evidence) -> Explanation | None:
             line,
             "off_by_one",
         )
+    if ONE_TOO_FAR.search(failure.message) and (lanes := _lanes_from_one(evidence, line)):
+        return Explanation(
+            f"{evidence.quoted(lanes)} counts from 1, and places from 0: tl.arange(0, n) gives "
+            "0, 1, ..., n - 1.",
+            lanes,
+            "off_by_one",
+        )
     found = _of_launch(evidence) or _inclusive(evidence, line) or _of_fixed_size(evidence, line)
     return found or _without_mask(evidence, line)
+
+
+def _lanes_from_one(evidence: Evidence, line: int) -> int:
+    """Return the line of lanes that count from 1, of a kernel that has no others, or 0."""
+    kernel = evidence.text.around(line)
+    lanes = [] if kernel is None else calls(kernel, "arange")
+    late = [
+        call
+        for call in lanes
+        if call.args and isinstance(call.args[0], ast.Constant) and call.args[0].value == 1
+    ]
+    return late[0].lineno if late and len(late) == len(lanes) else 0
 
 
 def _of_fixed_size(evidence: Evidence, line: int) -> Explanation | None:

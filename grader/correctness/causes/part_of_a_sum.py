@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from torch import Tensor
 
@@ -22,8 +22,8 @@ def explain(evidence: Evidence) -> Explanation | None:
     for cause, question, first, stop in _parts(evidence):
         if cause == "tail" and not _rounded(evidence):
             continue
-        if _is_part(evidence.main, first, stop) and all(
-            _is_part(witness, first, stop) for witness in evidence.witnesses[1:]
+        if _is_part(evidence.main, evidence.bad, first, stop) and all(
+            _is_part(witness, evidence.bad, first, stop) for witness in evidence.witnesses[1:]
         ):
             return Explanation(
                 f"The output is that of a part of each row: {question}",
@@ -77,9 +77,11 @@ def _blocks(of: int) -> Iterator[tuple[str, str, Length, Length]]:
     )
 
 
-def _is_part(witness: Witness, first: Length, stop: Length) -> bool:
+def _is_part(witness: Witness, bad: Sequence[str], first: Length, stop: Length) -> bool:
+    """Say whether the outputs that are wrong are those of a part of each row."""
+
     def part(inputs: Inputs) -> Mapping[str, Tensor]:
-        return witness.spec.reference(
+        cut = witness.spec.reference(
             {
                 name: each[..., first(each.shape[-1]) : stop(each.shape[-1])]
                 if isinstance(each, Tensor)
@@ -87,6 +89,7 @@ def _is_part(witness: Witness, first: Length, stop: Length) -> bool:
                 for name, each in inputs.items()
             }
         )
+        return {n: cut[n] if n in bad else v for n, v in witness.spec.reference(inputs).items()}
 
     return witness.computes(part)
 

@@ -33,9 +33,7 @@ def explain(evidence: Evidence) -> Explanation | None:
     return None
 
 
-def _is_row_length(
-    evidence: Evidence, value: ast.expr, host: ast.FunctionDef, axes: int
-) -> bool:
+def _is_row_length(evidence: Evidence, value: ast.expr, host: ast.FunctionDef, axes: int) -> bool:
     if isinstance(value, ast.Call) and last_name(value.func) == "stride":
         return ast.unparse(value).endswith(("(0)", "(-2)"))
     extent = extent_of(evidence.text, value, host)

@@ -13,9 +13,7 @@ def explain(evidence: Evidence) -> Explanation | None:
     for kernel in evidence.text.kernels:
         for call in accesses(kernel, line):
             alone = {
-                part.factors[0]
-                for part in terms(kernel, call.args[0])
-                if len(part.factors) == 1
+                part.factors[0] for part in terms(kernel, call.args[0]) if len(part.factors) == 1
             }
             if LANES in alone and any(each.startswith(PROGRAM) for each in alone):
                 return Explanation(
