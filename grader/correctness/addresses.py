@@ -18,11 +18,22 @@ class Term:
     """A product of an address: its factors, and the line where they are multiplied (or named).
 
     A factor is a name, a number, `program 0` for the number of the program along an axis, or
-    `lanes` for the counting block of `tl.arange`.
+    `lanes 64` for the counting block of `tl.arange(0, 64)`.
     """
 
     factors: tuple[str, ...]
     line: int
+
+    @property
+    def lanes(self) -> str | None:
+        """The number of lanes, where the term counts those of a block and has no factor."""
+        first, _, size = self.factors[0].partition(" ")
+        return size if len(self.factors) == 1 and first == LANES else None
+
+    @property
+    def alone(self) -> str | None:
+        """The only factor, or None."""
+        return self.factors[0] if len(self.factors) == 1 else None
 
 
 def accesses(kernel: ast.FunctionDef, line: int = 0) -> list[ast.Call]:
@@ -92,7 +103,7 @@ def _leaf(node: ast.expr) -> str:
     if isinstance(node, ast.Call) and last_name(node.func) == "program_id":
         return f"{PROGRAM} {ast.unparse(node.args[0])[:40] if node.args else 0}"
     if isinstance(node, ast.Call) and last_name(node.func) == "arange":
-        return LANES
+        return f"{LANES} {ast.unparse(node.args[-1])[:40] if node.args else 0}"
     return ast.unparse(node)[:40]
 
 

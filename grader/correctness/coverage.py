@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from grader.correctness.addresses import accesses, arguments_of, depends_on
+from grader.correctness.addresses import accesses, arguments_of, depends_on, grid_of
 from grader.correctness.evidence import Evidence
 from grader.correctness.masks import first_right, length_before_gap
 from grader.correctness.source import (
@@ -51,6 +51,8 @@ def reason(evidence: Evidence, missing: Tensor, name: str) -> Reason | None:
             _starts_late,
             _one_too_few,
             _rounded,
+            _ends_a_block_early,
+            _axis_unused,
             _sum_of_numbers,
             _sides,
         ),
@@ -293,6 +295,76 @@ def _rounded(evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None
     )
 
 
+def _ends_a_block_early(
+    evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None
+) -> Reason | None:
+    """Explain a loop that ends one step before the length: `range(0, n - BLOCK, BLOCK)`."""
+    for node in () if kernel is None else ast.walk(kernel):
+        if not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call):
+            continue
+        given = node.iter.args
+        end = given[1] if len(given) == 3 else None
+        if not isinstance(end, ast.BinOp) or not isinstance(end.op, ast.Sub):
+            continue
+        if ast.unparse(end.right) == ast.unparse(given[2]):
+            return Reason(
+                "tail",
+                f"the loop ends {ast.unparse(end.right)} before the length, and leaves out the "
+                "last block: its end is the length, for the mask keeps away what is too much.",
+                node.lineno,
+            )
+    return None
+
+
+def _axis_unused(
+    evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None
+) -> Reason | None:
+    """Explain by an axis of the grid that the kernel never asks for, or by one that has no grid."""
+    if kernel is None or evidence.traced is not None or len(evidence.launches or ()) != 1:
+        return None
+    assert evidence.launches is not None
+    asked = {
+        axis: call
+        for call in calls(kernel, "program_id")
+        for axis in (0, 1, 2)
+        if call.args and ast.unparse(call.args[0]) == str(axis)
+    }
+    for axis, programs in enumerate(evidence.launches[0].grid):
+        if programs > 1 and axis not in asked and asked:
+            lanes = [c.lineno for c in calls(kernel, "arange")]
+            numbered = {c.lineno for c in calls(kernel, "program_id")}
+            plain = [line for line in lanes if line not in numbered]
+            return Reason(
+                "program_id_unused",
+                f"the grid has {programs:,} programs along axis {axis}, and the kernel never asks "
+                f"for tl.program_id({axis})?",
+                (plain or sorted(numbered))[0],
+            )
+    lines = {each.lineno for each in evidence.text.launches}
+    axes = [
+        grid_of(evidence.text, launch, host)
+        for launch, host, _ in arguments_of(evidence.text, kernel)
+    ]
+    longest = max(asked, default=0)
+    if longest and axes and all(_lacks_axis(evidence, grid, longest) for grid in axes):
+        return Reason(
+            "grid_too_small",
+            f"the kernel asks for tl.program_id({longest}), and the grid has no such axis, so that "
+            "this number is 0 in every program?",
+            min(lines),
+        )
+    return None
+
+
+def _lacks_axis(evidence: Evidence, grid: list[ast.expr], axis: int) -> bool:
+    """Say whether a grid, as the text shows it, lacks an axis; a helper's may have any."""
+    if len(grid) == 1 and isinstance(grid[0], ast.Call):
+        made = _returned(evidence, last_name(grid[0].func))
+        grid = list(made[0].elts) if made and isinstance(made[0], ast.Tuple) else []
+        return 0 < len(grid) <= axis
+    return len(grid) <= axis and not isinstance(grid[0], ast.Name)
+
+
 def _sizes_work(evidence: Evidence, line: int) -> bool:
     """Say whether a line makes a grid or the bound of a loop."""
     if line in grid_lines(evidence.text):
@@ -344,8 +416,9 @@ def _axes(evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None) -
         return None
     if across == down:
         return None
-    if _tiles_are_turned(evidence, missing, across, down):
-        return Reason("grid_axes_swapped", question, grid_line(evidence.text))
+    if by := _turned(evidence, missing, across, down):
+        of_kernel = _line_of_axes(kernel) if by == "kernel" else 0
+        return Reason("grid_axes_swapped", question, of_kernel or grid_line(evidence.text))
     if down == 1:
         return None
     lanes = max((use.lanes for use in evidence.uses if use.writes), default=1)
@@ -363,20 +436,23 @@ def _axes(evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None) -
     return None
 
 
-def _tiles_are_turned(evidence: Evidence, missing: Tensor, across: int, down: int) -> bool:
-    """Say whether a grid has as many programs along each axis as tiles lie along the other one."""
+def _turned(evidence: Evidence, missing: Tensor, across: int, down: int) -> str | None:
+    """Say where axes are exchanged, in a grid of tiles: in the launch, in the kernel, or nowhere.
+
+    The launch has as many programs along each axis as tiles lie along the other one; or it has the
+    right ones, rows first, and the kernel takes the first number for that of a column.
+    """
     rows, columns = missing.shape
     lanes = max((use.lanes for use in evidence.uses if use.writes), default=1)
     reached = int((~missing).any(1).sum()), int((~missing).any(0).sum())
     for high in (2**power for power in range(1, lanes.bit_length() - 1)):
         wide = lanes // high
-        exchanged = -(-columns // wide), -(-rows // high)
-        if (across, down) == exchanged and reached == (
-            min(rows, across * high),
-            min(columns, down * wide),
-        ):
-            return True
-    return False
+        tiles = -(-rows // high), -(-columns // wide)
+        for where, given in (("launch", (down, across)), ("kernel", (across, down))):
+            other = min(rows, tiles[1] * high), min(columns, tiles[0] * wide)
+            if given == tiles and reached == other:
+                return where
+    return None
 
 
 def _line_of_axes(kernel: ast.FunctionDef | None) -> int:

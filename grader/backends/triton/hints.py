@@ -119,8 +119,8 @@ COMPILER: dict[str, str | Advice] = {
     "could not be determined at compile-time": "tl.static_assert sees tl.constexpr values; "
     "tl.device_assert sees all others, when the kernel runs.",
     "has no len()": "A block's sizes are those that it was made with, such as BLOCK.",
-    "Loop-carried variable": _ONE_TYPE,
-    "Mismatched type for": _ONE_TYPE,
+    "Loop-carried variable": Advice("loop_changes_type", _ONE_TYPE),
+    "Mismatched type for": Advice("loop_changes_type", _ONE_TYPE),
     "must be a power of 2": Advice("arange_not_power_of_two", _POWER_OF_TWO),
     "arange's arguments must be": Advice("arange_not_constant", _BLOCK_SIZE),
     "must have type `constexpr": Advice("arange_not_constant", _BLOCK_SIZE),
@@ -141,8 +141,11 @@ COMPILER: dict[str, str | Advice] = {
     "invalid operands of type": "This operator takes integers: compare floats, or convert with "
     ".to(tl.int32).",
     "incompatible dimensions": _SHAPES,
-    "cannot be block type if pointer": "One address takes one value. Add offsets to the pointer, "
-    "or reduce the block with tl.sum.",
+    "cannot be block type if pointer": Advice(
+        "formula",
+        "One address takes one value. Reduce the block first, with tl.sum or tl.max; or add "
+        "offsets to the pointer, one for each lane.",
+    ),
     "`other` cannot be provided": "other= fills the lanes that the mask leaves out: pass mask=, "
     "too.",
     "bounds and step must all be ints": "Divide with //, or use tl.cdiv.",
@@ -180,8 +183,8 @@ COMPILER: dict[str, str | Advice] = {
     "name.",
     "constexpr cannot be reassigned": "A tl.constexpr stays as it is: give the changing number "
     "another name.",
-    "initial value for": _ONE_TYPE,
-    "Loop carried variable": _ONE_TYPE,
+    "initial value for": Advice("loop_changes_type", _ONE_TYPE),
+    "Loop carried variable": Advice("loop_changes_type", _ONE_TYPE),
     "`if` conditionals can only accept": _EACH_ELEMENT,
     "Inconsistent return types": "All `return`s of a function give the same type: write "
     "tl.where(condition, a, b), or convert with .to(...).",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from grader.correctness.addresses import arguments_of, grid_of
 from grader.correctness.cause import Cause, Explanation
 from grader.correctness.evidence import Evidence
 from grader.correctness.source import Source, assigned, calls, mentions, names_in, statement_at
@@ -40,6 +41,13 @@ def explain(evidence: Evidence) -> Explanation | None:
             lanes,
             "off_by_one",
         )
+    if ONE_TOO_FAR.search(failure.message) and (grid := _one_program_more(evidence)):
+        return Explanation(
+            f"{evidence.quoted(grid)} starts one program more than there are elements, or rows: "
+            "the last one's number is beyond them.",
+            grid,
+            "off_by_one",
+        )
     found = _of_launch(evidence) or _inclusive(evidence, line) or _of_fixed_size(evidence, line)
     return found or _without_mask(evidence, line)
 
@@ -54,6 +62,22 @@ def _lanes_from_one(evidence: Evidence, line: int) -> int:
         if call.args and isinstance(call.args[0], ast.Constant) and call.args[0].value == 1
     ]
     return late[0].lineno if late and len(late) == len(lanes) else 0
+
+
+def _one_program_more(evidence: Evidence) -> int:
+    """Return the line of a grid that is a length plus 1, or 0: `n // BLOCK + 1` is none."""
+    for kernel in () if evidence.threads else evidence.text.kernels:
+        for launch, host, _ in arguments_of(evidence.text, kernel):
+            for number in grid_of(evidence.text, launch, host):
+                if (
+                    isinstance(number, ast.BinOp)
+                    and isinstance(number.op, ast.Add)
+                    and isinstance(number.right, ast.Constant)
+                    and number.right.value == 1
+                    and not isinstance(number.left, ast.BinOp)
+                ):
+                    return number.lineno
+    return 0
 
 
 def _of_fixed_size(evidence: Evidence, line: int) -> Explanation | None:
@@ -159,9 +183,9 @@ def _inclusive(evidence: Evidence, line: int) -> Explanation | None:
         for node in ast.walk(function)
         if isinstance(node, ast.Compare) and _lets_length_through(node, function)
     ]
-    if len(found) != 1:
+    if len({ast.unparse(node) for node in found}) != 1:
         return None
-    place = found[0].lineno
+    place = min((node.lineno for node in found), key=lambda each: abs(each - line))
     return Explanation(
         f"{evidence.quoted(place)} lets the length itself through, and the last of n elements has "
         "the number n - 1: write < for <=, or >= for >.",

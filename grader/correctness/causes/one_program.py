@@ -25,7 +25,11 @@ def explain(evidence: Evidence) -> Explanation | None:
         if TOO_MANY in told:
             found = _of_small_blocks(evidence, kernel)
         elif TOO_BUSY in told:
-            found = _of_all_the_work(evidence, kernel) or _of_a_loop(evidence, kernel)
+            found = (
+                _of_all_the_work(evidence, kernel)
+                or _of_a_loop(evidence, kernel)
+                or _of_short_turns(evidence)
+            )
         else:
             found = None
         if found is not None:
@@ -97,6 +101,25 @@ def _of_a_loop(evidence: Evidence, kernel: ast.FunctionDef) -> Explanation | Non
                     "one_thread",
                 )
     return None
+
+
+def _of_short_turns(evidence: Evidence) -> Explanation | None:
+    """Explain more loads or stores than needed, of a kernel that accesses each element once.
+
+    The traffic is counted before, and fails where an element is read more often than it may be.
+    """
+    inputs = [argument for argument in evidence.spec.arguments if argument.role == "in"]
+    once = all(argument.most_reads == 1 for argument in inputs)
+    frames = evidence.failure.frames
+    if not once or not frames or not frames[-1].line:
+        return None
+    line = frames[-1].line
+    return Explanation(
+        f"{evidence.quoted(line)} accesses each element once, in more turns than needed: take a "
+        "larger block, so that a turn does more.",
+        line,
+        "small_block",
+    )
 
 
 def _loops(kernel: ast.FunctionDef) -> Iterator[ast.For | ast.While]:

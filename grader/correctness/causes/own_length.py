@@ -1,10 +1,11 @@
-"""A row's number that is multiplied by the number of rows, or a column's by that of columns."""
+"""Rows of a table that begin elsewhere than a row's length says, by the factor of an index."""
 
 from __future__ import annotations
 
 import ast
 
 from grader.correctness.addresses import (
+    PROGRAM,
     accesses,
     arguments_of,
     bounds,
@@ -14,6 +15,7 @@ from grader.correctness.addresses import (
 )
 from grader.correctness.cause import VALUES, Cause, Explanation
 from grader.correctness.evidence import Evidence
+from grader.correctness.source import calls
 
 
 def explain(evidence: Evidence) -> Explanation | None:
@@ -27,6 +29,8 @@ def explain(evidence: Evidence) -> Explanation | None:
         for call in accesses(kernel, frames[-1].line if frames else 0):
             found = _own(kernel, call, known)
             if found is None:
+                if fixed := _of_fixed_length(evidence, kernel, call, known):
+                    return fixed
                 continue
             index, other, line = found
             last = _is_last(evidence, kernel, known[index])
@@ -47,6 +51,31 @@ def _own(
         for factors, line in pairs:
             if factors == {index, limit} and len(others) == 1:
                 return index, others[0], line
+    return None
+
+
+def _of_fixed_length(
+    evidence: Evidence, kernel: ast.FunctionDef, call: ast.Call, known: dict[str, str]
+) -> Explanation | None:
+    """Explain rows that begin as far apart as a number or a block's size says, not their length."""
+    if len(evidence.spec.largest) != 2:
+        return None
+    parts = terms(kernel, call.args[0], known)
+    columns = [known[part.alone] for part in parts if part.alone in known]
+    sizes = {ast.unparse(each.args[-1]) for each in calls(kernel, "arange") if len(each.args) == 2}
+    for part in parts:
+        if len(columns) != 1 or len(part.factors) != 2:
+            continue
+        index, factor = sorted(part.factors, key=lambda f: f.isdigit() or f in sizes)
+        numbered = index.startswith(PROGRAM) or known.get(index) not in (None, columns[0])
+        if numbered and (factor in sizes or (factor.isdigit() and int(factor) > 1)):
+            return Explanation(
+                f"{evidence.quoted(part.line)} lets rows begin {factor} elements apart, and a row "
+                f"is as long as {columns[0]} says: element (r, c) of a table lies at "
+                f"r * {columns[0]} + c.",
+                part.line,
+                "row_stride",
+            )
     return None
 
 
