@@ -10,7 +10,7 @@ from grader.correctness.source import Source, assigned, calls, last_name, root_o
 
 ACCESSES = ("load", "store", "atomic_add", "atomic_max", "atomic_min", "atomic_cas", "atomic_xchg")
 PROGRAM, LANES = "program", "lanes"  # factors that are no names
-MOST_TERMS, DEEPEST = 16, 8
+MOST_TERMS, DEEPEST, LONGEST = 16, 8, 40
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def terms(kernel: ast.FunctionDef, address: ast.expr, keep: Collection[str] = ()
 def _terms(kernel: ast.FunctionDef, node: ast.expr, keep: frozenset[str], depth: int) -> list[Term]:
     node = bare(node)
     if depth > DEEPEST:
-        return [Term((ast.unparse(node)[:40],), node.lineno)]
+        return [Term((text_of(node),), node.lineno)]
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
         left = _terms(kernel, node.left, keep, depth + 1)
         return left + _terms(kernel, node.right, keep, depth + 1)
@@ -92,6 +92,14 @@ def _adds_an_axis(index: ast.expr) -> bool:
     return any(none)
 
 
+def text_of(node: ast.AST) -> str:
+    """Return the text of a short expression; one that nests too deep has none."""
+    try:
+        return ast.unparse(node)[:LONGEST]
+    except RecursionError:
+        return ""
+
+
 def _is_arithmetic(value: ast.expr) -> bool:
     value = bare(value)
     if isinstance(value, ast.Call):
@@ -101,10 +109,10 @@ def _is_arithmetic(value: ast.expr) -> bool:
 
 def _leaf(node: ast.expr) -> str:
     if isinstance(node, ast.Call) and last_name(node.func) == "program_id":
-        return f"{PROGRAM} {ast.unparse(node.args[0])[:40] if node.args else 0}"
+        return f"{PROGRAM} {text_of(node.args[0]) if node.args else 0}"
     if isinstance(node, ast.Call) and last_name(node.func) == "arange":
-        return f"{LANES} {ast.unparse(node.args[-1])[:40] if node.args else 0}"
-    return ast.unparse(node)[:40]
+        return f"{LANES} {text_of(node.args[-1]) if node.args else 0}"
+    return text_of(node)
 
 
 def depends_on(kernel: ast.FunctionDef, node: ast.AST, *names: str) -> bool:
@@ -135,7 +143,7 @@ def _giving(statement: ast.stmt) -> ast.AST:
 def bounds(kernel: ast.FunctionDef) -> dict[str, str]:
     """Return the names that are compared with a length, as in `row < rows`, and that length."""
     return {
-        ast.unparse(bare(node.left)): node.comparators[0].id
+        text_of(bare(node.left)): node.comparators[0].id
         for node in ast.walk(kernel)
         if isinstance(node, ast.Compare)
         and len(node.ops) == 1

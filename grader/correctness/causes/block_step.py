@@ -14,7 +14,7 @@ from grader.correctness.source import assigned, last_name, names_in
 def explain(evidence: Evidence) -> Explanation | None:
     for kernel in evidence.text.kernels:
         for step, lanes, line, what in (*_of_programs(kernel), *_of_turns(kernel)):
-            if step != lanes and _is_size(step) and _is_size(lanes):
+            if step != lanes and _are_sizes(step, lanes):
                 return Explanation(
                     f"{evidence.quoted(line)} lets {what} begin {step} after the one before, "
                     f"and a block has {lanes} lanes: should the two be the same?",
@@ -24,8 +24,9 @@ def explain(evidence: Evidence) -> Explanation | None:
     return None
 
 
-def _is_size(text: str) -> bool:
-    return text.isdigit() or text.isupper()
+def _are_sizes(one: str, other: str) -> bool:
+    """Say whether both are numbers, or both names of sizes: of a mixed pair nothing is known."""
+    return (one.isdigit() and other.isdigit()) or (one.isupper() and other.isupper())
 
 
 def _of_programs(kernel: ast.FunctionDef) -> Iterator[tuple[str, str, int, str]]:

@@ -8,7 +8,15 @@ import re
 from grader.correctness.addresses import arguments_of, grid_of
 from grader.correctness.cause import Cause, Explanation
 from grader.correctness.evidence import Evidence
-from grader.correctness.source import Source, assigned, calls, mentions, names_in, statement_at
+from grader.correctness.source import (
+    Source,
+    assigned,
+    calls,
+    mentions,
+    names_in,
+    root_of,
+    statement_at,
+)
 from grader.correctness.swaps import exchanged
 
 ONE_TOO_FAR = re.compile(
@@ -110,14 +118,54 @@ def _is_number(node: ast.AST) -> bool:
 
 def _from_end(evidence: Evidence) -> Explanation | None:
     """Explain an element that nobody wrote, because an index below 0 counts from the end."""
-    if "counts from the end" not in evidence.failure.message:
-        return None
     line = evidence.failure.frames[-1].line if evidence.failure.frames else 0
+    if "counts from the end" not in evidence.failure.message:
+        return _without_the_guard(evidence, line)
     return Explanation(
         f"{evidence.quoted(line)} uses an index below 0, which counts from the end. Is an `if` "
         "missing there?",
         line,
     )
+
+
+def _without_the_guard(evidence: Evidence, line: int) -> Explanation | None:
+    """Explain shared memory that a line stores from without the `if` of those that fill it."""
+    kernel = evidence.text.around(line)
+    statement = None if kernel is None else statement_at(kernel, line)
+    if kernel is None or not isinstance(statement, ast.Assign) or _guards(kernel, line):
+        return None
+    shared = _shared_arrays(kernel)
+    stores = isinstance(statement.targets[0], ast.Subscript)
+    read = names_in(statement.value) & shared
+    if not stores or len(read) != 1 or names_in(statement.targets[0]) & shared:
+        return None
+    fills = [
+        node.lineno
+        for node in ast.walk(kernel)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Subscript)
+        and root_of(node.targets[0]) in read
+    ]
+    guards = [_guards(kernel, each) for each in fills]
+    if not fills or not all(guards):
+        return None
+    return Explanation(
+        f"{evidence.quoted(line)} stores without an `if`, and line {guards[0][0]} "
+        f"({evidence.text.text(guards[0][0])}) fills {read.pop()} only for places that exist: does "
+        "the store need one, too?",
+        line,
+    )
+
+
+def _guards(kernel: ast.FunctionDef, line: int) -> list[int]:
+    """Return the lines of the `if`s around a line that compare with a length."""
+    return [
+        node.lineno
+        for node in ast.walk(kernel)
+        if isinstance(node, ast.If)
+        and node.body[0].lineno <= line <= (node.body[-1].end_lineno or 0)
+        and mentions(node.test, "size", "shape", "len")
+    ]
 
 
 def _of_shared(evidence: Evidence, line: int) -> Explanation:

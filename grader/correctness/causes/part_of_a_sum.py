@@ -25,6 +25,13 @@ def explain(evidence: Evidence) -> Explanation | None:
         if _is_part(evidence.main, evidence.bad, first, stop) and all(
             _is_part(witness, evidence.bad, first, stop) for witness in evidence.witnesses[1:]
         ):
+            if cause == "first_block_only" and (line := _fixed_turns(evidence)):
+                return Explanation(
+                    f"{evidence.quoted(line)} makes as many turns however long a row is, and the "
+                    "output is that of the first part of each row: take its end from the length.",
+                    line,
+                    "grid_too_small",
+                )
             return Explanation(
                 f"The output is that of a part of each row: {question}",
                 _line(evidence, cause),
@@ -96,6 +103,20 @@ def _is_part(witness: Witness, bad: Sequence[str], first: Length, stop: Length) 
 
 def _rounded(evidence: Evidence) -> list[int]:
     return sorted({n for each in evidence.text.functions for n in rounded_down(each)})
+
+
+def _fixed_turns(evidence: Evidence) -> int:
+    """Return the line of a loop over a number of turns that the text has, which reads an input."""
+    lines = [use.line for use in evidence.uses if use.kind == "read"]
+    for kernel in evidence.text.kernels:
+        for node in ast.walk(kernel):
+            if not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call):
+                continue
+            ends = node.iter.args
+            reads = any(node.lineno < line <= (node.end_lineno or 0) for line in lines)
+            if reads and len(ends) == 1 and isinstance(ends[0], ast.Constant):
+                return node.lineno
+    return 0
 
 
 def _loopless(evidence: Evidence) -> int:
