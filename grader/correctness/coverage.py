@@ -5,18 +5,17 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 from torch import Tensor
 
-from grader.correctness.addresses import accesses, arguments_of, depends_on, grid_of
+from grader.correctness.addresses import arguments_of
+from grader.correctness.axes import exchanged_axes, unused_axis
 from grader.correctness.evidence import Evidence
 from grader.correctness.masks import first_right, length_before_gap
+from grader.correctness.reason import Reason, programs_of, returned_by
 from grader.correctness.source import (
     assigned,
     calls,
-    grid_line,
     grid_lines,
     last_name,
     lines_with,
@@ -25,38 +24,36 @@ from grader.correctness.source import (
     root_of,
     rounded_down,
 )
+from grader.correctness.unreached import (
+    ends_a_block_early,
+    number_in_no_address,
+    turn_in_no_address,
+    unused_turn,
+)
 
 NUMBERS = ("program_id", "blockIdx", "grid")
-
-
-@dataclass(frozen=True)
-class Reason:
-    """A reason for gaps: a stable word, a question about it, and the line that it is about."""
-
-    cause: str
-    question: str
-    line: int
 
 
 def reason(evidence: Evidence, missing: Tensor, name: str) -> Reason | None:
     """Return the likely reason why exactly these elements are left out, or None."""
     kernel = _kernel(evidence, name)
-    for own in (_constant_index, _number_in_no_address, _turn_in_no_address):
+    if (unused := _number_unused(evidence, missing, kernel)) is not None:
+        return unused
+    for own in (_constant_index, number_in_no_address, turn_in_no_address):
         if (found := own(evidence, name)) is not None:
             return found
     for find in (
         *(
             _vector_of_table,
-            _number_unused,
             _starts_late,
             _one_too_few,
             _rounded,
-            _ends_a_block_early,
-            _axis_unused,
+            ends_a_block_early,
+            unused_axis,
             _sum_of_numbers,
             _sides,
         ),
-        *(_fixed, _axes, _turn_unused, _no_loop),
+        *(_fixed, exchanged_axes, unused_turn, _no_loop),
     ):
         found = find(evidence, missing, kernel)
         if found is not None:
@@ -95,14 +92,6 @@ def _launch_is_enough(evidence: Evidence, missing: Tensor) -> bool:
     return across * wide >= missing.numel()
 
 
-def _programs(evidence: Evidence) -> int:
-    total = 0
-    for launch in evidence.launches or ():
-        x, y, z = launch.grid
-        total = max(total, x * y * z)
-    return total
-
-
 def _number_unused(
     evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None
 ) -> Reason | None:
@@ -114,12 +103,14 @@ def _number_unused(
             "all threads work on one row, because their number along y is not used?",
             evidence.line_of(evidence.bad[0]),
         )
-    if _programs(evidence) < 2:
+    if programs_of(evidence) < 2:
         return None
     used = lines_with(kernel, *NUMBERS)
+    stores = [use.line for use in evidence.uses if use.argument in evidence.bad and use.writes]
+    at = f" at line {max(stores)}" if stores else ""
     question = (
-        "every program works on the same elements, because its number is not used: where does the "
-        "kernel multiply it by the size of a block?"
+        f"every program works on the same elements{at}, because its number is not used: where does "
+        "the kernel multiply it by the size of a block?"
     )
     if not used:
         places = lines_with(kernel, "arange", "threadIdx")
@@ -171,53 +162,6 @@ def _constant_index(evidence: Evidence, name: str) -> Reason | None:
                     f"`{ast.unparse(node)[:60]}` has a number for an index, the same in every "
                     "thread?",
                     line,
-                )
-    return None
-
-
-def _accesses_of(evidence: Evidence, name: str) -> Iterator[tuple[ast.FunctionDef, ast.Call]]:
-    """Yield the loads and stores of an argument that were seen, each with its kernel."""
-    for line in sorted({use.line for use in evidence.uses if use.argument == name}):
-        kernel = evidence.text.around(line)
-        if kernel is not None and evidence.traced is None:
-            yield from ((kernel, call) for call in accesses(kernel, line))
-
-
-def _number_in_no_address(evidence: Evidence, name: str) -> Reason | None:
-    """Explain elements that are left out because all programs go to the same addresses."""
-    found = list(_accesses_of(evidence, name))
-    if _programs(evidence) < 2 or not found:
-        return None
-    if any(depends_on(kernel, call.args[0], "program_id") for kernel, call in found):
-        return None
-    [kernel, call] = found[0]
-    line = call.lineno
-    lanes = [n for n in lines_with(kernel, "arange") if n < line]
-    near = f", from the lanes at line {lanes[-1]}," if lanes else ""
-    return Reason(
-        "program_id_unused",
-        f"the address{near} has no number of a program in it, so that every program goes to the "
-        "same elements: where does the kernel multiply tl.program_id by the size of a block, or by "
-        "the length of a row?",
-        line,
-    )
-
-
-def _turn_in_no_address(evidence: Evidence, name: str) -> Reason | None:
-    """Explain elements that are left out because each turn of a loop goes to the same addresses."""
-    for kernel, call in _accesses_of(evidence, name):
-        for loop in (node for node in ast.walk(kernel) if isinstance(node, ast.For)):
-            if not loop.lineno < call.lineno <= (loop.end_lineno or 0):
-                continue
-            moved = [n for n in ast.walk(loop) if isinstance(n, ast.AugAssign)]
-            names = names_in(loop.target).union(*(names_in(each.target) for each in moved))
-            if not depends_on(kernel, call.args[0], *names):
-                turn = ast.unparse(loop.target)
-                return Reason(
-                    "block_index",
-                    f"the address does not depend on `{turn}`, so that each turn of the loop goes "
-                    "to the same elements?",
-                    call.lineno,
                 )
     return None
 
@@ -295,76 +239,6 @@ def _rounded(evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None
     )
 
 
-def _ends_a_block_early(
-    evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None
-) -> Reason | None:
-    """Explain a loop that ends one step before the length: `range(0, n - BLOCK, BLOCK)`."""
-    for node in () if kernel is None else ast.walk(kernel):
-        if not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call):
-            continue
-        given = node.iter.args
-        end = given[1] if len(given) == 3 else None
-        if not isinstance(end, ast.BinOp) or not isinstance(end.op, ast.Sub):
-            continue
-        if ast.unparse(end.right) == ast.unparse(given[2]):
-            return Reason(
-                "tail",
-                f"the loop ends {ast.unparse(end.right)} before the length, and leaves out the "
-                "last block: its end is the length, for the mask keeps away what is too much.",
-                node.lineno,
-            )
-    return None
-
-
-def _axis_unused(
-    evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None
-) -> Reason | None:
-    """Explain by an axis of the grid that the kernel never asks for, or by one that has no grid."""
-    if kernel is None or evidence.traced is not None or len(evidence.launches or ()) != 1:
-        return None
-    assert evidence.launches is not None
-    asked = {
-        axis: call
-        for call in calls(kernel, "program_id")
-        for axis in (0, 1, 2)
-        if call.args and ast.unparse(call.args[0]) == str(axis)
-    }
-    for axis, programs in enumerate(evidence.launches[0].grid):
-        if programs > 1 and axis not in asked and asked:
-            lanes = [c.lineno for c in calls(kernel, "arange")]
-            numbered = {c.lineno for c in calls(kernel, "program_id")}
-            plain = [line for line in lanes if line not in numbered]
-            return Reason(
-                "program_id_unused",
-                f"the grid has {programs:,} programs along axis {axis}, and the kernel never asks "
-                f"for tl.program_id({axis})?",
-                (plain or sorted(numbered))[0],
-            )
-    lines = {each.lineno for each in evidence.text.launches}
-    axes = [
-        grid_of(evidence.text, launch, host)
-        for launch, host, _ in arguments_of(evidence.text, kernel)
-    ]
-    longest = max(asked, default=0)
-    if longest and axes and all(_lacks_axis(evidence, grid, longest) for grid in axes):
-        return Reason(
-            "grid_too_small",
-            f"the kernel asks for tl.program_id({longest}), and the grid has no such axis, so that "
-            "this number is 0 in every program?",
-            min(lines),
-        )
-    return None
-
-
-def _lacks_axis(evidence: Evidence, grid: list[ast.expr], axis: int) -> bool:
-    """Say whether a grid, as the text shows it, lacks an axis; a helper's may have any."""
-    if len(grid) == 1 and isinstance(grid[0], ast.Call):
-        made = _returned(evidence, last_name(grid[0].func))
-        grid = list(made[0].elts) if made and isinstance(made[0], ast.Tuple) else []
-        return 0 < len(grid) <= axis
-    return len(grid) <= axis and not isinstance(grid[0], ast.Name)
-
-
 def _sizes_work(evidence: Evidence, line: int) -> bool:
     """Say whether a line makes a grid or the bound of a loop."""
     if line in grid_lines(evidence.text):
@@ -384,80 +258,6 @@ def _sizes_work(evidence: Evidence, line: int) -> bool:
     return any(name in names_in(head) for head in heads) or any(
         name in names_in(launch.func) for launch in evidence.text.launches
     )
-
-
-def _axes(evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None) -> Reason | None:
-    """Explain rows or columns that are left out by two axes of a grid that are exchanged."""
-    if missing.ndim != 2 or len(evidence.launches or ()) != 1 or not evidence.launches:
-        return None
-    (across, down, _), (wide, high, _) = evidence.launches[0].grid, evidence.launches[0].block
-    rows, columns = missing.shape
-    written = ~missing
-    reached_rows = int(written.any(1).sum())
-    reached_columns = int(written.any(0).sum())
-    lines = grid_lines(evidence.text)
-    question = "two axes of the grid, or of a block, are exchanged between launch and kernel?"
-    if evidence.traced is not None:
-        enough = across * wide >= columns and down * high >= rows
-        sides = across * high >= columns and down * wide >= rows and wide != high
-        one = math.prod(evidence.launches[0].block) >= math.prod(evidence.spec.largest)
-        if not enough and sides and one:
-            return Reason("grid_axes_swapped", question, lines[-1] if lines else 0)
-        turned = down * wide >= columns and across * high >= rows
-        from_kernel = reached_rows == min(rows, across * wide) and (
-            reached_columns == min(columns, down * high)
-        )
-        if enough and from_kernel:
-            line = _line_of_axes(kernel) or (lines[0] if lines else 0)
-            return Reason("grid_axes_swapped", question, line)
-        by_other_side = (across, down) == (-(-columns // high), -(-rows // wide))
-        if not enough and (by_other_side or (turned and across != down)):
-            return Reason("grid_axes_swapped", question, lines[0] if lines else 0)
-        return None
-    if across == down:
-        return None
-    if by := _turned(evidence, missing, across, down):
-        of_kernel = _line_of_axes(kernel) if by == "kernel" else 0
-        return Reason("grid_axes_swapped", question, of_kernel or grid_line(evidence.text))
-    if down == 1:
-        return None
-    lanes = max((use.lanes for use in evidence.uses if use.writes), default=1)
-    needed = -(-columns // lanes)
-    if {across, down} != {rows, needed}:
-        return None
-    if reached_rows == min(rows, down if across == rows else across) and rows != needed:
-        return Reason(
-            "grid_axes_swapped",
-            question,
-            lines[0]
-            if across != rows and lines
-            else _line_of_axes(kernel) or (lines[0] if lines else 0),
-        )
-    return None
-
-
-def _turned(evidence: Evidence, missing: Tensor, across: int, down: int) -> str | None:
-    """Say where axes are exchanged, in a grid of tiles: in the launch, in the kernel, or nowhere.
-
-    The launch has as many programs along each axis as tiles lie along the other one; or it has the
-    right ones, rows first, and the kernel takes the first number for that of a column.
-    """
-    rows, columns = missing.shape
-    lanes = max((use.lanes for use in evidence.uses if use.writes), default=1)
-    reached = int((~missing).any(1).sum()), int((~missing).any(0).sum())
-    for high in (2**power for power in range(1, lanes.bit_length() - 1)):
-        wide = lanes // high
-        tiles = -(-rows // high), -(-columns // wide)
-        for where, given in (("launch", (down, across)), ("kernel", (across, down))):
-            other = min(rows, tiles[1] * high), min(columns, tiles[0] * wide)
-            if given == tiles and reached == other:
-                return where
-    return None
-
-
-def _line_of_axes(kernel: ast.FunctionDef | None) -> int:
-    lines = [] if kernel is None else lines_with(kernel, "program_id", "grid", "blockIdx")
-    return lines[0] if lines else 0
 
 
 def _sum_of_numbers(
@@ -491,7 +291,7 @@ def _fixed(evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None) 
             slices = [launch.func.slice]
             for name in names_in(launch.func.slice):
                 slices += [s.value for s in assigned(host, name) if isinstance(s, ast.Assign)]
-                slices += _returned(evidence, name)
+                slices += returned_by(evidence, name)
             for part in slices:
                 grid, line = _literal_grid(evidence, part), part.lineno
                 if grid is not None:
@@ -511,17 +311,6 @@ def _fixed(evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None) 
                     node.lineno,
                 )
     return None
-
-
-def _returned(evidence: Evidence, name: str) -> list[ast.expr]:
-    """Return what a helper of this name, which makes a grid, may return."""
-    return [
-        node.value
-        for helper in evidence.text.hosts
-        if helper.name == name
-        for node in ast.walk(helper)
-        if isinstance(node, ast.Return) and node.value is not None
-    ]
 
 
 def _is_literal_bound(node: ast.Compare, missing: Tensor) -> bool:
@@ -565,18 +354,14 @@ def _no_loop(evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None
     elif not (down == 1 and across == len(missing) and first_right(~missing, 1)):
         return None
     guards = [node.lineno for node in ast.walk(kernel) if isinstance(node, ast.If)]
-    if fixed_block := _fixed_block(evidence, kernel):
-        return Reason(
-            "loop_missing",
-            f"a block has {evidence.text.text(fixed_block)}, however long a row is, and no loop "
-            "goes on to a further one?",
-            fixed_block,
-        )
     places = lines_with(kernel, "arange")
+    size = _fixed_block(evidence, kernel)
+    at = f" (the size of a block is fixed at line {size})" if size else ""
     line = (guards or places or [evidence.line_of(evidence.bad[0])])[0]
     return Reason(
         "loop_missing",
-        "each thread or program does one element or block, and no loop goes on to further ones?",
+        "each thread or program does one element or block, and no loop goes on to further ones"
+        f"{at}?",
         line,
     )
 
@@ -594,23 +379,6 @@ def _fixed_block(evidence: Evidence, kernel: ast.FunctionDef) -> int:
                 if isinstance(place, ast.Assign) and isinstance(place.value, ast.Constant):
                     return place.lineno
     return 0
-
-
-def _turn_unused(
-    evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None
-) -> Reason | None:
-    """Explain a loop whose turns all use the same elements, for nothing in it asks for the turn."""
-    for node in () if kernel is None else ast.walk(kernel):
-        if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
-            used = {name for each in node.body for name in names_in(each)}
-            if node.target.id not in used:
-                return Reason(
-                    "block_index",
-                    f"the loop's `{node.target.id}` is not used, so that each turn does the same "
-                    "elements?",
-                    node.body[0].lineno,
-                )
-    return None
 
 
 def _sides(evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None) -> Reason | None:

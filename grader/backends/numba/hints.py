@@ -15,8 +15,8 @@ FAULTS = {
     "launch_refused": "A launch is kernel[blocks, threads](...): at least one block, 1 to 1,024 "
     "threads in each, and at most 48 KiB of shared memory.",
     "out_of_bounds": "Each access needs an `if` that checks that its index lies inside the array.",
-    "race": "Give each element to one thread, put a barrier that all threads come to between the "
-    "two accesses, or make both of them atomic.",
+    "race": "Give each element to one thread, or put a barrier between the two accesses, that all "
+    "threads come to.",
 }
 # By a part of the simulator's question about an index, where the cause is not a missing check.
 OUTSIDE: dict[str, str | Advice] = {
@@ -31,7 +31,7 @@ RACES: dict[str, str | Advice] = {
     "blocks run in any order": Advice(
         "race",
         "Blocks do not wait for each other, not even at a barrier: give each block elements of "
-        "its own (is the block's number missing in the index?), or make both accesses atomic.",
+        "its own: is the block's number missing in the index?",
     ),
     "both run that line": Advice(
         "race", "Let each thread write an element of its own, or only one of them write."

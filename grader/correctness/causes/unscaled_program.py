@@ -52,7 +52,7 @@ def _of_a_number(evidence: Evidence, kernel: ast.FunctionDef, store: ast.Call) -
 CAUSE = Cause(
     name="unscaled_program",
     looks_at="addresses with the number of the program and the lanes, and no factor",
-    order=58,
+    order=62,
     kinds=(*OUTPUTS, "out_of_bounds", "stray_write"),
     explain=explain,
 )
