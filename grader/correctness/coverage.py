@@ -231,10 +231,11 @@ def _rounded(evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None
     lines = [line for line in lines if _sizes_work(evidence, line)]
     if not lines or _first_left_out(missing) is None:
         return None
+    up = "(n + BLOCK - 1) // BLOCK" if evidence.threads else "triton.cdiv(n, BLOCK)"
     return Reason(
         "tail",
         "a number of blocks or rounds is rounded down, and leaves out what is left after the last "
-        "whole one: round up, as (n + BLOCK - 1) // BLOCK does.",
+        f"whole one: round up, as {up} does.",
         lines[0],
     )
 

@@ -485,7 +485,7 @@ def kernel(x_ptr, out_ptr, columns):
     for start in range(0, columns, 8):
         x = tl.load(x_ptr + start + tl.arange(0, 8))
         new = tl.maximum(old, {block})
-        total = total * tl.exp({exponent}) + tl.sum(tl.exp(x - new))
+        total = total {exponent} + tl.sum(tl.exp(x - new))
         old = new
 """
 
@@ -493,10 +493,11 @@ def kernel(x_ptr, out_ptr, columns):
 @pytest.mark.parametrize(
     ("block", "exponent", "expected"),
     [
-        ("tl.max(x)", "new - old", ("rescale", 7)),
-        ("x", "new - old", ("rescale", 7)),
-        ("tl.max(x)", "old - new", None),
-        ("tl.max(x)", "x - old", None),
+        ("tl.max(x)", "* tl.exp(new - old)", ("rescale", 7)),
+        ("x", "/ tl.exp(old - new)", ("rescale", 7)),
+        ("tl.max(x)", "* tl.exp(old - new)", None),
+        ("tl.max(x)", "/ tl.exp(new - old)", None),
+        ("tl.max(x)", "* tl.exp(x - old)", None),
     ],
 )
 def test_the_factor_of_a_running_sum(

@@ -16,7 +16,13 @@ def explain(evidence: Evidence) -> Explanation | None:
             exponent = call.args[0] if call.args else None
             if not isinstance(exponent, ast.BinOp) or not isinstance(exponent.op, ast.Sub):
                 continue
+            divides = any(
+                isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and node.right is call
+                for node in ast.walk(kernel)
+            )
             new, old = exponent.left, exponent.right
+            if divides:
+                new, old = old, new
             if (
                 isinstance(new, ast.Name)
                 and isinstance(old, ast.Name)
@@ -24,9 +30,9 @@ def explain(evidence: Evidence) -> Explanation | None:
                 and not _is_maximum_of(kernel, old.id, new.id)
             ):
                 return Explanation(
-                    f"{evidence.quoted(call.lineno)} has exp({new.id} - {old.id}), which is 1 or "
-                    "more: it is infinite in the first block. A sum shrinks when the maximum "
-                    f"grows, so that the factor is exp({old.id} - {new.id}).",
+                    f"{evidence.quoted(call.lineno)} makes the sum larger when the maximum grows, "
+                    "and infinite in the first block. It must shrink: multiply it by "
+                    f"exp({old.id} - {new.id}).",
                     call.lineno,
                 )
     return None
