@@ -20,7 +20,8 @@ Kernel = Callable[[Inputs], Mapping[str, Tensor]]
 
 def spec_of(reference: Kernel, *names: str, shape: Any = None, **changes: Any) -> Spec:
     """Return a spec of inputs of these names, like `case.shape`, and one output `out`."""
-    out = writes("out", shape=shape, dtype="float32") if shape else writes("out", like=names[0])
+    kind = changes.pop("out_dtype", "float32")
+    out = writes("out", shape=shape, dtype=kind) if shape else writes("out", like=names[0])
     fields: dict[str, Any] = {
         "title": "A test",
         "summary": "for tests",
@@ -88,9 +89,16 @@ def evidence_of(
     )
 
 
-def refused(failure: Failure, source: str, spec: Spec, decorator: str = "@triton.jit") -> Evidence:
+def refused(
+    failure: Failure,
+    source: str,
+    spec: Spec,
+    decorator: str = "@triton.jit",
+    *,
+    threads: bool = False,
+) -> Evidence:
     """Return the evidence of a failure that leaves no outputs."""
-    return Evidence(failure, spec, None, source.splitlines(), decorator)
+    return Evidence(failure, spec, None, source.splitlines(), decorator, threads)
 
 
 def cause_of(evidence: Evidence) -> tuple[str, int] | None:

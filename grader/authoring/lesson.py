@@ -103,7 +103,8 @@ def _moves(spec: Spec) -> str:
 
 def _scored(spec: Spec) -> str:
     scored, _ = spec.timed
-    rows = f" with rows of {scored.columns:,} columns" if scored.columns else ""
+    rows = f" with rows of {scored.row} columns" if len(scored.extents) == 1 else ""
+    rows = f" with {scored.row} for each first index" if len(scored.extents) > 1 else rows
     return f"{scored.dtype}{rows}"
 
 

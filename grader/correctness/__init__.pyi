@@ -38,6 +38,9 @@ from .properties import spread_cases as spread_cases
 from .thread_work import suspects as suspects
 from .undefined import name_origin as name_origin
 from .uses import Use as Use
+from .uses import fitting as fitting
+from .uses import twice_by_device as twice_by_device
+from .uses import twice_by_threads as twice_by_threads
 from .uses import uses_of_device as uses_of_device
 from .uses import uses_of_threads as uses_of_threads
 from .windows import numbers_of as numbers_of

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,6 +17,10 @@ from grader.correctness.uses import Use, touched
 from grader.model import Case, Failure, Inputs, LaunchRef, Origin, Spec, Traced, printable
 
 Reference = Callable[[Inputs], Mapping[str, Tensor]]
+
+
+class OutOfTime(Exception):
+    """The search for a cause has used its time: it ends without one."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +70,12 @@ class Evidence:
     `attempt` runs the kernel on another case, None where that is not possible: cases that differ in
     one thing show what matters. `others` are cases worth trying, because a pattern of few elements
     may be chance. `uses` say which line of the kernel file accesses which elements of an argument,
-    empty if nobody has seen that; `complete` says that no access is missing. `traced` is the work
-    of single threads, in a language that is written for one. `source` is the kernel file, line by
-    line, and `threads` says that its language is written for single threads.
+    empty if nobody has seen that; `complete` says that no access is missing. `twice` marks the
+    elements of each argument that two programs or threads stored to. `traced` is the work of single
+    threads, in a language that is written for one. `source` is the kernel file, line by line, and
+    `threads` says that its language is written for single threads.
+
+    After the `deadline`, a moment of time.monotonic(), all that may take long raises OutOfTime.
     """
 
     failure: Failure
@@ -77,11 +86,23 @@ class Evidence:
     threads: bool = False
     uses: tuple[Use, ...] = ()
     complete: bool = False
+    twice: Mapping[str, Tensor] = field(default_factory=dict)
     launches: tuple[LaunchRef, ...] | None = None
     origins: Sequence[Origin] = ()
     traced: Traced | None = None
     others: tuple[Case, ...] = ()
     attempt: Callable[[Case], Witness | None] = field(default=lambda case: None)
+    deadline: float = math.inf
+
+    def in_time(self) -> None:
+        """Raise OutOfTime once the deadline is over."""
+        if time.monotonic() > self.deadline:
+            raise OutOfTime
+
+    def tried(self, case: Case) -> Witness | None:
+        """Return how the kernel does in another case; None where it cannot be tried."""
+        self.in_time()
+        return self.attempt(case)
 
     @property
     def main(self) -> Witness:
@@ -104,15 +125,34 @@ class Evidence:
     @cached_property
     def witnesses(self) -> tuple[Witness, ...]:
         """The failing case, and the others that could be tried."""
-        return self.main, *filter(None, map(self.attempt, self.others))
+        return self.main, *filter(None, map(self.tried, self.others))
+
+    @cached_property
+    def again(self) -> Witness | None:
+        """The failing case, tried a second time; None where that was not possible."""
+        return self.tried(self.main.case)
+
+    def changes(self, name: str) -> Tensor:
+        """Mark the elements of an output that the same call gave in another way the second time.
+
+        Those that were not written either time do not count: what they hold is no result.
+        """
+        first, again = self.main, self.again
+        one = widened(first.outputs[name])
+        if again is None or again.outputs[name].shape != one.shape:
+            return one.new_zeros(one.shape).bool()
+        other, still = widened(again.outputs[name]), first.unwritten.get(name)
+        differ = (one != other) & ~(one.isnan() & other.isnan())
+        return differ if still is None else differ & ~(still & again.unwritten[name])
 
     def passes(self, case: Case) -> bool | None:
         """Say whether the kernel is right in another case; None where it cannot be tried."""
-        tried = self.attempt(case)
+        tried = self.tried(case)
         return None if tried is None else not tried.fails
 
     def computes(self, reference: Reference) -> bool:
         """Say whether the kernel computes another reference, in every case that was tried."""
+        self.in_time()
         return self.main.computes(reference) and all(
             witness.computes(reference) for witness in self.witnesses[1:]
         )
@@ -157,9 +197,14 @@ class Evidence:
         """Write a sentence that points to a line of the kernel file; empty for any other number."""
         return f" See line{self.quoted(line)[4:]}." if 0 < line <= len(self.source) else ""
 
-    @cached_property
+    @property
     def text(self) -> Source:
         """The kernel file as its text shows it; nobody executes it."""
+        self.in_time()
+        return self._text
+
+    @cached_property
+    def _text(self) -> Source:
         return Source(self.source, self.decorator)
 
 

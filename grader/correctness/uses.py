@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from grader.model import Sightings, TensorRef, Touched, Traced
+from grader.model import Inputs, Sightings, TensorRef, Touched, Traced
 
 KINDS = ("read", "write", "update")  # by the number that `Traced` has for each
 
@@ -71,6 +71,15 @@ def _use(touched: Touched, layout: TensorRef) -> Use:
     )
 
 
+def twice_by_device(sightings: Sightings, layouts: Mapping[str, TensorRef]) -> Mapping[str, Tensor]:
+    """Mark the elements of each argument that two programs stored to."""
+    return {
+        name: marked(runs, layouts[name])[0]
+        for name, runs in sightings.twice.items()
+        if name in layouts
+    }
+
+
 def marked(runs: Iterable[tuple[int, int]], layout: TensorRef) -> tuple[Tensor, bool]:
     """Mark runs of elements in memory in a mask of the argument's shape; say if some lie beside."""
     extent = 1 + sum((n - 1) * s for n, s in zip(layout.shape, layout.strides, strict=True))
@@ -79,6 +88,30 @@ def marked(runs: Iterable[tuple[int, int]], layout: TensorRef) -> tuple[Tensor, 
         flat[first:stop] = True
     marks = flat.as_strided(layout.shape, layout.strides).clone()
     return marks, int(flat.sum()) > int(marks.sum())
+
+
+def fitting(traced: Traced, values: Inputs) -> Traced:
+    """Return the record without the accesses to arguments that have another shape in it.
+
+    A file may look at an argument in another shape, and a hostile worker may name any; in either
+    case nobody knows which elements are meant. Such accesses count as cut.
+    """
+    shapes = {n: tuple(v.shape) for n, v in values.items() if isinstance(v, Tensor)}
+    strange = {
+        number
+        for number, array in enumerate(traced.arrays)
+        if array.space == "argument" and shapes.get(array.name) != tuple(array.shape)
+    }
+    if not strange:
+        return traced
+    kept = [n for n, row in enumerate(traced.accesses) if row[4] not in strange]
+    left_out = len(traced.accesses) - len(kept)
+    return replace(
+        traced,
+        accesses=tuple(traced.accesses[n] for n in kept),
+        values=tuple(traced.values[n] for n in kept) if traced.values else (),
+        cut=traced.cut + max(1, left_out),
+    )
 
 
 def uses_of_threads(traced: Traced) -> tuple[Use, ...]:
@@ -104,6 +137,24 @@ def uses_of_threads(traced: Traced) -> tuple[Use, ...]:
         new = (line, kind, array) in unset
         uses.append(Use(line, KINDS[kind], used.name, marks, unset=new))
     return tuple(uses)
+
+
+def twice_by_threads(traced: Traced) -> Mapping[str, Tensor]:
+    """Mark the elements of each argument that two threads, or two launches, stored to."""
+    last: dict[tuple[int, int], tuple[int, ...]] = {}
+    found: dict[int, set[int]] = {}
+    for launch, _, block, thread, array, element, kind, _, _ in traced.accesses:
+        if KINDS[kind] != "write" or element < 0 or traced.arrays[array].space != "argument":
+            continue
+        before = last.setdefault((array, element), (launch, block, thread))
+        if before != (launch, block, thread):
+            found.setdefault(array, set()).add(element)
+    if sum(math.prod(traced.arrays[array].shape) for array in found) > MOST_MARKS:
+        return {}
+    marks = {traced.arrays[n].name: torch.zeros(traced.arrays[n].shape).bool() for n in found}
+    for array, elements in found.items():
+        marks[traced.arrays[array].name].view(-1)[sorted(elements)] = True
+    return marks
 
 
 def touched(uses: Sequence[Use], argument: str, *, reading: bool) -> Tensor | None:

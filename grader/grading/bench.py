@@ -35,6 +35,7 @@ from grader.speed import (
     size,
     survey,
     time_calls,
+    usually_needed,
 )
 from grader.speed import sizes as tensor_sizes
 
@@ -123,7 +124,7 @@ def plan(spec: Spec, gpu: Gpu) -> list[Size]:
     sizes: list[Size] = []
     for step in range(SIZES):
         rows = round(smallest * (largest / smallest) ** (step / (SIZES - 1)))
-        if spec.timed[0].columns is None:
+        if not spec.timed[0].extents:
             rows = max(1, rows // ROW_MULTIPLE) * ROW_MULTIPLE
         if sizes and rows <= sizes[-1].rows:
             continue
@@ -135,7 +136,7 @@ def plan(spec: Spec, gpu: Gpu) -> list[Size]:
             Size(
                 rows=rows,
                 case=case.headline,
-                bytes=sum(spec.least_bytes(tensor_sizes(spec, rows))),
+                bytes=sum(spec.least_bytes(usually_needed(spec, tensor_sizes(spec, rows)))),
                 flops=None if spec.flops is None else spec.flops(case),
                 calls=max(1, calls),
                 l2_multiple=max(1, calls) * held / gpu.l2,

@@ -78,7 +78,8 @@ class Argument:
     `most_writes` are the most that the traffic step lets pass; None lets any number pass.
     An `out` has the shape and dtype of the argument named by `like`, unless given here. A shape
     that follows from those of the inputs is a function of them. The `dtype` of a scalar is the
-    Python type of the number: float, int or bool.
+    Python type of the number: float, int or bool. `needed(inputs)` is the number of bytes that one
+    pass over what these inputs ask for moves; None for all of the tensor.
     """
 
     name: str
@@ -90,6 +91,19 @@ class Argument:
     like: str | None = None
     shape: Shape | Callable[[Inputs], Shape] | None = None
     dtype: str | None = None
+    needed: Callable[[Inputs], int] | None = None
+
+    def needed_bytes(self, inputs: Inputs, size: int) -> int:
+        """Return the bytes of one pass over what these inputs ask for, of `size` bytes in all.
+
+        Raises ValueError where the spec asks for none, or for more than there are.
+        """
+        if self.needed is None:
+            return size
+        needed = int(self.needed(inputs))
+        if not 0 < needed <= size:
+            raise ValueError(f"{needed} bytes of {self.name} are needed, which has {size}")
+        return needed
 
     def shape_for(self, inputs: Inputs) -> Shape | None:
         """Return the shape beside these inputs; None where `like` gives it."""
@@ -100,9 +114,15 @@ class Argument:
         return self.role in ("out", "inout")
 
 
-def reads(name: str, *, at_most: int | None = 1) -> Argument:
-    """Declare a tensor that the kernel reads, each element `at_most` times, and must not change."""
-    return Argument(name=name, role="in", reads=1, most_reads=at_most, most_writes=0)
+def reads(
+    name: str, *, at_most: int | None = 1, bytes: Callable[[Inputs], int] | None = None
+) -> Argument:
+    """Declare a tensor that the kernel reads, each element `at_most` times, and must not change.
+
+    Where the inputs decide how much of it must be read, as the lengths of ragged rows do, `bytes`
+    returns that number of bytes. `at_most` is then of these.
+    """
+    return Argument(name=name, role="in", reads=1, most_reads=at_most, most_writes=0, needed=bytes)
 
 
 def writes(
@@ -300,13 +320,26 @@ class Budget:
 class Scored:
     """The case whose speed is scored. Its size follows from the GPU, so only its form is here.
 
-    `columns` is the length of a row, or None for 1-D arguments. `bound` names the module of
-    `grader.speed.bounds` with which the speed is compared.
+    `columns` is the length of a row, or None for 1-D arguments; of arguments with more than two
+    dimensions it has all extents but the first. `bound` names the module of `grader.speed.bounds`
+    with which the speed is compared.
     """
 
     dtype: str
-    columns: int | None = None
+    columns: int | tuple[int, ...] | None = None
     bound: str = "bandwidth"
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """All extents but the first, which follows from the GPU."""
+        if isinstance(self.columns, tuple):
+            return self.columns
+        return () if self.columns is None else (self.columns,)
+
+    @property
+    def row(self) -> str:
+        """The extents in words, such as `8×2,048×64`; empty for 1-D arguments."""
+        return "×".join(f"{extent:,}" for extent in self.extents)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -446,15 +479,26 @@ class Spec(BaseSpec):
         """One row of the scored case, small enough for any machine; else the counted case."""
         if self.scored is None:
             return self.counted
-        columns = self.scored.columns or 65_536
-        return Case((*(1,) * (len(self.largest) - 1), columns), self.scored.dtype)
+        extents = self.scored.extents
+        return Case((1, *extents) if extents else (65_536,), self.scored.dtype)
 
     @property
     def signature(self) -> str:
         return f"{self.entry}({', '.join(a.name for a in self.arguments)})"
 
+    def needed_bytes(self, inputs: Inputs, sizes: Mapping[str, int]) -> dict[str, int]:
+        """Return the bytes of one pass over each tensor, of `sizes` bytes in all.
+
+        Raises ValueError as `Argument.needed_bytes` does.
+        """
+        tensors = [a for a in self.arguments if a.name in sizes]
+        return {a.name: a.needed_bytes(inputs, sizes[a.name]) for a in tensors}
+
     def least_bytes(self, sizes: Mapping[str, int]) -> tuple[int, int]:
-        """Return the fewest bytes that a kernel can read and write, from its arguments' bytes."""
+        """Return the fewest bytes that a kernel can read and write.
+
+        `sizes` are the bytes of one pass over each tensor.
+        """
         tensors = [a for a in self.arguments if a.role != "scalar"]
         return (
             sum(a.reads * sizes[a.name] for a in tensors),

@@ -57,7 +57,10 @@ class Failure(Record):
 
 
 class Traffic(Record):
-    """Average reads and writes of each element of one argument in one simulated call."""
+    """Average reads and writes of each element of one argument in one simulated call.
+
+    Where the inputs decide what must be read, of each element that they ask for.
+    """
 
     argument: str
     reads: float

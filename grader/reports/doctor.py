@@ -70,12 +70,13 @@ def _few_lines(
 
 
 def _group_line(group: Group, findings: Sequence[Finding], width: int) -> Text:
-    """Write one line for a group: its first note or, where all is well, how many findings."""
+    """Write one line for a group: its first note; else what it is; else how many findings."""
     notes = [one for one in findings if one.state is State.NOTE]
+    itself = [one for one in findings if one.name.lower() == group.value]
     mark, style = _MARKS[State.NOTE if notes else State.OK]
     words = f"{counted(len(findings), 'findings')}, all as they should be"
-    if notes or len(findings) == 1:
-        first = (notes or findings)[0]
+    if notes or itself or len(findings) == 1:
+        first = (notes or itself or findings)[0]
         sentence = first.message.partition(". ")[0]
         named = first.name.lower() != group.value
         words = f"{first.name}: {sentence}" if named else sentence

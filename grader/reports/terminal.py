@@ -65,7 +65,10 @@ def check_report(
     parts = [Part(_heading(result, width)), *step_parts(result.steps, file, width, brief)]
     for sanitized in result.sanitized:
         parts.append(shortened(_sanitized(sanitized, file, width), width, (4, 6), (8, 2)))
-    parts += [Part(_note(note, file, width)) for note in notes]
+    alike: dict[str, list[LintFinding]] = {}
+    for note in notes:
+        alike.setdefault(note.message, []).append(note)
+    parts += [Part(_note(places, file, width)) for places in alike.values()]
     if result.message:
         parts.append(Part(Text(filled(result.message, width))))
     if picture is not None:
@@ -135,15 +138,18 @@ def _sanitizer_error(error: SanitizerError) -> str:
     return f"{where}{error.message}{thread}{times}"
 
 
-def _note(finding: LintFinding, file: str, width: int) -> Text:
+def _note(places: Sequence[LintFinding], file: str, width: int) -> Text:
+    """Write one note for all places that a lesson warns of in the same words."""
+    finding = places[0]
     first, *more = wrap(finding.message, width - len(INDENT))
     note = Text("  ")
     note.append("»", style="yellow")
     note.append(f" {'note':<14}{first}\n")
     for part in more:
         note.append(f"{INDENT}{part}\n")
-    frame = Frame(line=finding.line, function=finding.function, code=finding.code)
-    note.append(row("at", frame_words(frame, file), width))
+    for label, place in zip(once("at"), places, strict=False):
+        frame = Frame(line=place.line, function=place.function, code=place.code)
+        note.append(row(label, frame_words(frame, file), width))
     note.append(row("why", finding.why, width))
     note.append(row("hint", f"{finding.action} No points depend on it.", width))
     return note

@@ -5,6 +5,7 @@ from . import profile as profile
 from . import reserved_memory as reserved_memory
 from .alternation import Samples as Samples
 from .alternation import alternate as alternate
+from .alternation import corrected_rate as corrected_rate
 from .alternation import corrected_shares as corrected_shares
 from .alternation import time_reference_batches as time_reference_batches
 from .bound import Bound as Bound
@@ -39,6 +40,7 @@ from .scored_case import arena_bytes as arena_bytes
 from .scored_case import bytes_per_row as bytes_per_row
 from .scored_case import rounds as rounds
 from .scored_case import scored_case as scored_case
+from .scored_case import usually_needed as usually_needed
 from .sizing import L2_MULTIPLE as L2_MULTIPLE
 from .sizing import MEMORY_SHARE as MEMORY_SHARE
 from .sizing import Gpu as Gpu

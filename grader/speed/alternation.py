@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from grader.machine import gpu_lock, nvml
@@ -16,7 +16,6 @@ from grader.speed.bound import Reference
 from grader.speed.clock import (
     BatchTime,
     Evidence,
-    corrected_s,
     correction,
     require_idle_gpu,
     time_batch,
@@ -33,12 +32,17 @@ NARROW = 0.003  # relative to the share: an interval this narrow needs no furthe
 
 @dataclass
 class Samples:
-    """The samples of the cycles so far; `ceilings` are in units of the bound's work per second."""
+    """The samples of the cycles so far.
+
+    `work` is that of each batch of the kernel, in units of the bound; `ceilings` are such units per
+    second.
+    """
 
     evidence: Evidence
     shares: list[float] = field(default_factory=list)
     ceilings: list[float] = field(default_factory=list)
     readings: list[nvml.Reading] = field(default_factory=list)
+    work: list[float] = field(default_factory=list)
 
 
 def alternate(
@@ -46,22 +50,23 @@ def alternate(
     reference: Reference,
     slots: Slots,
     contents: SlotContents,
-    work: float,
+    work: Callable[[Slots], float],
     gate: float,
     alone: Sequence[BatchTime],
 ) -> Samples:
     """Run cycles until the share is known to lie above or below the gate, or time is up.
 
-    `work` is that of one call, in units of the bound.
+    `work(slots)` is that of one call, in units of the bound, as the slots are filled.
     """
     samples, began = Samples(Evidence(alone)), time.monotonic()
-    batch_work = work * slots.calls
     while not _enough_cycles(samples, gate, began):
         reference.prepare()  # it rests while the judge writes the kernel's inputs
         timed = time_batch(kernel, slots)
         beside = time_reference_batch(reference, contents, kernel)
         ceiling = reference.rate(beside)
+        batch_work = work(slots) * slots.calls
         samples.evidence.kernel.append(timed)
+        samples.work.append(batch_work)
         samples.evidence.beside.append(beside)
         samples.ceilings.append(ceiling)
         samples.shares.append(batch_work / timed.claimed_s / ceiling)
@@ -97,14 +102,25 @@ def time_reference_batch(
     return reference.time_batch(contents)
 
 
-def corrected_shares(samples: Samples, batch_work: float, ceiling: float) -> list[float]:
-    """Scale the samples so that their median is the share at the corrected time.
+def corrected_rate(samples: Samples) -> float:
+    """Return the work per second of the usual claim, lowered where the judge's clock demands it.
 
-    A batch does `batch_work`; the ceiling is work per second. The samples only show how certain
-    that share is. Its value comes from the usual claim and from the judge's clock: both
-    may differ from the claim in the cycle with the median share.
+    Where batches differ in work, their times are scaled to the usual work.
     """
-    share = batch_work / corrected_s(samples.evidence) / ceiling
+    usual = statistics.fmean(samples.work)
+    pairs = zip(samples.evidence.kernel, samples.work, strict=True)
+    seconds = statistics.median(timed.claimed_s * (usual / work) for timed, work in pairs)
+    return usual / seconds / correction(samples.evidence)
+
+
+def corrected_shares(samples: Samples, ceiling: float) -> list[float]:
+    """Scale the samples so that their median is the share at the corrected rate.
+
+    The ceiling is work per second. The samples only show how certain that share is. Its value comes
+    from the usual claim and from the judge's clock: both may differ from the claim in the cycle
+    with the median share.
+    """
+    share = corrected_rate(samples) / ceiling
     middle = statistics.median(samples.shares)
     return [share * (sample / middle) for sample in samples.shares]
 

@@ -34,11 +34,11 @@ LIMIT_S = 60.0  # ncu starts in some seconds, and counts each launch in one pass
 class Moved:
     """Bytes that all launches of one call read from the GPU's memory and wrote to it.
 
-    `sizes` are the bytes of each tensor of the call.
+    `needed` are the bytes of one pass over each tensor of the call.
     """
 
     case: Case
-    sizes: Mapping[str, int]
+    needed: Mapping[str, int]
     launches: int
     read: int
     written: int
@@ -61,7 +61,7 @@ def moved(spec: Spec, kernel: bytes, workers: ForkServer, rows: int) -> Moved:
     if len(launched) != len(recording.launches):
         raise NotCounted(f"{len(launched)} of {len(recording.launches)} launches were counted")
     read, written = (round(total(launched, metric)) for metric in (DRAM_READ, DRAM_WRITTEN))
-    return Moved(case, slots.sizes, len(launched), read, written)
+    return Moved(case, slots.needed, len(launched), read, written)
 
 
 def recorded(kernel: WorkerLink, slots: Slots, plan: Plan) -> Recording:

@@ -23,7 +23,7 @@ from grader.sandbox import fork_server
 from grader.speed import ncu
 from grader.speed.ceilings import survey
 from grader.speed.ncu import DRAM_READ, DRAM_WRITTEN, TIME, Launch, NotCounted, total
-from grader.speed.scored_case import arguments, bytes_per_row, scored_case
+from grader.speed.scored_case import arguments, bytes_per_row, scored_case, usually_needed
 from grader.speed.sizing import L2_MULTIPLE, MEMORY_SHARE
 
 LIMIT_S = 180.0  # ncu runs each launch once for every group of counters
@@ -102,7 +102,7 @@ def profiled(spec: Spec, kernel: bytes, rows: int, metrics: Sequence[str] = METR
             launched = ncu.count(program, home, metrics, LIMIT_S)
         except NotCounted as error:
             return Profile(problem=error.problem, next_step=error.next_step)
-    needed = sum(spec.least_bytes(sizes(spec, rows)))
+    needed = sum(spec.least_bytes(usually_needed(spec, sizes(spec, rows))))
     return digest(launched).model_copy(update={"needed": needed})
 
 
@@ -117,7 +117,7 @@ def sizes(spec: Spec, rows: int) -> dict[str, int]:
 
 def _job(spec: Spec, kernel: Path, rows: int) -> dict[str, Any]:
     scored, _ = spec.timed
-    few = 8 if scored.columns else 64
+    few = 8 if scored.extents else 64
     one = arguments(spec, scored_case(spec, few), LargeDraw(scored_case(spec, few), "cpu", 0))
     described: list[dict[str, object]] = []
     for argument in spec.arguments:
@@ -134,7 +134,7 @@ def _job(spec: Spec, kernel: Path, rows: int) -> dict[str, Any]:
         "parameters": [argument.name for argument in spec.arguments],
         "backend": str(backends.folder(spec.backend)),
         "arguments": described,
-        "below": scored.columns or 1,  # for indices
+        "below": (1, *scored.extents)[-1],  # for indices
     }
 
 

@@ -15,7 +15,8 @@ from grader.model import Case, Spec
 from grader.sandbox import REDZONE, check_scalars, destinations
 
 FEW = 64  # rows of a case from which the bytes of one row follow
-SPARE_ROWS = 16  # of the warm-up call: some megabytes, too few to hide anything there
+# Of the warm-up call: some megabytes, too few to hide anything there.
+SPARE_ROWS, SPARE_BYTES = 16, 8 << 20
 
 
 def arguments(spec: Spec, case: Case, draw: LargeDraw) -> dict[str, Tensor | float]:
@@ -48,7 +49,19 @@ def bytes_per_row(spec: Spec, case: Case | None = None) -> int:
 def rounds(spec: Spec) -> float:
     """Return the bytes that a call of the scored case must move, per byte of its arguments."""
     sizes = _tensor_bytes(spec, scored_case(spec, FEW))
-    return sum(spec.least_bytes(sizes)) / sum(sizes.values())
+    return sum(spec.least_bytes(usually_needed(spec, sizes))) / sum(sizes.values())
+
+
+def usually_needed(spec: Spec, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Return the bytes of one pass over what inputs ask for, by that of few rows.
+
+    `sizes` are the bytes of each tensor of the scored case, with any number of rows.
+    """
+    if not any(argument.needed for argument in spec.arguments):
+        return dict(sizes)
+    case = scored_case(spec, FEW)
+    few, needed = _tensor_bytes(spec, case), _needed_bytes(spec, case)
+    return {name: round(size * needed[name] / few[name]) for name, size in sizes.items()}
 
 
 @functools.cache  # needs a draw of the inputs, and each step asks for it several times
@@ -58,12 +71,22 @@ def _tensor_bytes(spec: Spec, case: Case) -> Mapping[str, int]:
     return MappingProxyType(sizes)
 
 
+@functools.cache
+def _needed_bytes(spec: Spec, case: Case) -> Mapping[str, int]:
+    inputs = spec.inputs(case, LargeDraw(case, "cpu", 0))
+    return MappingProxyType(spec.needed_bytes(inputs, _tensor_bytes(spec, case)))
+
+
 def scored_case(spec: Spec, rows: int) -> Case:
     scored, _ = spec.timed
-    shape = (rows,) if scored.columns is None else (rows, scored.columns)
-    return Case(shape, scored.dtype)
+    return Case((rows, *scored.extents), scored.dtype)
+
+
+def spare_rows(spec: Spec) -> int:
+    return max(1, min(SPARE_ROWS, SPARE_BYTES // bytes_per_row(spec)))
 
 
 def arena_bytes(spec: Spec, rows: int, calls: int) -> int:
     around = 2 * REDZONE * len(spec.arguments)  # of one slot
-    return (calls * rows + SPARE_ROWS) * bytes_per_row(spec) + (calls + 1) * around + (1 << 20)
+    all_rows = calls * rows + spare_rows(spec)
+    return all_rows * bytes_per_row(spec) + (calls + 1) * around + (1 << 20)

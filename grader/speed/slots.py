@@ -8,6 +8,7 @@ every output. A few more rows are there for the warm-up.
 
 from __future__ import annotations
 
+import math
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,13 +22,16 @@ from grader.correctness import WORDS, LargeDraw, NumberDraw, bits, expect, is_wh
 from grader.model import Argument, Case, Spec
 from grader.sandbox import Call, Placed, Poison, place
 from grader.speed.mixes import Stream, large, stream_on
-from grader.speed.scored_case import SPARE_ROWS, arguments
+from grader.speed.scored_case import arguments, spare_rows, usually_needed
 from grader.speed.spot_checks import Canary, SlotContents, SpotCheck
 from grader.speed.withheld_inputs import PendingInput, Withheld, withhold, write_placeholders
 
 # Per slot. A kernel that leaves a third of the last slot of 16 unfinished, to gain 2 %, escapes all
 # sampled rows with a probability of about 0.67^16 = 0.2 % in each batch; for 1-D arguments of 0.
 SAMPLED_ROWS = 16
+# Of tensors with more dimensions, at least so many along the first, each with lines of its own. The
+# right values are computed for all that lies behind them.
+SAMPLED_FIRST = 4
 SAMPLED_COLUMNS = 64
 SAMPLED_ELEMENTS = 1024
 SAMPLED_WITHHELD = 64  # of these elements, for each input: places of withheld elements
@@ -63,14 +67,19 @@ class Slots:
         self._memory = memory
         self._random = torch.Generator(memory.device)  # of its own: an exercise may seed torch's
         self._random.manual_seed(random.SystemRandom().getrandbits(62))
-        few = replace(case, shape=(SPARE_ROWS, *case.shape[1:]))
+        few = replace(case, shape=(spare_rows(spec), *case.shape[1:]))
         templates = self._templates(case)
         placed, _ = place(memory, templates * calls + self._templates(few))
         width = len(templates)
         *self._slots, spare = (placed[i : i + width] for i in range(0, len(placed), width))
         self.spare = self._fill_spare(few, spare)
         self.sizes = {p.argument.name: p.view.nbytes for p in self._slots[0]}  # bytes, in one slot
-        self.least_bytes = sum(spec.least_bytes(self.sizes))
+        self.needed = usually_needed(spec, self.sizes)
+
+    @property
+    def least_bytes(self) -> int:
+        """The bytes that a call must move, on average over the slots as they are filled."""
+        return sum(self.spec.least_bytes(self.needed))
 
     def _templates(self, case: Case) -> list[tuple[Argument, Tensor]]:
         one = arguments(self.spec, case, self._draw(case, 0))
@@ -118,12 +127,14 @@ class Slots:
 
     def fill(self, plan: Plan) -> SlotContents:
         canaries, pending, spot_checks = _no_pieces(), _no_pieces(), _no_pieces()
+        needed: list[dict[str, int]] = []
         sampled = self._slots
         if not self.spec.independent_rows:
             sampled = random.SystemRandom().sample(sampled, min(SAMPLED_SLOTS, len(sampled)))
         for slot, seed in zip(self._slots, plan.seeds, strict=True):
             draw = self._draw(self.case, seed)
             inputs = dict(self.spec.inputs(self.case, draw))
+            needed.append(self.spec.needed_bytes(inputs, self.sizes))
             withheld = self._withhold(inputs, draw.drawn, slot)
             poison = Poison.fresh()
             if slot in sampled:
@@ -139,6 +150,7 @@ class Slots:
                     pending[placed.view.dtype].append((there, withheld[name].values.flatten()))
                 word, canary = self._put(placed, inputs, poison)
                 canaries[word].append(canary)
+        self.needed = {name: sum(n[name] for n in needed) // len(needed) for name in self.sizes}
         return SlotContents(
             self._by_dtype(Canary, canaries),
             self._by_dtype(PendingInput, pending),
@@ -197,9 +209,7 @@ class Slots:
         withheld: Mapping[str, Withheld],
         slot: Sequence[Placed],
     ) -> Iterator[tuple[Placed, tuple[Tensor, Tensor, Tensor]]]:
-        device = self._memory.device
-        rows = torch.zeros(1, dtype=torch.int64, device=device)
-        known = dict(inputs)
+        rows, known = None, dict(inputs)
         if self.spec.independent_rows:
             rows = self._sampled_rows(withheld)
             known = {k: v[rows] if isinstance(v, Tensor) else v for k, v in inputs.items()}
@@ -211,33 +221,62 @@ class Slots:
             if not is_whole(placed.view.dtype):
                 own, size = expected.in_float32[name].double(), expected.magnitude[name]
                 limit, _ = limits(placed.view.dtype, answer, own, size, expected.terms)
-            index = rows
-            if answer.ndim > 1:
-                columns = self._sampled_columns(answer.shape[-1], rows, inputs, withheld)
-                index = rows[:, None] * answer.shape[-1] + columns
-                answer, limit = answer.gather(1, columns), limit.gather(1, columns)
-            yield placed, (index.flatten(), answer.flatten(), limit.flatten())
+            here, there = self._sampled_lines(answer, rows)
+            if answer.ndim == 1:
+                yield placed, (there, answer[here], limit[here])
+                continue
+            columns = self._sampled_columns(answer, there, inputs, withheld)
+            index = there[:, None] * answer.shape[-1] + columns
+            lines = (each.reshape(-1, each.shape[-1])[here] for each in (answer, limit))
+            answers, limits_there = (each.gather(1, columns).flatten() for each in lines)
+            yield placed, (index.flatten(), answers, limits_there)
 
     def _sampled_rows(self, withheld: Mapping[str, Withheld]) -> Tensor:
-        length, *columns = self.case.shape
-        rows = self._random_places(length, SAMPLED_ROWS if columns else SAMPLED_ELEMENTS)
-        if not columns:
-            for turn, one in enumerate(withheld.values()):
-                some = self._random_places(len(one.places), SAMPLED_WITHHELD)
-                rows[turn * SAMPLED_WITHHELD : (turn + 1) * SAMPLED_WITHHELD] = one.places[some, 0]
+        length, *extents = self.case.shape
+        if extents:
+            many = max(SAMPLED_FIRST, SAMPLED_ROWS // math.prod(extents[:-1]))
+            return self._random_places(length, many)
+        rows = self._random_places(length, SAMPLED_ELEMENTS)
+        for turn, one in enumerate(withheld.values()):
+            some = self._random_places(len(one.places), SAMPLED_WITHHELD)
+            rows[turn * SAMPLED_WITHHELD : (turn + 1) * SAMPLED_WITHHELD] = one.places[some, 0]
         return rows
+
+    def _sampled_lines(self, answer: Tensor, rows: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Choose lines along the last axis of an answer: of a vector, elements.
+
+        The answer has these rows of the output; without any, it has all of them. Returns the
+        numbers of the lines in the answer, and in the output.
+        """
+        count = SAMPLED_ROWS if answer.ndim > 1 else SAMPLED_ELEMENTS
+        if rows is None:
+            rows = position = self._random_places(len(answer), min(len(answer), count))
+        else:
+            position = torch.arange(len(rows), device=rows.device)
+        inner = math.prod(answer.shape[1:-1])
+        many = max(1, count // len(rows)) if inner > 1 else 1
+        within = self._random_places(inner, len(rows), many)
+        return (
+            (position[:, None] * inner + within).flatten(),
+            (rows[:, None] * inner + within).flatten(),
+        )
 
     def _sampled_columns(
         self,
-        count: int,
-        rows: Tensor,
+        answer: Tensor,
+        lines: Tensor,
         inputs: Mapping[str, Tensor | float],
         withheld: Mapping[str, Withheld],
     ) -> Tensor:
-        columns = self._random_places(count, len(rows), SAMPLED_COLUMNS)
-        alike = [one for name, one in withheld.items() if _tensor(inputs[name]).shape[-1] == count]
+        count = answer.shape[-1]
+        columns = self._random_places(count, len(lines), SAMPLED_COLUMNS)
+        alike = [
+            one
+            for name, one in withheld.items()
+            if _tensor(inputs[name]).shape[1:] == answer.shape[1:]
+        ]
         for turn, one in enumerate(alike):
-            columns[:, turn] = one.places[rows, 0] % count
+            columns[:, turn] = one.places[lines, 0] % count
         return columns
 
     def stream(self) -> Stream:

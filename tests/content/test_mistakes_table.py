@@ -11,6 +11,7 @@ import pytest
 from mistakes_table import HELD_OUT, SEEN
 
 from grader.course import catalog
+from grader.sandbox.failures import CAUSES
 
 ROOT = Path(__file__).parents[2]
 ROWS = mistakes_table.rows()
@@ -45,13 +46,14 @@ def test_causes_are_words_of_the_vocabulary_and_each_word_has_a_row() -> None:
 
 
 def words_of_the_grader() -> set[str]:
-    """Return what the files that name causes are called, and what they hold in quotes."""
+    """Return what detectors are called, the causes of faults, and what their files quote."""
     room = ROOT / "grader" / "correctness"
     files = [*room.rglob("*.py"), *(ROOT / "grader" / "backends").glob("*/hints.py")]
     files += [exercise.folder / "spec.py" for exercise in catalog.exercises(ROOT)]
     quoted = re.compile(r'"([a-z0-9_]+)"')
     texts = [file.read_text(encoding="utf-8") for file in files]
-    return {file.stem for file in room.glob("causes/*.py")}.union(*map(quoted.findall, texts))
+    detectors = {file.stem for file in room.glob("causes/*.py")}
+    return detectors.union(CAUSES.values(), *map(quoted.findall, texts))
 
 
 def test_the_grader_detects_each_cause_or_it_is_listed_as_one_without_a_detector() -> None:

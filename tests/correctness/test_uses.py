@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import torch
 
-from grader.correctness.uses import touched, uses_of_device, uses_of_threads
+from grader.correctness.uses import (
+    fitting,
+    touched,
+    twice_by_device,
+    twice_by_threads,
+    uses_of_device,
+    uses_of_threads,
+)
 from grader.model import ArrayRef, LaunchRef, Sightings, TensorRef, Touched, Traced
 
 # Rows of 3 elements that begin 5 apart.
@@ -59,3 +66,39 @@ def test_all_lines_together() -> None:
     assert isinstance(written, torch.Tensor)
     assert (int(read.sum()), int(written.sum())) == (2, 1)
     assert touched(uses, "y", reading=True) is None
+
+
+def stores(*rows: tuple[int, int, int, int]) -> Traced:
+    """Return stores to x by launch, thread, element and kind, and one to shared memory."""
+    return Traced(
+        (LaunchRef("kernel", (1, 1, 1), (4, 1, 1)),) * 2,
+        (ArrayRef("x", "argument", (3,)), ArrayRef("s", "shared", (3,))),
+        (
+            *((launch, 0, 0, thread, 0, at, kind, 5, 0) for launch, thread, at, kind in rows),
+            *((0, 0, 0, thread, 1, 0, 1, 5, 0) for thread in (0, 1)),
+        ),
+    )
+
+
+def test_elements_that_two_programs_stored_to() -> None:
+    twice = twice_by_device(Sightings(twice={"x": ((1, 4), (6, 7)), "y": ((0, 1),)}), TABLE)
+    assert {n: marks.tolist() for n, marks in twice.items()} == {
+        "x": [[False, True, True], [False, True, False]]
+    }
+
+
+def test_elements_that_two_threads_stored_to() -> None:
+    once = stores((0, 0, 0, 1), (0, 0, 0, 1), (0, 1, 1, 1), (0, 2, 1, 0), (0, 2, 2, 2))
+    assert twice_by_threads(once) == {}, "reads, updates and a thread's own stores do not count"
+    for other in ((0, 1, 0, 1), (1, 0, 0, 1)):
+        twice = twice_by_threads(stores((0, 0, 0, 1), other))
+        assert twice["x"].tolist() == [True, False, False]
+
+
+def test_accesses_to_arguments_of_another_shape_are_left_out() -> None:
+    traced = stores((0, 0, 0, 1), (0, 1, 1, 1))
+    assert fitting(traced, {"x": torch.zeros(3)}) is traced
+    for value in (torch.zeros(4), torch.zeros(1, 3), 3.0):
+        part = fitting(traced, {"x": value})
+        assert (len(part.accesses), part.cut) == (2, 2), "shared memory has any shape"
+    assert fitting(traced, {}).cut == 2, "there is no such argument"

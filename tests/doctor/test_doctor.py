@@ -931,6 +931,15 @@ def test_a_learner_reads_ten_lines(snapshot: SnapshotAssertion):
     assert len(report.splitlines()) <= render.MOST_LINES
 
 
+def test_a_learner_reads_the_name_of_a_gpu_in_good_order():
+    """A line such as "2 findings, all as they should be" would not say which GPU grades."""
+    of_gpu = [ok(Group.GPU, "GPU", "NVIDIA H200"), ok(Group.GPU, "memory", "139 GiB free")]
+    report = render.report(
+        examine.assemble([PartReport(findings=tuple(of_gpu))]), 80, brief=True
+    ).plain
+    assert "  ✔ GPU           NVIDIA H200\n" in report
+
+
 def test_of_a_machine_with_problems_a_learner_reads_those(snapshot: SnapshotAssertion):
     assembled = examine.assemble([PartReport(findings=(*LAPTOP, *SOUND))])
     assert render.report(assembled, 80, brief=True).plain == snapshot
@@ -1194,6 +1203,6 @@ def test_a_gpu_is_named_and_its_six_ceilings_are_measured():
     assert 0 < made.gpu.free_bytes <= made.gpu.memory_bytes
     for name in ("Triton", "numba CUDA"):
         assert found["gpu", name].message == "compiles and runs a kernel: 1,000 sums are right"
-    shown = doctor(sys.executable).stdout
+    shown = doctor(sys.executable, "-v").stdout
     assert f"✔ GPU                {made.gpu.name}" in shown
     assert "kernels on the GPU, with their speed" in " ".join(shown.split())

@@ -345,6 +345,20 @@ def test_how_exact_measuring_is_said_to_be_was_measured():
     assert f"`clock.MAX_UNDERCLAIM` = {100 * trust:g} %" in details
 
 
+def test_what_was_measured_again_is_said_as_it_was():
+    folder = ROOT / "bench" / "results"
+    again = json.loads((folder / "accuracy_again_h200.json").read_text())
+    alone = again["alone"]["runs"]
+    gains = [row["gain"] for row in again["liars"]["rows"] if not row["caught"]]
+    page = " ".join((ROOT / "docs" / "measuring.md").read_text(encoding="utf-8").split())
+    first = ", ".join(f"{100 * row['off']:+.2f}" for row in again["events"]["rows"])
+    assert f"The six solutions were {first} % off plain CUDA events" in page
+    assert f"no liar gained more than {100 * max(gains):.2f} %" in page
+    more = ", ".join(f"{100 * run['off']:+.2f}" for run in alone)
+    assert f"three more runs of 02 were {more} % off" in page
+    assert f"by {100 * (max(run['raised'] for run in alone) - 1):.2f} % at most" in page
+
+
 def test_runs_lie_as_near_to_each_other_as_intervals_say():
     """statistics.RERUN, from the record under bench/results."""
     record = json.loads((ROOT / "bench/results/accuracy_repeats_h200.json").read_text())["repeats"]

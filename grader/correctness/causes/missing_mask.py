@@ -91,7 +91,9 @@ def _one_program_more(evidence: Evidence) -> int:
 def _of_fixed_size(evidence: Evidence, line: int) -> Explanation | None:
     """Explain an index that a literal number limits: in the kernel's `if`, or in the launch."""
     function = evidence.text.around(line)
-    compared = [node for node in ast.walk(function or ast.Pass()) if isinstance(node, ast.Compare)]
+    if function is None:  # a GPU names no line: what it was is not known
+        return None
+    compared = [node for node in ast.walk(function) if isinstance(node, ast.Compare)]
     places = [node.lineno for node in compared if _is_number(node.comparators[-1])]
     lengths = ("size", "shape", "len")
     if not places and not any(mentions(node, *lengths) for node in compared):

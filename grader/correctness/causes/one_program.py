@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from grader.correctness.addresses import accesses, arguments_of, depends_on, grid_of
 from grader.correctness.cause import Cause, Explanation
 from grader.correctness.evidence import Evidence
-from grader.correctness.source import calls, grid_lines, lines_with
+from grader.correctness.source import calls, lines_with
 
 TOO_MANY, TOO_BUSY = "programs in all", "the busiest program "
 
@@ -21,17 +21,15 @@ def explain(evidence: Evidence) -> Explanation | None:
         if not accesses(kernel):
             continue
         if not calls(kernel, "arange"):
-            return _of_one_element(evidence, kernel)
-        if TOO_MANY in told:
-            found = _of_small_blocks(evidence, kernel)
-        elif TOO_BUSY in told:
+            # `small_block` speaks of the number of programs.
+            return None if TOO_MANY in told else _of_one_element(evidence, kernel)
+        found = None
+        if TOO_BUSY in told:
             found = (
                 _of_all_the_work(evidence, kernel)
                 or _of_a_loop(evidence, kernel)
                 or _of_short_turns(evidence)
             )
-        else:
-            found = None
         if found is not None:
             return found
     return None
@@ -46,29 +44,6 @@ def _of_one_element(evidence: Evidence, kernel: ast.FunctionDef) -> Explanation:
         places[0],
         "one_thread",
     )
-
-
-def _of_small_blocks(evidence: Evidence, kernel: ast.FunctionDef) -> Explanation | None:
-    """Explain a grid with more programs than needed, where a block has one row or element."""
-    single = [call for call in calls(kernel, "arange") if _length(call) == 1]
-    lines = [*(call.lineno for call in single), *grid_lines(evidence.text)]
-    if not single:
-        return None
-    return Explanation(
-        f"{evidence.quoted(lines[0])} is a block of one, and the launch has a program for each "
-        f"(line {lines[1] if len(lines) > 1 else lines[0]}): give a program more rows, or "
-        "elements, at once.",
-        lines[0],
-        "small_block",
-    )
-
-
-def _length(call: ast.Call) -> int | None:
-    try:
-        first, end = (ast.literal_eval(each) for each in call.args)
-    except ValueError:
-        return None
-    return end - first if isinstance(first, int) and isinstance(end, int) else None
 
 
 def _of_all_the_work(evidence: Evidence, kernel: ast.FunctionDef) -> Explanation | None:

@@ -17,7 +17,7 @@ COUNTS = {
     "bank has": "bank_conflicts",
     "bank conflict": "bank_conflicts",
     "memory": "repeated_access",
-    "the busiest program": "repeated_access",
+    "busiest program": "repeated_access",
 }
 
 

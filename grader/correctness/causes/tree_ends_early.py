@@ -39,9 +39,20 @@ def _stops_at_one(loop: ast.While) -> bool:
         )
         for node in loop.body
     )
+    if any(_is_half(node, test.left.id) for part in loop.body for node in ast.walk(part)):
+        return False  # of 2 it uses the half, so that 2 is the last number that it needs
     # A loop that halves first, and adds then, does take the step of 1.
     last = loop.body[-1]
     return (above_one or from_two) and halves and isinstance(last, ast.AugAssign)
+
+
+def _is_half(node: ast.AST, name: str) -> bool:
+    return (
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.FloorDiv | ast.RShift)
+        and isinstance(node.left, ast.Name)
+        and node.left.id == name
+    )
 
 
 def _is(node: ast.expr, number: int) -> bool:

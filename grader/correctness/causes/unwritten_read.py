@@ -10,7 +10,7 @@ def explain(evidence: Evidence) -> Explanation | None:
     outs = {a.name for a in evidence.spec.arguments if a.role == "out"}
     early = [use for use in evidence.uses if use.argument in outs and use.unset]
     for use in sorted(early, key=lambda each: each.kind == "read"):
-        if use.argument not in evidence.bad:
+        if use.argument not in evidence.bad or not _matters(evidence, use.argument):
             continue
         verb = "adds to" if use.kind == "update" else "reads"
         return Explanation(
@@ -21,6 +21,18 @@ def explain(evidence: Evidence) -> Explanation | None:
             "accumulates_previous",
         )
     return None
+
+
+def _matters(evidence: Evidence, name: str) -> bool:
+    """Say whether a wrong element shows what the output held before: that is new in each call.
+
+    What begins as NaN stays NaN. An output of other numbers that comes out alike twice does not
+    depend on it.
+    """
+    output, wrong = evidence.outputs[name], evidence.wrong[name]
+    if evidence.again is None or bool(output.isnan()[wrong].any()):
+        return True
+    return bool(evidence.changes(name)[wrong].any())
 
 
 CAUSE = Cause(

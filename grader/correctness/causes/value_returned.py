@@ -9,7 +9,7 @@ from grader.correctness.evidence import Evidence
 
 
 def explain(evidence: Evidence) -> Explanation | None:
-    if any(evidence.written(name) is not None for name in evidence.bad):
+    if not evidence.bad or any(evidence.written(name) is not None for name in evidence.bad):
         return None
     for function in evidence.text.functions:
         entry = function.name == evidence.spec.entry

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -108,11 +109,23 @@ def cycled(claims: list[float], took: list[float]) -> Samples:
     goes = [BatchTime(t + OVERHEAD, c, GIB) for c, t in zip(claims, took, strict=True)]
     trusted = [BatchTime(TOOK + OVERHEAD, TOOK, GIB)] * len(goes)
     shares = [TOOK / claim for claim in claims]
-    return Samples(Evidence(trusted, goes, trusted), shares, [CEILING] * len(shares))
+    work = [int(TOOK * CEILING)] * len(shares)
+    ceilings = [CEILING] * len(shares)
+    return Samples(Evidence(trusted, goes, trusted), shares, ceilings, work=work)
 
 
 def shares_of(found: Samples) -> list[float]:
-    return alternation.corrected_shares(found, int(TOOK * CEILING), CEILING)
+    return alternation.corrected_shares(found, CEILING)
+
+
+@given(factors=st.lists(st.floats(0.1, 10.0), min_size=10, max_size=48))
+def test_batches_with_different_work_have_one_rate(factors: list[float]):
+    """As where the inputs decide how much must be read: time is in proportion to the work."""
+    took = [factor * TOOK for factor in factors]
+    found = cycled(took, took)
+    found.work[:] = [factor * TOOK * CEILING for factor in factors]
+    found.evidence.kernel[:] = [BatchTime(claim, claim, GIB) for claim in took]
+    assert alternation.corrected_rate(found) == pytest.approx(CEILING)
 
 
 @given(factors=st.lists(st.floats(0.001, 1.08), min_size=10, max_size=48))
@@ -362,7 +375,8 @@ def test_while_one_is_timed_nothing_of_the_other_runs(monkeypatch: pytest.Monkey
     monkeypatch.setattr(alternation.gpu_lock, "uuid", str)
     turns, alone = Turns(monkeypatch), [BatchTime(window_s=0.02, claimed_s=0.016, available=GIB)]
     slots = SimpleNamespace(least_bytes=1 << 20, calls=16)
-    found = alternation.alternate(turns.kernel, turns.reference, slots, [], 1 << 20, 0.5, alone)
+    bytes_of = attrgetter("least_bytes")
+    found = alternation.alternate(turns.kernel, turns.reference, slots, [], bytes_of, 0.5, alone)
     one = ["gets ready", "kernel", "kernel stops", "rest", "GPU idle of the kernel", "ceiling"]
     assert turns.done == one * alternation.MIN_CYCLES
     assert found.evidence.alone == alone
@@ -532,6 +546,7 @@ def test_a_speed_has_the_same_figures_whatever_the_bound_counts(
         explain=None,
     )
     found = Samples(Evidence([batch] * 10, [batch] * 10, [batch] * 10), [0.5] * 10, [rate] * 10)
+    found.work += [16 * work] * 10
     worker = SimpleNamespace(start=lambda: None, close=lambda: None)
     for name, fake in {
         "find_bound": lambda name: bound,

@@ -20,7 +20,8 @@ def sections(spec: Spec) -> Sections:
     """Yield the contract. Imports torch: the sizes of a sample case follow from its inputs."""
     case = spec.sample_case
     yield f"entry  {spec.signature}", _arguments(spec)
-    yield "least traffic", _traffic(spec, tensor_bytes(spec, case), case)
+    sizes = tensor_bytes(spec, case)
+    yield "least traffic", _traffic(spec, sizes, needed_bytes(spec, case, sizes), case)
 
 
 def _arguments(spec: Spec) -> Iterator[tuple[str, str]]:
@@ -36,11 +37,16 @@ def _arguments(spec: Spec) -> Iterator[tuple[str, str]]:
         yield "rows", "may lie further apart than they are long: use the strides"
 
 
-def _traffic(spec: Spec, sizes: Mapping[str, int], case: Case) -> Iterator[tuple[str, str]]:
+def _traffic(
+    spec: Spec, sizes: Mapping[str, int], needed: Mapping[str, int], case: Case
+) -> Iterator[tuple[str, str]]:
     for argument in spec.arguments:
         if argument.role != "scalar":
-            yield argument.name, f"{_moves(argument)}, {sizes[argument.name]:,} bytes"
-    read, written = spec.least_bytes(sizes)
+            size = f"{sizes[argument.name]:,} bytes"
+            some = f"{needed[argument.name]:,} of " if argument.needed else ""
+            asked = ", as the inputs ask" if argument.needed else ""
+            yield argument.name, f"{_moves(argument)}, {some}{size}{asked}"
+    read, written = spec.least_bytes(needed)
     each = (read + written) / case.elements
     yield (
         "total",
@@ -51,6 +57,13 @@ def _traffic(spec: Spec, sizes: Mapping[str, int], case: Case) -> Iterator[tuple
 def _moves(argument: Argument) -> str:
     moves = (("read", argument.reads), ("written", argument.writes))
     return " and ".join(f"{word} {times} ×" for word, times in moves if times) or "not moved"
+
+
+def needed_bytes(spec: Spec, case: Case, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Return the bytes of one pass over what the inputs of a case ask for. Imports torch."""
+    from grader.correctness import CaseDraw
+
+    return spec.needed_bytes(spec.inputs(case, CaseDraw(case)), sizes)
 
 
 def tensor_bytes(spec: Spec, case: Case) -> dict[str, int]:

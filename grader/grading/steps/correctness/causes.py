@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from torch import Tensor
 
 from grader import backends
 from grader.correctness import (
@@ -13,6 +16,9 @@ from grader.correctness import (
     Witness,
     expect,
     explain,
+    fitting,
+    twice_by_device,
+    twice_by_threads,
     uses_of_device,
     uses_of_threads,
 )
@@ -22,7 +28,7 @@ from grader.grading.trials import trusted
 from grader.model import Backend, Case, Failure, GraderError, LaunchRef, Traced
 from grader.sandbox import RemoteKernel
 
-MOST_ATTEMPTS, MOST_SECONDS = 10, 2.0  # of further cases
+MOST_ATTEMPTS, MOST_SECONDS = 11, 2.0  # of further cases, and of the failing one once more
 # Elements of a further case: a simulator of threads runs one after the other, in Python.
 MOST_ELEMENTS = {True: 1 << 10, False: 1 << 15}
 EXPLAINED = (
@@ -66,31 +72,50 @@ def _store(evidence: Evidence) -> int:
     return evidence.line_of(evidence.bad[0]) if evidence.bad else 0
 
 
+@dataclass(frozen=True)
+class _Record:
+    """The outputs of one more call of the failing case, and what was seen of it."""
+
+    outputs: Mapping[str, Tensor]
+    failure: Failure | None
+    uses: tuple[Use, ...] = ()
+    twice: Mapping[str, Tensor] = field(default_factory=dict)
+    launches: tuple[LaunchRef, ...] | None = None
+    traced: Traced | None = None
+    complete: bool = False
+
+
+def _record(kernel: RemoteKernel, inputs: dict[str, Tensor | float], threads: bool) -> _Record:
+    """Make the call; raise GraderError where the worker sends no record."""
+    if threads:
+        outputs, whole, failed = kernel.trace(inputs)
+        traced = fitting(whole, {**inputs, **outputs})
+        uses, twice = uses_of_threads(traced), twice_by_threads(traced)
+        complete = not traced.cut and failed is None
+        return _Record(outputs, failed, uses, twice, traced.launches, traced, complete)
+    watched = kernel.watch(inputs)
+    outputs, failed, seen = dict(watched.outputs), watched.failure, watched.sightings
+    if seen is None:
+        return _Record(outputs, failed)
+    uses = uses_of_device(seen, watched.layouts)
+    twice = twice_by_device(seen, watched.layouts)
+    complete = not seen.cut and failed is None
+    return _Record(outputs, failed, uses, twice, seen.launches, complete=complete)
+
+
 def _evidence(failure: Failure, grading: Grading, case: Case, backend: Backend) -> Evidence | None:
     kernel, spec = grading.simulated, grading.spec
     inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
-    traced: Traced | None = None
-    uses: tuple[Use, ...] = ()
-    launches: tuple[LaunchRef, ...] | None = None
-    complete = False
     try:
-        if backend.can.trace_threads:
-            outputs, traced, failed = kernel.trace(inputs)
-            uses, launches = uses_of_threads(traced), traced.launches
-            complete = not traced.cut
-        else:
-            watched = kernel.watch(inputs)
-            outputs, failed = dict(watched.outputs), watched.failure
-            if watched.sightings is not None:
-                uses = uses_of_device(watched.sightings, watched.layouts)
-                launches, complete = watched.sightings.launches, not watched.sightings.cut
-    except GraderError:  # the worker sends no record, and the case has failed already
+        record = _record(kernel, inputs, backend.can.trace_threads)
+    except GraderError:  # the case has failed already
         return None
     compared = failure.expected is not None
-    if compared and failed is not None:  # this call ended in another way than the first
+    if compared and record.failure is not None:  # this call ended in another way than the first
         return None
     expected = trusted(lambda: expect(spec, case, inputs), "the reference", case)
-    main = Witness(spec, case, inputs, outputs, expected, kernel.unwritten(outputs))
+    unwritten = kernel.unwritten(record.outputs)
+    main = Witness(spec, case, inputs, record.outputs, expected, unwritten)
     return Evidence(
         failure=failure,
         spec=spec,
@@ -98,13 +123,14 @@ def _evidence(failure: Failure, grading: Grading, case: Case, backend: Backend) 
         source=grading.source,
         decorator=backend.decorator,
         threads=backend.can.trace_threads,
-        uses=uses,
-        complete=complete and failed is None,
-        launches=launches,
+        uses=record.uses,
+        complete=record.complete,
+        twice=record.twice,
+        launches=record.launches,
         origins=kernel.origins(),
-        traced=traced,
+        traced=record.traced,
         others=_others(grading, case, MOST_ELEMENTS[backend.can.trace_threads]),
-        attempt=_attempts(grading, kernel, main, MOST_ELEMENTS[backend.can.trace_threads]),
+        attempt=_attempts(grading, kernel, MOST_ELEMENTS[backend.can.trace_threads]),
     )
 
 
@@ -122,7 +148,7 @@ def _others(grading: Grading, case: Case, most: int) -> tuple[Case, ...]:
 
 
 def _attempts(
-    grading: Grading, kernel: RemoteKernel, main: Witness, most: int
+    grading: Grading, kernel: RemoteKernel, most: int
 ) -> Callable[[Case], Witness | None]:
     spec = grading.spec
     known: dict[Case, Witness | None] = {}

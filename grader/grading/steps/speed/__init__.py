@@ -31,7 +31,7 @@ def is_scored(spec: Spec) -> bool:
 
 def asks(spec: Spec) -> str:
     scored, gates = spec.timed
-    columns = f", rows of {scored.columns:,}" if scored.columns else ""
+    columns = f", rows of {scored.row}" if scored.row else ""
     return (
         f"{scored.dtype}{columns}, sized to the GPU: {percent(gates.passing)} of "
         f"this GPU's ceiling passes, {percent(gates.great)} is great"

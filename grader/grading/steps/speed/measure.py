@@ -31,6 +31,7 @@ from grader.speed import (
     Slots,
     alternate,
     arena_bytes,
+    corrected_rate,
     corrected_s,
     corrected_shares,
     correction,
@@ -85,18 +86,17 @@ def _measure(
         timed = _timed(grading, slots, arena, bound, reference)
     if isinstance(timed, Finding):
         return timed
-    samples, work = timed.samples, bound.work(slots)
+    samples, bytes_per_work = timed.samples, slots.least_bytes / bound.work(slots)
     ceiling = fair_ceiling(samples.ceilings, timed.before, timed.after)
-    shares = corrected_shares(samples, work * sizing.calls, ceiling)
-    seconds = corrected_s(samples.evidence) / sizing.calls
+    shares, rate = corrected_shares(samples, ceiling), corrected_rate(samples)
     low, high = interval_of_runs(shares)
     speed = Speed(
         case=slots.case.headline,
         bound=bound.name,
         bytes_moved=slots.least_bytes,
-        time_ms=seconds * 1e3,
-        bandwidth_gbps=slots.least_bytes / seconds / 1e9,
-        ceiling_gbps=ceiling * (slots.least_bytes / work) / 1e9,
+        time_ms=corrected_s(samples.evidence) / sizing.calls * 1e3,
+        bandwidth_gbps=rate * bytes_per_work / 1e9,
+        ceiling_gbps=ceiling * bytes_per_work / 1e9,
         share=statistics.median(shares),
         share_low=low,
         share_high=high,
@@ -110,8 +110,7 @@ def _measure(
         raised=correction(samples.evidence),
         clocks=_clocks(samples.readings),
     )
-    rate = bound.rate_text(work / seconds)
-    measured = f"{speed.case}: {rate}, {percent(speed.share)} of the ceiling"
+    measured = f"{speed.case}: {bound.rate_text(rate)}, {percent(speed.share)} of the ceiling"
     noise = noise_cause(samples, timed.before, timed.after, others)
     noise = noise or excess_memory(timed.available, samples.evidence, _memory(grading))
     if timed.no_kernel is not None:
@@ -141,7 +140,7 @@ class _Timed:
 def _timed(
     grading: Grading, slots: Slots, arena: CudaArena, bound: Bound, reference: Reference
 ) -> _Timed | Finding:
-    spec, work, gate = grading.spec, bound.work(slots), grading.spec.timed[1].passing
+    spec, gate = grading.spec, grading.spec.timed[1].passing
     calls, contents = slots.refill()
     alone = time_reference_batches(reference, contents, ALONE)
     before = reference.median_rate(alone)
@@ -152,10 +151,10 @@ def _timed(
         available = reserved_memory.available()
         reserved = _reserved_memory(grading, slots)
         first_s, once_s, launched = _first_calls(kernel, calls, slots.spare, contents)
-        rough = work / once_s / before
+        rough = bound.work(slots) / once_s / before
         if rough < HOPELESS:
             return _hopeless(rough)
-        samples = alternate(kernel, reference, slots, contents, work, gate, alone)
+        samples = alternate(kernel, reference, slots, contents, bound.work, gate, alone)
         latency = _latency(kernel, spec, arena)
         no_kernel = _without_kernels(kernel, slots, arena) if spec.kernels else None
     del reserved
@@ -179,7 +178,7 @@ def _explained(
         return speed
     watched = grading.steps.get("traffic")  # a backend need not be able to count
     counted = () if watched is None else watched.traffic
-    return bound.explain(speed, grading.spec, counted, slots.sizes, launched, this_gpu())
+    return bound.explain(speed, grading.spec, counted, slots.needed, launched, this_gpu())
 
 
 def fair_ceiling(beside: Sequence[float], before: float, after: float) -> float:
@@ -233,8 +232,7 @@ def _hopeless(rough: float) -> Finding:
 def _latency(kernel: WorkerLink, spec: Spec, arena: CudaArena) -> tuple[Case, float]:
     """Return a case in which starting the kernel is most of the work, and its seconds per call."""
     scored, _ = spec.timed
-    columns = () if scored.columns is None else (1,)
-    case = Case((*columns, SMALL), scored.dtype)
+    case = Case((*(1 for _ in scored.extents), SMALL), scored.dtype)
     slots = Slots(spec, case, SMALL_CALLS, arena.memory)
     claims = []
     for _ in range(2):  # the first compiles for this size

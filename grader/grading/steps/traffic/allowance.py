@@ -12,3 +12,9 @@ AGAIN = {
     "written": "Each further write costs the time of the first: keep a value in a variable until "
     "it is final, and let only one thread store it.",
 }
+
+# Where the inputs decide what must be read.
+BEYOND = (
+    "The kernel reads what these inputs do not ask for, or reads something twice. A masked lane of "
+    "a load costs nothing; a value that is read and then left out costs as much as one that counts."
+)

@@ -51,7 +51,7 @@ def _held_against_budget(grading: Grading, why: str) -> Finding:
         raise NotCounted("the exercise has no scored case")
     find_ncu()
     one, others = _counted(grading)
-    budget = budget_of(spec, one.sizes, spec.memory_budget(one.case))
+    budget = budget_of(spec, one.needed, spec.memory_budget(one.case))
     if one.read * SLACK < budget.least_read:
         raise NotCounted(f"they saw {_gb(one.read)} of {_gb(budget.least_read)} that must be read")
     measured = MeasuredTraffic(

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from torch import Tensor
 
-from grader.grading.counting import FailedInSimulation, counted
+from grader.grading.counting import Counted, FailedInSimulation, counted
 from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.grading.steps.traffic import counters
-from grader.grading.steps.traffic.allowance import AGAIN, SLACK
-from grader.grading.trials import with_case
+from grader.grading.steps.traffic.allowance import AGAIN, BEYOND, SLACK
+from grader.grading.trials import trusted, with_case
 from grader.model import Failure, GraderError, Outcome, Spec, Traffic
 
 
@@ -32,7 +33,7 @@ def traffic(grading: Grading) -> Finding:
         found = counters.traffic(grading, one.summary) if one.outcome is Outcome.SKIP else one
         chosen = isinstance(one, FailedInSimulation) and found.outcome is Outcome.PASS
         return replace(found, outcome=Outcome.SKIP) if chosen else found
-    rows = _per_element(grading, {**one.inputs, **one.outputs}, one.counts)
+    rows = _per_element(grading, one)
     summary = f"{one.case.headline}: " + ", ".join(map(_in_words, rows))
     fault = next(filter(None, (_fault(spec, count) for count in rows)), None)
     if fault is None:
@@ -41,11 +42,14 @@ def traffic(grading: Grading) -> Finding:
     return Finding(summary, failure, Outcome.FAIL, traffic=tuple(rows))
 
 
-def _per_element(
-    grading: Grading, tensors: Mapping[str, Tensor | float], counts: Mapping[str, int]
-) -> list[Traffic]:
-    """Divide counts by elements. Raises GraderError when the worker did not count."""
-    rows = []
+def _per_element(grading: Grading, one: Counted) -> list[Traffic]:
+    """Divide counts by the elements that are needed.
+
+    Raises GraderError when the worker did not count, or the spec is wrong about what is needed.
+    """
+    rows: list[Traffic] = []
+    counts = one.counts
+    tensors: Mapping[str, Tensor | float] = {**one.inputs, **one.outputs}
     for argument in grading.spec.arguments:
         tensor = tensors[argument.name]
         if not isinstance(tensor, Tensor):
@@ -54,11 +58,14 @@ def _per_element(
             reads, writes = counts[f"reads.{argument.name}"], counts[f"writes.{argument.name}"]
         except KeyError:
             raise GraderError(f"The worker did not count the traffic of {argument.name}.") from None
+        pass_bytes = partial(argument.needed_bytes, one.inputs, tensor.nbytes)
+        what = f"the number of bytes of {argument.name}"
+        elements = trusted(pass_bytes, what, one.case) / tensor.element_size()
         rows.append(
             Traffic(
                 argument=argument.name,
-                reads=round(reads / tensor.numel(), 3),
-                writes=round(writes / tensor.numel(), 3),
+                reads=round(reads / elements, 3),
+                writes=round(writes / elements, 3),
                 most_reads=argument.most_reads,
                 most_writes=argument.most_writes,
             )
@@ -74,6 +81,8 @@ def _in_words(count: Traffic) -> str:
 
 def _fault(spec: Spec, count: Traffic) -> Failure | None:
     argument = next(a for a in spec.arguments if a.name == count.argument)
+    asked = " that the inputs ask for" if argument.needed else ""
+    each = f"every element of {count.argument}{asked}"
     for done, times, least, most in (
         ("read", count.reads, argument.reads, argument.most_reads),
         ("written", count.writes, argument.writes, argument.most_writes),
@@ -82,8 +91,8 @@ def _fault(spec: Spec, count: Traffic) -> Failure | None:
         if times * SLACK < least:
             return Failure(
                 kind="uncounted",
-                message=f"every element of {count.argument} must be {done}, and the simulation saw "
-                f"that {times:.3g} times on average",
+                message=f"{each} must be {done}, and the simulation saw that {times:.3g} times on "
+                "average",
                 expected=f"at least {least} ×",
                 got=f"{times:.3g} ×",
                 hint="Only kernels and torch operations may touch the arguments, not numpy or "
@@ -92,9 +101,9 @@ def _fault(spec: Spec, count: Traffic) -> Failure | None:
         if most is not None and times > most * SLACK:
             return Failure(
                 kind="traffic",
-                message=f"every element of {count.argument} is {done} {times:.3g} times on average",
+                message=f"{each} is {done} {times:.3g} times on average",
                 expected=f"at most {most} ×",
                 got=f"{times:.3g} ×",
-                hint=AGAIN[done],
+                hint=BEYOND if argument.needed and done == "read" else AGAIN[done],
             )
     return None

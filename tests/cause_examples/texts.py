@@ -1,13 +1,12 @@
-"""Causes that the text of a kernel file shows: two files that have each, two near misses."""
+"""Causes that the text of a kernel file shows, and texts that nearly do."""
 
 from __future__ import annotations
 
-import pytest
 import torch
-from evidences import UNWRITTEN, cause_of, evidence_of, refused, spec_of, use
+from evidences import UNWRITTEN, evidence_of, refused, spec_of, use
 
+from cause_examples.example import Example
 from grader.correctness.evidence import Evidence
-from grader.correctness.source import Source
 from grader.model import Failure, Frame, LaunchRef
 
 SPEC = spec_of(lambda i: {"out": i["x"] * 1.0}, "x")
@@ -83,18 +82,6 @@ ACCEPTED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_a_line_that_a_compiler_refuses(name: str) -> None:
-    word, evidence = REFUSED[name]
-    at = evidence.failure.frames[-1].line
-    assert cause_of(evidence) == (word, at)
-
-
-@pytest.mark.parametrize("name", ACCEPTED)
-def test_a_line_that_is_refused_for_another_reason(name: str) -> None:
-    assert cause_of(ACCEPTED[name]) is None
-
-
 GRID = """@triton.jit
 def kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     {offsets}
@@ -147,23 +134,16 @@ LEFT_OUT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", LEFT_OUT)
-def test_elements_that_a_launch_leaves_out(name: str) -> None:
-    word, line, evidence = LEFT_OUT[name]
-    assert cause_of(evidence) == (word, line)
-
-
-@pytest.mark.parametrize(
-    "evidence",
-    [
-        unwritten(8, 13, OWN, ENOUGH, 2),
-        unwritten(8, 13, OWN, "grid = (-(-n // 8),)", 2),
-        unwritten(8, 13, OWN, "half = 16 // 2; grid = (triton.cdiv(n, half),)", 2),
-        unwritten(5, 13, "i = tl.program_id(0) * 4 + tl.arange(0, BLOCK)", ENOUGH, 2),
-    ],
-)
-def test_a_gap_for_which_the_launch_gives_no_reason(evidence: Evidence) -> None:
-    assert cause_of(evidence) is None
+GAPS = {
+    "rounded up by a sum": unwritten(8, 13, OWN, ENOUGH, 2),
+    "rounded up by a minus": unwritten(8, 13, OWN, "grid = (-(-n // 8),)", 2),
+    "rounded up by cdiv": unwritten(
+        8, 13, OWN, "half = 16 // 2; grid = (triton.cdiv(n, half),)", 2
+    ),
+    "half a block further on": unwritten(
+        5, 13, "i = tl.program_id(0) * 4 + tl.arange(0, BLOCK)", ENOUGH, 2
+    ),
+}
 
 
 LAUNCH = """@triton.jit
@@ -188,42 +168,47 @@ def launched(parameters: str, launch: str, launches: int = 1) -> Evidence:
 THREE = "x_ptr, y_ptr, out_ptr"
 
 
-@pytest.mark.parametrize(
-    ("word", "evidence"),
-    [
-        ("swapped_arguments", launched(THREE, "kernel[(1,)](y, x, out)")),
-        (
-            "swapped_arguments",
-            launched("x_ptr, out_ptr, x_s, out_s", "kernel[1,](x, out, out.size(), x.size())"),
-        ),
-        ("no_launch", launched(THREE, "x.add(y, out=out)", 0)),
-        ("no_launch", launched(THREE, "kernel[(1,)]")),
-    ],
-)
-def test_a_launch(word: str, evidence: Evidence) -> None:
-    assert cause_of(evidence) == (word, 6)
+SWAPPED = {
+    "x and y": launched(THREE, "kernel[(1,)](y, x, out)"),
+    "two lengths": launched(
+        "x_ptr, out_ptr, x_s, out_s", "kernel[1,](x, out, out.size(), x.size())"
+    ),
+}
+IN_ORDER = {
+    "in order": launched(THREE, "kernel[(1,)](x, y, out)"),
+    "names that say nothing": launched("a, b, c", "kernel[(1,)](y, x, out)"),
+    "one argument twice": launched(THREE, "kernel[(1,)](x, x, out)"),
+}
+IDLE = {
+    "torch on the host": launched(THREE, "x.add(y, out=out)", 0),
+    "brackets alone": launched(THREE, "kernel[(1,)]"),
+}
+STARTED = {
+    "started": launched(THREE, "kernel[(1,)](x, y, out)"),
+    "started by another name": launched(THREE, "go = kernel[(1,)]; go(x, y, out)"),
+}
 
 
-@pytest.mark.parametrize(
-    "evidence",
-    [
-        launched(THREE, "kernel[(1,)](x, y, out)"),
-        launched("a, b, c", "kernel[(1,)](y, x, out)"),
-        launched(THREE, "go = kernel[(1,)]; go(x, y, out)"),
-        launched(THREE, "kernel[(1,)](x, x, out)"),
-    ],
-)
-def test_a_launch_in_order(evidence: Evidence) -> None:
-    assert cause_of(evidence) is None
+def _known(detector: str, evidence: Evidence, word: str = "", line: int | None = None) -> Example:
+    return Example(detector, lambda: evidence, word, line)
 
 
-def test_a_text_that_is_no_python_has_no_parts() -> None:
-    for text in ("def f(:", "(" * 5000, "-" * 200_000 + "1", "x = 1\0"):
-        source = Source(text.splitlines(), "@triton.jit")
-        assert source.functions == ()
-        assert source.launches == ()
-
-
-def test_a_deep_expression_does_not_end_the_judge() -> None:
-    deep = "def f():\n    return " + "+".join(["1"] * 20_000)
-    assert Source(deep.splitlines(), "@triton.jit").launches == ()
+EXAMPLES: dict[str, Example] = {
+    **{
+        name: _known("misused_language", evidence, word, evidence.failure.frames[-1].line)
+        for name, (word, evidence) in REFUSED.items()
+    },
+    **{name: _known("misused_language", evidence) for name, evidence in ACCEPTED.items()},
+    **{
+        name: _known("never_written", evidence, word, line)
+        for name, (word, line, evidence) in LEFT_OUT.items()
+    },
+    **{name: _known("never_written", evidence) for name, evidence in GAPS.items()},
+    **{
+        name: _known("swapped_in_launch", evidence, "swapped_arguments", 6)
+        for name, evidence in SWAPPED.items()
+    },
+    **{name: _known("swapped_in_launch", evidence) for name, evidence in IN_ORDER.items()},
+    **{name: _known("no_launch", evidence, "no_launch", 6) for name, evidence in IDLE.items()},
+    **{name: _known("no_launch", evidence) for name, evidence in STARTED.items()},
+}

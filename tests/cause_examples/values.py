@@ -1,25 +1,21 @@
-"""Each cause of wrong values: two kernels that show it, two near misses on which it is silent."""
+"""Outputs of plain functions that are wrong in a way that a detector knows, or nearly so."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 
-import pytest
 import torch
-from evidences import cause_of, evidence_of, spec_of, use
+from evidences import evidence_of, spec_of, use
 from torch import Tensor
 
-from grader.correctness.evidence import Evidence
-from grader.model import Inputs, Mistake
+from cause_examples.example import Example, Make, near, shown
 
 ADD = spec_of(lambda i: {"out": i["x"] + 2 * i["y"]}, "x", "y")
 COPY = spec_of(lambda i: {"out": i["x"] * 1.0}, "x")
 SOFTMAX = spec_of(lambda i: {"out": i["x"].softmax(-1)}, "x")
 SUM = spec_of(lambda i: {"out": (i["x"]).sum(-1, keepdim=True)}, "x", shape=(1,))
 HIGHEST = spec_of(lambda i: {"out": i["x"].amax(-1)}, "x", shape=lambda i: i["x"].shape[:1])
-
-Make = Callable[[], Evidence]
 
 
 def swap(kernel: Callable[[Tensor, Tensor], Tensor], *shapes: tuple[int, ...]) -> Make:
@@ -56,13 +52,13 @@ def from_zero(x: Tensor) -> Tensor:
 ROW = torch.ones(8)
 LANES = [use(1, "read", "x", ROW, lanes=4), use(2, "write", "out", torch.ones(1))]
 
-SHOWN = {
+SHOWN: dict[str, tuple[str, Make]] = {
     "sign, of one element": ("sign", copy(lambda x: -x, (1,), (9,))),
     "sign, of a table": ("sign", copy(lambda x: -x, (3, 4))),
     "swapped vectors": ("swapped_arguments", swap(lambda x, y: y + 2 * x, (1,), (9,))),
     "swapped tables": ("swapped_arguments", swap(lambda x, y: y + 2 * x, (3, 4))),
-    "one input twice": ("never_read", swap(lambda x, y: 3 * x, (1,), (9,))),
-    "the other input twice": ("never_read", swap(lambda x, y: 3 * y, (5,))),
+    "one input twice": ("swapped_arguments never_read", swap(lambda x, y: 3 * x, (1,), (9,))),
+    "the other input twice": ("swapped_arguments never_read", swap(lambda x, y: 3 * y, (5,))),
     "transposed output": ("transposed", copy(lambda x: x.T.reshape(x.shape), (3, 5))),
     "transposed square": ("transposed", copy(lambda x: x.T, (4, 4), (3, 3))),
     "twice too large": ("factor", copy(lambda x: 2 * x, (1,), (9,))),
@@ -90,9 +86,12 @@ SHOWN = {
             HIGHEST, lambda i: {"out": i["x"].amax(-1).clamp(min=0)}, (3, 1), (9, 2)
         ),
     ),
-    "all but the last": ("off_by_one", summed(lambda x: x[:-1], (8,), (11,))),
-    "the first block": ("first_block_only", summed(lambda x: x[:4], (8,), (11,), uses=LANES)),
-    "the last block": ("last_block_kept", summed(lambda x: x[4:], (8,), uses=LANES)),
+    "all but the last": ("part_of_a_sum off_by_one", summed(lambda x: x[:-1], (8,), (11,))),
+    "the first block": (
+        "part_of_a_sum first_block_only",
+        summed(lambda x: x[:4], (8,), (11,), uses=LANES),
+    ),
+    "the last block": ("part_of_a_sum last_block_kept", summed(lambda x: x[4:], (8,), uses=LANES)),
     "another formula": (
         "formula",
         copy(
@@ -115,7 +114,7 @@ SHOWN = {
     ),
 }
 
-SILENT = {
+NEAR: dict[str, tuple[str, Make]] = {
     "sign, of half of them": ("sign", copy(lambda x: torch.where(x > 0, -x, x), (9,), (12,))),
     "sign, of one case": ("sign", copy(lambda x: -x if len(x) == 1 else x, (1,), (9,))),
     "swapped in one element": ("swapped_arguments", swap(
@@ -136,9 +135,9 @@ SILENT = {
     "negative and positive": ("negative_inputs", softmax(lambda x: x * 0, (2, 3), (5, 9))),
     "negative, and nothing else was tried": ("negative_inputs", softmax(
         from_zero, (2, 2), given={"x": torch.full((2, 2), -200.0)})),
-    "a block of another size": ("first_block_only", summed(
+    "a block of another size": ("part_of_a_sum", summed(
         lambda x: x[:3], (8,), (11,), uses=LANES)),
-    "some other half": ("last_block_kept", summed(lambda x: x[::2], (8,), (11,), uses=LANES)),
+    "some other half": ("part_of_a_sum", summed(lambda x: x[::2], (8,), (11,), uses=LANES)),
     "a formula, and not all is read": ("formula", copy(
         lambda x: x * x + 1, (6,), (9,), uses=[use(1, "read", "x", torch.arange(6) < 5)],
         complete=True)),
@@ -148,49 +147,4 @@ SILENT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SHOWN)
-def test_a_kernel_that_shows_it(name: str) -> None:
-    word, make = SHOWN[name]
-    found = cause_of(make())
-    assert found is not None
-    assert found[0] == word
-
-
-@pytest.mark.parametrize("name", SILENT)
-def test_a_near_miss(name: str) -> None:
-    word, make = SILENT[name]
-    found = cause_of(make())
-    assert found is None or found[0] != word
-
-
-def test_mistakes_that_an_exercise_lists() -> None:
-    def with_(*mistakes: Mistake) -> Evidence:
-        spec = spec_of(lambda i: {"out": i["x"] * 1.0}, "x", mistakes=mistakes)
-        return evidence_of(spec, lambda i: {"out": i["x"] ** 3}, (4,), (9,))
-
-    def cubed(inputs: Inputs) -> dict[str, Tensor]:
-        return {"out": inputs["x"] ** 3}
-
-    own = Mistake(cause="cubed", hint="x to the third", reference=cubed)
-    assert cause_of(with_(own)) == ("cubed", 0)
-    squared = Mistake(cause="squared", hint="", reference=lambda i: {"out": i["x"] ** 2})
-    assert cause_of(with_(squared)) is None
-    assert cause_of(with_(squared, own)) == ("cubed", 0)
-
-
-def test_a_mistake_of_some_elements() -> None:
-    large = Mistake(cause="large", hint="", only=lambda i: {"out": i["x"] > 0.5})
-
-    def found(kernel: Callable[[Tensor], Tensor]) -> tuple[str, int] | None:
-        spec = spec_of(lambda i: {"out": i["x"] * 1.0}, "x", mistakes=(large,))
-        return cause_of(evidence_of(spec, lambda i: {"out": kernel(i["x"])}, (30,), (40,)))
-
-    assert found(lambda x: x.clamp(max=0.5)) == ("large", 0)
-    assert found(lambda x: torch.where(x > 0.9, 7.0, x)) == ("large", 0)
-    assert found(lambda x: x.clamp(max=0.2)) is None, "smaller ones are wrong, too"
-    assert found(lambda x: x + 1) is None
-
-
-def test_a_mistake_says_how_it_is_recognized() -> None:
-    with pytest.raises(ValueError, match="needs reference, blocked or only"):
-        Mistake(cause="nothing", hint="")
+EXAMPLES: dict[str, Example] = shown(SHOWN) | near(NEAR)

@@ -1,0 +1,42 @@
+"""Programs that are too many, because each has a single element along an axis."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from grader.correctness.cause import Cause, Explanation
+from grader.correctness.evidence import Evidence
+from grader.correctness.source import calls
+
+PROGRAMS = re.compile(r"\d programs? in all")
+
+
+def explain(evidence: Evidence) -> Explanation | None:
+    """Explain by a kernel that numbers its elements with program_id, and makes no block of them."""
+    if not PROGRAMS.search(evidence.failure.message):
+        return None
+    for kernel in evidence.text.kernels:
+        numbers, ranges = calls(kernel, "program_id"), calls(kernel, "arange")
+        one = [each for each in ranges if len(each.args) == 2 and _is_one(each.args[1])]
+        if numbers and (one or not ranges):
+            line = (one or numbers)[0].lineno
+            return Explanation(
+                f"{evidence.quoted(line)} gives each program one element. "
+                f"{evidence.failure.hint or ''}".rstrip(),
+                line,
+            )
+    return None
+
+
+def _is_one(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == 1
+
+
+CAUSE = Cause(
+    name="small_block",
+    looks_at="the number of programs, and the sizes of blocks",
+    order=40,
+    kinds=("counts",),
+    explain=explain,
+)
