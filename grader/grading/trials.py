@@ -110,7 +110,8 @@ def failure_from(mismatch: Mismatch, backend: str, numbers: Numbers | None = Non
     elif math.isnan(mismatch.got):
         hint = (
             "A NaN comes from 0 / 0, inf / inf, inf - inf, 0 * inf, or memory that was never "
-            "written. Is a sum 0, or infinite, before something is divided by it?"
+            "written. Does a factor or a difference have an infinity in it, such as a maximum that "
+            "begins as -inf? Is a sum 0, or infinite, before something is divided by it?"
         )
     elif math.isinf(mismatch.got):
         hint = (

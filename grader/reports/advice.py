@@ -14,8 +14,8 @@ def next_step(result: Result, following: str | None = None) -> str:
     match result.status:
         case Status.NOT_STARTED:
             return (
-                f"write the missing part of {result.kernel.path}; the README.md beside the "
-                f"exercise explains it, `grader show {name}` states the contract"
+                f"write the missing part of {result.kernel.path}; the README.md in its folder "
+                f"explains it, `grader show {name}` prints the contract"
             )
         case Status.FAIL:
             return _after_failure(result)
@@ -56,7 +56,10 @@ def _after_failure(result: Result) -> str:
         return f"it is right but slow: look for bytes that move twice and for idle threads; {hint}"
     if problem.name in ("traffic", "counts"):
         if _is_puzzle(result) and not _exceeds_a_count_of_warps(problem):
-            hint = f"`grader show {result.exercise} --trace` draws what each thread does, {hint}"
+            hint = (
+                f"`grader show {result.exercise} --trace` draws what each thread or program does, "
+                f"{hint}"
+            )
         return f"change the kernel and check again; {hint}"
     if problem.failure and problem.failure.replay:
         return f"change the kernel and replay the case above; {hint}"
@@ -79,7 +82,7 @@ def _after_pass(result: Result, following: str | None) -> str:
         return "check again without --case: only all cases together earn points"
     onward = "`grader list` shows the other exercises"
     if following is not None:
-        onward = f"{following}; `grader show {following}` prints its contract"
+        onward = f"read the README.md of {following}; `grader show {following}` prints its contract"
     speed = next((step for step in result.steps if step.name == "speed"), None)
     if speed and speed.outcome is Outcome.SKIP:
         return (

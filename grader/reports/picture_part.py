@@ -26,7 +26,7 @@ def picture_part(
     shorter = excerpt or partial(_reduced_to, picture, width)
     tried = map(shorter, range(height, LEAST - 1, -1))
     forms = [(REDUCED, _apart(form)) for form in tried if form is not None]
-    none = Text(f"      A picture shows who reads and writes what: {ALL}.\n")
+    none = Text("  `-v` draws who reads and writes what.\n")
     return Part(_apart(picture), (*forms, (LEFT_OUT, none)))
 
 

@@ -46,7 +46,7 @@ def program_pieces(
     if not pieces:
         title = ", ".join(f"{one.kernel}, {launched(one)}" for one in trace.launches)
         nothing = Text("  No program touches an array.\n")
-        pieces.append(Piece(title or "no kernel", "nothing", 1, lambda space: nothing))
+        pieces.append(Piece(title or "no program ran", "nothing", 1, lambda space: nothing))
     all_places = {(act.launch, act.block, act.step) for act in trace.acts}
     left = all_places - set(places)
     return pieces, _left_out(trace, left)

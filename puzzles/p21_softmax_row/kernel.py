@@ -5,7 +5,7 @@ import math
 from numba import cuda, float32
 
 THREADS = 32  # threads in a block; a row may have more elements than that
-LOWEST = -math.inf  # no maximum of anything is lower
+LOWEST = -math.inf  # no number is lower: a maximum begins with it
 
 
 @cuda.jit(device=True)

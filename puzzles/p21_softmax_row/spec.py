@@ -60,7 +60,7 @@ SPEC = Spec(
     pictured=Case((2, 6), "float32", draw="integers"),
     hints=(
         "Three loops over the row, one after another. Each starts at `t` and takes "
-        "steps of THREADS, as in puzzle 8. Between them the block agrees on one number.",
+        "steps of THREADS, as in puzzle 08. Between them the block agrees on one number.",
         "First the maximum: each thread takes `highest = max(highest, x[row, column])` over its "
         "columns, and then `highest = block_max(highest)` makes one maximum from those of "
         "all threads.",

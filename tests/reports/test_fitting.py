@@ -185,7 +185,7 @@ def test_a_picture_for_which_no_space_is_left_is_named():
         "01_double · 1 float32\n\ntitle\n\n  x (input), read by\n" + "  │\n" * 40 + "  └\n"
     )
     report = terminal.check_report(CORRECTNESS_FAILS, 80, picture=picture, brief=True).plain
-    assert "A picture shows who reads and writes what: `-v` prints all.\n" in report
+    assert "\n  `-v` draws who reads and writes what.\n" in report
     assert "│" not in report
 
 

@@ -85,7 +85,7 @@ def test_great_speed_is_said():
     assert "PASS  10/10 points · great speed · 3.2 s" in report
     assert report.endswith("next: `grader list` shows the other exercises\n")
     report = terminal.check_report(GREAT, following="05_swiglu").plain
-    assert report.endswith("next: 05_swiglu; `grader show 05_swiglu` prints its contract\n")
+    assert report.endswith("; `grader show 05_swiglu` prints its contract\n")
 
 
 def test_what_a_lesson_warns_of_stands_above_the_verdict(snapshot: SnapshotAssertion):
@@ -112,7 +112,7 @@ def test_who_moves_too_much_in_a_puzzle_is_led_to_its_picture(name: str):
     """A wrong answer ends with one by itself; an exercise that has a speed has none."""
     bad = failed(changed(CORRECTNESS, name=name), MASK)
     puzzle = changed(PASSED, status=Status.FAIL, steps=(bad,))
-    draws = "`grader show 01_double --trace` draws what each thread does"
+    draws = "`grader show 01_double --trace` draws what each thread or program does"
     assert draws in next_step(puzzle)
     timed = next(step for step in PASSED.steps if step.name == "speed")
     assert draws not in next_step(changed(puzzle, steps=(bad, timed)))
@@ -202,7 +202,7 @@ def test_the_time_is_the_one_that_somebody_waited():
 @pytest.mark.parametrize("result", [PASSED, ON_A_GPU, GREAT], ids=["skip", "pass", "great"])
 def test_a_check_that_passed_names_the_next_exercise_and_its_command(result: Result):
     step = next_step(result, "05_swiglu")
-    assert step.startswith("05_swiglu; `grader show 05_swiglu` prints its contract")
+    assert step.startswith("read the README.md of 05_swiglu; `grader show 05_swiglu` prints")
 
 
 def test_one_case_that_passed_leads_back_to_all():

@@ -18,6 +18,7 @@ setup.install()
 
 WIDTH = 4
 PAIR = (4, 5)
+MISTAKEN = (TypeError, ValueError, IndexError, NameError, AttributeError, LaunchRefused)
 SOME = device_array(np.zeros(4, np.float32), lambda: None, "a")
 
 
@@ -25,6 +26,16 @@ SOME = device_array(np.zeros(4, np.float32), lambda: None, "a")
 def indexes_with_a_triple(x):
     i = cuda.threadIdx
     x[i] = 1.0
+
+
+@cuda.jit
+def forgets_cuda(x):
+    x[threadIdx.x] = 1.0  # noqa: F821
+
+
+@cuda.jit
+def appends(x):
+    x.append(1.0)
 
 
 @cuda.jit
@@ -154,6 +165,8 @@ def nothing(x):
     ("kernel", "grid", "block", "hint"),
     [
         (indexes_with_a_triple, 1, 1, "has the parts .x, .y and .z"),
+        (forgets_cuda, 1, 1, "names of threads and blocks begin with `cuda.`"),
+        (appends, 1, 1, "It cannot grow: write out[i] = value"),
         (divides_an_index, 1, 1, "/ gives no whole number, but // does"),
         (adds_arrays, 1, 1, "single elements, such as a[i], not with whole arrays"),
         (adds_to_an_array, 1, 1, "single elements, such as a[i], not with whole arrays"),
@@ -187,7 +200,7 @@ def nothing(x):
 )
 def test_a_common_mistake_has_a_hint(kernel, grid, block, hint):
     array = device_array(np.zeros(4, np.float32), lambda: None, "x")
-    with pytest.raises((TypeError, ValueError, IndexError, LaunchRefused)) as caught:
+    with pytest.raises(MISTAKEN) as caught:
         kernel[grid, block](array)
     failure = from_fault(describe(caught.value, __file__), "numba")
     assert hint in (failure.hint or "")
@@ -270,7 +283,7 @@ def forgets_the_block(x):
     x[cuda.threadIdx.x] = cuda.blockIdx.x
 
 
-BARRIER = "put a barrier that all threads come to between the two"
+BARRIER = "Put a barrier that all threads come to between the two"
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ FAULTS = {
     "launch_refused": "A launch is kernel[blocks, threads](...): at least one block, 1 to 1,024 "
     "threads in each, and at most 48 KiB of shared memory.",
     "out_of_bounds": "Each access needs an `if` that checks that its index lies inside the array.",
-    "race": "Give each element to one thread, or put a barrier between the two accesses, that all "
-    "threads come to.",
+    "race": "Put a barrier that all threads come to between the two accesses. If both are one "
+    "line, give each element to one thread.",
 }
 # By a part of the simulator's question about an index, where the cause is not a missing check.
 OUTSIDE: dict[str, str | Advice] = {
@@ -49,6 +49,10 @@ TUPLE = (
     "A tuple is used as one number. cuda.grid(1) gives one number, but cuda.grid(2) two: "
     "x, y = cuda.grid(2). a.shape has one for each dimension, such as a.shape[0]."
 )
+OF_CUDA = (
+    "The names of threads and blocks begin with `cuda.`, such as cuda.threadIdx.x and "
+    "cuda.syncthreads()."
+)
 ARRAY_AS_SIZE = (
     "A launch is kernel[blocks, threads](...) with two numbers, or tuples of numbers: neither may "
     "be an array, whose length is a.size, nor None, which a function without `return` gives."
@@ -59,6 +63,12 @@ EXCEPTIONS: dict[str, str | Advice] = {
     "kernel, which kernel[blocks, threads](...) launches; any other is called with () alone.",
     "'int' object is not callable": "A number is called as if it were a function: "
     "cuda.threadIdx.x and a.size, for example, are numbers, and take no ().",
+    "'threadIdx' is not defined": OF_CUDA,
+    "'blockIdx' is not defined": OF_CUDA,
+    "'blockDim' is not defined": OF_CUDA,
+    "'syncthreads' is not defined": OF_CUDA,
+    "an array has no": "An array in a kernel has elements, such as out[i], and the numbers .size "
+    "and .shape. It cannot grow: write out[i] = value.",
     "'Index'": "cuda.threadIdx, cuda.blockIdx and cuda.blockDim have the parts .x, .y and .z, each "
     "a number.",
     "'tuple' and": TUPLE,

@@ -75,7 +75,7 @@ def _public(function: str, name: str) -> str:
         return f"cuda.{name}"
     if found := re.search(r"<function ((?:shared|local|const)\.\w+)", function):
         return f"cuda.{found[1]}"
-    return name
+    return name.removeprefix("npy_")  # as numba calls its own versions of array methods
 
 
 _SIGNS = {

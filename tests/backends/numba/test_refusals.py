@@ -77,6 +77,11 @@ def test_an_error_that_no_compiler_raised_stays_as_it_is():
             "\n \n >>> iadd(float32, array(float32, 2d, A))\n \nThere are 18 candidate",
             "there is no += of float32 and a 2-dimensional array of float32",
         ),
+        (
+            "No implementation of function Function(<function npy_max at 0x7f00>) found for "
+            "signature:\n \n >>> npy_max(array(float32, 1d, C))\n \nThere are 2 candidate",
+            "max takes no (an array of float32)",
+        ),
         ("something that nobody foresaw\nin two lines\n\nDuring: pass", "something that nobody "
          "foresaw in two lines"),
         ("", "ValueError"),

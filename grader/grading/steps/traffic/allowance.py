@@ -7,8 +7,8 @@ from __future__ import annotations
 SLACK = 1.2
 
 AGAIN = {
-    "read": "Each further pass over the data costs the time of that pass: what could be kept from "
-    "an earlier one? Or do several threads do the same work?",
+    "read": "Each further read costs the time of the first: what could be kept from an earlier "
+    "one? Or do several threads or programs do the same work?",
     "written": "Each further write costs the time of the first: keep a value in a variable until "
     "it is final, and let only one thread store it.",
 }
