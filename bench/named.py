@@ -41,6 +41,7 @@ SAID = {
     "does every block use its own number": {"program_id_unused"},
     "has the right size and the wrong sign": {"sign"},
     "is a bounds check missing": {"missing_mask"},
+    "does its mask let them through": {"missing_mask"},
     "is an index off by one": {"off_by_one"},
     "is not known before the kernel runs": {"arange_not_constant"},
     "is the index one too large": {"off_by_one", "missing_mask"},

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import math
 import re
-from dataclasses import dataclass
 
 from torch import Tensor
 
+from grader.correctness.addresses import arguments_of
+from grader.correctness.axes import exchanged_axes, unused_axis
 from grader.correctness.evidence import Evidence
 from grader.correctness.masks import first_right, length_before_gap
+from grader.correctness.reason import Reason, programs_of, returned_by
 from grader.correctness.source import (
     assigned,
     calls,
@@ -22,35 +24,36 @@ from grader.correctness.source import (
     root_of,
     rounded_down,
 )
+from grader.correctness.unreached import (
+    ends_a_block_early,
+    number_in_no_address,
+    turn_in_no_address,
+    unused_turn,
+)
 
 NUMBERS = ("program_id", "blockIdx", "grid")
-
-
-@dataclass(frozen=True)
-class Reason:
-    """A reason for gaps: a stable word, a question about it, and the line that it is about."""
-
-    cause: str
-    question: str
-    line: int
 
 
 def reason(evidence: Evidence, missing: Tensor, name: str) -> Reason | None:
     """Return the likely reason why exactly these elements are left out, or None."""
     kernel = _kernel(evidence, name)
-    if evidence.traced is not None and (found := _constant_index(evidence, name)) is not None:
-        return found
+    if (unused := _number_unused(evidence, missing, kernel)) is not None:
+        return unused
+    for own in (_constant_index, number_in_no_address, turn_in_no_address):
+        if (found := own(evidence, name)) is not None:
+            return found
     for find in (
         *(
             _vector_of_table,
-            _number_unused,
             _starts_late,
             _one_too_few,
             _rounded,
+            ends_a_block_early,
+            unused_axis,
             _sum_of_numbers,
             _sides,
         ),
-        *(_fixed, _axes, _turn_unused, _no_loop),
+        *(_fixed, exchanged_axes, unused_turn, _no_loop),
     ):
         found = find(evidence, missing, kernel)
         if found is not None:
@@ -89,14 +92,6 @@ def _launch_is_enough(evidence: Evidence, missing: Tensor) -> bool:
     return across * wide >= missing.numel()
 
 
-def _programs(evidence: Evidence) -> int:
-    total = 0
-    for launch in evidence.launches or ():
-        x, y, z = launch.grid
-        total = max(total, x * y * z)
-    return total
-
-
 def _number_unused(
     evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None
 ) -> Reason | None:
@@ -108,12 +103,14 @@ def _number_unused(
             "all threads work on one row, because their number along y is not used?",
             evidence.line_of(evidence.bad[0]),
         )
-    if _programs(evidence) < 2:
+    if programs_of(evidence) < 2:
         return None
     used = lines_with(kernel, *NUMBERS)
+    stores = [use.line for use in evidence.uses if use.argument in evidence.bad and use.writes]
+    at = f" at line {max(stores)}" if stores else ""
     question = (
-        "every program works on the same elements, because its number is not used: where does the "
-        "kernel multiply it by the size of a block?"
+        f"every program works on the same elements{at}, because its number is not used: where does "
+        "the kernel multiply it by the size of a block?"
     )
     if not used:
         places = lines_with(kernel, "arange", "threadIdx")
@@ -151,6 +148,8 @@ def _ignores_rows(evidence: Evidence, kernel: ast.FunctionDef) -> bool:
 
 def _constant_index(evidence: Evidence, name: str) -> Reason | None:
     """Explain elements that are left out because an index is a number, the same in all threads."""
+    if evidence.traced is None:
+        return None
     for line in sorted({use.line for use in evidence.uses if use.argument == name}):
         function = evidence.text.around(line)
         for node in ast.walk(function) if function is not None else ():
@@ -174,6 +173,9 @@ def _starts_late(
     flat = missing.flatten()
     if kernel is None or missing.ndim != 1 or not bool(flat[0]) or int(flat.sum()) != 1:
         return None
+    for call in calls(kernel, "arange"):
+        if isinstance(call.args[0], ast.Constant) and call.args[0].value == 1:
+            return Reason("off_by_one", "do the lanes begin at 1?", call.lineno)
     for node in ast.walk(kernel):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
             one = isinstance(node.value.right, ast.Constant) and node.value.right.value == 1
@@ -229,10 +231,11 @@ def _rounded(evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None
     lines = [line for line in lines if _sizes_work(evidence, line)]
     if not lines or _first_left_out(missing) is None:
         return None
+    up = "(n + BLOCK - 1) // BLOCK" if evidence.threads else "triton.cdiv(n, BLOCK)"
     return Reason(
         "tail",
         "a number of blocks or rounds is rounded down, and leaves out what is left after the last "
-        "whole one: round up, as (n + BLOCK - 1) // BLOCK does.",
+        f"whole one: round up, as {up} does.",
         lines[0],
     )
 
@@ -256,56 +259,6 @@ def _sizes_work(evidence: Evidence, line: int) -> bool:
     return any(name in names_in(head) for head in heads) or any(
         name in names_in(launch.func) for launch in evidence.text.launches
     )
-
-
-def _axes(evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None) -> Reason | None:
-    """Explain rows or columns that are left out by two axes of a grid that are exchanged."""
-    if missing.ndim != 2 or len(evidence.launches or ()) != 1 or not evidence.launches:
-        return None
-    (across, down, _), (wide, high, _) = evidence.launches[0].grid, evidence.launches[0].block
-    rows, columns = missing.shape
-    written = ~missing
-    reached_rows = int(written.any(1).sum())
-    reached_columns = int(written.any(0).sum())
-    lines = grid_lines(evidence.text)
-    question = "two axes of the grid, or of a block, are exchanged between launch and kernel?"
-    if evidence.traced is not None:
-        enough = across * wide >= columns and down * high >= rows
-        sides = across * high >= columns and down * wide >= rows and wide != high
-        one = math.prod(evidence.launches[0].block) >= math.prod(evidence.spec.largest)
-        if not enough and sides and one:
-            return Reason("grid_axes_swapped", question, lines[-1] if lines else 0)
-        turned = down * wide >= columns and across * high >= rows
-        from_kernel = reached_rows == min(rows, across * wide) and (
-            reached_columns == min(columns, down * high)
-        )
-        if enough and from_kernel:
-            line = _line_of_axes(kernel) or (lines[0] if lines else 0)
-            return Reason("grid_axes_swapped", question, line)
-        by_other_side = (across, down) == (-(-columns // high), -(-rows // wide))
-        if not enough and (by_other_side or (turned and across != down)):
-            return Reason("grid_axes_swapped", question, lines[0] if lines else 0)
-        return None
-    if across == down or down == 1:
-        return None
-    lanes = max((use.lanes for use in evidence.uses if use.writes), default=1)
-    needed = -(-columns // lanes)
-    if {across, down} != {rows, needed}:
-        return None
-    if reached_rows == min(rows, down if across == rows else across) and rows != needed:
-        return Reason(
-            "grid_axes_swapped",
-            question,
-            lines[0]
-            if across != rows and lines
-            else _line_of_axes(kernel) or (lines[0] if lines else 0),
-        )
-    return None
-
-
-def _line_of_axes(kernel: ast.FunctionDef | None) -> int:
-    lines = [] if kernel is None else lines_with(kernel, "program_id", "grid", "blockIdx")
-    return lines[0] if lines else 0
 
 
 def _sum_of_numbers(
@@ -339,7 +292,7 @@ def _fixed(evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None) 
             slices = [launch.func.slice]
             for name in names_in(launch.func.slice):
                 slices += [s.value for s in assigned(host, name) if isinstance(s, ast.Assign)]
-                slices += _returned(evidence, name)
+                slices += returned_by(evidence, name)
             for part in slices:
                 grid, line = _literal_grid(evidence, part), part.lineno
                 if grid is not None:
@@ -359,17 +312,6 @@ def _fixed(evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None) 
                     node.lineno,
                 )
     return None
-
-
-def _returned(evidence: Evidence, name: str) -> list[ast.expr]:
-    """Return what a helper of this name, which makes a grid, may return."""
-    return [
-        node.value
-        for helper in evidence.text.hosts
-        if helper.name == name
-        for node in ast.walk(helper)
-        if isinstance(node, ast.Return) and node.value is not None
-    ]
 
 
 def _is_literal_bound(node: ast.Compare, missing: Tensor) -> bool:
@@ -414,29 +356,30 @@ def _no_loop(evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None
         return None
     guards = [node.lineno for node in ast.walk(kernel) if isinstance(node, ast.If)]
     places = lines_with(kernel, "arange")
+    size = _fixed_block(evidence, kernel)
+    at = f" (the size of a block is fixed at line {size})" if size else ""
     line = (guards or places or [evidence.line_of(evidence.bad[0])])[0]
     return Reason(
         "loop_missing",
-        "each thread or program does one element or block, and no loop goes on to further ones?",
+        "each thread or program does one element or block, and no loop goes on to further ones"
+        f"{at}?",
         line,
     )
 
 
-def _turn_unused(
-    evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None
-) -> Reason | None:
-    """Explain a loop whose turns all use the same elements, for nothing in it asks for the turn."""
-    for node in () if kernel is None else ast.walk(kernel):
-        if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
-            used = {name for each in node.body for name in names_in(each)}
-            if node.target.id not in used:
-                return Reason(
-                    "block_index",
-                    f"the loop's `{node.target.id}` is not used, so that each turn does the same "
-                    "elements?",
-                    node.body[0].lineno,
-                )
-    return None
+def _fixed_block(evidence: Evidence, kernel: ast.FunctionDef) -> int:
+    """Return the line of a host function that gives the size of a block a number, or 0."""
+    sizes = set().union(*(names_in(call) for call in calls(kernel, "arange")))
+    for _, host, given in arguments_of(evidence.text, kernel):
+        for name in sizes & set(given):
+            value = given[name]
+            if isinstance(value, ast.Constant):
+                return value.lineno
+            places = assigned(host, value.id) if isinstance(value, ast.Name) else []
+            for place in places:
+                if isinstance(place, ast.Assign) and isinstance(place.value, ast.Constant):
+                    return place.lineno
+    return 0
 
 
 def _sides(evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None) -> Reason | None:

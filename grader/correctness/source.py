@@ -170,6 +170,33 @@ def rounded_down(function: ast.AST) -> list[int]:
     )
 
 
+def bare_exponentials(function: ast.AST) -> list[int]:
+    """Return the lines of a function with an exponential from which no maximum is subtracted.
+
+    Anything that is subtracted, a minus and any maximum count as such, wherever the exponent comes
+    from. What a load reads is followed no further.
+    """
+    return sorted(
+        {c.lineno for c in calls(function, "exp", "exp2") if not _is_lowered(function, c)}
+    )
+
+
+def _is_lowered(function: ast.AST, call: ast.Call) -> bool:
+    waiting: list[ast.AST] = [*call.args]
+    seen: set[str] = set()
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Subscript) or last_name(getattr(node, "func", node)) == "load":
+            continue
+        if isinstance(node, ast.Sub | ast.USub) or last_name(node) in ("max", "maximum", "fmax"):
+            return True
+        if isinstance(node, ast.Name) and node.id not in seen:
+            seen.add(node.id)
+            waiting += assigned(function, node.id)
+        waiting += ast.iter_child_nodes(node)
+    return False
+
+
 def assigned(function: ast.AST, name: str) -> list[ast.stmt]:
     """Return the statements of a function that assign to a name, in the order of the text."""
     found: list[ast.stmt] = []
@@ -294,6 +321,23 @@ def grid_lines(source: Source) -> list[int]:
             found += _return_lines(source, name)
         found += [line for line, _ in launches]
     return found
+
+
+def grid_line(source: Source) -> int:
+    """Return the line on which the numbers of programs of the file's first launch are, or 0."""
+    for host in source.hosts:
+        for node in ast.walk(host):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Subscript):
+                continue
+            for name in sorted(names_in(node.func.slice))[:MOST_NAMES]:
+                if made := _return_lines(source, name):
+                    return made[0]
+                for statement in assigned(host, name):
+                    value = getattr(statement, "value", None)
+                    if isinstance(value, ast.Tuple | ast.BinOp | ast.Call):
+                        return statement.lineno
+            return node.lineno
+    return 0
 
 
 def _return_lines(source: Source, name: str) -> list[int]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Budget, Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
+from grader.spec import Budget, Case, Draw, Inputs, Limits, Mistake, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+LANES = 64
 
 
 def inputs(case: Case, draw: Draw) -> Inputs:
@@ -25,6 +27,62 @@ def reference(inputs: Inputs) -> Mapping[str, Tensor]:
     return {"out": inputs["x"].amax(-1) - inputs["x"].amin(-1)}
 
 
+def highest(inputs: Inputs) -> Mapping[str, Tensor]:
+    return {"out": inputs["x"].amax(-1)}
+
+
+def lowest(inputs: Inputs) -> Mapping[str, Tensor]:
+    return {"out": inputs["x"].amin(-1)}
+
+
+def sums(inputs: Inputs) -> Mapping[str, Tensor]:
+    return {"out": inputs["x"].amax(-1) + inputs["x"].amin(-1)}
+
+
+def of_magnitudes(inputs: Inputs) -> Mapping[str, Tensor]:
+    return reference({"x": inputs["x"].abs()})
+
+
+def of_filled_magnitudes(inputs: Inputs) -> Mapping[str, Tensor]:
+    """Return what it makes of lanes that hold minus infinity: in a row that is short, infinity."""
+    short = inputs["x"].shape[-1] < LANES
+    out = of_magnitudes(inputs)["out"]
+    return {"out": out.new_full(out.shape, float("inf")) if short else out}
+
+
+STORE = r"tl\.store\("
+MISTAKES = (
+    Mistake(
+        cause="formula",
+        hint="The output is the largest element of each row: the range is that minus the smallest.",
+        reference=highest,
+        near=(STORE,),
+    ),
+    Mistake(
+        cause="formula",
+        hint="The output is the smallest element of each row: the range is the largest minus that.",
+        reference=lowest,
+        near=(STORE,),
+    ),
+    Mistake(
+        cause="formula",
+        hint="The output is the sum of the largest and the smallest element: the range is their "
+        "difference.",
+        reference=sums,
+        near=(STORE,),
+    ),
+    *(
+        Mistake(
+            cause="formula",
+            hint="The output is the range of the elements' absolute values: compare the elements "
+            "as they are, those below 0 too.",
+            reference=made,
+            near=(r"\babs\(",),
+        )
+        for made in (of_magnitudes, of_filled_magnitudes)
+    ),
+)
+
 SPEC = Spec(
     title="Reduction",
     summary="The range of each row: lanes past its end must not win.",
@@ -33,7 +91,7 @@ SPEC = Spec(
     arguments=(reads("x", at_most=2), writes("out", shape=rows, dtype="float32")),
     dtypes=("float32",),
     draws=("rows", "integers", "ties", "sunken"),
-    # A program has 64 lanes.
+    # A program has LANES lanes.
     edges=(
         Case((1, 1), "float32"),
         Case((1, 2), "float32", draw="integers"),
@@ -69,5 +127,6 @@ SPEC = Spec(
         '`lowest = tl.min(tl.where(inside, x, float("inf")), axis=0)`, then '
         "`tl.store(out_ptr + row, highest - lowest)`: one number to one address, without a mask.",
     ),
+    mistakes=MISTAKES,
     limits=Limits(call_s=10),
 )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import Budget, Case, Draw, Inputs, Limits, Spec, Tolerance, reads, writes
+from grader.spec import Budget, Case, Draw, Inputs, Limits, Mistake, Spec, Tolerance, reads, writes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -27,6 +28,30 @@ def magnitude(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Te
     x = inputs["x"].double()
     return {"out": expected["out"] * (1 + (x.amax(-1, keepdim=True) - x))}
 
+
+def without_sum(inputs: Inputs) -> Mapping[str, Tensor]:
+    return {"out": (inputs["x"] - inputs["x"].amax(-1, keepdim=True)).exp()}
+
+
+def by_powers_of_2(inputs: Inputs) -> Mapping[str, Tensor]:
+    return {"out": (inputs["x"] * math.log(2)).softmax(-1)}
+
+
+MISTAKES = (
+    Mistake(
+        cause="factor",
+        hint="The exponentials are right, and they are not divided by the sum of their row: "
+        "tl.sum(…, axis=0).",
+        reference=without_sum,
+        near=(r"exp\(",),
+    ),
+    Mistake(
+        cause="formula",
+        hint="The output is that of powers of 2: a softmax takes tl.exp, not tl.exp2.",
+        reference=by_powers_of_2,
+        near=(r"exp2\(",),
+    ),
+)
 
 SPEC = Spec(
     title="Launch",
@@ -74,5 +99,6 @@ SPEC = Spec(
         "`softmax_kernel[(rows,)](x, out, columns, BLOCK=block, num_warps=WARPS)`: the grid in "
         "brackets, the arguments in the kernel's order, and the last two by name.",
     ),
+    mistakes=MISTAKES,
     limits=Limits(call_s=10),
 )

@@ -18,15 +18,21 @@ from grader.sandbox.failures import CAUSES
 ROOT = Path(__file__).parents[2]
 # Files that recognize several causes, and name each where they explain it.
 SEVERAL = {
+    "block_step",
     "filled_lanes",
     "index_below_zero",
     "known_mistake",
+    "left_out",
     "misused_language",
     "nothing_on_the_gpu",
+    "one_program",
     "overlapping_programs",
+    "own_length",
     "part_of_a_sum",
+    "program_for_each_column",
     "swapped_in_launch",
     "tree_ends_early",
+    "unscaled_program",
 }
 
 

@@ -16,7 +16,7 @@ FAULTS = {
     "threads in each, and at most 48 KiB of shared memory.",
     "out_of_bounds": "Each access needs an `if` that checks that its index lies inside the array.",
     "race": "Put a barrier that all threads come to between the two accesses. If both are one "
-    "line, give each element to one thread, or use an atomic operation such as cuda.atomic.add.",
+    "line, give each element to one thread.",
 }
 # By a part of the simulator's question about an index, where the cause is not a missing check.
 OUTSIDE: dict[str, str | Advice] = {
@@ -31,7 +31,7 @@ RACES: dict[str, str | Advice] = {
     "blocks run in any order": Advice(
         "race",
         "Blocks do not wait for each other, not even at a barrier: give each block elements of "
-        "its own (is the block's number missing in the index?), or make both accesses atomic.",
+        "its own: is the block's number missing in the index?",
     ),
     "both run that line": Advice(
         "race", "Let each thread write an element of its own, or only one of them write."

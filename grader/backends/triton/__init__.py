@@ -42,7 +42,7 @@ BACKEND = Backend(
             "look.",
             "out_of_bounds": "If the addresses are as you meant, mask off the indices that lie "
             "outside of the array: in a table, by row and column.",
-            "race": "Give each element to one program, or make both accesses atomic.",
+            "race": "Give each element to one program: does its number take part in the address?",
             "too_many_operations": BLOCKS,
             "wrapped_offset": WIDEN,
         },

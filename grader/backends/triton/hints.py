@@ -5,7 +5,7 @@ from __future__ import annotations
 from grader.model import Advice
 
 _EACH_ELEMENT = (
-    "`if`, `while`, `and` and `or` decide once for all elements of a block. For each element use "
+    "`if` and `while` decide once for all elements of a block. For each element use "
     "tl.where(condition, a, b), or a mask; join conditions by & and |."
 )
 _BLOCK_SIZE = (
@@ -69,8 +69,11 @@ COMPILER: dict[str, str | Advice] = {
     "must be 1-bit signless integer": _EACH_ELEMENT,
     "Ternary expression with dynamic condition": "`a if condition else b` decides once for a whole "
     "block. For each element write tl.where(condition, a, b).",
-    "simultaneous multiple comparison": "Each comparison needs parentheses of its own, because `&` "
-    "binds more tightly than `<`: (0 <= i) & (i < n).",
+    "simultaneous multiple comparison": Advice(
+        "operator_precedence",
+        "Each comparison needs parentheses of its own, because `&` binds more tightly than `<`: "
+        "(0 <= i) & (i < n).",
+    ),
     "type: Break": "A kernel's `for` runs to its end. Put the condition into a `while`, or mask "
     "what the further turns would do.",
     "type: Continue": "A kernel's loop has no `continue`. Put the rest of the turn under an `if`.",
@@ -116,8 +119,8 @@ COMPILER: dict[str, str | Advice] = {
     "could not be determined at compile-time": "tl.static_assert sees tl.constexpr values; "
     "tl.device_assert sees all others, when the kernel runs.",
     "has no len()": "A block's sizes are those that it was made with, such as BLOCK.",
-    "Loop-carried variable": _ONE_TYPE,
-    "Mismatched type for": _ONE_TYPE,
+    "Loop-carried variable": Advice("loop_changes_type", _ONE_TYPE),
+    "Mismatched type for": Advice("loop_changes_type", _ONE_TYPE),
     "must be a power of 2": Advice("arange_not_power_of_two", _POWER_OF_TWO),
     "arange's arguments must be": Advice("arange_not_constant", _BLOCK_SIZE),
     "must have type `constexpr": Advice("arange_not_constant", _BLOCK_SIZE),
@@ -138,8 +141,11 @@ COMPILER: dict[str, str | Advice] = {
     "invalid operands of type": "This operator takes integers: compare floats, or convert with "
     ".to(tl.int32).",
     "incompatible dimensions": _SHAPES,
-    "cannot be block type if pointer": "One address takes one value. Add offsets to the pointer, "
-    "or reduce the block with tl.sum.",
+    "cannot be block type if pointer": Advice(
+        "formula",
+        "One address takes one value. Reduce the block first, with tl.sum or tl.max; or add "
+        "offsets to the pointer, one for each lane.",
+    ),
     "`other` cannot be provided": "other= fills the lanes that the mask leaves out: pass mask=, "
     "too.",
     "bounds and step must all be ints": "Divide with //, or use tl.cdiv.",
@@ -177,8 +183,8 @@ COMPILER: dict[str, str | Advice] = {
     "name.",
     "constexpr cannot be reassigned": "A tl.constexpr stays as it is: give the changing number "
     "another name.",
-    "initial value for": _ONE_TYPE,
-    "Loop carried variable": _ONE_TYPE,
+    "initial value for": Advice("loop_changes_type", _ONE_TYPE),
+    "Loop carried variable": Advice("loop_changes_type", _ONE_TYPE),
     "`if` conditionals can only accept": _EACH_ELEMENT,
     "Inconsistent return types": "All `return`s of a function give the same type: write "
     "tl.where(condition, a, b), or convert with .to(...).",
@@ -270,7 +276,9 @@ LAUNCH: dict[str, str | Advice] = {
     "Cannot call @triton.jit'd outside": Advice(
         "no_grid", "Launch a kernel on a grid of programs: kernel[(programs,)](...)."
     ),
-    "num_warps must be a power of 2": "Take 1, 2, 4, 8, 16 or 32 warps.",
+    "num_warps must be a power of 2": Advice(
+        "arange_not_power_of_two", "Take 1, 2, 4, 8, 16 or 32 warps."
+    ),
     "was specified but unrecognised": "Look for a misspelling: options are num_warps, num_stages "
     "and num_ctas, and all else are parameters of the kernel.",
     "dynamic_func() missing": "dynamic_func is the kernel, and the launch passes it no such "

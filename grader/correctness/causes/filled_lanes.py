@@ -6,57 +6,81 @@ from dataclasses import replace
 
 from grader.correctness.cause import Cause, Explanation
 from grader.correctness.evidence import Evidence
+from grader.correctness.fills import Entry, harmful, needed
 from grader.correctness.source import rounded_down
+from grader.correctness.uses import Use
+from grader.model import Case
 
-LOW = ("sunken",)  # draws of rows far below 0, in which a 0 is the maximum
+MIXED, LOW = "rows", "sunken"  # draws of both signs, and of rows in which a 0 is the maximum
 
 
 def explain(evidence: Evidence) -> Explanation | None:
-    """Explain rows that are right where they fill whole blocks, and wrong half a block short of it.
+    """Explain rows that are right where they fill whole blocks, and wrong short of it.
 
     A loop that leaves out the last block looks alike: then a quotient is rounded down.
     """
     filled = [
         use
         for use in evidence.uses
-        if use.kind == "read" and use.masked and _fills(evidence.text.text(use.line))
+        if use.kind == "read" and use.masked and "other=" in evidence.text.text(use.line)
     ]
     if not filled or any(rounded_down(each) for each in evidence.text.functions):
         return None
-    case = evidence.main.case
+    entries = [each for kernel in evidence.text.kernels for each in harmful(kernel)]
+    entered = next((e for e in entries if e.load in {use.line for use in filled}), None)
+    if entered is None and all("inf" in evidence.text.text(use.line) for use in filled):
+        return None
     for lanes in sorted({use.lanes for use in filled}):
-        whole = -(-case.shape[-1] // lanes) * lanes
-        if not any(_matter(evidence, whole, lanes, draw) for draw in {case.draw, *LOW}):
-            continue
-        line = filled[0].line
-        return Explanation(
-            f"The output is right where rows fill whole blocks of {lanes:,}, and wrong where lanes "
-            f"are left over. {evidence.quoted(line)} fills those with `other=`, and they enter the "
-            'result: a sum needs 0 there, and a maximum float("-inf"), whose exponential is 0.',
-            line,
-            "masked_lanes",
-        )
+        if _only_short_rows(evidence, lanes):
+            line = filled[0].line if entered is None else entered.load
+            return Explanation(_said(evidence, filled[0], entered, lanes), line, "masked_lanes")
     return None
 
 
-def _matter(evidence: Evidence, whole: int, lanes: int, draw: str) -> bool:
-    """Say whether rows are right where they fill whole blocks, and wrong half a block before."""
-    case = evidence.main.case
-    full, short = (
-        replace(case, shape=(*case.shape[:-1], columns), draw=draw)
-        for columns in (whole, whole - lanes // 2)
+def _said(evidence: Evidence, use: Use, entered: Entry | None, lanes: int) -> str:
+    found = (
+        f"The output is right where rows fill whole blocks of {lanes:,}, and wrong where lanes "
+        "are left over. "
     )
-    known = draw in evidence.spec.draws
-    return known and evidence.passes(short) is False and evidence.passes(full) is True
+    if entered is None:
+        return found + (
+            f"{evidence.quoted(use.line)} fills those with `other=`, and they enter the "
+            'result: a sum needs 0 there, and a maximum float("-inf"), whose exponential is 0.'
+        )
+    where = f"at line {entered.line} ({evidence.text.text(entered.line)})"
+    fill = f"{evidence.quoted(entered.load)} fills those, and they enter the {entered.reduction}"
+    if entered.reduction == "sum" and entered.value != entered.filled:
+        return found + f'{fill} {where}: give `other=float("-inf")`, whose exponential adds 0.'
+    return found + (
+        f"{fill} {where}, where they must be {needed(entered.reduction)}: give another `other=`, "
+        "or replace them with tl.where."
+    )
 
 
-def _fills(text: str) -> bool:
-    return "other=" in text and "inf" not in text
+def _only_short_rows(evidence: Evidence, lanes: int) -> bool:
+    """Say whether rows of whole blocks are right, and shorter ones wrong."""
+    case = evidence.main.case
+    whole = -(-case.shape[-1] // lanes) * lanes
+    mixed = [draw for draw in (MIXED,) if draw in evidence.spec.draws]
+    if whole != case.shape[-1] and all(
+        evidence.passes(_like(case, whole, draw)) for draw in dict.fromkeys((case.draw, *mixed))
+    ):
+        return True
+    draws = [draw for draw in dict.fromkeys((case.draw, LOW)) if draw in evidence.spec.draws]
+    return any(
+        evidence.passes(_like(case, whole - lanes // 2, draw)) is False
+        and evidence.passes(_like(case, whole, draw)) is True
+        for draw in draws
+    )
+
+
+def _like(case: Case, columns: int, draw: str) -> Case:
+    return replace(case, shape=(*case.shape[:-1], columns), draw=draw)
 
 
 CAUSE = Cause(
     name="filled_lanes",
-    looks_at="loads with other=, and the same case with rows of whole blocks",
+    looks_at="loads with other=, the reductions that they enter, and rows of whole blocks",
     order=22,
     kinds=("value", "not_finite", "rms"),
     explain=explain,

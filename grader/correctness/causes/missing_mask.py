@@ -5,9 +5,18 @@ from __future__ import annotations
 import ast
 import re
 
+from grader.correctness.addresses import arguments_of, grid_of
 from grader.correctness.cause import Cause, Explanation
 from grader.correctness.evidence import Evidence
-from grader.correctness.source import Source, assigned, mentions, names_in, statement_at
+from grader.correctness.source import (
+    Source,
+    assigned,
+    calls,
+    mentions,
+    names_in,
+    root_of,
+    statement_at,
+)
 from grader.correctness.swaps import exchanged
 
 ONE_TOO_FAR = re.compile(
@@ -33,8 +42,50 @@ def explain(evidence: Evidence) -> Explanation | None:
             line,
             "off_by_one",
         )
+    if ONE_TOO_FAR.search(failure.message) and (lanes := _lanes_from_one(evidence, line)):
+        return Explanation(
+            f"{evidence.quoted(lanes)} counts from 1, and places from 0: tl.arange(0, n) gives "
+            "0, 1, ..., n - 1.",
+            lanes,
+            "off_by_one",
+        )
+    if ONE_TOO_FAR.search(failure.message) and (grid := _one_program_more(evidence)):
+        return Explanation(
+            f"{evidence.quoted(grid)} starts one program more than there are elements, or rows: "
+            "the last one's number is beyond them.",
+            grid,
+            "off_by_one",
+        )
     found = _of_launch(evidence) or _inclusive(evidence, line) or _of_fixed_size(evidence, line)
     return found or _without_mask(evidence, line)
+
+
+def _lanes_from_one(evidence: Evidence, line: int) -> int:
+    """Return the line of lanes that count from 1, of a kernel that has no others, or 0."""
+    kernel = evidence.text.around(line)
+    lanes = [] if kernel is None else calls(kernel, "arange")
+    late = [
+        call
+        for call in lanes
+        if call.args and isinstance(call.args[0], ast.Constant) and call.args[0].value == 1
+    ]
+    return late[0].lineno if late and len(late) == len(lanes) else 0
+
+
+def _one_program_more(evidence: Evidence) -> int:
+    """Return the line of a grid that is a length plus 1, or 0: `n // BLOCK + 1` is none."""
+    for kernel in () if evidence.threads else evidence.text.kernels:
+        for launch, host, _ in arguments_of(evidence.text, kernel):
+            for number in grid_of(evidence.text, launch, host):
+                if (
+                    isinstance(number, ast.BinOp)
+                    and isinstance(number.op, ast.Add)
+                    and isinstance(number.right, ast.Constant)
+                    and number.right.value == 1
+                    and not isinstance(number.left, ast.BinOp)
+                ):
+                    return number.lineno
+    return 0
 
 
 def _of_fixed_size(evidence: Evidence, line: int) -> Explanation | None:
@@ -69,14 +120,54 @@ def _is_number(node: ast.AST) -> bool:
 
 def _from_end(evidence: Evidence) -> Explanation | None:
     """Explain an element that nobody wrote, because an index below 0 counts from the end."""
-    if "counts from the end" not in evidence.failure.message:
-        return None
     line = evidence.failure.frames[-1].line if evidence.failure.frames else 0
+    if "counts from the end" not in evidence.failure.message:
+        return _without_the_guard(evidence, line)
     return Explanation(
         f"{evidence.quoted(line)} uses an index below 0, which counts from the end. Is an `if` "
         "missing there?",
         line,
     )
+
+
+def _without_the_guard(evidence: Evidence, line: int) -> Explanation | None:
+    """Explain shared memory that a line stores from without the `if` of those that fill it."""
+    kernel = evidence.text.around(line)
+    statement = None if kernel is None else statement_at(kernel, line)
+    if kernel is None or not isinstance(statement, ast.Assign) or _guards(kernel, line):
+        return None
+    shared = _shared_arrays(kernel)
+    stores = isinstance(statement.targets[0], ast.Subscript)
+    read = names_in(statement.value) & shared
+    if not stores or len(read) != 1 or names_in(statement.targets[0]) & shared:
+        return None
+    fills = [
+        node.lineno
+        for node in ast.walk(kernel)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Subscript)
+        and root_of(node.targets[0]) in read
+    ]
+    guards = [_guards(kernel, each) for each in fills]
+    if not fills or not all(guards):
+        return None
+    return Explanation(
+        f"{evidence.quoted(line)} stores without an `if`, and line {guards[0][0]} "
+        f"({evidence.text.text(guards[0][0])}) fills {read.pop()} only for places that exist: does "
+        "the store need one, too?",
+        line,
+    )
+
+
+def _guards(kernel: ast.FunctionDef, line: int) -> list[int]:
+    """Return the lines of the `if`s around a line that compare with a length."""
+    return [
+        node.lineno
+        for node in ast.walk(kernel)
+        if isinstance(node, ast.If)
+        and node.body[0].lineno <= line <= (node.body[-1].end_lineno or 0)
+        and mentions(node.test, "size", "shape", "len")
+    ]
 
 
 def _of_shared(evidence: Evidence, line: int) -> Explanation:
@@ -142,9 +233,9 @@ def _inclusive(evidence: Evidence, line: int) -> Explanation | None:
         for node in ast.walk(function)
         if isinstance(node, ast.Compare) and _lets_length_through(node, function)
     ]
-    if len(found) != 1:
+    if len({ast.unparse(node) for node in found}) != 1:
         return None
-    place = found[0].lineno
+    place = min((node.lineno for node in found), key=lambda each: abs(each - line))
     return Explanation(
         f"{evidence.quoted(place)} lets the length itself through, and the last of n elements has "
         "the number n - 1: write < for <=, or >= for >.",

@@ -1,4 +1,4 @@
-"""Rows, or windows, whose elements are all below 0."""
+"""Elements below 0, or rows and windows that are below 0 throughout."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from torch import Tensor
 from grader.correctness.cause import Cause, Explanation
 from grader.correctness.causes.formula import is_elementwise
 from grader.correctness.evidence import Evidence, Witness, exactly
+from grader.correctness.source import bare_exponentials
+
+FEWEST = 4  # elements below 0 that are wrong, and others that are right; fewer may be chance
+MOST_BELOW = 0.9  # of the elements below 0 are wrong: some results may be right by chance
 
 # Lines on which a maximum may begin: first by its name, then by a 0 alone.
 STARTS = (
@@ -28,7 +32,9 @@ def explain(evidence: Evidence) -> Explanation | None:
             evidence.text.first_line(*STARTS) or evidence.line_of(evidence.bad[0]),
         )
     if all(is_elementwise(w, name) for w in evidence.witnesses for name in evidence.bad):
-        return None  # no maximum of a row takes part
+        return _of_elements(evidence)  # no maximum of a row takes part
+    if any(bare_exponentials(kernel) for kernel in evidence.text.kernels):
+        return None  # rows far below 0 are wrong for want of any maximum
     for argument in evidence.spec.arguments:
         name, given = argument.name, evidence.inputs.get(argument.name)
         if argument.role == "out" or not isinstance(given, Tensor):
@@ -44,6 +50,40 @@ def explain(evidence: Evidence) -> Explanation | None:
             evidence.text.first_line(*STARTS) or evidence.line_of(evidence.bad[0]),
         )
     return None
+
+
+def _of_elements(evidence: Evidence) -> Explanation | None:
+    """Explain elements that are wrong where an input is below 0, and right everywhere else."""
+    if len(evidence.bad) != 1:
+        return None
+    [name] = evidence.bad
+    for argument in evidence.spec.arguments:
+        given = evidence.inputs.get(argument.name)
+        if argument.role != "in" or not isinstance(given, Tensor) or not given.is_floating_point():
+            continue
+        if given.shape == evidence.wrong[name].shape and _splits(evidence, name, argument.name):
+            line = evidence.line_of(name)
+            return Explanation(
+                f"Wrong is the output only where {argument.name} is below 0, and right everywhere "
+                f"else: what should become of those elements? {evidence.quoted(line)} computes "
+                "what is stored.",
+                line,
+            )
+    return None
+
+
+def _splits(evidence: Evidence, name: str, argument: str) -> bool:
+    """Say whether nearly all elements below 0 are wrong, and no other, in cases that have both."""
+    below = wrong = above = 0
+    for witness in evidence.witnesses:
+        given = witness.inputs[argument]
+        assert isinstance(given, Tensor)
+        negative, bad = given < 0, witness.wrong[name]
+        if bool((bad & ~negative).any()):
+            return False
+        below, wrong = below + int(negative.sum()), wrong + int(bad.sum())
+        above += int((~negative).sum())
+    return min(wrong, above) >= FEWEST and wrong >= MOST_BELOW * below
 
 
 def _is_0_for_less(witness: Witness) -> bool:
@@ -85,7 +125,7 @@ def _spared(witness: Witness, name: str) -> bool:
 
 CAUSE = Cause(
     name="negative_inputs",
-    looks_at="rows of inputs that are below 0 throughout",
+    looks_at="elements of inputs that are below 0, and rows that are so throughout",
     order=25,
     kinds=("not_finite", "value", "rms"),
     explain=explain,

@@ -61,7 +61,7 @@ def _of_input(evidence: Evidence, name: str, given: Tensor) -> Explanation | Non
 def _rounded_to_nothing(evidence: Evidence, unread: Tensor, name: str) -> Explanation | None:
     """Explain an input that is shorter than a block, and left out by rounding down."""
     found = reason(evidence, unread, name)
-    if found is None or found.cause != "tail":
+    if found is None or found.cause not in ("tail", "off_by_one"):
         return None
     return Explanation(
         f"No element of {name} is read: {found.question}{evidence.see(found.line)}",
@@ -87,13 +87,17 @@ def _explains(evidence: Evidence, unread: Tensor) -> bool:
         elif unread.ndim == 1 and wrong.ndim == 2 and len(unread) == wrong.shape[1]:
             if not bool((wrong.any(0) & ~unread).any()):
                 return True
+        elif unread.ndim == 1 and wrong.ndim == 2 and len(unread) == len(wrong):
+            if not bool((wrong.any(1) & ~unread).any()):
+                return True
         elif bool(wrong.all()):
             return True
     return False
 
 
 def _are(marks: Tensor) -> str:
-    return "is" if int(marks.sum()) == 1 else "are"
+    one = describe_where(marks).startswith(("element ", "row ", "column ", "every "))
+    return "is" if one else "are"
 
 
 def _capital(text: str) -> str:

@@ -32,7 +32,8 @@ def _with_line(evidence: Evidence, hint: str, line: int) -> str:
 
 
 def _are(marks: Tensor) -> str:
-    return "is" if int(marks.sum()) == 1 else "are"
+    one = describe_where(marks).startswith(("element ", "row ", "column ", "every "))
+    return "is" if one else "are"
 
 
 def _capital(text: str) -> str:

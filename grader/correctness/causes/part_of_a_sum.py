@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from torch import Tensor
 
@@ -22,9 +22,16 @@ def explain(evidence: Evidence) -> Explanation | None:
     for cause, question, first, stop in _parts(evidence):
         if cause == "tail" and not _rounded(evidence):
             continue
-        if _is_part(evidence.main, first, stop) and all(
-            _is_part(witness, first, stop) for witness in evidence.witnesses[1:]
+        if _is_part(evidence.main, evidence.bad, first, stop) and all(
+            _is_part(witness, evidence.bad, first, stop) for witness in evidence.witnesses[1:]
         ):
+            if cause == "first_block_only" and (line := _fixed_turns(evidence)):
+                return Explanation(
+                    f"{evidence.quoted(line)} makes as many turns however long a row is, and the "
+                    "output is that of the first part of each row: take its end from the length.",
+                    line,
+                    "grid_too_small",
+                )
             return Explanation(
                 f"The output is that of a part of each row: {question}",
                 _line(evidence, cause),
@@ -77,9 +84,11 @@ def _blocks(of: int) -> Iterator[tuple[str, str, Length, Length]]:
     )
 
 
-def _is_part(witness: Witness, first: Length, stop: Length) -> bool:
+def _is_part(witness: Witness, bad: Sequence[str], first: Length, stop: Length) -> bool:
+    """Say whether the outputs that are wrong are those of a part of each row."""
+
     def part(inputs: Inputs) -> Mapping[str, Tensor]:
-        return witness.spec.reference(
+        cut = witness.spec.reference(
             {
                 name: each[..., first(each.shape[-1]) : stop(each.shape[-1])]
                 if isinstance(each, Tensor)
@@ -87,12 +96,27 @@ def _is_part(witness: Witness, first: Length, stop: Length) -> bool:
                 for name, each in inputs.items()
             }
         )
+        return {n: cut[n] if n in bad else v for n, v in witness.spec.reference(inputs).items()}
 
     return witness.computes(part)
 
 
 def _rounded(evidence: Evidence) -> list[int]:
     return sorted({n for each in evidence.text.functions for n in rounded_down(each)})
+
+
+def _fixed_turns(evidence: Evidence) -> int:
+    """Return the line of a loop over a number of turns that the text has, which reads an input."""
+    lines = [use.line for use in evidence.uses if use.kind == "read"]
+    for kernel in evidence.text.kernels:
+        for node in ast.walk(kernel):
+            if not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call):
+                continue
+            ends = node.iter.args
+            reads = any(node.lineno < line <= (node.end_lineno or 0) for line in lines)
+            if reads and len(ends) == 1 and isinstance(ends[0], ast.Constant):
+                return node.lineno
+    return 0
 
 
 def _loopless(evidence: Evidence) -> int:

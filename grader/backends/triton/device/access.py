@@ -35,7 +35,7 @@ class Access:
     site: Site
     order: str = "relaxed"  # or acquire, release, acq_rel
     exact: Exact | None = None  # the addresses without any wrap-around, where they differ
-    suspicion: str = "is the mask missing?"  # why lanes of this operation may lie outside
+    suspicion: str = ""  # why lanes of this operation may lie outside, if not by its mask
     operation: Operation | None = None
     loops: Loops = ()
 

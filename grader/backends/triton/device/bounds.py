@@ -14,7 +14,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.backends.triton.device.access import Kind
+from grader.backends.triton.device.access import Access, Kind
 from grader.backends.triton.device.faults import OutOfBounds
 from grader.backends.triton.device.lanes import Lanes
 from grader.worker.bounds import Span
@@ -99,7 +99,7 @@ class Bounds:
             return f"{message}: {cause or 'is the address right?'}"
         return (
             f"{message}; {outside.size} of {addresses.size} active lanes are outside: "
-            f"{cause or lanes.access.suspicion}"
+            f"{cause or lanes.access.suspicion or _suspicion(lanes.access)}"
         )
 
     def _meant(self, addresses: NDArray[np.uint64], first: int) -> Span:
@@ -108,6 +108,10 @@ class Bounds:
         return min(
             holding or self.spans, key=lambda each: max(each.start - first, first - each.stop)
         )
+
+
+def _suspicion(access: Access) -> str:
+    return "is the mask missing?" if access.mask is None else "does its mask let them through?"
 
 
 def _count(number: int, noun: str) -> str:

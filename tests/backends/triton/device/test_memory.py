@@ -174,7 +174,7 @@ def test_lanes_are_those_of_the_first_program_that_leaves() -> None:
     mask = torch.tensor([[True] * 4, [False, True, True, True], [True] * 4])
     assert refused("load", rows, mask=mask) == (
         "load reads 2 elements past the end of x (x spans 1025 elements); "
-        "2 of 3 active lanes are outside: is the mask missing?"
+        "2 of 3 active lanes are outside: does its mask let them through?"
     )
 
 

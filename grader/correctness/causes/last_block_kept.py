@@ -1,0 +1,76 @@
+"""An accumulator that each turn of a loop replaces, so that only the last turn counts."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.correctness.addresses import depends_on
+from grader.correctness.cause import VALUES, Cause, Explanation
+from grader.correctness.evidence import Evidence
+from grader.correctness.source import assigned, names_in
+
+
+def explain(evidence: Evidence) -> Explanation | None:
+    for kernel in evidence.text.kernels:
+        for loop in (node for node in ast.walk(kernel) if isinstance(node, ast.For | ast.While)):
+            for name, line in _replaced(kernel, loop):
+                return Explanation(
+                    f"{evidence.quoted(line)} gives {name} a new value in each turn, so that only "
+                    f"the last block counts after the loop: should it go on from the {name} of "
+                    "the turns before?",
+                    line,
+                )
+    return None
+
+
+def _replaced(kernel: ast.FunctionDef, loop: ast.For | ast.While) -> Iterator[tuple[str, int]]:
+    """Yield names that begin before a loop, and that its turns set without a look at them.
+
+    What a turn uses itself, such as the block that it has loaded, is no accumulator.
+    """
+    inside = [node for each in loop.body for node in ast.walk(each)]
+    head = {id(n) for n in ast.walk(loop.target)} if isinstance(loop, ast.For) else set()
+    for name in sorted(_set_in(loop.body)):
+        given = [each for each in assigned(kernel, name) if _spans(loop, each.lineno)]
+        before = [each for each in assigned(kernel, name) if each.lineno < loop.lineno]
+        read = any(
+            isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+            for node in inside
+        )
+        if not before or read or len(given) != 1 or not isinstance(given[0], ast.Assign):
+            continue
+        if any(id(node) in head for node in given[0].targets):
+            continue
+        if _used_after(kernel, loop, name) and not depends_on(kernel, given[0].value, name):
+            yield name, given[0].lineno
+
+
+def _set_in(body: list[ast.stmt]) -> set[str]:
+    """Return the names that statements of a loop set, each turn anew; not under an `if`."""
+    return {
+        target.id
+        for each in body
+        if isinstance(each, ast.Assign)
+        for target in each.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def _spans(loop: ast.For | ast.While, line: int) -> bool:
+    return loop.lineno < line <= (loop.end_lineno or loop.lineno)
+
+
+def _used_after(kernel: ast.FunctionDef, loop: ast.For | ast.While, name: str) -> bool:
+    end = loop.end_lineno or loop.lineno
+    later = [node for node in ast.walk(kernel) if isinstance(node, ast.expr) and node.lineno > end]
+    return any(name in names_in(node) for node in later)
+
+
+CAUSE = Cause(
+    name="last_block_kept",
+    looks_at="names that begin before a loop, and that each turn sets anew",
+    order=44,
+    kinds=VALUES,
+    explain=explain,
+)
