@@ -29,9 +29,9 @@ from grader.speed.withheld_inputs import PendingInput, Withheld, withhold, write
 # Per slot. A kernel that leaves a third of the last slot of 16 unfinished, to gain 2 %, escapes all
 # sampled rows with a probability of about 0.67^16 = 0.2 % in each batch; for 1-D arguments of 0.
 SAMPLED_ROWS = 16
-# Of tensors with more dimensions, at least so many along the first, each with lines of its own. The
-# right values are computed for all that lies behind them.
-SAMPLED_FIRST = 4
+# The right values are computed for all that belongs to these rows, in float64: of tensors with more
+# dimensions up to so many elements, but of four rows at least, each with several lines.
+COMPUTED, SAMPLED_LEAST = 1 << 21, 4
 SAMPLED_COLUMNS = 64
 SAMPLED_ELEMENTS = 1024
 SAMPLED_WITHHELD = 64  # of these elements, for each input: places of withheld elements
@@ -234,8 +234,9 @@ class Slots:
     def _sampled_rows(self, withheld: Mapping[str, Withheld]) -> Tensor:
         length, *extents = self.case.shape
         if extents:
-            many = max(SAMPLED_FIRST, SAMPLED_ROWS // math.prod(extents[:-1]))
-            return self._random_places(length, many)
+            affordable = max(SAMPLED_LEAST, COMPUTED // math.prod(extents))
+            few = len(extents) > 1 and affordable < SAMPLED_ROWS
+            return self._random_places(length, affordable if few else SAMPLED_ROWS)
         rows = self._random_places(length, SAMPLED_ELEMENTS)
         for turn, one in enumerate(withheld.values()):
             some = self._random_places(len(one.places), SAMPLED_WITHHELD)

@@ -43,6 +43,7 @@ from grader.sandbox.arena import view
 from grader.sandbox.executor import Call
 from grader.sandbox.poison import Poison
 from grader.sandbox.pretender import Pretender
+from grader.speed import slots as slots_module
 from grader.speed import withheld_inputs
 from grader.speed.clock import wrong_output
 from grader.speed.mixes import STREAMS, Mix, flat_stream, stream_bytes
@@ -407,6 +408,18 @@ def test_a_third_of_one_slot_left_undone_shows(name: str):
     # None of the 16 rows that are looked at lies in the last third with a chance of 0.67^16 =
     # 0.15 %. So once in 67 runs one of the ten is missed, and three of them once in 2 million.
     assert caught >= 8
+
+
+def test_of_long_rows_with_many_lines_a_few_are_sampled(monkeypatch: pytest.MonkeyPatch):
+    """Four rows with four lines each, as many places as sixteen rows of a matrix have."""
+    monkeypatch.setattr(slots_module, "COMPUTED", 1)
+    spec = small(SPECS["02_heads"])
+    slots, arena = slots_of(spec, calls=1)
+    calls, contents = slots.refill()
+    (check,) = contents.spot_checks
+    assert len(check.index) == 4 * 4 * SAMPLED_COLUMNS
+    do_all(spec, arena, calls)
+    assert contents.outputs_right()
 
 
 @pytest.mark.parametrize("name", SPECS)
