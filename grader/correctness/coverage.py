@@ -231,11 +231,10 @@ def _rounded(evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None
     lines = [line for line in lines if _sizes_work(evidence, line)]
     if not lines or _first_left_out(missing) is None:
         return None
-    up = "(n + BLOCK - 1) // BLOCK" if evidence.threads else "triton.cdiv(n, BLOCK)"
     return Reason(
         "tail",
         "a number of blocks or rounds is rounded down, and leaves out what is left after the last "
-        f"whole one: round up, as {up} does.",
+        f"whole one: round up, as {evidence.rounded_up} does.",
         lines[0],
     )
 

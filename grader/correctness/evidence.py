@@ -14,7 +14,17 @@ from grader.correctness.acceptance import Expected, expect, first_mismatch, righ
 from grader.correctness.dtypes import widened
 from grader.correctness.source import Source, computed_at
 from grader.correctness.uses import Use, touched
-from grader.model import Case, Failure, Inputs, LaunchRef, Origin, Spec, Traced, printable
+from grader.model import (
+    ROUNDED_UP,
+    Case,
+    Failure,
+    Inputs,
+    LaunchRef,
+    Origin,
+    Spec,
+    Traced,
+    printable,
+)
 
 Reference = Callable[[Inputs], Mapping[str, Tensor]]
 
@@ -73,7 +83,8 @@ class Evidence:
     empty if nobody has seen that; `complete` says that no access is missing. `twice` marks the
     elements of each argument that two programs or threads stored to. `traced` is the work of single
     threads, in a language that is written for one. `source` is the kernel file, line by line, and
-    `threads` says that its language is written for single threads.
+    `threads` says that its language is written for single threads. `rounded_up` is how that
+    language rounds up a number of blocks.
 
     After the `deadline`, a moment of time.monotonic(), all that may take long raises OutOfTime.
     """
@@ -84,6 +95,7 @@ class Evidence:
     source: Sequence[str]
     decorator: str = ""
     threads: bool = False
+    rounded_up: str = ROUNDED_UP
     uses: tuple[Use, ...] = ()
     complete: bool = False
     twice: Mapping[str, Tensor] = field(default_factory=dict)

@@ -25,6 +25,7 @@ def with_cause_of_text(failure: Failure, grading: Grading) -> Failure:
         grading.source,
         decorator=backend.decorator,
         threads=backend.can.trace_threads,
+        rounded_up=backend.hints.rounded_up,
     )
     found = explain(evidence, grading.note)
     if found is None:

@@ -6,6 +6,7 @@ from .attempts import Attempt as Attempt
 from .attempts import Signed as Signed
 from .attempts import attempt_json as attempt_json
 from .attempts import login_of as login_of
+from .backend import ROUNDED_UP as ROUNDED_UP
 from .backend import Abilities as Abilities
 from .backend import Advice as Advice
 from .backend import Backend as Backend

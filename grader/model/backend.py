@@ -70,6 +70,9 @@ class Advice:
     text: str
 
 
+ROUNDED_UP = "(n + BLOCK - 1) // BLOCK"  # in any language
+
+
 @dataclass(frozen=True, kw_only=True)
 class Hints:
     """Advice in the words of one library.
@@ -77,7 +80,8 @@ class Hints:
     `reached` asks about elements that were never written. `faster` and `more_warps` are clauses:
     one for a slow kernel, one for a kernel of which too few warps fit. `faults` maps a kind of
     failure to a hint. `messages` maps a kind, and a part of the failure's message, to a closer
-    hint, or to `Advice` where the message names the cause.
+    hint, or to `Advice` where the message names the cause. `rounded_up` is an expression: how many
+    blocks of BLOCK hold n elements.
     """
 
     reached: str
@@ -85,6 +89,7 @@ class Hints:
     more_warps: str
     faults: Mapping[str, str] = field(default_factory=dict)
     messages: Mapping[str, Mapping[str, str | Advice]] = field(default_factory=dict)
+    rounded_up: str = ROUNDED_UP
 
 
 @dataclass(frozen=True)

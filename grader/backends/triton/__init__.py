@@ -47,6 +47,7 @@ BACKEND = Backend(
             "wrapped_offset": WIDEN,
         },
         messages={"compile": COMPILER, "exception": LAUNCH, "out_of_bounds": WRAPPED},
+        rounded_up="triton.cdiv(n, BLOCK)",
     ),
     trial=Trial("reference_kernels.py", "read_two_write_one"),
     # Neither a default nor a cache elsewhere may change what a learner sees.

@@ -123,6 +123,7 @@ def _evidence(failure: Failure, grading: Grading, case: Case, backend: Backend) 
         source=grading.source,
         decorator=backend.decorator,
         threads=backend.can.trace_threads,
+        rounded_up=backend.hints.rounded_up,
         uses=record.uses,
         complete=record.complete,
         twice=record.twice,
