@@ -63,6 +63,7 @@ BODIES = {
     "math function": "x = math.exp(x)",
     "torch function": "x = torch.exp(x)",
     "numpy-like method": "x = x.mean()",
+    "numpy without its import": "x = np.maximum(x, 0)",
     "misspelt tl": "x = tl.expp(x)",
     "tl.tanh does not exist": "x = tl.tanh(x)",
     "loop variable changes its type": "total = 0\nfor i in range(n):\n    total += x\nx = total",

@@ -249,18 +249,25 @@ def _judged(trial: _Trial, result: Result) -> Verified:
     exercise = trial.request.exercise
     actual = _actual(result)
     rejected = trial.expected == REJECTED and result.status is Status.FAIL
+    ok = rejected or actual == trial.expected or _took_too_long(trial, result)
     return Verified(
         exercise=exercise.name,
         kind=trial.kind,
         kernel=trial.kernel,
         expected=trial.expected,
         actual=actual,
-        ok=rejected or actual == trial.expected,
+        ok=ok,
         detail=_detail(trial, result),
         result=result,
         change=_diff(exercise, trial.mutant) if trial.mutant else "",
-        advice="" if rejected or actual == trial.expected else _advice(exercise, trial, result),
+        advice="" if ok else _advice(exercise, trial, result),
     )
+
+
+def _took_too_long(trial: _Trial, result: Result) -> bool:
+    """Report whether a mutant that does more work met a time limit, as it may on a busy machine."""
+    failures = [step.failure for step in result.steps if step.failure]
+    return trial.kind == "slower" and [one.kind for one in failures] == ["timeout"]
 
 
 def _detail(trial: _Trial, result: Result) -> str:

@@ -16,7 +16,7 @@ from grader.course.catalog import Exercise
 from grader.grading.kinds.kernel import NO_WORK
 from grader.model.errors import BrokenExercise, GraderError
 from grader.model.outcomes import Outcome, Status
-from grader.model.results import Result, parse_result
+from grader.model.results import Failure, Result, parse_result
 
 pytestmark = pytest.mark.slow
 
@@ -254,6 +254,30 @@ def result(status: Status, *outcomes: Outcome) -> Result:
 
 
 P, F, S, N = Outcome.PASS, Outcome.FAIL, Outcome.SKIP, Outcome.NOT_RUN
+
+
+@pytest.mark.parametrize(
+    ("kind", "failure", "ok"),
+    [
+        ("slower", "timeout", True),
+        ("slower", "value", False),
+        ("equivalent", "timeout", False),
+        ("wrong", "timeout", False),
+    ],
+)
+def test_a_mutant_that_only_does_more_may_meet_a_time_limit(kind: str, failure: str, ok: bool):
+    """A busy machine ends what a quiet one lets pass: neither is news."""
+    late = result(Status.FAIL, P, F, N, N, N, N)
+    steps = [
+        step.model_copy(update={"failure": Failure(kind=failure, message="x")})
+        if step.outcome is F
+        else step
+        for step in late.steps
+    ]
+    request = verify.check.Request(Exercise(Path("exercises/01_twice")), Path("wrong_x.py"))
+    trial = verify._Trial(kind, "mutant 16", "pass", request)
+    found = late.model_copy(update={"steps": tuple(steps)})
+    assert verify._took_too_long(trial, found) is ok
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,10 @@ COMPILER: dict[str, str | Advice] = {
         "missing_constexpr",
         "Make it a constant, NAME = tl.constexpr(2), or pass it to the kernel as an argument.",
     ),
+    "np is not defined": Advice(
+        "host_library",
+        "NumPy works on whole arrays on the host, and a kernel has none of it. " + _OF_TL,
+    ),
     "is not defined": "Look for a misspelling, or for a name that only a loop or one branch of an "
     "`if` assigns. Of Python's own functions a kernel has range, min, max, len, int, float and "
     "print.",
