@@ -2,6 +2,10 @@ from . import attempts as attempts
 from . import results as results
 from . import texts as texts
 from . import verdict as verdict
+from .arguments import ITEMSIZE as ITEMSIZE
+from .arguments import LARGEST as LARGEST
+from .arguments import Argument as Argument
+from .arguments import Inputs as Inputs
 from .attempts import Attempt as Attempt
 from .attempts import Signed as Signed
 from .attempts import attempt_json as attempt_json
@@ -19,6 +23,7 @@ from .backend import ThreadNames as ThreadNames
 from .backend import Trial as Trial
 from .base_spec import BaseSpec as BaseSpec
 from .base_spec import Limits as Limits
+from .cases import Case as Case
 from .channel import LONGEST_LAUNCH as LONGEST_LAUNCH
 from .channel import LONGEST_LINE as LONGEST_LINE
 from .channel import Channel as Channel
@@ -31,13 +36,8 @@ from .errors import BrokenExercise as BrokenExercise
 from .errors import CannotGrade as CannotGrade
 from .errors import GraderError as GraderError
 from .errors import UsageError as UsageError
-from .exercise import ITEMSIZE as ITEMSIZE
-from .exercise import LARGEST as LARGEST
 from .exercise import TARGETS as TARGETS
-from .exercise import Argument as Argument
-from .exercise import Case as Case
 from .exercise import Gates as Gates
-from .exercise import Inputs as Inputs
 from .exercise import Mistake as Mistake
 from .exercise import Spec as Spec
 from .faults import MOST_FRAMES as MOST_FRAMES

@@ -22,7 +22,7 @@ from grader.grading.plan import points_of
 from grader.grading.recording import run
 from grader.grading.session import Grading
 from grader.grading.steps.correctness.compare import correctness
-from grader.model.exercise import Case
+from grader.model.cases import Case
 from grader.model.outcomes import Outcome
 from grader.sandbox.arena import HostArena
 from grader.sandbox.executor import KernelFailure

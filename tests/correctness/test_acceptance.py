@@ -29,7 +29,9 @@ from grader.correctness.mismatch import Mismatch
 from grader.correctness.properties import cases
 from grader.course import catalog
 from grader.grading.plan import with_step
-from grader.model.exercise import Case, Inputs, Spec
+from grader.model.arguments import Inputs
+from grader.model.cases import Case
+from grader.model.exercise import Spec
 
 # The tests keep all cores busy as it is, and threads that wait for each other make them slower.
 torch.set_num_threads(1)

@@ -15,20 +15,10 @@ from grader.correctness.dtypes import DTYPES, bits, is_whole, rounded, smallest,
 from grader.correctness.inputs import CaseDraw, LargeDraw, NumberDraw
 from grader.correctness.mismatch import number_text
 from grader.course.backend_fit import misfit
+from grader.model.arguments import ITEMSIZE, LARGEST, Inputs, reads, updates, writes
+from grader.model.cases import Case
 from grader.model.errors import BrokenExercise
-from grader.model.exercise import (
-    ITEMSIZE,
-    LARGEST,
-    Case,
-    Gates,
-    Inputs,
-    Scored,
-    Spec,
-    Tolerance,
-    reads,
-    updates,
-    writes,
-)
+from grader.model.exercise import Gates, Scored, Spec, Tolerance
 
 WHOLE = tuple(name for name, dtype in DTYPES.items() if is_whole(dtype))
 EIGHT_BITS = ("float8_e4m3fn", "float8_e5m2")

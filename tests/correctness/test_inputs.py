@@ -28,7 +28,8 @@ from grader.correctness.inputs import (
 from grader.course import catalog
 from grader.grading.plan import with_step
 from grader.grading.steps.correctness.explained import LARGE
-from grader.model.exercise import LARGEST, Case
+from grader.model.arguments import LARGEST
+from grader.model.cases import Case
 from grader.speed.scored_case import scored_case
 
 ROOT = Path(__file__).parents[2]

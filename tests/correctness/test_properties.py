@@ -27,7 +27,8 @@ from grader.correctness.properties import (
 )
 from grader.course import catalog
 from grader.grading.plan import with_step
-from grader.model.exercise import Case, Spec
+from grader.model.cases import Case
+from grader.model.exercise import Spec
 
 ROOT = Path(__file__).parents[2]
 EXERCISES = with_step(catalog.exercises(ROOT), "speed")

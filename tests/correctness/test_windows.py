@@ -15,7 +15,9 @@ from torch import Tensor
 
 from grader.correctness import CaseDraw, expect, numbers_of, output_dtype, small_inputs
 from grader.course import catalog
-from grader.model.exercise import Case, Inputs, Spec, reads, writes
+from grader.model.arguments import Inputs, reads, writes
+from grader.model.cases import Case
+from grader.model.exercise import Spec
 from grader.model.numbers import MOST_VALUES, MOST_WHOLE, Compared, Numbers, Values
 
 ROOT = Path(__file__).parents[2]

@@ -40,8 +40,9 @@ from grader.grading.bench import (
 from grader.grading.bench_contenders import SIZES, Contender, compiled, contenders
 from grader.grading.bench_record import Benchmark, Point, Size
 from grader.grading.plan import with_step
+from grader.model.arguments import Inputs
 from grader.model.errors import CannotGrade, UsageError
-from grader.model.exercise import Inputs, Spec
+from grader.model.exercise import Spec
 from grader.model.messages import TensorRef
 from grader.model.results import Environment, Failure
 from grader.reports import bench as rendered

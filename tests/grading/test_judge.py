@@ -15,8 +15,8 @@ from grader.grading import result as record
 from grader.grading.answers import Answer
 from grader.grading.options import Options
 from grader.grading.requests import Request
+from grader.model.cases import Case
 from grader.model.errors import BrokenExercise
-from grader.model.exercise import Case
 from grader.model.outcomes import Status
 from grader.model.results import Result, parse_result
 

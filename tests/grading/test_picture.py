@@ -9,7 +9,7 @@ import pytest
 from grader.cli import main
 from grader.course import Exercise, catalog
 from grader.grading import picture
-from grader.model.exercise import Case
+from grader.model.cases import Case
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Step, parse_result
 

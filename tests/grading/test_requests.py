@@ -14,8 +14,8 @@ from grader.course import Exercise
 from grader.grading import requests
 from grader.grading.options import Options
 from grader.grading.requests import Request
+from grader.model.cases import Case
 from grader.model.errors import GraderError
-from grader.model.exercise import Case
 
 ALL_SET = Options(
     seed=7,

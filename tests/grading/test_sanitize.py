@@ -23,8 +23,8 @@ from grader.grading.check import Request
 from grader.grading.options import Options
 from grader.grading.plan import with_step
 from grader.grading.session import Grading
+from grader.model.cases import Case
 from grader.model.errors import CannotGrade
-from grader.model.exercise import Case
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Result, Sanitized, parse_result
 from grader.sandbox import fork_server

@@ -19,9 +19,9 @@ from grader.grading.options import Options
 from grader.grading.session import Grading
 from grader.grading.tracing import pictured, trace_of
 from grader.model.backend import Abilities
+from grader.model.cases import Case
 from grader.model.channel import LONGEST_LINE, WireError
 from grader.model.errors import UsageError
-from grader.model.exercise import Case
 from grader.model.faults import Fault
 from grader.model.messages import Reply
 from grader.model.trace import Trace, accesses_by_element

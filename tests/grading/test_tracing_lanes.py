@@ -11,7 +11,7 @@ from grader.course.catalog import Exercise
 from grader.grading.options import Options
 from grader.grading.session import Grading
 from grader.grading.tracing import trace_of
-from grader.model.exercise import Case
+from grader.model.cases import Case
 from grader.model.trace import Trace, accesses_by_element
 from grader.sandbox.fork_servers import ForkServers
 

@@ -12,8 +12,10 @@ from messages import text_of
 from syrupy.assertion import SnapshotAssertion
 
 from grader.course import catalog
+from grader.model.arguments import reads, updates, writes
+from grader.model.cases import Case
 from grader.model.errors import UsageError
-from grader.model.exercise import Case, Gates, reads, updates, writes
+from grader.model.exercise import Gates
 
 SMALL = Path(__file__).parents[1] / "courses" / "small"
 SPEC = catalog.find(SMALL, "01_double").spec

@@ -13,8 +13,8 @@ from messages import text_of
 from syrupy.assertion import SnapshotAssertion
 
 from grader.correctness.inputs import NAMES, with_layout
+from grader.model.arguments import Argument, reads
 from grader.model.errors import BrokenExercise
-from grader.model.exercise import Argument, reads
 from grader.sandbox.arena import REDZONE, HostArena, place, view
 
 SIZE = 1 << 16

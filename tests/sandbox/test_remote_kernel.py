@@ -16,7 +16,8 @@ from grader.correctness import dtypes as correctness_dtypes
 from grader.correctness.dtypes import bits
 from grader.correctness.inputs import with_layout
 from grader.course import catalog
-from grader.model.exercise import Case, Spec
+from grader.model.cases import Case
+from grader.model.exercise import Spec
 from grader.model.messages import TensorRef
 from grader.model.results import Failure
 from grader.sandbox.arena import HostArena, view

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.model.exercise import Argument, Spec
+from grader.model.arguments import Argument
+from grader.model.exercise import Spec
 from grader.model.messages import Launched
 from grader.model.outcomes import Limit
 from grader.model.results import Speed, Traffic

@@ -23,21 +23,10 @@ from grader.correctness.dtypes import DTYPES, bits
 from grader.correctness.inputs import LargeDraw
 from grader.course import catalog
 from grader.grading.plan import with_step
+from grader.model.arguments import ITEMSIZE, Argument, Inputs, reads, scalar, updates, writes
+from grader.model.cases import Case, Draw
 from grader.model.errors import BrokenExercise
-from grader.model.exercise import (
-    ITEMSIZE,
-    Argument,
-    Case,
-    Draw,
-    Inputs,
-    Scored,
-    Spec,
-    Tolerance,
-    reads,
-    scalar,
-    updates,
-    writes,
-)
+from grader.model.exercise import Scored, Spec, Tolerance
 from grader.model.messages import TensorRef
 from grader.sandbox.arena import view
 from grader.sandbox.executor import Call

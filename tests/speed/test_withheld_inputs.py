@@ -10,7 +10,7 @@ from torch import Tensor
 
 from grader.correctness.dtypes import DTYPES, NAMES, bits, widened
 from grader.correctness.inputs import LargeDraw
-from grader.model.exercise import Case
+from grader.model.cases import Case
 from grader.speed.withheld_inputs import (
     MAX_WITHHELD,
     SPAN,

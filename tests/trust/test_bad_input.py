@@ -33,8 +33,8 @@ from grader.grading.result import result_of
 from grader.grading.session import Grading
 from grader.grading.workers import Bench
 from grader.machine import devices
+from grader.model.cases import Case
 from grader.model.errors import BrokenExercise, CannotGrade, GraderError
-from grader.model.exercise import Case
 from grader.model.messages import Origin, TensorRef
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Result, Step, parse_result

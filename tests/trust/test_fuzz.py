@@ -38,9 +38,9 @@ from grader.grading.steps.correctness.compare import without_kernels
 from grader.grading.trials import try_case
 from grader.grading.workers import Bench
 from grader.model.base_spec import Limits
+from grader.model.cases import Case
 from grader.model.channel import LONGEST_LINE, Channel, Closed, WireError
 from grader.model.errors import BrokenExercise
-from grader.model.exercise import Case
 from grader.model.faults import Fault
 from grader.model.messages import (
     DeviceReport,

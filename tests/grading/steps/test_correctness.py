@@ -30,7 +30,9 @@ from grader.grading.steps.correctness.compare import correctness
 from grader.grading.steps.speed import speed
 from grader.grading.trials import with_last_run
 from grader.grading.workers import Bench
-from grader.model.exercise import Case, Draw, Inputs, Spec
+from grader.model.arguments import Inputs
+from grader.model.cases import Case, Draw
+from grader.model.exercise import Spec
 from grader.model.messages import Origin, Specialisation, TensorRef
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure

@@ -32,7 +32,9 @@ from grader.grading.plan import with_step
 from grader.grading.step import Finding
 from grader.grading.steps.memory import measure as memory
 from grader.machine import nvml
-from grader.model.exercise import ITEMSIZE, Case, a_hundredth
+from grader.model.arguments import ITEMSIZE
+from grader.model.cases import Case
+from grader.model.exercise import a_hundredth
 from grader.model.messages import Launched
 from grader.model.outcomes import Outcome
 from grader.model.results import Failure, Step

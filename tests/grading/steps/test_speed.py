@@ -20,7 +20,8 @@ from grader.course import catalog
 from grader.grading.steps.speed import measure as timing
 from grader.grading.steps.speed.measure import _clocks, _finding, _hopeless, fair_ceiling
 from grader.machine.nvml import Process, Reading
-from grader.model.exercise import Case, Gates
+from grader.model.cases import Case
+from grader.model.exercise import Gates
 from grader.model.outcomes import Limit, Outcome
 from grader.model.results import Failure, Memory, Speed
 from grader.sandbox.arena import view

@@ -13,7 +13,8 @@ from one_step import one_step
 from grader.course import catalog
 from grader.course.catalog import Exercise
 from grader.grading.kinds.kernel.contract import sections
-from grader.model.exercise import Inputs, Spec, reads
+from grader.model.arguments import Inputs, reads
+from grader.model.exercise import Spec
 from grader.model.outcomes import Outcome
 from grader.sandbox.fork_servers import ForkServers
 from grader.speed.scored_case import rounds, usually_needed

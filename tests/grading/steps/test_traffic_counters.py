@@ -19,7 +19,8 @@ from grader.grading.counting import FailedInSimulation
 from grader.grading.options import Options
 from grader.grading.step import Finding
 from grader.grading.steps.traffic import counters, limits
-from grader.model.exercise import Spec, reads, updates, writes
+from grader.model.arguments import reads, updates, writes
+from grader.model.exercise import Spec
 from grader.model.outcomes import Outcome
 from grader.model.results import MeasuredTraffic
 from grader.sandbox.fork_servers import ForkServers

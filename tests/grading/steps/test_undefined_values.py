@@ -12,7 +12,7 @@ from grader.grading.options import Options
 from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.grading.steps.correctness.compare import correctness
-from grader.model.exercise import Case
+from grader.model.cases import Case
 from grader.model.outcomes import Outcome
 from grader.model.results import Failure
 from grader.sandbox.fork_servers import ForkServers

@@ -9,7 +9,7 @@ SEEDS = (0, 1, 2, 3, 7, 42, 123, 200, 1234, 2024)
 
 def drawn_by_the_grader(x, seed):
     from grader.correctness.inputs import CaseDraw
-    from grader.model.exercise import Case
+    from grader.model.cases import Case
 
     draw = CaseDraw(Case(tuple(x.shape), str(x.dtype).removeprefix("torch."), seed=seed))
     return draw.tensor(tuple(x.shape)), draw.tensor(tuple(x.shape))

@@ -1,0 +1,136 @@
+"""A case: a small description of one input, and what draws its tensors."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from grader.model.arguments import ITEMSIZE
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_EXTENT = r"[1-9]\d{0,98}"  # Python refuses to read a number of more than 4,300 digits
+# Values of `Case.draw`; `grader.correctness.inputs` has the distributions.
+DRAWS = (
+    "rows",
+    "ties",
+    "constant",
+    "extremes",
+    "denormals",
+    "integers",
+    "spikes",
+    "sunken",
+    "counting",
+    "signs",
+    "hundreds",
+    "depths",
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A small description of one input, from which the judge draws the tensors.
+
+    `draw` is one of DRAWS. `pad` is the number of unused elements between the end of a row and the
+    start of the next, of the first tensor. Others have more, so that no two have one stride.
+    `offset` is the number of elements by which the first one lies past a 16-byte boundary.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    draw: str = "rows"
+    pad: int = 0
+    offset: int = 0
+    seed: int = 0
+
+    @property
+    def elements(self) -> int:
+        count = 1
+        for extent in self.shape:
+            count *= extent
+        return count
+
+    @property
+    def headline(self) -> str:
+        """The case in words, such as `1×1025 float16`."""
+        extras = [self.draw] if self.draw != "rows" else []
+        extras += [f"row padding {self.pad}"] if self.pad else []
+        extras += [f"offset {self.offset}"] if self.offset else []
+        shape = "×".join(map(str, self.shape))
+        return f"{shape} {self.dtype}" + (f" ({', '.join(extras)})" if extras else "")
+
+    def __str__(self) -> str:
+        """Return the form that `--case` takes, such as `1x1025,float16,draw=ties,pad=3,seed=7`."""
+        parts = ["x".join(map(str, self.shape)), self.dtype]
+        parts += [f"draw={self.draw}"] if self.draw != "rows" else []
+        parts += [
+            f"{name}={value}"
+            for name, value in (("pad", self.pad), ("offset", self.offset), ("seed", self.seed))
+            if value
+        ]
+        return ",".join(parts)
+
+    @classmethod
+    def parse(cls, text: str) -> Case:
+        """Read the form that `str` writes. Raises ValueError that names the wrong part."""
+        shape, _, rest = text.strip().partition(",")
+        dtype, _, rest = rest.partition(",")
+        if not re.fullmatch(rf"{_EXTENT}(x{_EXTENT})*", shape):
+            raise ValueError(f"a case starts with its shape, such as 2x1025, not {shape!r}")
+        if dtype not in ITEMSIZE:
+            raise ValueError(f"{dtype!r} is not a dtype: use one of {', '.join(ITEMSIZE)}")
+        case = cls(shape=tuple(map(int, shape.split("x"))), dtype=dtype)
+        parts = list(filter(None, rest.split(",")))
+        names = [part.partition("=")[0] for part in parts]
+        for name, part in zip(names, parts, strict=True):
+            value = part.partition("=")[2]
+            if names.count(name) > 1:
+                raise ValueError(f"{name} may be given once")
+            if name == "draw" and value in DRAWS:
+                case = replace(case, draw=value)
+            elif name in ("pad", "offset", "seed") and re.fullmatch(r"\d{1,99}", value):
+                fields = {"pad": case.pad, "offset": case.offset, "seed": case.seed}
+                case = replace(case, **fields | {name: int(value)})  # type: ignore[arg-type]
+            else:
+                raise ValueError(
+                    f"{part!r} is not one of draw=NAME, pad=N, offset=N, seed=N, where NAME is "
+                    f"{', '.join(DRAWS[:-1])} or {DRAWS[-1]}"
+                )
+        return case
+
+
+class Draw(Protocol):
+    """Values for a spec's `inputs`; `grader.correctness.inputs` implements it for one case.
+
+    Every tensor comes out with the case's layout (padding and offset) and on the judge's device.
+    """
+
+    def tensor(
+        self, shape: tuple[int, ...], *, dtype: str | None = None, extreme: float | None = None
+    ) -> Tensor:
+        """Draw finite values of the case's distribution, rounded to `dtype` (the case's own).
+
+        In the distribution `extremes` they reach ±`extreme` (the dtype's largest finite value): a
+        spec lowers it so that the correctly rounded output stays finite. Whole numbers lie between
+        -`extreme` and `extreme`, unsigned ones between 0 and `extreme`.
+        """
+
+    def indices(self, count: int, below: int, ignored: int | None = None) -> Tensor:
+        """Draw `count` int64 in [0, below); about one in five is `ignored` when that is given."""
+
+    def number(self, low: float, high: float) -> float:
+        """Draw a float, log-uniform in [low, high], that float32 holds exactly."""
+
+    def factor(self, most: float) -> float:
+        """Draw a float of any sign and size up to `most`, 0 among them; float32 holds it exactly.
+
+        In the scored case it is an ordinary number.
+        """
+
+    def integer(self, low: int, high: int) -> int:
+        """Draw an int, uniform in [low, high]."""
+
+    def truth(self) -> bool:
+        """Draw True or False, with the same probability."""
