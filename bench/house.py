@@ -32,7 +32,11 @@ ROUNDS = 5
 CHECKED = ("01", "04", "p01")
 SLOWER = 1.05  # the ratio of two medians of five rounds varies by some percent on a quiet machine
 # The authors' API, where every name has a docstring; package faces are the `__init__` of a folder.
-AUTHORS_API = ("spec.py", "testing.py", "model/exercise.py")
+AUTHORS_API = (
+    "spec.py",
+    "testing.py",
+    *(f"model/{n}.py" for n in ("arguments", "cases", "exercise")),
+)
 # In the face of a folder whose modules are found by walking it.
 WALKS = ("discover(__name__", "iter_modules(__path__")
 FIELDS = {"triton: str | None = None", "numba_cuda: str | None = None"}  # of grader/result/v1
