@@ -90,6 +90,10 @@ BLOCK = (
 )
 SINGLE = BLOCK.replace("* 64", "").replace("64", "1")
 LOOP = "for p in range(n):\n        i = p + tl.arange(0, 64)\n        tl.load(x_ptr + i)"
+SHORT = """for p in range(9):
+        i = p * 64 + tl.arange(0, 64)
+        tl.store(out_ptr + i, tl.load(x_ptr + i))"""
+LARGE = "the busiest program moves 24,576 bytes, where 12,288 are enough"
 TURNS = """i = tl.arange(0, 64)
     for p in range(n):
         tl.store(out_ptr + p, tl.load(x_ptr + p))"""
@@ -403,7 +407,7 @@ EXAMPLES = shown(
             partial(counted, TURNS, TOO_BUSY, line=5),
             4,
         ),
-        "short blocks": ("one_program small_block", partial(counted, BLOCK, TOO_BUSY, line=4), 4),
+        "short blocks": ("one_program small_block", partial(counted, SHORT, TOO_BUSY, line=5), 5),
         "an accumulator that is set": ("last_block_kept", partial(looped, "kept = x"), 9),
         "an accumulator that is set by a condition": (
             "last_block_kept",
@@ -556,6 +560,12 @@ EXAMPLES = shown(
         "one place for all lanes": ("unscaled_program", partial(row, "row")),
         "programs that have nothing to do": ("one_program", partial(counted, BLOCK, TOO_MANY)),
         "blocks that are read twice": ("one_program", partial(counted, BLOCK, TWICE, line=4)),
+        "blocks that are too large": ("one_program", partial(counted, BLOCK, LARGE, line=4)),
+        "turns that load too much": ("one_program", partial(counted, SHORT, LARGE, line=5)),
+        "a load that is no turn of a loop": (
+            "one_program",
+            partial(counted, BLOCK, TOO_BUSY, line=4),
+        ),
         "an accumulator that goes on": ("last_block_kept", looped),
         "an accumulator that goes on by another name": (
             "last_block_kept",

@@ -10,7 +10,7 @@ from grader.correctness.cause import Cause, Explanation
 from grader.correctness.evidence import Evidence
 from grader.correctness.source import calls, lines_with
 
-TOO_MANY, TOO_BUSY = "programs in all", "the busiest program "
+TOO_MANY, TOO_BUSY, BYTES = "programs in all", "the busiest program ", " bytes"
 
 
 def explain(evidence: Evidence) -> Explanation | None:
@@ -28,7 +28,7 @@ def explain(evidence: Evidence) -> Explanation | None:
             found = (
                 _of_all_the_work(evidence, kernel)
                 or _of_a_loop(evidence, kernel)
-                or _of_short_turns(evidence)
+                or _of_short_turns(evidence, kernel)
             )
         if found is not None:
             return found
@@ -78,17 +78,22 @@ def _of_a_loop(evidence: Evidence, kernel: ast.FunctionDef) -> Explanation | Non
     return None
 
 
-def _of_short_turns(evidence: Evidence) -> Explanation | None:
-    """Explain more loads or stores than needed, of a kernel that accesses each element once.
+def _of_short_turns(evidence: Evidence, kernel: ast.FunctionDef) -> Explanation | None:
+    """Explain more loads or stores than needed, of a loop that accesses each element once.
 
-    The traffic is counted before, and fails where an element is read more often than it may be.
+    The traffic is counted before, and fails where an element is read more often than it may be. Of
+    too many bytes, a block that is too large may be the cause.
     """
+    if BYTES in evidence.failure.message:
+        return None
     inputs = [argument for argument in evidence.spec.arguments if argument.role == "in"]
     once = all(argument.most_reads == 1 for argument in inputs)
     frames = evidence.failure.frames
     if not once or not frames or not frames[-1].line:
         return None
     line = frames[-1].line
+    if not any(loop.lineno < line <= (loop.end_lineno or 0) for loop in _loops(kernel)):
+        return None
     return Explanation(
         f"{evidence.quoted(line)} accesses each element once, in more turns than needed: take a "
         "larger block, so that a turn does more.",
