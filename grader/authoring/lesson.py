@@ -103,9 +103,11 @@ def _moves(spec: Spec) -> str:
 
 def _scored(spec: Spec) -> str:
     scored, _ = spec.timed
-    rows = f" with rows of {scored.row} columns" if len(scored.extents) == 1 else ""
-    rows = f" with {scored.row} for each first index" if len(scored.extents) > 1 else rows
-    return f"{scored.dtype}{rows}"
+    if not scored.row:
+        return scored.dtype
+    is_row = len(scored.extents) == 1
+    rows = f"rows of {scored.row} columns" if is_row else f"{scored.row} for each first index"
+    return f"{scored.dtype} with {rows}"
 
 
 def _budgets(spec: Spec) -> str:

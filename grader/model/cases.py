@@ -91,14 +91,17 @@ class Case:
             if name == "draw" and value in DRAWS:
                 case = replace(case, draw=value)
             elif name in ("pad", "offset", "seed") and re.fullmatch(r"\d{1,99}", value):
-                fields = {"pad": case.pad, "offset": case.offset, "seed": case.seed}
-                case = replace(case, **fields | {name: int(value)})  # type: ignore[arg-type]
+                case = case._with_number(name, int(value))
             else:
                 raise ValueError(
                     f"{part!r} is not one of draw=NAME, pad=N, offset=N, seed=N, where NAME is "
                     f"{', '.join(DRAWS[:-1])} or {DRAWS[-1]}"
                 )
         return case
+
+    def _with_number(self, name: str, value: int) -> Case:
+        numbers = {"pad": self.pad, "offset": self.offset, "seed": self.seed} | {name: value}
+        return replace(self, pad=numbers["pad"], offset=numbers["offset"], seed=numbers["seed"])
 
 
 class Draw(Protocol):

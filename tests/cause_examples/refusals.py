@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from evidences import refused, spec_of
 
@@ -58,8 +59,7 @@ def programs(verb: str, done: str, line: int) -> str:
     )
 
 
-def raced(message: str, *lines: str, **more: object) -> Make:
-    return failed("race", message, *lines, **more)  # type: ignore[arg-type]
+raced = partial(failed, "race")
 
 
 LOADED = ("p = out + n", "old = tl.load(p)", "tl.store(p, old + x)")

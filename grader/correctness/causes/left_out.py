@@ -22,8 +22,8 @@ def explain(evidence: Evidence) -> Explanation | None:
             if evidence.computes(partial(_with, evidence, name, value)):
                 line = evidence.line_of(evidence.bad[0])
                 return Explanation(
-                    f"The output is that of a {name} which is {value} everywhere: where does the "
-                    f"kernel use {name}? {evidence.quoted(line)} computes what is stored.",
+                    f"The output would be right if {name} were {value} everywhere: where does "
+                    f"the kernel use {name}? {evidence.quoted(line)} computes what is stored.",
                     line,
                     "formula",
                 )
@@ -40,7 +40,7 @@ def _of_scalar(evidence: Evidence) -> Explanation | None:
         ):
             line = evidence.line_of(evidence.bad[0])
             return Explanation(
-                f"The output is that of a {name} which is 1: is the factor {name} missing? "
+                f"The output would be right if {name} were 1: is the factor {name} missing? "
                 f"{evidence.quoted(line)} computes what is stored.",
                 line,
                 "factor",

@@ -1,4 +1,4 @@
-"""What is true of every sum of ragged rows."""
+"""Laws of a sum of ragged rows."""
 
 from hypothesis import given
 

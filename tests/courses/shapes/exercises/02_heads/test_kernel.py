@@ -1,4 +1,4 @@
-"""What is true of every scaling."""
+"""Laws of a scaling."""
 
 from hypothesis import given
 
