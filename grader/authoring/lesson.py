@@ -13,6 +13,7 @@ from typing import Any
 from grader.course import Exercise
 from grader.grading import Step, kind_of, steps_of
 from grader.model import BaseSpec, Spec
+from grader.speed import bound_of
 
 TODO = "TODO(author):"
 WIDTH = 100  # characters of a line
@@ -83,10 +84,7 @@ _SENTENCES: dict[str, Callable[[Any], str]] = {
         ": the kernel compiles for the GPU that is there, or else for the one that `grader show` "
         "names."
     ),
-    "speed": lambda spec: (
-        f" (on a GPU): {_scored(spec)}, far larger than the GPU's cache, compared with "
-        "a reference kernel on the same GPU in the same run, the **ceiling**."
-    ),
+    "speed": lambda spec: f" (on a GPU): {_scored(spec)}, {_compared(spec)}",
 }
 
 
@@ -103,11 +101,22 @@ def _moves(spec: Spec) -> str:
 
 def _scored(spec: Spec) -> str:
     scored, _ = spec.timed
+    size = ", far larger than the GPU's cache" if scored.rows is None else ""
     if not scored.row:
-        return scored.dtype
+        return f"{scored.dtype}{size}"
+    many = "" if scored.rows is None else f"{scored.rows:,} "
     is_row = len(scored.extents) == 1
-    rows = f"rows of {scored.row} columns" if is_row else f"{scored.row} for each first index"
-    return f"{scored.dtype} with {rows}"
+    rows = f"{many}rows of {scored.row} columns" if is_row else f"{scored.row} for each first index"
+    return f"{scored.dtype} with {rows}{size}"
+
+
+def _compared(spec: Spec) -> str:
+    bound = bound_of(spec)
+    article = "the " if bound.held_to.startswith("the ") else ""
+    return (
+        f"compared with {bound.measured_by} on the same GPU in the same run, "
+        f"{article}**{bound.held_to.removeprefix(article)}**."
+    )
 
 
 def _budgets(spec: Spec) -> str:
@@ -118,7 +127,7 @@ def _budgets(spec: Spec) -> str:
 def _gates(spec: Spec) -> str:
     _, gates = spec.timed
     return (
-        "\n| gate | share of the ceiling |\n| --- | --- |\n"
+        f"\n| gate | share of {bound_of(spec).held_to} |\n| --- | --- |\n"
         f"| pass | {gates.passing:.2f} |\n| great | {gates.great:.2f} |\n"
     )
 

@@ -25,11 +25,11 @@ from grader.speed import (
     L2_MULTIPLE,
     MEMORY_SHARE,
     Gpu,
-    ReferenceKernel,
     SlotContents,
     Slots,
     arena_bytes,
     bytes_per_row,
+    ceilings,
     rounds,
     scored_case,
     size,
@@ -184,7 +184,7 @@ def _ceiling(fork_servers: ForkServers, spec: Spec, largest: Size, arena: CudaAr
     slots = Slots(spec, scored_case(spec, largest.rows), largest.calls, arena.memory)
     slots.refill()
     fork_server = fork_servers.fork_server(backends.reference().name, "cuda", reference=True)
-    with closing(ReferenceKernel(slots.stream(), fork_server, arena)) as reference:
+    with closing(ceilings.moving(slots, fork_server, arena)) as reference:
         return reference.ceiling()
 
 

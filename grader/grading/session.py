@@ -23,7 +23,7 @@ from grader.grading.workers import Workers
 from grader.model import BrokenExercise, Case, Failure, Outcome, Spec
 from grader.model import Step as StepResult
 from grader.sandbox import Executor, ForkServers, RemoteKernel
-from grader.speed import Sizing, bytes_per_row, rounds, size, survey
+from grader.speed import Sizing, bytes_per_row, fixed_size, rounds, size, slot_bytes, survey
 
 T = TypeVar("T")
 
@@ -93,7 +93,9 @@ class Grading:
 
         Raises CannotGrade when the free memory holds too little to measure anything.
         """
-        gpu = survey(self.options.gpu_memory)
+        gpu, (scored, _) = survey(self.options.gpu_memory), self.spec.timed
+        if scored.rows is not None:
+            return fixed_size(gpu, slot_bytes(self.spec, scored.rows), scored.rows)
         # Multiples of 16 elements, so that neither the kernel nor the ceiling has an odd tail.
         return size(gpu, bytes_per_row(self.spec), multiple=16, rounds=rounds(self.spec))
 

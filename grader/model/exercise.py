@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grader.model.arguments import ITEMSIZE, Argument, Inputs
@@ -86,17 +87,23 @@ class Scored:
     """The case whose speed is scored. Its size follows from the GPU, so only its form is here.
 
     `columns` is the length of a row, or None for 1-D arguments; of arguments with more than two
-    dimensions it has all extents but the first. `bound` names the module of `grader.speed.bounds`
-    with which the speed is compared.
+    dimensions it has all extents but the first. `rows` is the first extent, for a bound that allows
+    it; without it, it follows from the GPU. `bound` names the module of `grader.speed.bounds` with
+    which the speed is compared. `against` is the file of another implementation with the spec's
+    entry, for a bound that times one, such as the exercise's `eager.py`; with `compiled`,
+    torch.compile makes a kernel of it.
     """
 
     dtype: str
     columns: int | tuple[int, ...] | None = None
     bound: str = "bandwidth"
+    rows: int | None = None
+    against: Path | None = None
+    compiled: bool = False
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """All extents but the first, which follows from the GPU."""
+        """All extents but the first."""
         if isinstance(self.columns, tuple):
             return self.columns
         return () if self.columns is None else (self.columns,)

@@ -125,6 +125,12 @@ class Speed(Record):
     bandwidth_gbps: float = Field(description="bytes_moved / time, in 1e9 bytes per second")
     ceiling_gbps: float = Field(description="the reference kernel of the same mix in the same run")
     share: float = Field(description="bandwidth_gbps / ceiling_gbps, median of the cycles")
+    rate: float | None = Field(
+        default=None, description="the kernel's work a second, in the bound's unit"
+    )
+    reference_rate: float | None = Field(
+        default=None, description="the work a second that the share is of, in the bound's unit"
+    )
     share_low: float = Field(description="end of the 95 % interval of the share")
     share_high: float = Field(description="end of the 95 % interval of the share")
     passing: float

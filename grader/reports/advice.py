@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from grader.model import Outcome, Result, Status, Step, first_problem, percent
+from grader.speed import held_to
 
 
 def next_step(result: Result, following: str | None = None) -> str:
@@ -90,7 +91,8 @@ def _after_pass(result: Result, following: str | None) -> str:
             f"{speed.max_points} points"
         )
     if speed and speed.speed and speed.speed.share < speed.speed.great:
-        return f"{onward}. Here {percent(speed.speed.great)} of the ceiling would be great"
+        great = percent(speed.speed.great)
+        return f"{onward}. Here {great} of {held_to(speed.speed)} would be great"
     return onward
 
 

@@ -8,14 +8,16 @@ from rich.text import Text
 
 from grader.model import Compiled, Count, Resources, Speed, compiled_words, percent
 from grader.reports.layout import DETAIL, once, row
+from grader.speed import rates_of
 
 RAISED = 1.005  # a smaller raise by the judge's clock is not worth a line
 
 
 def speed_rows(speed: Speed, width: int) -> Text:
+    bound, rate, reference = rates_of(speed)
     measured = (
-        f"{speed.time_ms:.3g} ms per call · {speed.bandwidth_gbps:,.0f} GB/s · "
-        f"{percent(speed.share)} of this GPU's ceiling ({speed.ceiling_gbps:,.0f} GB/s)"
+        f"{speed.time_ms:.3g} ms per call · {rate:,.0f} {bound.unit} · "
+        f"{percent(speed.share)} of {bound.held_to} ({reference:,.0f} {bound.unit})"
     )
     interval = f"{percent(speed.share_low)} to {percent(speed.share_high)} with 95 % confidence"
     gates = f"pass {percent(speed.passing)}, great {percent(speed.great)}"

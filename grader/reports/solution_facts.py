@@ -8,13 +8,14 @@ from grader.classroom import Mistake, Model, started
 from grader.grading import has_step
 from grader.model import Memory, Result, percent
 from grader.reports.libraries import libraries
+from grader.speed import held_to
 
 
 def figures_in_short(model: Model) -> str:
     result, speed = model.evidence.result, model.evidence.speed
     if speed and result:
         share = percent(speed.share).replace(" ", "\N{NO-BREAK SPACE}")  # cards are narrow
-        return f"{share} of the ceiling, {result.environment.device}"
+        return f"{share} of {held_to(speed)}, {result.environment.device}"
     if result is None:
         return "nothing measured"
     return "speed not measured" if has_step(model.spec, "speed") else "counted in simulation"

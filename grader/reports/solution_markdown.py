@@ -12,6 +12,7 @@ from grader.course import Settings
 from grader.model import percent, texts
 from grader.reports.solution_facts import figures_in_short, memory_of, mistake_words, where_and_when
 from grader.reports.solution_plots import Plot
+from grader.speed import rates_of
 
 
 def index(settings: Settings, models: Sequence[Model]) -> str:
@@ -62,10 +63,11 @@ def _figures(model: Model, pictures: Sequence[Plot]) -> list[str]:
     rows = []
     if speed:
         between = f"{percent(speed.share_low)} to {percent(speed.share_high)}"
+        bound, rate, reference = rates_of(speed)
         rows += [
-            ("share of the ceiling", f"{percent(speed.share)} (95 % interval {between})"),
-            ("bandwidth", f"{speed.bandwidth_gbps:,.0f} GB/s"),
-            ("ceiling", f"{speed.ceiling_gbps:,.0f} GB/s"),
+            (f"share of {bound.held_to}", f"{percent(speed.share)} (95 % interval {between})"),
+            (bound.rate_name, f"{rate:,.0f} {bound.unit}"),
+            (bound.held_to.removeprefix("the "), f"{reference:,.0f} {bound.unit}"),
             ("time of a call", f"{speed.time_ms:.3f} ms, {texts.markdown(speed.case)}"),
             ("gates", f"{percent(speed.passing)} passes, {percent(speed.great)} is great"),
         ]

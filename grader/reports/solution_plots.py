@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from grader.model import Count, Result, Speed, Traffic, counted, percent, printable
+from grader.speed import held_to
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -92,16 +93,16 @@ def _share(speed: Speed) -> Plot:
     axes.set_xlim(0, end)
     axes.set_yticks([])
     axes.xaxis.set_major_formatter(lambda value, _: f"{value * 100:.0f} %")
-    axes.set_xlabel("share of the ceiling")
+    axes.set_xlabel(f"share of {held_to(speed)}")
     between = f"{percent(speed.share_low)} to {percent(speed.share_high)}"
     allowed = (
         f"; its traffic allows {percent(speed.attainable)}" if speed.attainable is not None else ""
     )
     alt = (
-        f"Share of the ceiling: {percent(speed.share)}, 95 % interval {between}. "
+        f"Share of {held_to(speed)}: {percent(speed.share)}, 95 % interval {between}. "
         f"{percent(speed.passing)} passes, {percent(speed.great)} is great{allowed}."
     )
-    return _plot("share", "Share of this GPU's ceiling", figure, alt)
+    return _plot("share", f"Share of {held_to(speed)}", figure, alt)
 
 
 def _draw_gates(axes: Axes, speed: Speed) -> None:

@@ -10,11 +10,13 @@ from .alternation import corrected_shares as corrected_shares
 from .alternation import time_reference_batches as time_reference_batches
 from .bound import Bound as Bound
 from .bound import Reference as Reference
+from .bounds import bound_of as bound_of
 from .bounds import find_bound as find_bound
+from .bounds import held_to as held_to
 from .bounds import is_impossible as is_impossible
-from .ceilings import BATCHES as BATCHES
-from .ceilings import ReferenceKernel as ReferenceKernel
+from .bounds import rates_of as rates_of
 from .ceilings import survey as survey
+from .clock import BatchTime as BatchTime
 from .clock import corrected_s as corrected_s
 from .clock import correction as correction
 from .clock import time_batch as time_batch
@@ -32,6 +34,7 @@ from .occupancy import share_of_warps as share_of_warps
 from .occupancy import this_gpu as this_gpu
 from .profile import Profile as Profile
 from .profile import sizes as sizes
+from .reference_kernel import BATCHES as BATCHES
 from .reserved_memory import FIXED_ALLOWANCE as FIXED_ALLOWANCE
 from .reserved_memory import MIB as MIB
 from .reserved_memory import available as available
@@ -40,11 +43,13 @@ from .scored_case import arena_bytes as arena_bytes
 from .scored_case import bytes_per_row as bytes_per_row
 from .scored_case import rounds as rounds
 from .scored_case import scored_case as scored_case
+from .scored_case import slot_bytes as slot_bytes
 from .scored_case import usually_needed as usually_needed
 from .sizing import L2_MULTIPLE as L2_MULTIPLE
 from .sizing import MEMORY_SHARE as MEMORY_SHARE
 from .sizing import Gpu as Gpu
 from .sizing import Sizing as Sizing
+from .sizing import fixed_size as fixed_size
 from .sizing import size as size
 from .slots import Slots as Slots
 from .spot_checks import SlotContents as SlotContents
@@ -52,3 +57,4 @@ from .statistics import IMPOSSIBLE as IMPOSSIBLE
 from .statistics import INDIFFERENCE as INDIFFERENCE
 from .statistics import decide as decide
 from .statistics import interval_of_runs as interval_of_runs
+from .torch_compile import compiled as compiled

@@ -7,11 +7,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from grader.model import Speed
-    from grader.sandbox import CudaArena, ForkServers
+    from grader.model import Spec, Speed
+    from grader.sandbox import Call, CudaArena, Entry, ForkServers
     from grader.speed.clock import BatchTime
     from grader.speed.slots import Slots
     from grader.speed.spot_checks import SlotContents
+
+
+@dataclass(frozen=True)
+class ReferenceCalls:
+    """Calls of one entry of ours, one for each slot, and a warm-up call.
+
+    `work` is that of one call, in units of the bound, such as bytes or operations.
+    """
+
+    entry: Entry
+    calls: Sequence[Call]
+    work: float
+    spare: Call
 
 
 class Reference(Protocol):
@@ -42,10 +55,15 @@ class Bound:
 
     `work(slots)` is the work of one call of the scored case, such as bytes, operations, or 1 for
     the call itself. `reference(slots, fork_servers, arena)` starts what shows in the same run how
-    much of it this GPU does a second. `unit` is what a person reads, such as GB/s, and `scale` how
-    many units of work per second are one. A share above `most` means that work was left out; None
-    where no share is impossible. `limit` completes "93 % of ...". `explain` adds to a measured
-    speed why it is not higher, as `speed.explanation.with_explanation` does.
+    much of it this GPU does a second. `fault` describes in one sentence what a spec lacks for this
+    bound, and is None for a spec that it can time. `explain` adds to a measured speed why it is not
+    higher, as `speed.explanation.with_explanation` does.
+
+    A share above `most` means that work was left out; None where no share is impossible.
+
+    The rest is for reports. `unit` is such as GB/s, and `scale` how many units of work per second
+    are one. `rate_name` names such a rate. `held_to` and `limit` complete "93 % of ...", in a
+    report and where that is impossible; `measured_by` completes "compared with ...".
     """
 
     name: str
@@ -53,8 +71,12 @@ class Bound:
     scale: float
     work: Callable[[Slots], float]
     reference: Callable[[Slots, ForkServers, CudaArena], Reference]
-    limit: str
+    rate_name: str = "speed"
+    held_to: str = "the ceiling"
+    measured_by: str = "a reference kernel"
+    limit: str = "what this GPU can do"
     most: float | None = None
+    fault: Callable[[Spec], str | None] = lambda spec: None
     explain: Callable[..., Speed] | None = None
 
     def rate_text(self, rate: float) -> str:

@@ -1,74 +1,22 @@
 """The bandwidth of this GPU's memory: one reference kernel for each mix of reads and writes.
 
-Reference kernels run in a worker of their own kind, in the same memory and by the same clock as a
-learner's kernel. They are ours and need no checks, so their times are those of CUDA events.
+They are entries of a backend's `reference_kernels`, called as `reference_kernel` says.
 """
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 
 import torch
 
 from grader import backends
-from grader.sandbox import CudaArena, ForkServer, WorkerLink
-from grader.speed.clock import BatchTime, claimed_time, window
-from grader.speed.mixes import STREAMS, Mix, Stream, flat_stream, stream_bytes
+from grader.sandbox import CudaArena, ForkServer
+from grader.speed.bound import ReferenceCalls
+from grader.speed.mixes import STREAMS, Mix, flat_stream, stream_bytes
+from grader.speed.reference_kernel import ReferenceKernel
 from grader.speed.sizing import Gpu, size
-from grader.speed.spot_checks import SlotContents
-
-BATCHES = 5  # for one ceiling, after one to compile and warm up
-# Seconds. After this rest a process starts as slowly as after 0.4 s: on an H200 it takes 0.2 ms
-# longer than without a rest.
-REST_S = 0.05
-EMPTY = SlotContents()  # nothing to check
-
-
-class ReferenceKernel:
-    """The reference kernel of one mix, in a worker that lives until `close`.
-
-    Rates and ceilings are in bytes per second.
-    """
-
-    def __init__(self, stream: Stream, fork_server: ForkServer, arena: CudaArena) -> None:
-        self._stream = stream
-        file = backends.reference_file().read_bytes()
-        self._link = WorkerLink(stream.entry, file, fork_server, arena)
-        self._link.call(stream.calls)
-        self._ready_since = time.monotonic()
-
-    def prepare(self) -> None:
-        """Hand over the calls of the next batch, and stop the worker until it begins."""
-        self._link.prepare(self._stream.calls)
-        self._link.stop()
-        self._ready_since = time.monotonic()
-
-    def rest(self) -> None:
-        time.sleep(max(0.0, self._ready_since + REST_S - time.monotonic()))
-
-    def time_batch(self, contents: SlotContents = EMPTY) -> BatchTime:
-        """Call the prepared kernel on every slot; its outputs are compared only to take as long."""
-        calls, spare = self._stream.calls, self._stream.spare
-        return claimed_time(self._link, len(calls), window(self._link, spare, contents))
-
-    def rate(self, batch: BatchTime) -> float:
-        return self._stream.bytes_moved * len(self._stream.calls) / batch.claimed_s
-
-    def ceiling(self) -> float:
-        batches = []  # with no rest in between
-        for _ in range(BATCHES):
-            self.prepare()
-            batches.append(self.time_batch())
-        return self.median_rate(batches)
-
-    def median_rate(self, batches: Sequence[BatchTime]) -> float:
-        return statistics.median(map(self.rate, batches))
-
-    def close(self) -> None:
-        self._link.close()
+from grader.speed.slots import Slots
 
 
 def survey(cap: int | None = None) -> Gpu:
@@ -105,5 +53,17 @@ def measure_all(fork_server: ForkServer) -> Iterator[tuple[Mix, float]]:
         arena.memory.random_()  # a GPU spends less on moving zeros
         for mix in STREAMS:
             stream = flat_stream(mix, sizing.rows, sizing.calls)
-            with closing(ReferenceKernel(stream, fork_server, arena)) as reference:
+            with closing(_moving(stream, fork_server, arena)) as reference:
                 yield mix, reference.ceiling()
+
+
+def moving(slots: Slots, fork_server: ForkServer, arena: CudaArena) -> ReferenceKernel:
+    """Start the reference kernel with the mix of these slots, on them; rates are bytes per second.
+
+    Raises BrokenExercise when no ceiling has that mix.
+    """
+    return _moving(slots.stream(), fork_server, arena)
+
+
+def _moving(stream: ReferenceCalls, fork_server: ForkServer, arena: CudaArena) -> ReferenceKernel:
+    return ReferenceKernel(stream, backends.reference_file().read_bytes(), fork_server, arena)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.model import BrokenExercise, TensorRef
-from grader.sandbox import Call, Entry, Placed
+from grader.sandbox import Entry, Placed
+from grader.speed.bound import ReferenceCalls
 
 
 @dataclass(frozen=True)
@@ -39,20 +40,7 @@ STREAMS = {
 SPARE = 1 << 18  # elements of the warm-up call, at a slot's beginning
 
 
-@dataclass(frozen=True)
-class Stream:
-    """A reference kernel's calls, one for each slot, and a warm-up call.
-
-    The warm-up is on a small part of the last slot.
-    """
-
-    entry: Entry
-    calls: Sequence[Call]
-    bytes_moved: int  # per call
-    spare: Call
-
-
-def stream_on(slots: Sequence[Sequence[Placed]]) -> Stream:
+def stream_on(slots: Sequence[Sequence[Placed]]) -> ReferenceCalls:
     """Return the reference kernel for the mix of these slots, with its calls on them.
 
     Raises BrokenExercise when no ceiling has that mix.
@@ -82,18 +70,18 @@ def _flat(offset: int, length: int) -> TensorRef:
     return TensorRef("flat", offset, (length,), (1,), "float32")
 
 
-def _stream(mix: Mix, offsets: Sequence[Sequence[int]], length: int) -> Stream:
+def _stream(mix: Mix, offsets: Sequence[Sequence[int]], length: int) -> ReferenceCalls:
     name, parameters = STREAMS[mix]
     moved = mix.reads + mix.writes + 2 * mix.updates
-    return Stream(
+    return ReferenceCalls(
         Entry(name, parameters),
         [[_flat(offset, length) for offset in slot] for slot in offsets],
-        bytes_moved=moved * length * 4,
+        work=moved * length * 4,
         spare=[_flat(offset, min(SPARE, length)) for offset in offsets[-1]],
     )
 
 
-def flat_stream(mix: Mix, length: int, calls: int) -> Stream:
+def flat_stream(mix: Mix, length: int, calls: int) -> ReferenceCalls:
     """Return a reference kernel on `calls` slots that split `length` float32 between their tensors.
 
     The slots lie one after the other from the arena's start: see `stream_bytes`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -88,5 +89,14 @@ def spare_rows(spec: Spec) -> int:
 
 def arena_bytes(spec: Spec, rows: int, calls: int) -> int:
     around = 2 * REDZONE * len(spec.arguments)  # of one slot
-    all_rows = calls * rows + spare_rows(spec)
-    return all_rows * bytes_per_row(spec) + (calls + 1) * around + (1 << 20)
+    tensors = calls * slot_bytes(spec, rows) + slot_bytes(spec, spare_rows(spec))
+    return tensors + (calls + 1) * around + (1 << 20)
+
+
+def slot_bytes(spec: Spec, rows: int) -> int:
+    """Return the bytes of all tensors of a call with so many rows.
+
+    They follow from those of two small cases: some tensors grow with the rows, and others do not.
+    """
+    few, more = (sum(_tensor_bytes(spec, scored_case(spec, n)).values()) for n in (FEW, 2 * FEW))
+    return few + math.ceil((more - few) / FEW * (rows - FEW))

@@ -34,6 +34,22 @@ class Sizing:
     calls: int
 
 
+def fixed_size(gpu: Gpu, bytes_per_call: int, rows: int) -> Sizing:
+    """Choose the calls per batch for a case with so many rows.
+
+    Its arguments need not exceed the L2 cache: the bound is another than memory. Raises CannotGrade
+    when the free memory is too small.
+    """
+    calls = min(CALLS, int(MEMORY_SHARE * gpu.free) // bytes_per_call)
+    if calls < MIN_CALLS:
+        raise CannotGrade(
+            f"The GPU has {gpu.free / 2**20:,.0f} MiB free, too little for {MIN_CALLS} calls with "
+            f"{bytes_per_call / 2**20:,.0f} MiB each.",
+            "`nvidia-smi` shows which program holds the rest.",
+        )
+    return Sizing(rows=rows, calls=calls)
+
+
 def size(gpu: Gpu, bytes_per_row: int, multiple: int = 1, rounds: float = 1.0) -> Sizing:
     """Choose the rows per call, a multiple of `multiple`, and the calls per batch.
 

@@ -21,7 +21,8 @@ from torch import Tensor
 from grader.correctness import WORDS, LargeDraw, NumberDraw, bits, expect, is_whole, limits
 from grader.model import Argument, Case, Spec
 from grader.sandbox import Call, Placed, Poison, place
-from grader.speed.mixes import Stream, large, stream_on
+from grader.speed.bound import ReferenceCalls
+from grader.speed.mixes import large, stream_on
 from grader.speed.scored_case import arguments, spare_rows, usually_needed
 from grader.speed.spot_checks import Canary, SlotContents, SpotCheck
 from grader.speed.withheld_inputs import PendingInput, Withheld, withhold, write_placeholders
@@ -225,7 +226,7 @@ class Slots:
             if answer.ndim == 1:
                 yield placed, (there, answer[here], limit[here])
                 continue
-            columns = self._sampled_columns(answer, there, inputs, withheld)
+            columns = self._sampled_columns(placed.view.shape, there, inputs, withheld)
             index = there[:, None] * answer.shape[-1] + columns
             lines = (each.reshape(-1, each.shape[-1])[here] for each in (answer, limit))
             answers, limits_there = (each.gather(1, columns).flatten() for each in lines)
@@ -264,23 +265,20 @@ class Slots:
 
     def _sampled_columns(
         self,
-        answer: Tensor,
+        shape: torch.Size,
         lines: Tensor,
         inputs: Mapping[str, Tensor | float],
         withheld: Mapping[str, Withheld],
     ) -> Tensor:
-        count = answer.shape[-1]
+        """Choose elements of lines, among them withheld ones of inputs of the output's shape."""
+        count = shape[-1]
         columns = self._random_places(count, len(lines), SAMPLED_COLUMNS)
-        alike = [
-            one
-            for name, one in withheld.items()
-            if _tensor(inputs[name]).shape[1:] == answer.shape[1:]
-        ]
+        alike = [one for name, one in withheld.items() if _tensor(inputs[name]).shape == shape]
         for turn, one in enumerate(alike):
             columns[:, turn] = one.places[lines, 0] % count
         return columns
 
-    def stream(self) -> Stream:
+    def stream(self) -> ReferenceCalls:
         """Return the reference kernel with this exercise's mix of reads and writes, on these slots.
 
         Raises BrokenExercise when no ceiling has that mix.

@@ -37,7 +37,7 @@ from grader.grading.bench import (
     peak_flops,
     plan,
 )
-from grader.grading.bench_contenders import SIZES, Contender, compiled, contenders
+from grader.grading.bench_contenders import SIZES, Contender, contenders
 from grader.grading.bench_record import Benchmark, Point, Size
 from grader.grading.plan import with_step
 from grader.model.arguments import Inputs
@@ -55,6 +55,7 @@ from grader.speed.scored_case import arena_bytes, rounds, scored_case
 from grader.speed.sizing import L2_MULTIPLE, MEMORY_SHARE, Gpu, size
 from grader.speed.slots import Slots
 from grader.speed.spot_checks import SlotContents
+from grader.speed.torch_compile import compiled
 from grader.worker.arena_mapping import Views
 
 pytestmark = pytest.mark.slow
@@ -255,7 +256,7 @@ def test_the_eager_form_is_right_on_every_edge_case(name: str):
 @pytest.mark.parametrize("name", EAGER)
 def test_what_is_compiled_is_the_function_on_tensors(name: str, monkeypatch: pytest.MonkeyPatch):
     spec = SPECS[name]
-    text = (ROOT / "exercises" / name / "eager.py").read_text() + compiled(spec)
+    text = (ROOT / "exercises" / name / "eager.py").read_text() + compiled(spec, SIZES)
     seen: list[str] = []
 
     def pass_on(function: Callable[..., object]) -> object:
@@ -293,7 +294,7 @@ def test_the_compiler_takes_tensors_that_lie_in_one_memory(
     """As the arena's do. The front of torch.compile refused 06's, of three types in one memory;
     it needs no GPU."""
     spec = SPECS[name]
-    text = (ROOT / "exercises" / name / "eager.py").read_text() + compiled(spec)
+    text = (ROOT / "exercises" / name / "eager.py").read_text() + compiled(spec, SIZES)
     monkeypatch.setattr(torch, "compile", functools.partial(torch.compile, backend="aot_eager"))
     case = scored_case(spec, 2)
     memory = torch.zeros(arena_bytes(spec, 2, 2), dtype=torch.uint8)
@@ -318,7 +319,9 @@ def test_each_size_is_compiled_once_whatever_the_numbers_are(monkeypatch: pytest
     monkeypatch.setattr(torch, "compile", functools.partial(torch.compile, backend=backend))
     namespace: dict[str, object] = {}
     # Under a name of its own, for the compiler remembers what it has learned of a file.
-    exec(compile(text + compiled(SPECS["06_cross_entropy"]), "numbers.py", "exec"), namespace)
+    exec(
+        compile(text + compiled(SPECS["06_cross_entropy"], SIZES), "numbers.py", "exec"), namespace
+    )
     for rows in (2, 3, 5):
         for scale in (0.25, 0.5, 0.75, 1.0):
             tensors = (torch.zeros(rows, 7), torch.zeros(rows, dtype=torch.int64), torch.ones(rows))

@@ -6,17 +6,21 @@ Adding one registers it. They import nothing heavy before they measure.
 from __future__ import annotations
 
 import difflib
+from typing import TYPE_CHECKING
 
 from grader.model import BrokenExercise, discover
 from grader.speed.bound import Bound
 from grader.speed.statistics import IMPOSSIBLE
+
+if TYPE_CHECKING:
+    from grader.model import Spec, Speed
 
 
 def find_bound(name: str) -> Bound:
     """Return a bound. Raises BrokenExercise with close names if no bound has this name."""
     known = discover(__name__, "BOUND", Bound)
     if name not in known:
-        close = difflib.get_close_matches(name, known, n=2, cutoff=0.4)
+        close = difflib.get_close_matches(name, known, n=2, cutoff=0.6)
         raise BrokenExercise(
             f"There is no bound {name!r} to hold a speed against.",
             f"Did you mean {' or '.join(close)}?" if close else f"There is {', '.join(known)}.",
@@ -24,8 +28,35 @@ def find_bound(name: str) -> Bound:
     return known[name]
 
 
+def bound_of(spec: Spec) -> Bound:
+    """Return the bound of a spec with a scored case.
+
+    Raises BrokenExercise for an unknown bound, and where the spec lacks what its bound needs.
+    """
+    bound = find_bound(spec.timed[0].bound)
+    if fault := bound.fault(spec):
+        raise BrokenExercise(f"The spec of {spec.title!r} cannot be held to its bound: {fault}.")
+    return bound
+
+
 def is_impossible(share: float, name: str) -> bool:
     """Report whether no honest kernel reaches the share; a bound that is not known allows least."""
-    known = discover(__name__, "BOUND", Bound)
-    most = known[name].most if name in known else IMPOSSIBLE
+    bound = discover(__name__, "BOUND", Bound).get(name)
+    most = IMPOSSIBLE if bound is None else bound.most
     return most is not None and share > most
+
+
+def rates_of(speed: Speed) -> tuple[Bound, float, float]:
+    """Return a record's bound, and the work a second of kernel and reference in the bound's unit.
+
+    It is bandwidth where nobody knows the bound here, and where the record has bandwidths alone.
+    """
+    known = discover(__name__, "BOUND", Bound)
+    if speed.bound not in known or speed.rate is None or speed.reference_rate is None:
+        return known["bandwidth"], speed.bandwidth_gbps, speed.ceiling_gbps
+    return known[speed.bound], speed.rate, speed.reference_rate
+
+
+def held_to(speed: Speed) -> str:
+    """Return what a record's share is of, in words."""
+    return rates_of(speed)[0].held_to

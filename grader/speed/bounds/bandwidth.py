@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from grader.speed.bound import Bound
+from grader.speed.bound import Bound, Reference
 from grader.speed.statistics import IMPOSSIBLE
 
 if TYPE_CHECKING:
-    from grader.model import Speed
+    from grader.model import Spec, Speed
     from grader.sandbox import CudaArena, ForkServers
-    from grader.speed.ceilings import ReferenceKernel
     from grader.speed.slots import Slots
 
 
@@ -19,12 +18,18 @@ def work(slots: Slots) -> int:
     return slots.least_bytes
 
 
-def reference(slots: Slots, fork_servers: ForkServers, arena: CudaArena) -> ReferenceKernel:
+def reference(slots: Slots, fork_servers: ForkServers, arena: CudaArena) -> Reference:
     from grader import backends
-    from grader.speed.ceilings import ReferenceKernel
+    from grader.speed import ceilings
 
     fork_server = fork_servers.fork_server(backends.reference().name, "cuda", reference=True)
-    return ReferenceKernel(slots.stream(), fork_server, arena)
+    return ceilings.moving(slots, fork_server, arena)
+
+
+def fault(spec: Spec) -> str | None:
+    if spec.timed[0].rows is None:
+        return None
+    return "the bound bandwidth chooses the rows by the GPU's cache: leave out `rows` of `Scored`"
 
 
 def explain(speed: Speed, *measured: Any) -> Speed:
@@ -39,7 +44,9 @@ BOUND = Bound(
     scale=1e9,
     work=work,
     reference=reference,
+    rate_name="bandwidth",
     limit="what this GPU's memory can deliver",
     most=IMPOSSIBLE,
+    fault=fault,
     explain=explain,
 )

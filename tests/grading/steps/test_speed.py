@@ -26,7 +26,7 @@ from grader.model.outcomes import Limit, Outcome
 from grader.model.results import Failure, Memory, Speed
 from grader.sandbox.arena import view
 from grader.sandbox.executor import Call, KernelFailure
-from grader.speed import alternation, ceilings, noise
+from grader.speed import alternation, noise, reference_kernel
 from grader.speed.alternation import Samples, _enough_cycles
 from grader.speed.bounds.bandwidth import BOUND
 from grader.speed.clock import MAX_UNDERCLAIM, BatchTime, Evidence, corrected_s
@@ -301,7 +301,7 @@ def test_faster_than_the_memory_is_impossible_and_never_great(snapshot: Snapshot
 
 
 def test_a_hopeless_kernel_is_reported_at_once(snapshot: SnapshotAssertion):
-    found = _hopeless(0.013)
+    found = _hopeless(0.013, BOUND)
     assert (found.outcome, found.failure.kind) == (Outcome.FAIL, "too_slow")
     assert text_of(found.failure) == snapshot
 
@@ -399,14 +399,23 @@ def test_the_trusted_kernel_rests_before_it_goes(monkeypatch: pytest.MonkeyPatch
     """As the learner's does while its inputs come: what it loses by that is taken off the other's
     time."""
     done: list[str] = []
-    now = iter([7.0, 7.0, 9.0, 9.0 + 0.25 * ceilings.REST_S, 11.0, 11.0 + 3 * ceilings.REST_S])
+    now = iter(
+        [
+            7.0,
+            7.0,
+            9.0,
+            9.0 + 0.25 * reference_kernel.REST_S,
+            11.0,
+            11.0 + 3 * reference_kernel.REST_S,
+        ]
+    )
     clock = SimpleNamespace(
         monotonic=lambda: next(now),
-        sleep=lambda seconds: done.append(f"rests {seconds / ceilings.REST_S:.2f} of it"),
+        sleep=lambda seconds: done.append(f"rests {seconds / reference_kernel.REST_S:.2f} of it"),
     )
-    monkeypatch.setattr(ceilings, "time", clock)
-    reference = object.__new__(ceilings.ReferenceKernel)
-    reference._stream = SimpleNamespace(calls=[])
+    monkeypatch.setattr(reference_kernel, "time", clock)
+    reference = object.__new__(reference_kernel.ReferenceKernel)
+    reference._timed = SimpleNamespace(calls=[])
     reference._link = SimpleNamespace(
         prepare=lambda calls: done.append("is told"), stop=lambda: done.append("stops")
     )
@@ -423,11 +432,11 @@ def test_the_trusted_kernel_rests_before_it_goes(monkeypatch: pytest.MonkeyPatch
 
 def test_the_trusted_kernel_warms_up_as_the_other_does(monkeypatch: pytest.MonkeyPatch):
     seen: list[object] = []
-    reference = object.__new__(ceilings.ReferenceKernel)
-    reference._stream = SimpleNamespace(calls=[["a"], ["b"], ["c"]], spare=["few of c"])
+    reference = object.__new__(reference_kernel.ReferenceKernel)
+    reference._timed = SimpleNamespace(calls=[["a"], ["b"], ["c"]], spare=["few of c"])
     reference._link = "link"
-    monkeypatch.setattr(ceilings, "window", lambda *told: seen.append(told))
-    monkeypatch.setattr(ceilings, "claimed_time", lambda link, calls, window: calls)
+    monkeypatch.setattr(reference_kernel, "window", lambda *told: seen.append(told))
+    monkeypatch.setattr(reference_kernel, "claimed_time", lambda link, calls, window: calls)
     assert reference.time_batch("contents") == 3
     assert seen == [("link", ["few of c"], "contents")]
 
@@ -550,7 +559,7 @@ def test_a_speed_has_the_same_figures_whatever_the_bound_counts(
     found.work += [16 * work] * 10
     worker = SimpleNamespace(start=lambda: None, close=lambda: None)
     for name, fake in {
-        "find_bound": lambda name: bound,
+        "bound_of": lambda spec: bound,
         "time_reference_batches": lambda *_: [batch],
         "WorkerLink": lambda *_: worker,
         "_first_calls": lambda *_: (0.5, 1e-3, ()),

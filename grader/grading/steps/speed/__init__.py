@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from grader.grading import slow
 from grader.grading.step import Finding, Step
 from grader.model import Outcome, percent
-from grader.speed import find_bound
+from grader.speed import bound_of
 
 if TYPE_CHECKING:
     from grader.grading.session import Grading
@@ -25,16 +25,21 @@ def speed(grading: Grading) -> Finding:
 
 
 def is_scored(spec: Spec) -> bool:
-    """Report whether the spec has a scored case. Raises BrokenExercise for an unknown bound."""
-    return spec.scored is not None and find_bound(spec.scored.bound) is not None
+    """Report whether the spec has a scored case.
+
+    Raises BrokenExercise for an unknown bound, and where the spec lacks what its bound needs.
+    """
+    return spec.scored is not None and bound_of(spec) is not None
 
 
 def asks(spec: Spec) -> str:
     scored, gates = spec.timed
-    columns = f", rows of {scored.row}" if scored.row else ""
+    rows = "" if scored.rows is None else f"{scored.rows:,} "
+    columns = f", {rows}rows of {scored.row}" if scored.row else ""
+    size = ", sized to the GPU" if scored.rows is None else ""
     return (
-        f"{scored.dtype}{columns}, sized to the GPU: {percent(gates.passing)} of "
-        f"this GPU's ceiling passes, {percent(gates.great)} is great"
+        f"{scored.dtype}{columns}{size}: {percent(gates.passing)} of "
+        f"{bound_of(spec).held_to} passes, {percent(gates.great)} is great"
     )
 
 

@@ -19,10 +19,22 @@ from grader.correctness import no_kernel_failure
 from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.machine import gpu_lock, nvml
-from grader.model import Case, Clocks, Failure, Launched, Memory, Outcome, Spec, Speed, percent
+from grader.model import (
+    BrokenExercise,
+    Case,
+    Clocks,
+    Failure,
+    Launched,
+    Memory,
+    Outcome,
+    Spec,
+    Speed,
+    percent,
+)
 from grader.sandbox import Call, CudaArena, KernelFailure, WorkerLink, entry_of
 from grader.speed import (
     BATCHES,
+    BatchTime,
     Bound,
     Reference,
     Samples,
@@ -31,13 +43,13 @@ from grader.speed import (
     Slots,
     alternate,
     arena_bytes,
+    bound_of,
     corrected_rate,
     corrected_s,
     corrected_shares,
     correction,
     decide,
     excess_memory,
-    find_bound,
     interval_of_runs,
     noise_cause,
     reserved_memory,
@@ -49,6 +61,10 @@ from grader.speed import (
 )
 
 HOPELESS = 0.1  # of the ceiling: a kernel that slow by its first call needs no precision
+# Seconds. A call that seems no longer may be mostly the time to start and stop the clock.
+SHORT_S = 3e-3
+# Seconds. Of a shorter batch, too much is the time to start and stop the clock.
+LEAST_BATCH_S = 4e-3
 # A loaded kernel may lower the ceiling by this part; anything beyond it is subtracted from its
 # share.
 HELD_DOWN = 0.005
@@ -80,8 +96,7 @@ def measure(grading: Grading) -> Finding:
 def _measure(
     grading: Grading, slots: Slots, arena: CudaArena, sizing: Sizing, others: Sequence[nvml.Process]
 ) -> Finding:
-    scored, gates = grading.spec.timed
-    bound = find_bound(scored.bound)
+    bound, (_, gates) = bound_of(grading.spec), grading.spec.timed
     with closing(bound.reference(slots, grading.fork_servers, arena)) as reference:
         timed = _timed(grading, slots, arena, bound, reference)
     if isinstance(timed, Finding):
@@ -97,6 +112,8 @@ def _measure(
         time_ms=corrected_s(samples.evidence) / sizing.calls * 1e3,
         bandwidth_gbps=rate * bytes_per_work / 1e9,
         ceiling_gbps=ceiling * bytes_per_work / 1e9,
+        rate=rate / bound.scale,
+        reference_rate=ceiling / bound.scale,
         share=statistics.median(shares),
         share_low=low,
         share_high=high,
@@ -110,7 +127,7 @@ def _measure(
         raised=correction(samples.evidence),
         clocks=_clocks(samples.readings),
     )
-    measured = f"{speed.case}: {bound.rate_text(rate)}, {percent(speed.share)} of the ceiling"
+    measured = f"{speed.case}: {bound.rate_text(rate)}, {percent(speed.share)} of {bound.held_to}"
     noise = noise_cause(samples, timed.before, timed.after, others)
     noise = noise or excess_memory(timed.available, samples.evidence, _memory(grading))
     if timed.no_kernel is not None:
@@ -143,6 +160,7 @@ def _timed(
     spec, gate = grading.spec, grading.spec.timed[1].passing
     calls, contents = slots.refill()
     alone = time_reference_batches(reference, contents, ALONE)
+    _require_long_batches(spec, alone)
     before = reference.median_rate(alone)
     fork_server = grading.fork_servers.fork_server(spec.backend, grading.options.device)
     kernel = WorkerLink(entry_of(spec), grading.kernel, fork_server, arena)
@@ -152,14 +170,29 @@ def _timed(
         reserved = _reserved_memory(grading, slots)
         first_s, once_s, launched = _first_calls(kernel, calls, slots.spare, contents)
         rough = bound.work(slots) / once_s / before
+        if rough < HOPELESS and once_s < SHORT_S:
+            batch, _ = time_calls(kernel, calls, slots.spare, contents)
+            rough = bound.work(slots) * len(calls) / batch.claimed_s / before
         if rough < HOPELESS:
-            return _hopeless(rough)
+            return _hopeless(rough, bound)
         samples = alternate(kernel, reference, slots, contents, bound.work, gate, alone)
         latency = _latency(kernel, spec, arena)
         no_kernel = _without_kernels(kernel, slots, arena) if spec.kernels else None
     del reserved
     after = reference.median_rate(time_reference_batches(reference, contents, BATCHES))
     return _Timed(samples, before, after, available, first_s, launched, latency, no_kernel)
+
+
+def _require_long_batches(spec: Spec, alone: Sequence[BatchTime]) -> None:
+    """Raise BrokenExercise when the author's choice of rows is too small to be timed."""
+    scored, _ = spec.timed
+    took_s = statistics.median(batch.claimed_s for batch in alone)
+    if scored.rows is not None and took_s < LEAST_BATCH_S:
+        raise BrokenExercise(
+            "The scored case is too small to be timed: a batch of its reference lasts "
+            f"{took_s * 1e3:.2g} ms on this GPU.",
+            f"Give `Scored` more `rows`: a batch must last {LEAST_BATCH_S * 1e3:.0f} ms or more.",
+        )
 
 
 def _memory(grading: Grading) -> Memory | None:
@@ -219,8 +252,8 @@ def _first_calls(
     return first_s, once_s, kernel.resources(third)
 
 
-def _hopeless(rough: float) -> Finding:
-    share = f"about {percent(rough)} of the ceiling, by a single call"
+def _hopeless(rough: float, bound: Bound) -> Finding:
+    share = f"about {percent(rough)} of {bound.held_to}, by a single call"
     failure = Failure(
         kind="too_slow",
         message=f"far too slow: {share}",
@@ -285,7 +318,7 @@ def _finding(
     if passed is None:
         return Finding(measured, _too_close(speed), Outcome.NOISY, speed)
     if not passed:
-        return Finding(measured, _too_slow(explained), Outcome.FAIL, explained)
+        return Finding(measured, _too_slow(explained, bound), Outcome.FAIL, explained)
     return Finding(measured, speed=explained)
 
 
@@ -308,16 +341,16 @@ def _impossible(speed: Speed, bound: Bound) -> Failure:
         kind="impossible",
         message=f"{percent(speed.share, 0)} of {bound.limit}: some of the "
         "work of the task was not done",
-        expected=f"at most {percent(bound.most or 1.0, 0)} of the ceiling",
+        expected=f"at most {percent(bound.most or 1.0, 0)} of {bound.held_to}",
         got=f"{percent(speed.share)}",
     )
 
 
-def _too_slow(speed: Speed) -> Failure:
+def _too_slow(speed: Speed, bound: Bound) -> Failure:
     return Failure(
         kind="too_slow",
-        message=f"right, but too slow: {percent(speed.share)} of the ceiling",
-        expected=f"at least {percent(speed.passing, 0)} of the ceiling",
+        message=f"right, but too slow: {percent(speed.share)} of {bound.held_to}",
+        expected=f"at least {percent(speed.passing, 0)} of {bound.held_to}",
         got=f"{percent(speed.share)}",
         hint=speed.explanation[0] if speed.explanation else None,
     )

@@ -1,0 +1,51 @@
+"""The bound `reference`: the time of another implementation, on the same inputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grader.speed.bound import Bound, Reference
+
+if TYPE_CHECKING:
+    from grader.model import Spec
+    from grader.sandbox import CudaArena, ForkServers
+    from grader.speed.slots import Slots
+
+
+def work(slots: Slots) -> float:
+    return 1.0  # the call itself
+
+
+def reference(slots: Slots, fork_servers: ForkServers, arena: CudaArena) -> Reference:
+    from grader import backends
+    from grader.speed.implementation import Implementation
+    from grader.speed.torch_compile import compiled
+
+    scored, _ = slots.spec.timed
+    assert scored.against is not None, "fault() lets no such spec pass"
+    file = scored.against.read_bytes()
+    if scored.compiled:
+        file += compiled(slots.spec).encode()
+    fork_server = fork_servers.fork_server(backends.reference().name, "cuda", reference=True)
+    return Implementation(slots, file, fork_server, arena)
+
+
+def fault(spec: Spec) -> str | None:
+    scored, _ = spec.timed
+    if scored.against is None:
+        return "the bound reference needs `against` of `Scored`: the file of an implementation"
+    if not scored.against.is_file():
+        return f"`against` of `Scored` names a file that does not exist: {scored.against.name}"
+    return None
+
+
+BOUND = Bound(
+    name="reference",
+    unit="calls/s",
+    scale=1.0,
+    work=work,
+    reference=reference,
+    measured_by="another implementation",
+    held_to="the reference's speed",
+    fault=fault,
+)

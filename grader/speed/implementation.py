@@ -1,0 +1,53 @@
+"""Another implementation of an exercise, timed beside the learner's on the same inputs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from grader.model import BrokenExercise
+from grader.sandbox import CudaArena, ForkServer, KernelFailure, entry_of
+from grader.speed.bound import ReferenceCalls
+from grader.speed.reference_kernel import ReferenceKernel
+from grader.speed.slots import Slots
+
+
+class Implementation(ReferenceKernel):
+    """Another implementation of the exercise, called on the exercise's own slots.
+
+    The judge fills them anew before each batch, so that nothing which the learner's kernel left
+    there can slow it down. Its work is 1 for each call.
+    """
+
+    def __init__(
+        self, slots: Slots, file: bytes, fork_server: ForkServer, arena: CudaArena
+    ) -> None:
+        """Raise BrokenExercise when the implementation fails, or is wrong."""
+        self._slots = slots
+        calls, contents = slots.refill()
+        try:
+            super().__init__(
+                ReferenceCalls(entry_of(slots.spec), calls, 1.0, slots.spare),
+                *(file, fork_server, arena),
+            )
+        except KernelFailure as error:
+            raise BrokenExercise(
+                f"The implementation that speed is held against fails: {error.failure.message}.",
+                "Correct the file that the spec's `Scored` names as `against`.",
+            ) from None
+        if not contents.outputs_right():
+            self.close()
+            raise BrokenExercise(
+                f"The implementation that speed is held against is wrong for {slots.case.headline}"
+                ".",
+                "Correct the file that the spec's `Scored` names as `against`, or the spec's "
+                "`reference`.",
+            )
+
+    def prepare(self) -> None:
+        self._plan = self._slots.plan()
+        self._timed = replace(self._timed, calls=self._plan.calls)
+        super().prepare()
+
+    def rest(self) -> None:
+        self._slots.fill(self._plan).complete()
+        super().rest()

@@ -1,0 +1,67 @@
+"""Timed work of ours in a worker of its own: what the speed of a learner's kernel is held against.
+
+It runs in the same memory and by the same clock as a learner's kernel. It is ours and needs no
+checks, so its times are those of CUDA events.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+
+from grader.sandbox import CudaArena, ForkServer, WorkerLink
+from grader.speed.bound import ReferenceCalls
+from grader.speed.clock import BatchTime, claimed_time, window
+from grader.speed.spot_checks import SlotContents
+
+BATCHES = 5  # for one ceiling, after one to compile and warm up
+# Seconds. After this rest a process starts as slowly as after 0.4 s: on an H200 it takes 0.2 ms
+# longer than without a rest.
+REST_S = 0.05
+EMPTY = SlotContents()  # nothing to check
+
+
+class ReferenceKernel:
+    """Calls of a file of ours, in a worker that lives until `close`.
+
+    Rates and ceilings are in units of work per second.
+    """
+
+    def __init__(
+        self, timed: ReferenceCalls, file: bytes, fork_server: ForkServer, arena: CudaArena
+    ) -> None:
+        self._timed = timed
+        self._link = WorkerLink(timed.entry, file, fork_server, arena)
+        self._link.call(timed.calls)
+        self._ready_since = time.monotonic()
+
+    def prepare(self) -> None:
+        """Hand over the calls of the next batch, and stop the worker until it begins."""
+        self._link.prepare(self._timed.calls)
+        self._link.stop()
+        self._ready_since = time.monotonic()
+
+    def rest(self) -> None:
+        time.sleep(max(0.0, self._ready_since + REST_S - time.monotonic()))
+
+    def time_batch(self, contents: SlotContents = EMPTY) -> BatchTime:
+        """Call the prepared kernel on every slot; its outputs are compared only to take as long."""
+        calls, spare = self._timed.calls, self._timed.spare
+        return claimed_time(self._link, len(calls), window(self._link, spare, contents))
+
+    def rate(self, batch: BatchTime) -> float:
+        return self._timed.work * len(self._timed.calls) / batch.claimed_s
+
+    def ceiling(self) -> float:
+        batches = []  # with no rest in between
+        for _ in range(BATCHES):
+            self.prepare()
+            batches.append(self.time_batch())
+        return self.median_rate(batches)
+
+    def median_rate(self, batches: Sequence[BatchTime]) -> float:
+        return statistics.median(map(self.rate, batches))
+
+    def close(self) -> None:
+        self._link.close()

@@ -1,0 +1,44 @@
+"""The code that has torch.compile make a kernel of an exercise in plain torch."""
+
+from __future__ import annotations
+
+from grader import backends
+from grader.model import Spec
+
+
+def compiled(spec: Spec, sizes: int = 2) -> str:
+    """Return the code that, behind the text of an `eager.py`, compiles it with torch.compile.
+
+    It is compiled for so many sizes, each of them for itself.
+
+    An entry that takes a library's own arrays converts them first, which is no work for a compiler:
+    the function on tensors that it calls is compiled.
+    """
+    takes_tensors = backends.find(spec.backend).takes_tensors
+    name = spec.entry if takes_tensors else f"{spec.entry}_tensors"
+    return f"""
+
+import functools
+
+import torch._dynamo
+import torch._inductor.config
+
+torch._dynamo.config.recompile_limit = {2 * sizes}
+torch._inductor.config.compile_threads = 1  # in this process: a pool would outlive the call
+_compiled = torch.compile({name})
+
+
+def _taken(argument):
+    if not isinstance(argument, torch.Tensor):
+        return argument  # a number: one compiled form serves all, as `dynamic=False` would not have
+    # With a storage of its own: the compiler does not take changes to one of several tensors of
+    # different types in one memory.
+    tensor = torch.from_dlpack(argument)
+    torch._dynamo.mark_static(tensor)  # each size is compiled for itself
+    return tensor
+
+
+@functools.wraps({name})
+def {name}(*arguments):
+    _compiled(*map(_taken, arguments))
+"""

@@ -1,0 +1,215 @@
+"""The bounds other than bandwidth, by the course in tests/courses/bounds. No GPU needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+from messages import text_of
+from syrupy.assertion import SnapshotAssertion
+
+from grader.authoring import lesson
+from grader.course import catalog
+from grader.grading import steps
+from grader.grading.plan import steps_of
+from grader.grading.steps.speed import measure as timing
+from grader.model.cases import Case
+from grader.model.errors import BrokenExercise
+from grader.model.exercise import Scored, Spec
+from grader.model.results import Failure, Speed
+from grader.reports.figures import speed_rows
+from grader.sandbox.executor import Call, KernelFailure
+from grader.sandbox.pretender import Pretender, zeros
+from grader.speed import reference_kernel
+from grader.speed.bounds import bound_of, find_bound
+from grader.speed.clock import BatchTime
+from grader.speed.implementation import Implementation
+from grader.speed.scored_case import arena_bytes, scored_case
+from grader.speed.slots import Slots
+
+COURSE = Path(__file__).parents[1] / "courses" / "bounds"
+SPECS = {exercise.name: exercise.spec for exercise in catalog.exercises(COURSE)}
+POLYNOMIAL, RMS, PRODUCT = (SPECS[name] for name in sorted(SPECS))
+
+
+def scored(spec: Spec, **changes: object) -> Spec:
+    return replace(spec, scored=replace(spec.scored, **changes))
+
+
+# -- what a spec must have
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        scored(RMS, bound="bandwidth", rows=4096),
+        replace(POLYNOMIAL, flops=None),
+        scored(POLYNOMIAL, dtype="int32"),
+        scored(RMS, against=None),
+        scored(RMS, against=COURSE / "gone.py"),
+    ],
+    ids=["rows", "no flops", "no peak", "no file named", "no file"],
+)
+def test_a_spec_that_lacks_what_its_bound_needs_is_broken(spec: Spec, snapshot: SnapshotAssertion):
+    with pytest.raises(BrokenExercise) as caught:
+        steps_of(spec)
+    assert text_of(caught.value) == snapshot
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_the_speed_is_graded_with_its_own_bound(name: str, snapshot: SnapshotAssertion):
+    assert steps.every()["speed"].asks(SPECS[name]) == snapshot
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_a_new_lesson_says_what_speed_is_compared_with(name: str, snapshot: SnapshotAssertion):
+    lines = lesson.skeleton(catalog.find(COURSE, name), SPECS[name]).split("\n")
+    first = next(n for n, line in enumerate(lines) if "**speed**" in line)
+    assert "\n".join(lines[first : first + 8]) == snapshot
+
+
+# -- work
+
+
+def test_work_is_operations_or_calls():
+    slots = SimpleNamespace(spec=PRODUCT, case=Case((8192, 4096), "bfloat16"))
+    assert find_bound("arithmetic").work(slots) == 2 * 8192 * 4096 * 4096
+    assert find_bound("reference").work(slots) == 1.0
+
+
+def test_the_product_of_a_dtype_does_its_operations(monkeypatch: pytest.MonkeyPatch):
+    """An edge of 8,192 gives 1.1e12 of them for one call."""
+    seen: list[object] = []
+    monkeypatch.setattr(
+        reference_kernel, "ReferenceKernel", lambda timed, file, server, arena: seen.append(timed)
+    )
+    slots = SimpleNamespace(spec=PRODUCT, case=Case((8192, 4096), "bfloat16"), calls=16)
+    servers = SimpleNamespace(fork_server=lambda *_, **__: None)
+    find_bound("arithmetic").reference(slots, servers, None)
+    [timed] = seen
+    assert (timed.entry.name, timed.calls, timed.spare) == (
+        *("product_bfloat16", [[8192]] * 16),
+        [8192],
+    )
+    assert timed.work == 2 * 8192**3
+
+
+# -- another implementation
+
+
+class FakeLink:
+    """A worker on the CPU that computes RMS in the arena; `answer` may be another one."""
+
+    def __init__(self, arena: object, answer: Callable[..., None]) -> None:
+        self._pretender = Pretender(RMS, answer, arena)
+        self.prepared: list[Call] = []
+
+    def call(self, calls: Sequence[Call]) -> None:
+        self._pretender.call(calls)
+
+    def prepare(self, calls: Sequence[Call]) -> None:
+        self.prepared = list(calls)
+
+    def stop(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def right(spec: Spec, inputs: object, outputs: dict[str, torch.Tensor]) -> None:
+    outputs["out"].copy_(spec.reference(inputs)["out"])
+
+
+def failing(spec: Spec, inputs: object, outputs: object) -> None:
+    raise KernelFailure(Failure(kind="exception", message="NameError: no such name"))
+
+
+def implementation(monkeypatch: pytest.MonkeyPatch, answer: Callable[..., None]) -> Implementation:
+    spec = scored(RMS, columns=40)
+    arena = SimpleNamespace(memory=torch.zeros(arena_bytes(spec, 8, 2), dtype=torch.uint8))
+    slots = Slots(spec, scored_case(spec, 8), 2, arena.memory)
+    link = FakeLink(arena, answer)
+    monkeypatch.setattr(reference_kernel, "WorkerLink", lambda *_: link)
+    monkeypatch.setattr(reference_kernel, "REST_S", 0.0)
+    made = Implementation(slots, b"", None, arena)
+    made.arena, made.link = arena, link
+    return made
+
+
+def test_an_implementation_gets_fresh_inputs_before_each_batch(monkeypatch: pytest.MonkeyPatch):
+    """What a kernel leaves in the slots, such as numbers that take long, is gone."""
+    made = implementation(monkeypatch, right)
+    made.arena.memory.fill_(255)
+    made.prepare()
+    assert bool((made.arena.memory == 255).all())  # they come while it is stopped
+    made.rest()
+    inputs = [made._slots._slots[n][0].view.clone() for n in range(2)]
+    assert not any(bool(each.isnan().any()) for each in inputs)
+    made.prepare()
+    made.rest()
+    assert not torch.equal(inputs[0], made._slots._slots[0][0].view)
+    assert len(made.link.prepared) == 2
+
+
+@pytest.mark.parametrize("answer", [zeros, failing], ids=["wrong", "fails"])
+def test_an_implementation_that_is_wrong_breaks_the_exercise(
+    monkeypatch: pytest.MonkeyPatch, answer: Callable[..., None], snapshot: SnapshotAssertion
+):
+    with pytest.raises(BrokenExercise) as caught:
+        implementation(monkeypatch, answer)
+    assert text_of(caught.value) == snapshot
+
+
+# -- sizes
+
+
+def test_an_arena_holds_tensors_that_do_not_grow():
+    """Of 03_product, the second factor is as large in a call of one row as in one of thousands."""
+    spec = scored(PRODUCT, columns=64)
+    few, many = (arena_bytes(spec, rows, 1) for rows in (64, 4096))
+    assert many - few == (4096 - 64) * 2 * 64 * 2
+    two = arena_bytes(spec, 64, 2)
+    assert two - few > 3 * 64 * 64 * 2
+
+
+def test_rows_too_few_to_be_timed_are_the_authors_fault(snapshot: SnapshotAssertion):
+    batch = BatchTime(window_s=0.002, claimed_s=0.00067, available=1 << 30)
+    with pytest.raises(BrokenExercise) as caught:
+        timing._require_long_batches(PRODUCT, [batch] * 9)
+    assert text_of(caught.value) == snapshot
+    timing._require_long_batches(PRODUCT, [replace(batch, claimed_s=0.0065)] * 9)
+    timing._require_long_batches(scored(PRODUCT, rows=None), [batch] * 9)
+
+
+# -- reports
+
+
+def timed(bound: str, **figures: object) -> Speed:
+    plain = {"case": "8192×4096 bfloat16", "bytes_moved": 1 << 27, "time_ms": 0.475}
+    plain |= {"bandwidth_gbps": 282.0, "ceiling_gbps": 385.0, "share": 0.733, "share_low": 0.729}
+    plain |= {"share_high": 0.735, "passing": 0.4, "great": 0.9, "goes": 10, "calls_per_go": 16}
+    plain |= {"first_call_s": 0.5, "latency_case": "1×1024 bfloat16", "latency_us": 61.5}
+    return Speed(bound=bound, **plain | figures)
+
+
+@pytest.mark.parametrize(
+    "speed",
+    [
+        timed("arithmetic", rate=579.2, reference_rate=790.4),
+        timed("reference", rate=1006.0, reference_rate=1017.0),
+        timed("bandwidth"),
+        timed("not_known_here", rate=3.0, reference_rate=4.0),
+    ],
+    ids=["arithmetic", "reference", "before other bounds", "of a bound that is gone"],
+)
+def test_figures_are_in_the_unit_of_the_bound(speed: Speed, snapshot: SnapshotAssertion):
+    assert speed_rows(speed, 80).plain.splitlines()[:2] == snapshot
+
+
+def test_every_bound_has_its_own_words():
+    specs = (POLYNOMIAL, RMS, replace(POLYNOMIAL, scored=Scored(dtype="float32")))
+    words = [(bound_of(spec).unit, bound_of(spec).held_to) for spec in specs]
+    assert len(set(words)) == len(words)
