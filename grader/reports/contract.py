@@ -8,7 +8,7 @@ from rich.text import Text
 
 from grader.course import Exercise
 from grader.grading import kind_of, points_of, steps_of
-from grader.model import BaseSpec, BrokenExercise, counted
+from grader.model import BaseSpec, BrokenExercise
 from grader.reports.layout import WIDEST, filled
 
 
@@ -43,7 +43,8 @@ def contract(exercise: Exercise, width: int = WIDEST) -> Text:
     for title, rows in (*kind.describe(spec), ("graded", _graded(spec))):
         page.append(f"\n{title}\n", style="bold")
         page.append(_two_columns(list(rows), width))
-    page.append(f"\n{_hints_left(exercise)}\n")
+    page.append("\nto read\n", style="bold")
+    page.append(_two_columns(list(_to_read(exercise)), width))
     return page
 
 
@@ -68,9 +69,12 @@ def _two_columns(rows: Sequence[tuple[str, str]], width: int) -> str:
     )
 
 
-def _hints_left(exercise: Exercise) -> str:
+def _to_read(exercise: Exercise) -> Iterator[tuple[str, str]]:
+    lesson = exercise.folder / "README.md"
+    if lesson.exists():
+        yield "lesson", lesson.relative_to(exercise.root).as_posix()
     first = f"`grader show {exercise.name} --hints 1`"
-    return f"{counted(len(exercise.any_spec.hints), 'hints')}; {first} prints the first"
+    yield "hints", f"{len(exercise.any_spec.hints)}; {first} prints the first"
 
 
 def hints(exercise: Exercise, count: int, width: int = WIDEST) -> Text:
