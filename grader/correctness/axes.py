@@ -16,7 +16,7 @@ from grader.correctness.source import calls, grid_line, grid_lines, last_name, l
 def exchanged_axes(
     evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None
 ) -> Reason | None:
-    """Explain rows or columns that are left out by two axes of a grid that are exchanged."""
+    """Explain rows or columns left out because two axes of the grid are exchanged."""
     if missing.ndim != 2 or len(evidence.launches or ()) != 1 or not evidence.launches:
         return None
     (across, down, _), (wide, high, _) = evidence.launches[0].grid, evidence.launches[0].block

@@ -78,7 +78,7 @@ class Argument:
         return needed
 
     def shape_for(self, inputs: Inputs) -> Shape | None:
-        """Return the shape beside these inputs; None where `like` gives it."""
+        """Return the argument's shape for these inputs; None where `like` gives it."""
         return self.shape(inputs) if callable(self.shape) else self.shape
 
     @property

@@ -170,7 +170,7 @@ class Spec(BaseSpec):
 
     `flops(case)` is the number of operations of one call, counted simply. An addition, a product, a
     division, a comparison and an exp are one each; what a second pass computes again counts once.
-    Only the roofline of `grader bench` uses it; no verdict does.
+    The roofline of `grader bench` and the bound `arithmetic` use it.
 
     `targets` are compute capabilities, such as 90, for which the step `compile` builds the kernel.
     Without a GPU the first one is required; without any that is 90.

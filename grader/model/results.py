@@ -119,7 +119,7 @@ class Speed(Record):
     """Measurements of the speed step. Bandwidths count the least bytes that the work needs."""
 
     case: str
-    bound: StepName = Field(default="bandwidth", description="what the speed is held against")
+    bound: StepName = Field(default="bandwidth", description="what the speed is compared with")
     bytes_moved: int = Field(description="bytes read and written by a perfect kernel, per call")
     time_ms: float = Field(description="milliseconds per call, median of the batches")
     bandwidth_gbps: float = Field(description="bytes_moved / time, in 1e9 bytes per second")

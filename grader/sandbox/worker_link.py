@@ -434,7 +434,7 @@ class WorkerLink:
             self._worker.channel.send({"op": operation, "seq": self._sequence, **message})
 
     def _answer(self, operation: str, limit_s: float) -> Reply:
-        """Receive the answer to the last message; a stopped worker resumes for it."""
+        """Receive the reply to the last message; resume a stopped worker first."""
         assert self._worker is not None
         of_the_file = operation != "map"  # `map` is ours: nothing of the learner's has run
         left_s = self._entry.limits.check_s - self._used_s if of_the_file else math.inf

@@ -1,4 +1,4 @@
-"""A bound as plain data and functions: what the speed of a kernel is held against."""
+"""A bound as plain data and functions: what the speed of a kernel is compared with."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ReferenceCalls:
 
 
 class Reference(Protocol):
-    """Timed work of ours beside the kernel's, in the same memory and by the same clock.
+    """Timed work of ours beside the kernel's, by the same clock.
 
     Rates are in units of the bound's work per second.
     """
@@ -51,18 +51,18 @@ class Reference(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """A figure that speeds are held against: `BOUND` in a file of `grader.speed.bounds`.
+    """A figure that speeds are compared with: `BOUND` in a file of `grader.speed.bounds`.
 
     `work(slots)` is the work of one call of the scored case, such as bytes, operations, or 1 for
-    the call itself. `reference(slots, fork_servers, arena)` starts what shows in the same run how
-    much of it this GPU does a second. `fault` describes in one sentence what a spec lacks for this
-    bound, and is None for a spec that it can time. `explain` adds to a measured speed why it is not
-    higher, as `speed.explanation.with_explanation` does.
+    the call itself. `reference(slots, fork_servers, arena)` starts the reference, which
+    shows how much of this work the GPU does a second, in the same run. `fault` describes in one
+    sentence what a spec lacks for this bound, or returns None. `explain` adds the reason why a
+    speed is not higher, as `speed.explanation.with_explanation` does.
 
     A share above `most` means that work was left out; None where no share is impossible.
 
-    The rest is for reports. `unit` is such as GB/s, and `scale` how many units of work per second
-    are one. `rate_name` names such a rate. `held_to` and `limit` complete "93 % of ...", in a
+    The rest is for reports. A rate in `unit`, such as GB/s, is `scale` units of work per second;
+    `rate_name` names it. `held_to` and `limit` complete "93 % of ...", in a
     report and where that is impossible; `measured_by` completes "compared with ...".
     """
 

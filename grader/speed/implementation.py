@@ -14,8 +14,8 @@ from grader.speed.slots import Slots
 class Implementation(ReferenceKernel):
     """Another implementation of the exercise, called on the exercise's own slots.
 
-    The judge fills them anew before each batch, so that nothing which the learner's kernel left
-    there can slow it down. Its work is 1 for each call.
+    The judge fills them anew before each batch, so that what the learner's kernel left there is no
+    input. Its work is 1 for each call.
     """
 
     def __init__(
@@ -31,13 +31,13 @@ class Implementation(ReferenceKernel):
             )
         except KernelFailure as error:
             raise BrokenExercise(
-                f"The implementation that speed is held against fails: {error.failure.message}.",
+                f"The implementation that speed is compared with fails: {error.failure.message}.",
                 "Correct the file that the spec's `Scored` names as `against`.",
             ) from None
         if not contents.outputs_right():
             self.close()
             raise BrokenExercise(
-                f"The implementation that speed is held against is wrong for {slots.case.headline}"
+                f"The implementation that speed is compared with is wrong for {slots.case.headline}"
                 ".",
                 "Correct the file that the spec's `Scored` names as `against`, or the spec's "
                 "`reference`.",

@@ -1,4 +1,4 @@
-"""Products of square matrices as fast as this GPU multiplies: they measure its arithmetic peak.
+"""Products of large square matrices: how many operations a second torch gets out of this GPU.
 
 A worker imports this file like a learner's. Its matrices are its own: what a learner's kernel
 leaves in the arena makes no product slower.

@@ -1,7 +1,7 @@
-"""Timed work of ours in a worker of its own: what the speed of a learner's kernel is held against.
+"""Timed work of ours in a worker of its own: what a learner's kernel is compared with.
 
-It runs in the same memory and by the same clock as a learner's kernel. It is ours and needs no
-checks, so its times are those of CUDA events.
+It is ours and needs no checks, so its times are those of CUDA events, without the judge's
+correction.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ReferenceKernel:
         time.sleep(max(0.0, self._ready_since + REST_S - time.monotonic()))
 
     def time_batch(self, contents: SlotContents = EMPTY) -> BatchTime:
-        """Call the prepared kernel on every slot; its outputs are compared only to take as long."""
+        """Call the prepared kernel on every slot. Compare outputs, as after a learner's calls."""
         calls, spare = self._timed.calls, self._timed.spare
         return claimed_time(self._link, len(calls), window(self._link, spare, contents))
 

@@ -46,8 +46,8 @@ def reserve_for_judge(piece_bytes: int) -> None:
 def reserve_from_kernel(held_bytes: int) -> Tensor | None:
     """Occupy all free memory beyond the kernel's allowance; None when nothing lies beyond it.
 
-    While the tensor lives, a kernel cannot hold more than in the memory step. The judge gets no
-    more memory either: `reserve_for_judge` must come first.
+    While the tensor lives, a kernel cannot hold more than it did in the memory step. The judge
+    gets no more memory either: `reserve_for_judge` must come first.
     """
     spare = free_bytes() - allowance(held_bytes)
     return torch.empty(spare, dtype=torch.uint8, device="cuda") if spare > 0 else None

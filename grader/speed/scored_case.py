@@ -43,7 +43,7 @@ def bytes_per_row(spec: Spec, case: Case | None = None) -> int:
     The row is of the scored case, or of another with rows as long and of the same dtype.
     """
     few = scored_case(spec, FEW) if case is None else replace(case, shape=(FEW, *case.shape[1:]))
-    # A tensor that does not grow, like the output of a reduction, is lost in the division.
+    # A small tensor that does not grow, like the output of a reduction, is lost in the division.
     return max(1, sum(_tensor_bytes(spec, few).values()) // FEW)
 
 

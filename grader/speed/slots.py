@@ -245,10 +245,10 @@ class Slots:
         return rows
 
     def _sampled_lines(self, answer: Tensor, rows: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Choose lines along the last axis of an answer: of a vector, elements.
+        """Choose which lines along the last axis to compare: of a vector, which elements.
 
-        The answer has these rows of the output; without any, it has all of them. Returns the
-        numbers of the lines in the answer, and in the output.
+        `rows` are the output's rows that `answer` has; None means all. Returns the numbers of the
+        lines in `answer`, and in the output.
         """
         count = SAMPLED_ROWS if answer.ndim > 1 else SAMPLED_ELEMENTS
         if rows is None:

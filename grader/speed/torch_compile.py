@@ -9,9 +9,9 @@ from grader.model import Spec
 def compiled(spec: Spec, sizes: int = 2) -> str:
     """Return the code that, behind the text of an `eager.py`, compiles it with torch.compile.
 
-    It is compiled for so many sizes, each of them for itself.
+    Up to `sizes` sizes are compiled separately.
 
-    An entry that takes a library's own arrays converts them first, which is no work for a compiler:
+    An entry that takes a library's own arrays converts them first, which torch.compile cannot do:
     the function on tensors that it calls is compiled.
     """
     takes_tensors = backends.find(spec.backend).takes_tensors

@@ -65,7 +65,7 @@ SPEC = Spec(
         "The place of a kept value is the number of kept values before it. Give each thread a 1 if "
         "it keeps its value, else a 0: a running sum of these counts the kept ones.",
         "`counts[t] = 0`, and `counts[t] = 1` where `value > 0`. Then all threads call "
-        "`running_sums(counts)`, which is there and has all barriers that are needed.",
+        "`running_sums(counts)`, which is written and has its barriers.",
         "Now `counts[t]` counts the value itself, too. So it goes to `out[counts[t] - 1]`, if it "
         "is kept.",
         "`counts[THREADS - 1]` is how many are kept in all. The threads with that number "

@@ -12,7 +12,7 @@ from grader.authoring.lint.source import Source
 
 
 def loads_without_mask(source: Source) -> Iterator[Match]:
-    """Find loads without a mask whose own offsets every store compares with the end."""
+    """Find loads without a mask where every store has one that bounds the load's offsets."""
     for kernel in block_kernels(source):
         masks = [_mask(store, 2) for store in kernel.stores if kernel.is_block(store.args[0])]
         if not masks or None in masks:

@@ -33,7 +33,7 @@ class Action(StrEnum):
 
 
 class State(StrEnum):
-    """The state of a released file's path that holds no plain file."""
+    """The reasons why the path of a released file holds no plain file."""
 
     MISSING = "missing"
     LINK = "link"

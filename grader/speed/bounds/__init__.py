@@ -1,4 +1,4 @@
-"""Bounds that speed is held against: each is a file in here that defines `BOUND`.
+"""Bounds that speed is compared with: each is a file in here that defines `BOUND`.
 
 Adding one registers it. They import nothing heavy before they measure.
 """
@@ -40,16 +40,16 @@ def bound_of(spec: Spec) -> Bound:
 
 
 def is_impossible(share: float, name: str) -> bool:
-    """Report whether no honest kernel reaches the share; a bound that is not known allows least."""
+    """Report whether no honest kernel reaches the share. Unknown bounds have the least limit."""
     bound = discover(__name__, "BOUND", Bound).get(name)
     most = IMPOSSIBLE if bound is None else bound.most
     return most is not None and share > most
 
 
 def rates_of(speed: Speed) -> tuple[Bound, float, float]:
-    """Return a record's bound, and the work a second of kernel and reference in the bound's unit.
+    """Return a record's bound, and the rates of kernel and reference in the bound's unit.
 
-    It is bandwidth where nobody knows the bound here, and where the record has bandwidths alone.
+    An unknown bound and a record without such rates give bandwidth.
     """
     known = discover(__name__, "BOUND", Bound)
     if speed.bound not in known or speed.rate is None or speed.reference_rate is None:

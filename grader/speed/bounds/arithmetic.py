@@ -1,4 +1,4 @@
-"""The bound `arithmetic`: operations of a dtype a second, by torch's matrix product."""
+"""The bound `arithmetic`: operations of a dtype a second, measured with torch's matrix product."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def fault(spec: Spec) -> str | None:
     if spec.flops is None:
         return "the bound arithmetic needs `flops`: a function of a case to its operations"
     if scored.dtype not in EDGES:
-        return f"the bound arithmetic has a peak for {', '.join(EDGES)}, and not for {scored.dtype}"
+        return f"the bound arithmetic is for {', '.join(EDGES)}, and not for {scored.dtype}"
     return None
 
 

@@ -139,7 +139,7 @@ class Threads:
         self._acted.append(self._acted[turn])
 
     def own(self, moment: int) -> bool:
-        """Report whether the acting thread acted at this moment, after the last barrier."""
+        """Report whether the acting thread itself made this access since the last barrier."""
         return moment >= self.turn or (
             moment >= self.interval and self._turns[moment] == self._turns[self.turn]
         )

@@ -188,7 +188,7 @@ class _Rows:
         self._raced = _raced(log)
 
     def of(self, act: _Act, number: int, most: int) -> list[tuple[int, ...]]:
-        """Return an act's rows: of more than `most` lanes the first, the last, and faulty ones."""
+        """Return an act's rows. Above `most` lanes, keep the first, the last and faulty ones."""
         noted, lanes = act.noted, act.lanes
         values = np.zeros(0, np.int64) if noted.bits is None else noted.bits[act.row]
         if noted.addresses is None:

@@ -196,7 +196,7 @@ def execute(launch: Launch, arguments: Sequence[Value]) -> None:
 
 
 def _take_turns(launch: Launch, arguments: Sequence[Value]) -> None:
-    """Execute a program at a time, since one may wait for another."""
+    """Execute the programs in turns, since one may wait for another."""
     turns = Turns(lambda: launch.memory.changes)
     entry = launch.program.module.entry
     programs = range(launch.programs)

@@ -115,7 +115,7 @@ def jobs(grading: Grading) -> list[Job]:
 
 
 def _first_forms(kernels: Sequence[Specialisation]) -> Sequence[Specialisation]:
-    """Return the forms without those among which a benchmark chose, but for the first of each."""
+    """Return the forms without those that autotuning tried, except the first of each kernel."""
     tried = {kernel.kernel: kernel for kernel in reversed(kernels) if kernel.trial}
     return [one for one in kernels if not one.trial or one is tried[one.kernel]]
 

@@ -1,4 +1,4 @@
-"""The step `counts`: what single threads, warps or programs do, held against budgets."""
+"""The step `counts`: what single threads, warps or programs do, compared with budgets."""
 
 from __future__ import annotations
 

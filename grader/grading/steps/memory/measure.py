@@ -119,14 +119,14 @@ def growing_bytes(half: int, whole: int) -> int:
 def counted_bytes(half: int, whole: int, allowance: int) -> int:
     """Return the bytes that count, from those held at half the rows and at all of them.
 
-    They are the bytes that grow, and the excess of the others over the fixed `allowance`:
+    They are the bytes that grow, and of the others those beyond the fixed `allowance`:
     growing + max(0, whole - growing - allowance).
     """
     return max(growing_bytes(half, whole), whole - allowance)
 
 
 def _held(kernel: WorkerLink, slots: Slots) -> int:
-    """Return the most bytes that a new worker holds during a call like one that it did before.
+    """Return the most bytes that a warmed-up new worker holds in one call.
 
     The first call loads, compiles and tunes, and the worker gives back what that no longer needs.
     Raises KernelFailure when the call fails, or its output is wrong: a worker that does nothing
