@@ -12,7 +12,8 @@ A line is right if a frame, the message or the hint names one of the row's lines
 the line that changed; where the kernel fails at a line, as out of bounds, also one that depends on
 it. A cause is the result's own word, or what its sentences or its kind of failure state. It
 misleads if the row neither has it nor permits it. A mutant whose cause is not clear is judged for
-its line alone.
+its line alone. A report that named every line would always be right: the numbers of lines that
+reports name, their median and their 90th percentile, show whether it does.
 
 Exit code 1 when a kernel passes.
 """
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import sys
 import tempfile
@@ -158,7 +160,15 @@ def summed(verdicts: Sequence[Verdict]) -> dict[str, Any]:
         "judged_for_cause": len(judged),
         "right_cause": sum(bool(one.right_cause) for one in judged),
         "misleads": sum(bool(one.misleads) for one in judged),
+        "lines_median": _percentile(50, verdicts),
+        "lines_90th": _percentile(90, verdicts),
     }
+
+
+def _percentile(share: int, verdicts: Sequence[Verdict]) -> int:
+    """Return the number of lines that so many of 100 reports name at most."""
+    numbers = sorted(len(one.lines) for one in verdicts)
+    return numbers[math.ceil(share / 100 * len(numbers)) - 1] if numbers else 0
 
 
 def parts(verdicts: Sequence[Verdict]) -> dict[str, dict[str, Any]]:
@@ -193,10 +203,13 @@ def record_of(verdicts: Sequence[Verdict], count: int, wall_s: float) -> dict[st
 
 
 def table(record: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of the printed table: counts, then shares in per cent."""
+    """Yield the lines of the printed table: counts, shares in per cent, and numbers of lines.
+
+    Of these numbers, the median is before the stroke, and the 90th percentile after it.
+    """
     columns = ("seen", "held_out", "mutants", "all")
-    yield f"{'':<22}" + "".join(f"{name.replace('_', ' '):^22}" for name in columns)
-    yield f"{'exercise':<22}" + f"{'n  line cause mislead':>22}" * len(columns)
+    yield f"{'':<22}" + "".join(f"{name.replace('_', ' '):^28}" for name in columns)
+    yield f"{'exercise':<22}" + f"{'n  line cause mislead named':>28}" * len(columns)
     for name, row in (*record["exercises"].items(), ("total", record["total"])):
         yield f"{name:<22}" + "".join(_cells(row[column]) for column in columns)
 
@@ -205,7 +218,8 @@ def _cells(sums: dict[str, int]) -> str:
     of, judged = sums["kernels"], sums["judged_for_cause"]
     line = _share(sums["right_line"], of)
     cause, misleads = (_share(sums[key], judged) for key in ("right_cause", "misleads"))
-    return f"{of:>5}{line:>6}{cause:>5}{misleads:>6}"
+    named = f"{sums['lines_median']}/{sums['lines_90th']}" if of else "-"
+    return f"{of:>5}{line:>6}{cause:>5}{misleads:>6}{named:>6}"
 
 
 def _share(part: int, of: int) -> str:

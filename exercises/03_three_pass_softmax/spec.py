@@ -82,7 +82,7 @@ MISTAKES = (
         hint="The maximum is that of the last block alone. Compare with the highest so far: "
         "highest = tl.maximum(highest, x).",
         blocked=_of_last_maximum,
-        near=(r"^\w+ = (x|tl\.max\()",),
+        near=(r"^\w+ = (x\b|tl\.max\()",),
     ),
     Mistake(
         cause="tail",

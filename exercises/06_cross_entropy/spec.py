@@ -227,7 +227,7 @@ MISTAKES = (
         hint="The gradient is the softmax alone: grad_scale is missing at the target, where the "
         "one-hot vector is 1.",
         reference=partial(_gradient, 0.0),
-        near=(r"store\(logits", r"store\("),
+        near=(r"\b(grad_scale|scale|g) ?\*", r"store\(logits", r"store\("),
     ),
     Mistake(
         cause="formula",

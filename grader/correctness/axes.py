@@ -102,16 +102,18 @@ def unused_axis(
         for axis in (0, 1, 2)
         if call.args and ast.unparse(call.args[0]) == str(axis)
     }
-    for axis, programs in enumerate(evidence.launches[0].grid):
+    grid = evidence.launches[0].grid
+    for axis, programs in enumerate(grid):
         if programs > 1 and axis not in asked and asked:
             lanes = [c.lineno for c in calls(kernel, "arange")]
             numbered = {c.lineno for c in calls(kernel, "program_id")}
             plain = [line for line in lanes if line not in numbered]
+            single = [c.lineno for other, c in asked.items() if grid[other] == 1]
             return Reason(
                 "program_id_unused",
                 f"the grid has {programs:,} programs along axis {axis}, and the kernel never asks "
                 f"for tl.program_id({axis})?",
-                (plain or sorted(numbered))[0],
+                (single or plain or sorted(numbered))[0],
             )
     lines = {each.lineno for each in evidence.text.launches}
     axes = [

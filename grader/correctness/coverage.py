@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+from collections.abc import Sequence
 
 from torch import Tensor
 
@@ -29,6 +30,7 @@ from grader.correctness.unreached import (
     number_in_no_address,
     turn_in_no_address,
     unused_turn,
+    whole_blocks_only,
 )
 
 NUMBERS = ("program_id", "blockIdx", "grid")
@@ -49,6 +51,7 @@ def reason(evidence: Evidence, missing: Tensor, name: str) -> Reason | None:
             _one_too_few,
             _rounded,
             ends_a_block_early,
+            whole_blocks_only,
             unused_axis,
             _sum_of_numbers,
             _sides,
@@ -113,7 +116,7 @@ def _number_unused(
         "the kernel multiply it by the size of a block?"
     )
     if not used:
-        places = lines_with(kernel, "arange", "threadIdx")
+        places = _fixed_places(kernel, stores) or lines_with(kernel, "arange", "threadIdx")
         line = places[0] if places else evidence.line_of(evidence.bad[0])
         return Reason("program_id_unused", question, line)
     for call in calls(kernel, "program_id"):
@@ -135,6 +138,20 @@ def _number_unused(
                 line = min((n for n in after if n > call.lineno), default=call.lineno)
                 return Reason("program_id_unused", question, line)
     return None
+
+
+def _fixed_places(kernel: ast.FunctionDef, stores: Sequence[int]) -> list[int]:
+    """Return the lines that give a name in the index of a store one number, as in `row = 0`."""
+    return [
+        given[0].lineno
+        for node in ast.walk(kernel)
+        if isinstance(node, ast.Subscript) and node.lineno in stores
+        for name in sorted(names_in(node.slice))
+        for given in [assigned(kernel, name)]
+        if len(given) == 1
+        and isinstance(given[0], ast.Assign)
+        and isinstance(given[0].value, ast.Constant)
+    ]
 
 
 def _ignores_rows(evidence: Evidence, kernel: ast.FunctionDef) -> bool:

@@ -198,7 +198,10 @@ def _is_lowered(function: ast.AST, call: ast.Call) -> bool:
 
 
 def assigned(function: ast.AST, name: str) -> list[ast.stmt]:
-    """Return the statements of a function that assign to a name, in the order of the text."""
+    """Return the statements of a function that assign to a name, in the order of the text.
+
+    Those that assign to an element of an array of that name count as well.
+    """
     found: list[ast.stmt] = []
     for node in ast.walk(function):
         targets: list[ast.expr] = []
@@ -206,11 +209,17 @@ def assigned(function: ast.AST, name: str) -> list[ast.stmt]:
             targets = node.targets
         elif isinstance(node, ast.AugAssign | ast.AnnAssign | ast.For):
             targets = [node.target]
-        flat = [part for target in targets for part in ast.walk(target)]
-        if any(isinstance(part, ast.Name) and part.id == name for part in flat):
+        if any(name in _assigned_names(target) for target in targets):
             assert isinstance(node, ast.stmt)
             found.append(node)
     return sorted(found, key=lambda node: node.lineno)
+
+
+def _assigned_names(target: ast.expr) -> set[str]:
+    """Return the names that a target sets: `a` and `b` of `a, b[i]`, for `i` stays as it is."""
+    if isinstance(target, ast.Tuple | ast.List):
+        return set().union(*map(_assigned_names, target.elts))
+    return {root_of(target.value if isinstance(target, ast.Starred) else target)}
 
 
 def names_in(node: ast.AST) -> set[str]:
@@ -240,7 +249,7 @@ def computed_at(source: Source, line: int) -> int:
     if function is None:
         return line
     statement = statement_at(function, line)
-    value = _stored(statement)
+    value = stored_value(statement)
     for _ in range(4):
         value = _bare(value)
         if isinstance(value, ast.Name):
@@ -250,7 +259,7 @@ def computed_at(source: Source, line: int) -> int:
                 return line
             chosen = (sums or earlier)[-1]
         elif isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name):
-            stores = _stores_into(function, value.value.id, line)
+            stores = stores_into(function, value.value.id, line)
             if not stores:
                 return line
             chosen = stores[0]
@@ -258,13 +267,14 @@ def computed_at(source: Source, line: int) -> int:
             return line
         if isinstance(chosen, ast.For) or calls(chosen, "load"):
             return line
-        line, value = chosen.lineno, _stored(chosen)
+        line, value = chosen.lineno, stored_value(chosen)
         if isinstance(chosen, ast.AugAssign):
             return line
     return line
 
 
-def _stored(statement: ast.stmt | None) -> ast.expr | None:
+def stored_value(statement: ast.stmt | None) -> ast.expr | None:
+    """Return what a statement assigns, stores or adds: of a call, the argument for it."""
     if isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign):
         return statement.value
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
@@ -289,7 +299,7 @@ def _bare(value: ast.expr | None) -> ast.expr | None:
     return value
 
 
-def _stores_into(function: ast.AST, name: str, before: int) -> list[ast.stmt]:
+def stores_into(function: ast.AST, name: str, before: int) -> list[ast.stmt]:
     """Return the plain assignments to elements of an array, which are no step of a tree."""
     return sorted(
         (
@@ -329,9 +339,11 @@ def grid_line(source: Source) -> int:
         for node in ast.walk(host):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Subscript):
                 continue
-            for name in sorted(names_in(node.func.slice))[:MOST_NAMES]:
+            names = sorted(names_in(node.func.slice))[:MOST_NAMES]
+            for name in names:
                 if made := _return_lines(source, name):
                     return made[0]
+            for name in names:
                 for statement in assigned(host, name):
                     value = getattr(statement, "value", None)
                     if isinstance(value, ast.Tuple | ast.BinOp | ast.Call):

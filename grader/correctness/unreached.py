@@ -10,7 +10,7 @@ from torch import Tensor
 from grader.correctness.addresses import accesses, depends_on
 from grader.correctness.evidence import Evidence
 from grader.correctness.reason import Reason, programs_of
-from grader.correctness.source import lines_with, names_in
+from grader.correctness.source import calls, lines_with, names_in
 
 
 def _accesses_of(evidence: Evidence, name: str) -> Iterator[tuple[ast.FunctionDef, ast.Call]]:
@@ -94,3 +94,37 @@ def ends_a_block_early(
                 node.lineno,
             )
     return None
+
+
+def whole_blocks_only(
+    evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None
+) -> Reason | None:
+    """Explain an `if` around a store that only whole blocks get through: `start + B <= n`."""
+    for node in () if kernel is None else ast.walk(kernel):
+        if isinstance(node, ast.If) and _asks_for_a_whole_block(node.test) and _stores_in(node):
+            return Reason(
+                "tail",
+                f"`{ast.unparse(node.test)[:60]}` lets only whole blocks through, and leaves out "
+                "the last, shorter one: store each element that is inside, whatever its block.",
+                node.lineno,
+            )
+    return None
+
+
+def _asks_for_a_whole_block(test: ast.expr) -> bool:
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return False
+    left, right = test.left, test.comparators[0]
+    if not isinstance(test.ops[0], ast.LtE) or not isinstance(right, ast.Name | ast.Attribute):
+        return False
+    size = left.right if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Add) else None
+    if isinstance(size, ast.Constant):
+        return isinstance(size.value, int) and size.value > 1
+    return isinstance(size, ast.Name) and size.id.isupper()
+
+
+def _stores_in(node: ast.If) -> bool:
+    parts = [part for each in node.body for part in ast.walk(each)]
+    return any(
+        isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store) for part in parts
+    ) or any(calls(each, "store") for each in node.body)

@@ -15,7 +15,7 @@ def with_cause_of_text(failure: Failure, grading: Grading) -> Failure:
     spec = grading.exercise.any_spec
     if failure.kind in OUTPUTS or not grading.options.shrink or not isinstance(spec, Spec):
         return failure
-    from grader.correctness import Evidence, explain
+    from grader.correctness import Evidence, endless_loop, explain
 
     backend = backends.find(spec.backend)
     evidence = Evidence(
@@ -28,6 +28,10 @@ def with_cause_of_text(failure: Failure, grading: Grading) -> Failure:
         rounded_up=backend.hints.rounded_up,
     )
     found = explain(evidence, grading.note)
+    if found is None and failure.kind == "timeout":
+        line, asked = endless_loop(evidence)
+        told = failure.model_copy(update={"hint": f"{failure.hint or ''} {asked}".strip() or None})
+        return with_line(told, grading.source, line)
     if found is None:
         return failure
     cause, explanation = found

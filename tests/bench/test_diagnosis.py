@@ -196,9 +196,18 @@ def test_shares_are_of_the_kernels_that_are_judged(script: ModuleType, tmp_path:
     ]
     (*_, total) = script.table(script.record_of(verdicts, 1, 1.5))
     assert total.split() == [
-        *("total", "1", "100%", "0%", "0%", "0", "-", "-", "-"),
-        *("1", "0%", "-", "-", "2", "50%", "0%", "0%"),
+        *("total", "1", "100%", "0%", "0%", "1/1", "0", "-", "-", "-", "-"),
+        *("1", "0%", "-", "-", "0/0", "2", "50%", "0%", "0%", "0/1"),
     ]
+
+
+def test_the_numbers_of_lines_that_reports_name_are_kept(
+    script: ModuleType, tmp_path: Path
+) -> None:
+    reports = [failed("value", "", "", *range(1, count + 1)) for count in (1, 1, 1, 2, 2, 2, 2, 2)]
+    reports += [failed("value", "", "", *range(1, 8)), failed("value", "", "", *range(1, 10))]
+    sums = script.summed([script.judge(row(tmp_path), "mistake", each) for each in reports])
+    assert (sums["lines_median"], sums["lines_90th"]) == (2, 7)
 
 
 def test_a_cause_that_the_vocabulary_lacks_misleads_and_is_listed(

@@ -282,6 +282,7 @@ def running(exponent: str, block: str = "tl.max(x)") -> Evidence:
     )
 
 
+PRODUCT = spec_of(lambda i: {"out": i["x"] * i["y"]}, "x", "y")
 SUM = spec_of(lambda i: {"out": i["x"] + i["y"] * 1.0}, "x", "y")
 
 
@@ -621,6 +622,14 @@ EXAMPLES = shown(
             partial(left_out, lambda i: {"out": i["x"] + i["y"] * i["y"]}),
         ),
         "an input that is a half": ("left_out", partial(left_out, lambda i: {"out": i["x"] + 0.5})),
+        "an output of zeros, as an input of zeros gives": (
+            "left_out",
+            partial(evidence_of, PRODUCT, lambda i: {"out": i["x"] * 0.0}, (6,), (9,)),
+        ),
+        "one element that is 0": (
+            "left_out",
+            partial(evidence_of, PRODUCT, lambda i: {"out": i["x"] - i["x"]}, (1,), (1,)),
+        ),
         "another factor": ("left_out", partial(scaled, 0.3)),
     }
 )

@@ -18,6 +18,7 @@ from grader.sandbox.failures import CAUSES
 ROOT = Path(__file__).parents[2]
 # Files that recognize several causes, and name each where they explain it.
 SEVERAL = {
+    "added_twice",
     "block_step",
     "filled_lanes",
     "index_below_zero",

@@ -178,7 +178,7 @@ OPEN = (Bad("kills_parent.py", CORRECTNESS, "protocol"),)
 NUMBA = (
     Bad("numba_entry_is_jitted.py", LOAD, "not_callable"),
     Bad("numba_raises.py", CORRECTNESS, "exception", lines=(13, 9)),
-    Bad("numba_loops.py", CORRECTNESS, "timeout"),
+    Bad("numba_loops.py", CORRECTNESS, "timeout", (8,)),
     Bad("numba_has_no_check.py", CORRECTNESS, "out_of_bounds", lines=(13, 9)),
     Bad("numba_catches.py", CORRECTNESS, "out_of_bounds", lines=(14, 9)),
     Bad("numba_block_too_large.py", CORRECTNESS, "launch_refused", lines=(14,)),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from grader.correctness.addresses import depends_on
 from grader.correctness.cause import VALUES, Cause, Explanation
 from grader.correctness.evidence import Evidence
-from grader.correctness.source import assigned, names_in
+from grader.correctness.source import assigned, calls, last_name, names_in
 
 
 def explain(evidence: Evidence) -> Explanation | None:
@@ -27,7 +27,8 @@ def explain(evidence: Evidence) -> Explanation | None:
 def _replaced(kernel: ast.FunctionDef, loop: ast.For | ast.While) -> Iterator[tuple[str, int]]:
     """Yield names that begin before a loop, and that its turns set without a look at them.
 
-    What a turn uses itself, such as the block that it has loaded, is no accumulator.
+    What a turn uses itself, such as the block that it has loaded, is no accumulator; a maximum is
+    one that begins at -inf.
     """
     inside = [node for each in loop.body for node in ast.walk(each)]
     head = {id(n) for n in ast.walk(loop.target)} if isinstance(loop, ast.For) else set()
@@ -38,12 +39,31 @@ def _replaced(kernel: ast.FunctionDef, loop: ast.For | ast.While) -> Iterator[tu
             isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
             for node in inside
         )
-        if not before or read or len(given) != 1 or not isinstance(given[0], ast.Assign):
+        if not before or len(given) != 1 or not isinstance(given[0], ast.Assign):
+            continue
+        if read and not _is_lowest(before[-1]):
             continue
         if any(id(node) in head for node in given[0].targets):
             continue
         if _used_after(kernel, loop, name) and not depends_on(kernel, given[0].value, name):
-            yield name, given[0].lineno
+            yield name, _made_at(kernel, loop, given[0])
+
+
+def _is_lowest(statement: ast.stmt) -> bool:
+    """Say whether a statement gives a name -inf, and nothing else."""
+    value = getattr(statement, "value", None)
+    if isinstance(value, ast.Call) and last_name(value.func) == "float" and value.args:
+        value = value.args[0]
+    return isinstance(value, ast.Constant) and value.value == "-inf"
+
+
+def _made_at(kernel: ast.FunctionDef, loop: ast.For | ast.While, given: ast.Assign) -> int:
+    """Return the line that computes a value, where another name of the same turn holds it."""
+    if isinstance(given.value, ast.Name):
+        earlier = [each for each in assigned(kernel, given.value.id) if _spans(loop, each.lineno)]
+        if len(earlier) == 1 and not calls(earlier[0], "load"):
+            return earlier[0].lineno
+    return given.lineno
 
 
 def _set_in(body: list[ast.stmt]) -> set[str]:

@@ -15,6 +15,8 @@ from grader.model import Inputs
 def explain(evidence: Evidence) -> Explanation | None:
     """Explain by the reference's outputs for an input, or a factor, that is 0 or 1 throughout."""
     given = [a.name for a in evidence.spec.arguments if a.role == "in"]
+    if not any(bool(evidence.outputs[name].any()) for name in evidence.bad):
+        return None  # a product is 0 for many a reason
     for name in given if len(given) > 1 else []:
         if not isinstance(evidence.inputs.get(name), Tensor):
             continue

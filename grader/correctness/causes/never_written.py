@@ -6,6 +6,7 @@ from torch import Tensor
 
 from grader.correctness.cause import Cause, Explanation
 from grader.correctness.coverage import reason
+from grader.correctness.deciding import stores_of
 from grader.correctness.evidence import Evidence
 from grader.correctness.gaps import ask_about_gaps
 from grader.correctness.mismatch import describe_where
@@ -23,7 +24,7 @@ def explain(evidence: Evidence) -> Explanation | None:
             hint = asked or f"{said}{found.question}"
             return Explanation(_with_line(evidence, hint, found.line), found.line, found.cause)
         if asked is not None:
-            return Explanation(asked, evidence.line_of(name))
+            return Explanation(asked, max(stores_of(evidence, name), default=0))
     return None
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from torch import Tensor
 
 from grader.correctness.acceptance import right_of
+from grader.correctness.accesses import lines_of
 from grader.correctness.cause import Cause, Explanation
 from grader.correctness.evidence import Evidence, Witness
 from grader.model import Inputs
@@ -31,9 +32,16 @@ def _of_input(evidence: Evidence) -> Explanation | None:
                     return Explanation(
                         f"The output is that of {argument.name} read one place {where} the right "
                         "one: is an index off by one?",
-                        evidence.line_of(evidence.bad[0]),
+                        _reading(evidence, argument.name),
                     )
     return None
+
+
+def _reading(evidence: Evidence, name: str) -> int:
+    """Return the one line that reads an argument, or the line that computes what is stored."""
+    lines = {use.line for use in evidence.uses if use.argument == name and use.reads}
+    lines = lines or set(lines_of(evidence.text, name, reading=True))
+    return lines.pop() if len(lines) == 1 else evidence.line_of(evidence.bad[0])
 
 
 def _shifted(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 from grader.correctness.accesses import lines_of
+from grader.correctness.addresses import arguments_of, grid_of
 from grader.correctness.cause import Cause, Explanation
 from grader.correctness.evidence import Evidence
+from grader.correctness.source import calls
 
 UNSHARED = ("the busiest thread reads shared", "the busiest thread writes to shared")
 ELEMENTS = re.compile(r"every element of (\w+) is (read|written) ")
@@ -34,11 +37,34 @@ def explain(evidence: Evidence) -> Explanation | None:
                 return Explanation(hint, line, cause)
         return None
     argument, verb = found.groups()
+    if extra := _further_axis(evidence):
+        return extra
     lines = lines_of(evidence.text, argument, reading=verb == "read")
     if not lines:
         return Explanation(hint)
     numbers = f"line {lines[0]}" if len(lines) == 1 else f"lines {', '.join(map(str, lines))}"
     return Explanation(f"{hint} {argument} is {verb} at {numbers}.", lines[-1])
+
+
+def _further_axis(evidence: Evidence) -> Explanation | None:
+    """Explain programs along an axis that no kernel asks for: each does the work of the first."""
+    if evidence.threads:
+        return None
+    for kernel in evidence.text.kernels:
+        asked = [ast.unparse(each) for call in calls(kernel, "program_id") for each in call.args]
+        for launch, host, _ in arguments_of(evidence.text, kernel):
+            grid = grid_of(evidence.text, launch, host)
+            axis = len(grid) - 1
+            one = isinstance(grid[-1], ast.Constant) and grid[-1].value == 1
+            if axis and asked and asked == ["0"] * len(asked) and not one:
+                return Explanation(
+                    f"{evidence.quoted(launch.lineno)} starts programs along {len(grid)} axes, and "
+                    f"{kernel.name} never asks for tl.program_id({axis}): all programs along that "
+                    "axis do the same work. The brackets hold numbers of programs alone; how many "
+                    "threads a program has is num_warps.",
+                    launch.lineno,
+                )
+    return None
 
 
 CAUSE = Cause(

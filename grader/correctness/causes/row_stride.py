@@ -24,7 +24,7 @@ def explain(evidence: Evidence) -> Explanation | None:
         return None
     if not _first_row_is_right(evidence) or evidence.passes(replace(case, pad=0)) is not True:
         return None
-    beside = [use for use in evidence.uses if use.beside]
+    beside = sorted((use for use in evidence.uses if use.beside), key=lambda use: not use.writes)
     frames = evidence.failure.frames
     line = frames[-1].line if frames else beside[0].line if beside else 0
     if not line and evidence.bad:

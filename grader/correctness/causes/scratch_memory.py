@@ -6,7 +6,7 @@ import ast
 
 from grader.correctness.cause import Cause, Explanation
 from grader.correctness.evidence import Evidence
-from grader.correctness.source import last_name
+from grader.correctness.source import last_name, mentions
 
 MAKERS = (
     *("empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like"),
@@ -16,10 +16,14 @@ COPIES = ("clone", "float", "contiguous", "copy")  # methods of an array
 
 
 def explain(evidence: Evidence) -> Explanation | None:
-    for host in evidence.text.hosts:
-        for node in ast.walk(host):
-            if isinstance(node, ast.Call) and _makes_memory(node):
-                return _explanation(evidence, node.lineno)
+    made = [
+        node
+        for host in evidence.text.hosts
+        for node in ast.walk(host)
+        if isinstance(node, ast.Call) and _makes_memory(node)
+    ]
+    if made:  # an array as long as an input is more than one with a number for each block
+        return _explanation(evidence, min(made, key=lambda call: not _is_as_long(call)).lineno)
     entry = [host for host in evidence.text.hosts if host.name == evidence.spec.entry]
     names = {a.name for a in evidence.spec.arguments if a.role != "scalar"}
     for host in entry:  # an expression of whole tensors makes a new one
@@ -38,6 +42,12 @@ def _makes_memory(call: ast.Call) -> bool:
     if last_name(call.func) not in MAKERS:
         return False
     return not call.args or not _is_fixed(call.args[0])
+
+
+def _is_as_long(call: ast.Call) -> bool:
+    """Say whether an array has the length of another one, as the call's text shows it."""
+    own = last_name(call.func)
+    return own.endswith("_like") or own in COPIES or mentions(call, "size", "shape", "numel")
 
 
 def _is_fixed(size: ast.expr) -> bool:

@@ -10,8 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.backends.numba.simulator.access_log import Access, Log
-from grader.backends.numba.simulator.counts import facts, most_of_a_thread, passes, pieces, requests
+from grader.backends.numba.simulator.counts import (
+    facts,
+    of_busiest_thread,
+    passes,
+    pieces,
+    requests,
+)
 from grader.backends.numba.simulator.parent_arrays import Whole
+from grader.worker.source_sites import line_of
 
 pytestmark = pytest.mark.slow
 
@@ -194,7 +201,7 @@ def test_counts_are_those_of_a_plain_count(found: list[Access]):
                 (a.launch, a.block, a.thread) for a in found if a.whole is whole and a.kind in kinds
             )
             assert counts[f"counts.{space}_{word}"] == max(by_thread.values(), default=0)
-    assert most_of_a_thread([], "read") == 0
+    assert of_busiest_thread([], "read") == []
 
 
 @given(accesses)
@@ -229,7 +236,11 @@ def test_the_worst_request_is_reported_with_its_line():
     few = [access(t, 4 * t, place=-1) for t in range(32)]
     counts = facts(log_of([*few, *warp]), __file__)
     line = text.__code__.co_firstlineno
-    assert {name: counts[name] for name in counts if not name.startswith("counts.")} == {
+    assert {
+        name: counts[name] for name in counts if name.endswith(("transactions", "conflicts"))
+    } == {
+        "counts.transactions": 36,
+        "counts.bank_conflicts": 31,
         "worst.transactions": 32,
         "threads.transactions": 32,
         "line.transactions": line,
@@ -237,8 +248,22 @@ def test_the_worst_request_is_reported_with_its_line():
         "threads.bank_conflicts": 32,
         "line.bank_conflicts": line,
     }
-    assert (counts["counts.transactions"], counts["counts.bank_conflicts"]) == (36, 31)
     assert facts(log_of(warp), "another file")["line.transactions"] == 0
+
+
+def test_the_line_of_a_count_has_most_of_what_the_busiest_thread_does():
+    at_first, at_second = access(0, 0), access(0, 0, place=-1)
+    first, second = line_of(at_first.site), line_of(at_second.site)
+    assert first < second
+
+    def line(*found: Access) -> int:
+        return facts(log_of(list(found)), __file__)["line.global_reads"]
+
+    assert line(at_first, at_first, at_second) == first
+    assert line(at_second, at_first) == second
+    others = [access(t, 4 * t, place=-1) for t in range(1, 9)]
+    assert line(at_first, at_first, *others) == first
+    assert "line.global_writes" not in facts(log_of([at_first]), __file__)
 
 
 def test_an_access_out_of_bounds_moves_nothing():

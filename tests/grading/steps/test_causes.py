@@ -41,6 +41,8 @@ ASKED = [
     ),
     ("p14_prefix_sum", "wrong_no_guard.py", "Line 26 (before = shared[t - by]) uses an index"),
     ("p21_softmax_row", "wrong_first_row_only.py", "Of out only row 0 is right"),
+    ("p11_pooling", "wrong_window_too_narrow.py", "The loop of line 19 (for back in range(1,"),
+    ("p18_transpose", "wrong_tile_stays.py", "holds. Line 16 (top = "),
 ]
 # Those who verify a course grade hundreds of kernels, and read no hints.
 UNREAD = ("p04_map_2d", "wrong_x_is_the_row.py")
@@ -53,6 +55,10 @@ NAMED = [
     ("01_vector_add", "wrong_adds_x_twice.py", "never_read", "y = tl.load(x_ptr"),
     ("01_vector_add", "wrong_stores_into_x.py", "input_changed", "tl.store(x_ptr"),
     ("03_three_pass_softmax", "wrong_masked_lanes_are_zero.py", "masked_lanes", "x = tl.load("),
+    ("03_three_pass_softmax", "wrong_last_block_max.py", "last_block_kept", "highest = x.to("),
+    ("04_online_softmax", "wrong_maximum_of_last_block.py", "last_block_kept", "new_max = tl.max("),
+    ("06_cross_entropy", "wrong_one_hot_missing.py", "formula", "gradient = scale"),
+    ("05_swiglu", "wrong_one_stride.py", "row_stride", "tl.store(out_ptr"),
     ("05_swiglu", "wrong_swapped.py", "swapped_arguments", "tl.store("),
     ("05_swiglu", "wrong_reads_gate_twice.py", "repeated_access", "gate = tl.load("),
     ("06_cross_entropy", "wrong_ignored_rows_kept.py", "ignore_index", "if target == IGNORED:"),

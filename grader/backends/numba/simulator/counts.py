@@ -26,6 +26,8 @@ PIECE = 32
 # Memory".
 BANKS, WORD = 32, 4
 
+_PLURAL: dict[Kind, str] = {"read": "reads", "write": "writes"}
+
 Request = list[Access]
 
 
@@ -34,20 +36,18 @@ def facts(log: Log, file: str) -> dict[str, int]:
 
     Of the worst request, `worst.transactions` is its pieces and `worst.bank_conflicts` its passes.
     `threads.` and `line.` name the number of threads that make it, and its line in the kernel
-    `file` (0: none).
+    `file` (0: none). Of the accesses of the busiest thread, `line.` names the line with the most.
     """
     inside = [access for access in log.accesses if access.address is not None]
     shared = [access for access in inside if access.whole.space == "shared"]
     elsewhere = [access for access in inside if access.whole.space != "shared"]
-    counts = {
-        "counts.global_reads": most_of_a_thread(elsewhere, "read"),
-        "counts.global_writes": most_of_a_thread(elsewhere, "write"),
-        "counts.shared_reads": most_of_a_thread(shared, "read"),
-        "counts.shared_writes": most_of_a_thread(shared, "write"),
-        "counts.barriers": log.barriers,
-        "counts.transactions": 0,
-        "counts.bank_conflicts": 0,
-    }
+    counts = {"counts.barriers": log.barriers, "counts.transactions": 0, "counts.bank_conflicts": 0}
+    for name, accesses in (("global", elsewhere), ("shared", shared)):
+        for kind in _PLURAL:
+            busiest = of_busiest_thread(accesses, kind)
+            counts[f"counts.{name}_{_PLURAL[kind]}"] = len(busiest)
+            if busiest:
+                counts[f"line.{name}_{_PLURAL[kind]}"] = _line_with_most(busiest, file)
     for request in requests(elsewhere, pieces):
         moved = pieces(request)
         counts["counts.transactions"] += moved
@@ -69,14 +69,24 @@ def _keep_worst(
         counts[f"line.{count}"] = line_of(site) if site[0].co_filename == file else 0
 
 
-def most_of_a_thread(accesses: Iterable[Access], kind: Kind) -> int:
-    """Return the accesses of a kind, updates included, that the busiest thread makes."""
+def of_busiest_thread(accesses: Iterable[Access], kind: Kind) -> list[Access]:
+    """Return the accesses of a kind, updates included, of the thread that makes the most."""
+    done: dict[tuple[int, int, int], list[Access]] = defaultdict(list)
+    for access in accesses:
+        if access.kind in (kind, "update"):
+            done[access.launch, access.block, access.thread].append(access)
+    return max(done.values(), key=len, default=[])
+
+
+def _line_with_most(accesses: Sequence[Access], file: str) -> int:
+    """Return the line of the kernel file with the most of some accesses, the last of equals.
+
+    It is 0 where other files have more of them.
+    """
     done = Counter(
-        (access.launch, access.block, access.thread)
-        for access in accesses
-        if access.kind in (kind, "update")
+        line_of(access.site) if access.site[0].co_filename == file else 0 for access in accesses
     )
-    return max(done.values(), default=0)
+    return max(done, key=lambda line: (done[line], line))
 
 
 def requests(accesses: Sequence[Access], cost: Callable[[Request], int]) -> list[Request]:

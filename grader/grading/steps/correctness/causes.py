@@ -21,6 +21,7 @@ from grader.correctness import (
     twice_by_threads,
     uses_of_device,
     uses_of_threads,
+    with_deciding_lines,
 )
 from grader.grading.session import Grading
 from grader.grading.text_causes import with_line
@@ -60,16 +61,15 @@ def _with_cause(failure: Failure, grading: Grading, case: Case, backend: Backend
     if evidence is None:
         return failure
     found = explain(evidence, grading.note)
-    if found is None:
-        return with_line(failure, grading.source, _store(evidence))
-    cause, explanation = found
-    named = failure.model_copy(update={"cause": cause, "hint": explanation.hint})
-    return with_line(named, grading.source, explanation.line or _store(evidence))
-
-
-def _store(evidence: Evidence) -> int:
-    """Return the line that stores the first wrong output."""
-    return evidence.line_of(evidence.bad[0]) if evidence.bad else 0
+    named, line = failure, 0
+    if found is not None:
+        cause, explanation = found
+        named = failure.model_copy(update={"cause": cause, "hint": explanation.hint})
+        line = explanation.line
+    line, told = with_deciding_lines(evidence, line)
+    if told:
+        named = named.model_copy(update={"hint": f"{named.hint or ''} {told}".strip()})
+    return with_line(named, grading.source, line)
 
 
 @dataclass(frozen=True)
