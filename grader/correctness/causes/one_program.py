@@ -69,8 +69,8 @@ def _of_a_loop(evidence: Evidence, kernel: ast.FunctionDef) -> Explanation | Non
             inside = loop.lineno < call.lineno <= (loop.end_lineno or 0)
             if inside and not depends_on(kernel, call.args[0], "arange"):
                 return Explanation(
-                    f"The loop at line {loop.lineno} takes one element a turn, as a thread would: "
-                    f"{evidence.quoted(call.lineno)}. A block takes many at once: put "
+                    f"{evidence.quoted(call.lineno)} takes one element in each turn of the loop at "
+                    f"line {loop.lineno}, as a thread would. A block takes many at once: put "
                     "tl.arange(0, BLOCK) in place of the loop's number.",
                     loop.lineno,
                     "one_thread",

@@ -22,7 +22,7 @@ def explain(evidence: Evidence) -> Explanation | None:
         return None
     line = narrow[0]
     return Explanation(
-        f"The output is right to a few digits only, and {evidence.quoted(line)} has fewer bits "
+        f"The output is right to a few digits only. {evidence.quoted(line)} has fewer bits "
         "than the result needs: compute in float32, and let the store round once.",
         line,
     )
